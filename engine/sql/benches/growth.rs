@@ -1,4 +1,5 @@
-//! The time of queries of growing size: `cargo bench -p prep-sql --bench growth [NAME]`. Each line should double.
+//! Measures queries of growing size: `cargo bench -p prep-sql --bench growth [NAME]`. The time should double from line
+//! to line.
 
 #![allow(
     clippy::expect_used,
@@ -12,7 +13,7 @@ mod wide;
 use prep_sql::Session;
 
 fn main() {
-    // Deep plans are walked by recursion.
+    // Deep plans are traversed recursively.
     let thread = std::thread::Builder::new().stack_size(64 << 20);
     let measured = thread.spawn(measure).expect("a thread");
     measured.join().expect("the measurements");

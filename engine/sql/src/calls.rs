@@ -1,7 +1,8 @@
-//! The functions that a query calls, and the clauses that fit them.
+//! Checks the function calls of a query: known functions, and clauses that have an effect on them.
 //!
-//! The planner passes over clauses that a kind of function does not have: `upper(name) FILTER (WHERE ...)` would be
-//! `upper(name)`. What has no effect is refused here, before planning, with its place.
+//! DataFusion's planner ignores clauses that a kind of function does not have. For example, it would plan `upper(name)
+//! FILTER (WHERE ...)` as `upper(name)`. This check runs before planning and reports such clauses with their place in
+//! the query.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,10 +18,11 @@ use prep_spec::nearest;
 use crate::functions::{AGGREGATE, SCALAR, UNSTEADY, WINDOW};
 use crate::{QueryError, Session};
 
-/// Makes rows; the planner knows it without there being a function.
+/// Makes a row of each element of a list. The planner handles it itself, so it is not in the list of functions.
 const UNNEST: &str = "unnest";
 
-/// Aggregates whose result depends on the order of the rows; `ORDER BY` in the parentheses of others has no effect.
+/// Aggregates whose result depends on the order of the rows. `ORDER BY` in the parentheses of other aggregates has no
+/// effect.
 pub(crate) const ORDERED: [&str; 5] = [
     "first_value",
     "last_value",
@@ -29,10 +31,10 @@ pub(crate) const ORDERED: [&str; 5] = [
     "string_agg",
 ];
 
-/// Functions that can pass over missing values.
+/// Functions that accept `IGNORE NULLS`.
 const NULL_TREATMENT: [&str; 5] = ["first_value", "last_value", "nth_value", "lag", "lead"];
 
-/// Refuses unknown functions, and clauses that have no effect on the function that they stand at.
+/// Returns an error for an unknown function, and for a clause that has no effect on its function.
 pub(crate) fn check(session: &Session, query: &Ast) -> Result<(), QueryError> {
     let mut checker = Checker {
         state: &session.state,
@@ -43,23 +45,25 @@ pub(crate) fn check(session: &Session, query: &Ast) -> Result<(), QueryError> {
     }
 }
 
-/// Looks a function up among those that queries may call.
+/// Returns the scalar function `name`, in any case, if queries may call it.
 pub(crate) fn scalar(state: &SessionState, name: &str) -> Option<Arc<ScalarUDF>> {
     let found = state.scalar_functions().get(&name.to_lowercase())?;
     SCALAR.contains(&found.name()).then(|| found.clone())
 }
 
+/// Returns the aggregate `name`, in any case, if queries may call it.
 pub(crate) fn aggregate(state: &SessionState, name: &str) -> Option<Arc<AggregateUDF>> {
     let found = state.aggregate_functions().get(&name.to_lowercase())?;
     AGGREGATE.contains(&found.name()).then(|| found.clone())
 }
 
+/// Returns the window function `name`, in any case, if queries may call it.
 pub(crate) fn window(state: &SessionState, name: &str) -> Option<Arc<WindowUDF>> {
     let found = state.window_functions().get(&name.to_lowercase())?;
     WINDOW.contains(&found.name()).then(|| found.clone())
 }
 
-/// Names of all functions that queries may call.
+/// Names of all functions that queries may call, sorted. They are candidates for suggestions.
 fn names(state: &SessionState) -> Vec<String> {
     let scalar_names = state.scalar_functions().keys();
     let scalar_names = scalar_names.filter(|name| scalar(state, name).is_some());
@@ -203,7 +207,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// `IGNORE NULLS` stands in the parentheses or behind them.
+    /// `IGNORE NULLS` is written inside the parentheses or after them.
     fn null_treatment(&self) -> Result<(), QueryError> {
         let inside = self.list().is_some_and(|list| {
             let treatment = |clause: &FunctionArgumentClause| {
@@ -221,7 +225,7 @@ impl Call<'_> {
         self.none(list.args.iter().any(is_wildcard), "*")
     }
 
-    /// Refuses a clause that is there.
+    /// Returns an error if the clause is present.
     fn none(&self, there: bool, clause: &str) -> Result<(), QueryError> {
         if !there {
             return Ok(());

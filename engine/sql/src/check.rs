@@ -1,4 +1,4 @@
-//! All queries of a pipeline, checked when it is loaded: names, types as far as they are declared, and row order.
+//! Checks all queries of a pipeline when it is loaded: names, row order, and types as far as they are declared.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::plan::{Rows, plan_unread};
 use crate::relation::{RelationColumn, ScanError, Values};
 use crate::{QueryError, Relation, Session, VALUE, constants, types};
 
-/// Stands for the columns of a file of which none is declared, so that `*` has something to pass on.
+/// Placeholder column of a table without declared columns. It gives `*` a column to pass on.
 const ALL: &str = "*";
 
-/// What is known of a table's columns before it exists.
+/// Columns of a table, as far as they are known before the table exists.
 #[derive(Debug, Clone)]
 struct Columns(Vec<Column>);
 
@@ -27,12 +27,12 @@ struct Column {
     hidden: bool,
 }
 
-/// What is known of a column.
+/// The type of a column's values.
 #[derive(Debug, Clone, PartialEq)]
 enum Known {
-    /// Its values are of this type.
+    /// Values of this type.
     Typed(DataType),
-    /// It holds entries of an array, which can only be passed on, to an array.
+    /// Entries of an array. They can only be passed on, to an output that is an array.
     Entries,
 }
 
@@ -47,8 +47,8 @@ impl Columns {
     }
 }
 
-/// Plans every query of the pipeline against the declared columns and returns what is wrong. What reads a table that
-/// could not be read itself is left out: nothing that follows from a finding is a finding.
+/// Plans every query of the pipeline with the declared columns, and returns the errors found. Queries over a table that
+/// is itself in error are skipped, because their errors would be consequences of the first.
 pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     let unread = reading.unread.iter().map(|name| (name.clone(), None));
     let mut checker = Checker {
@@ -64,7 +64,7 @@ pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
 struct Checker<'a> {
     session: &'a Session,
     pipeline: &'a Pipeline,
-    /// Columns of tables checked so far; none for a table that is itself wrong, whose users are not checked.
+    /// Columns of the tables checked so far. `None` for a table in error, whose users are not checked.
     known: BTreeMap<String, Option<Columns>>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -83,12 +83,12 @@ impl Checker<'_> {
         }
     }
 
-    /// The columns of a table, checking it first if that has not been done.
+    /// Returns the columns of a table. Checks the table first if necessary.
     fn table(&mut self, name: &str) -> Option<Columns> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
         }
-        // A cycle is the loader's to report; here it only must not recurse for ever.
+        // The loader reports cycles. This entry only ends the recursion.
         self.known.insert(name.to_owned(), None);
         let tables = &self.pipeline.tables;
         let table = tables.iter().find(|table| table.has(name))?;
@@ -137,10 +137,10 @@ impl Checker<'_> {
         Some(columns)
     }
 
-    /// Checks what a declaration reads; whether all of that is sound.
+    /// Checks the tables, columns and queries that a declaration names. Returns whether all are correct.
     fn declared(&mut self, declaration: &Declaration) -> bool {
         let mut sound = true;
-        // Columns belong to the table that is named first.
+        // A key that names columns means the table that is named first.
         let mut table: Option<&str> = None;
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
@@ -169,7 +169,7 @@ impl Checker<'_> {
                     }
                 }
                 (_, Setting::Items(items)) => {
-                    // Earlier items are columns for the later ones.
+                    // An item may use the columns of earlier items.
                     let columns = table.and_then(|table| self.table(table));
                     let (Some(columns), Some(table)) = (columns, table) else {
                         continue;
@@ -206,7 +206,7 @@ impl Checker<'_> {
         sound
     }
 
-    /// A table of files must have the column `file`.
+    /// Reports an error if the table has no column `file`, which a table of files must have.
     fn has_file(&mut self, files: &Spanned<String>) -> Option<()> {
         let columns = self.table(&files.value)?;
         if columns.has("file") {
@@ -220,7 +220,7 @@ impl Checker<'_> {
         None
     }
 
-    /// Plans a query and compares its columns with what its place asks for.
+    /// Plans a query and compares its columns with those that its place in the pipeline needs.
     fn fits(&mut self, wanted: &Value, query: &Query) -> bool {
         let (message, help) = match wanted {
             Value::Lines => {
@@ -284,7 +284,7 @@ impl Checker<'_> {
         false
     }
 
-    /// Names of columns are written: a computed one needs its own.
+    /// Reports computed columns without a name, because published files contain the names of columns.
     fn has_names(&mut self, query: &Query) -> bool {
         let unnamed = query.unnamed();
         for (line, column, text) in &unnamed {
@@ -298,7 +298,7 @@ impl Checker<'_> {
         unnamed.is_empty()
     }
 
-    /// Plans a query whose rows are values; its result's columns, if nothing is wrong.
+    /// Plans a query whose result consists of values. Returns its columns, or `None` after reporting an error.
     fn query(&mut self, query: &Query, rows: Rows) -> Option<Columns> {
         let columns = self.planned(query, rows)?;
         let entries = columns
@@ -318,7 +318,7 @@ impl Checker<'_> {
         None
     }
 
-    /// Plans a query; its result's columns, if nothing is wrong.
+    /// Plans a query. Returns the columns of its result, or `None` after reporting an error.
     fn planned(&mut self, query: &Query, rows: Rows) -> Option<Columns> {
         let mut tables: BTreeMap<String, Arc<dyn Relation>> = BTreeMap::new();
         let mut declared = BTreeMap::new();
@@ -431,7 +431,7 @@ fn data_type(kind: ColumnKind) -> DataType {
     }
 }
 
-/// A table that is declared only: it can be planned with, not read.
+/// A table with declared columns and no rows: queries can be planned with it, but not run.
 #[derive(Debug)]
 struct Declared(Vec<RelationColumn>);
 

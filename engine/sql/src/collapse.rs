@@ -1,12 +1,13 @@
-//! Columns that a query does not name are planned as one.
+//! Plans runs of columns that a query does not name as a single column, which makes planning of wide tables fast.
 //!
-//! `SELECT *` of a wide table names none of its columns, yet a planner looks at each of them in every one of its passes,
-//! and looks each up among the others: the time grows with their square. A column that the query's text does not name
-//! can only be passed on by `*`, beside its neighbours. So neighbours that are not named are planned as one column, which
-//! stands for all of them again in the result.
+//! `SELECT *` over a wide table names none of its columns. The planner still visits each column in every pass and looks
+//! each up among the others, so its time grows with the square of their number. A column that does not occur in the
+//! query's text can only be passed on by `*`, together with its neighbours. Therefore each run of such neighbours is
+//! planned as one column, and the result is expanded again.
 //!
-//! This is not done where the number of columns matters (`ORDER BY 2`, `AS t(a, b)`), and it is taken back where whole
-//! rows are compared (DISTINCT, UNION): then the columns are used, as the plan tells.
+//! There are two exceptions. A query that counts columns (`ORDER BY 2`, `AS t(a, b)`) is never collapsed. If the query
+//! compares entire rows (DISTINCT, UNION), the plan shows that the collapsed columns are used, and the caller plans
+//! again without collapsing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
@@ -24,10 +25,10 @@ use crate::plan::Tables;
 use crate::relation::{RelationColumn, ScanError, Values};
 use crate::usage::Used;
 
-/// For each column that is planned, by table: the table's columns that it stands for.
+/// For each table, and each column that is planned: the range of the table's columns that it represents.
 pub(crate) type Groups = BTreeMap<String, Vec<Range<usize>>>;
 
-/// The tables with columns that stand for several; none if that is of no use, or not possible.
+/// Returns the tables with collapsed columns. `None` if nothing can be collapsed or the query counts columns.
 pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Groups)> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for relation in tables.values() {
@@ -62,7 +63,7 @@ pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Groups
     is_of_use.then_some((collapsed, groups))
 }
 
-/// Neighbours that are not alone, together.
+/// Ranges of columns: one for each column that must stay alone, and one for each run of the others.
 fn group(relation: &dyn Relation, is_alone: impl Fn(&RelationColumn) -> bool) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut open = false;
@@ -77,7 +78,7 @@ fn group(relation: &dyn Relation, is_alone: impl Fn(&RelationColumn) -> bool) ->
     groups
 }
 
-/// Does the query compute with a column that stands for several?
+/// Returns whether the query computes with a column that represents several.
 pub(crate) fn is_used(used: &Used, groups: &Groups) -> bool {
     used.iter().any(|(table, columns)| {
         let groups = groups.get(table);
@@ -88,21 +89,21 @@ pub(crate) fn is_used(used: &Used, groups: &Groups) -> bool {
     })
 }
 
-/// Used columns as the tables count them.
+/// Translates positions of used columns from the collapsed tables to the original ones.
 pub(crate) fn expand_used(used: Used, groups: &Groups) -> Used {
     let table = |(table, columns): (String, BTreeSet<usize>)| {
         let Some(groups) = groups.get(&table) else {
             return (table, columns);
         };
         let start = |index: usize| groups.get(index).map_or(usize::MAX, |group| group.start);
-        // What lies behind the columns is `_row`.
+        // A position behind the columns is `_row`.
         let columns = columns.into_iter().map(start).collect();
         (table, columns)
     };
     used.into_iter().map(table).collect()
 }
 
-/// All words of a query, quoted or not: more than the columns that it names.
+/// All words of a query, quoted or not. This includes all columns that it names.
 fn words(text: &str) -> Option<HashSet<String>> {
     let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize().ok()?;
     let word = |token| match token {
@@ -112,12 +113,12 @@ fn words(text: &str) -> Option<HashSet<String>> {
     Some(tokens.into_iter().filter_map(word).collect())
 }
 
-/// Does the query count columns somewhere, so that their number matters?
+/// Returns whether the query refers to columns by position, so that their number matters.
 fn counts_columns(query: &Ast) -> bool {
     Visit::visit(query, &mut Finder).is_break()
 }
 
-/// Stops at what counts columns.
+/// Stops at a reference by position.
 struct Finder;
 
 impl Visitor for Finder {
@@ -146,7 +147,7 @@ impl Visitor for Finder {
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         let alias = match factor {
             TableFactor::Table { alias, .. } | TableFactor::Derived { alias, .. } => alias.as_ref(),
-            // Columns of its own.
+            // The other factors have their own columns.
             _ => None,
         };
         stop_if(alias.is_some_and(|alias| !alias.columns.is_empty()))
@@ -165,12 +166,12 @@ fn stop_if(stop: bool) -> ControlFlow<()> {
     }
 }
 
-/// A table some of whose columns stand for several.
+/// A table in which a column may represent several.
 #[derive(Debug)]
 struct Collapsed {
     relation: Arc<dyn Relation>,
     columns: Vec<RelationColumn>,
-    /// The first of the columns that each stands for.
+    /// For each column, the first of the table's columns that it represents.
     starts: Vec<usize>,
 }
 

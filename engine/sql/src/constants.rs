@@ -1,7 +1,7 @@
-//! Constants that cannot be computed with: found when the pipeline is loaded, not when the query runs.
+//! Rejects constant expressions that would fail at run time, when the pipeline is loaded.
 //!
-//! What is seen: constants that fail (`CAST('x' AS BIGINT)`), integers divided by a constant zero, and regular
-//! expressions that are none. And keys without a column, which would sort or divide nothing.
+//! It finds constants that fail (`CAST('x' AS BIGINT)`), integer division by a constant zero, and invalid regular
+//! expressions. It also rejects ORDER BY and PARTITION BY keys without a column, because they have no effect.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::rewrite::checked_form;
 use crate::types::{input_schema, span};
 use crate::{QueryError, Session};
 
-/// Refuses a plan whose constants cannot be computed with.
+/// Returns an error if an expression of the plan has a constant that fails.
 pub(crate) fn check(session: &Session, plan: &LogicalPlan) -> std::result::Result<(), QueryError> {
     let mut found = None;
     let walk = plan.apply_with_subqueries(|node| {
@@ -54,7 +54,7 @@ fn in_node(state: &SessionState, node: &LogicalPlan) -> Result<Option<QueryError
             if found.is_none() {
                 found = in_expr(state, inner, &schema)?;
             }
-            // A constant has been computed as a whole.
+            // A constant has been computed entirely, so its parts need no check.
             Ok(if is_plain_constant(inner) {
                 TreeNodeRecursion::Jump
             } else {
@@ -90,7 +90,7 @@ fn in_expr(state: &SessionState, expr: &Expr, schema: &DFSchema) -> Result<Optio
             };
             let is_whole = divisor.data_type().is_integer();
             let zero = ScalarValue::new_zero(&divisor.data_type());
-            // Of a number that is no integer the quotient is infinite, as in pandas.
+            // The quotient of a number that is not an integer is infinite, as in pandas.
             let is_integer = left.get_type(schema)?.is_integer();
             if is_whole && is_integer && zero.is_ok_and(|zero| zero == divisor) {
                 return Ok(Some(QueryError::Refused {
@@ -132,7 +132,8 @@ fn in_expr(state: &SessionState, expr: &Expr, schema: &DFSchema) -> Result<Optio
     }
 }
 
-/// Where a function has its flags; those of `regexp_replace` may say how often it replaces.
+/// Position of a function's argument with flags. The flags of `regexp_replace` are not checked, because `g` is valid
+/// only there.
 fn flags_at(function: &str) -> Option<usize> {
     match function {
         "regexp_like" | "regexp_match" => Some(2),
@@ -155,7 +156,7 @@ fn pattern(state: &SessionState, text: &Expr, flags: Option<&Expr>) -> Option<Qu
     let trial = Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), args));
     let error = computed(state, &trial).err()?;
     let message = error.strip_backtrace();
-    // The engine shows the pattern with a mark below the fault, and then says what is wrong.
+    // DataFusion's message has the pattern, a mark below the fault, and then a line with the reason.
     let why = message
         .lines()
         .rev()
@@ -168,7 +169,7 @@ fn pattern(state: &SessionState, text: &Expr, flags: Option<&Expr>) -> Option<Qu
     })
 }
 
-/// Why, without the engine's names for its parts.
+/// The reason of an error, without the names of DataFusion's components.
 fn cause(error: &datafusion::error::DataFusionError) -> String {
     let message = error.find_root().strip_backtrace();
     let last = first_line(&message).rsplit(" error: ").next();
@@ -190,7 +191,7 @@ fn useless(clause: &str, key: &Expr) -> QueryError {
     }
 }
 
-/// Neither a column nor what is computed from other rows.
+/// Returns whether an expression has neither a column nor a part that is computed from other rows.
 fn is_without_column(expr: &Expr) -> bool {
     let depends = |inner: &Expr| {
         Ok(matches!(
@@ -209,7 +210,7 @@ fn is_without_column(expr: &Expr) -> bool {
     !expr.exists(depends).unwrap_or(true)
 }
 
-/// Made of literals, casts and arithmetic alone: computed at once, whatever it is.
+/// Returns whether an expression consists only of literals, casts and arithmetic. These are cheap to compute.
 fn is_plain_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(..) => true,

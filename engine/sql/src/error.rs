@@ -1,8 +1,8 @@
-//! What can be wrong with a query, before it runs and while it does.
+//! Errors of queries, found when a query is planned or while it runs.
 //!
-//! A running query fails for many reasons, which [`Failure`] tells apart: a value that is not what the query takes it for is
-//! the input's, memory or disk the machine's. What a relation could not read comes back as the error that it was:
-//! [`std::error::Error::source`] leads to it.
+//! [`Failure`] classifies errors of a running query. For example, a value that cannot be cast is a failure of the
+//! input, and a lack of memory or disk space is one of the system. If a relation cannot be read, its own error is
+//! available through [`std::error::Error::source`].
 
 use std::error::Error;
 use std::fmt;
@@ -18,46 +18,53 @@ use thiserror::Error;
 use crate::grant::Pool;
 use crate::relation::ScanError;
 
+/// An error of a query.
 #[derive(Debug, Error)]
 pub enum QueryError {
-    /// Names, types or syntax; found when the query is planned.
+    /// Invalid names, types or syntax, found when the query is planned.
     #[error("{message}")]
     Plan {
+        /// The message.
         message: String,
         /// Line and column in the query's text, from 1.
         place: Option<(u64, u64)>,
-        /// The column that is not there, if that is what is wrong.
+        /// The column that does not exist, if that is the error.
         column: Option<String>,
     },
-    /// Refused before it is planned or run, with the way out.
+    /// Rejected before it is planned or run.
     #[error("{message}")]
     Refused {
+        /// The message.
         message: String,
         /// Line and column in the query's text, from 1.
         place: Option<(u64, u64)>,
+        /// One action that corrects the query.
         help: Option<String>,
     },
-    /// The order of the rows is not determined by the query.
+    /// The query does not determine the order of its rows.
     #[error("the order of the rows is not determined: {0}")]
     Order(String),
-    /// Something that the language leaves out.
+    /// Valid SQL that the language of pipelines does not have.
     #[error("{0}")]
     Unsupported(String),
     /// A value could not be computed while the query ran.
     #[error("{message}")]
     Run {
+        /// The class of the failure.
         failure: Failure,
+        /// The message.
         message: String,
-        /// Line and column in the query's text, from 1, of what could not be computed.
+        /// Line and column in the query's text, from 1, of the expression that failed.
         place: Option<(u64, u64)>,
+        /// One action that corrects the query or the input.
         help: Option<String>,
-        /// The relation's own error, if it was one.
+        /// The relation's own error, if reading it failed.
         #[source]
         cause: Option<Cause>,
     },
 }
 
-/// A function's error that knows what it is about.
+/// An error of a function, with its class.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub(crate) struct Fault {
@@ -74,7 +81,7 @@ impl Fault {
     }
 }
 
-/// The query was told to stop.
+/// The query was cancelled.
 #[derive(Debug, Error)]
 #[error("stopped")]
 pub(crate) struct Stopped;
@@ -84,7 +91,7 @@ pub(crate) struct Stopped;
 #[error("{0}")]
 pub(crate) struct Unread(#[source] pub ScanError);
 
-/// A relation's error, within the engine's.
+/// An error of DataFusion that contains a relation's error.
 #[derive(Debug, Clone)]
 pub struct Cause(Arc<DataFusionError>);
 
@@ -111,7 +118,7 @@ impl Error for Cause {
 }
 
 impl QueryError {
-    /// What it is about. A relation's own error may say otherwise.
+    /// Returns the class of the error. The relation's own error, if there is one, may have a more precise class.
     pub fn failure(&self) -> Failure {
         match self {
             QueryError::Run { failure, .. } => *failure,
@@ -129,7 +136,7 @@ impl QueryError {
         }
     }
 
-    /// What the author of the query can do about it.
+    /// One action that the author of the query can take.
     pub fn help(&self) -> Option<&str> {
         match self {
             QueryError::Refused { help, .. } | QueryError::Run { help, .. } => help.as_deref(),
@@ -137,6 +144,7 @@ impl QueryError {
         }
     }
 
+    /// Converts an error of the planner.
     pub(crate) fn plan(error: &DataFusionError) -> QueryError {
         let place = error
             .diagnostic()
@@ -158,7 +166,7 @@ impl QueryError {
         }
     }
 
-    /// An error of a running query.
+    /// Converts an error of a running query. `pool` shows how much memory it would have needed.
     pub(crate) fn run(error: DataFusionError, pool: Option<&Pool>) -> QueryError {
         let (failure, message) = meaning(&error, pool);
         let help = way_out(&error, &message);
@@ -172,7 +180,8 @@ impl QueryError {
         }
     }
 
-    /// An error of the optimiser, which computes what is constant: either the plan's or one of a value.
+    /// Converts an error of the optimizer. Because the optimizer computes constants, it is an error of the plan or of a
+    /// value.
     pub(crate) fn prepare(error: DataFusionError, pool: &Pool) -> QueryError {
         let is_value = causes(&error)
             .any(|cause| cause.is::<ArrowError>() || cause.is::<Fault>() || cause.is::<Stopped>());
@@ -185,7 +194,8 @@ impl QueryError {
     }
 }
 
-/// An error and the errors behind it, outermost first. Results that several operators wait for share their error.
+/// Returns an error and its causes, outermost first. Operators that wait for the same result share its error by an
+/// `Arc`.
 fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static)> {
     prep_failure::causes(error).map(|cause| match cause.downcast_ref::<Arc<DataFusionError>>() {
         Some(shared) => shared.as_ref(),
@@ -193,7 +203,7 @@ fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static
     })
 }
 
-/// What an error is about, and its message.
+/// Returns the class and the message of an error.
 fn meaning(error: &DataFusionError, pool: Option<&Pool>) -> (Failure, String) {
     for cause in causes(error) {
         if let Some(fault) = cause.downcast_ref::<Fault>() {
@@ -205,8 +215,8 @@ fn meaning(error: &DataFusionError, pool: Option<&Pool>) -> (Failure, String) {
         if let Some(Unread(error)) = cause.downcast_ref::<Unread>() {
             return (Failure::Input, error.to_string());
         }
-        // What a query reads comes through relations, whose failures have types of their own. The others are about
-        // temporary files.
+        // A query reads through relations, whose errors have their own type. All other I/O errors concern temporary
+        // files.
         if let Some(error) = cause.downcast_ref::<io::Error>()
             && is_from_system(error)
         {
@@ -231,12 +241,12 @@ fn meaning(error: &DataFusionError, pool: Option<&Pool>) -> (Failure, String) {
     (Failure::Pipeline, message(error))
 }
 
-/// What is to be said of an error.
+/// Returns the message of an error.
 pub(crate) fn said(error: &DataFusionError) -> String {
     meaning(error, None).1
 }
 
-/// What can be done about a value that cannot be computed.
+/// Suggests how to correct a query that fails on a value.
 fn way_out(error: &DataFusionError, message: &str) -> Option<String> {
     let mut arrays = causes(error).filter_map(|cause| cause.downcast_ref::<ArrowError>());
     let is_cast = arrays.any(|error| matches!(error, ArrowError::CastError(_)));
@@ -252,7 +262,7 @@ fn way_out(error: &DataFusionError, message: &str) -> Option<String> {
     Some(help.to_owned())
 }
 
-/// A failed cast in the words of SQL.
+/// Translates DataFusion's message about a failed cast into the names of SQL.
 fn cast(text: &str) -> String {
     let parts = text
         .strip_prefix("Cannot cast string '")
@@ -270,7 +280,7 @@ fn cast(text: &str) -> String {
     format!("'{value}' cannot be cast to {data_type}")
 }
 
-/// What an error of the arrays is about; none for one that only wraps another.
+/// Classifies an Arrow error. `None` for an error that only wraps another.
 fn arrow(error: &ArrowError) -> Option<(Failure, String)> {
     Some(match error {
         ArrowError::ExternalError(_) | ArrowError::IoError(..) => return None,
@@ -289,7 +299,7 @@ fn arrow(error: &ArrowError) -> Option<(Failure, String)> {
     })
 }
 
-/// What is to be said when memory was not enough.
+/// Message for a lack of memory.
 fn exhausted(text: &str, pool: Option<&Pool>) -> String {
     match pool.map(Pool::lacking) {
         Some(lacking) if lacking > 0 => {
@@ -310,7 +320,7 @@ fn missing_column(error: &DataFusionError) -> Option<&Column> {
     }
 }
 
-/// The innermost message, without the engine's prefixes and its advice to file a bug.
+/// The innermost message, without DataFusion's prefixes and its advice to file a bug.
 fn message(error: &DataFusionError) -> String {
     let root = error.find_root();
     let text = root.strip_backtrace();
@@ -344,7 +354,8 @@ mod tests {
 
     use super::*;
 
-    /// As a library for temporary files gives it: kind and path, but no longer the system's number.
+    /// An error as the library for temporary files returns it: with kind and path, but without the number of the
+    /// system.
     fn with_path(error: &io::Error) -> DataFusionError {
         let named = io::Error::new(error.kind(), format!("{error} at path \"/spill\""));
         DataFusionError::IoError(named)
@@ -352,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_failing_temporary_file_is_of_the_machine() {
-        // EIO and ESTALE have no kind that can be named.
+        // EIO and ESTALE have no stable `ErrorKind`.
         for number in [5, 13, 28, 30, 116] {
             let error = io::Error::from_raw_os_error(number);
             let (failure, _) = meaning(&with_path(&error), None);

@@ -1,4 +1,4 @@
-//! What a running query may use, and what it lacked.
+//! Limits of a running query: how much memory it may use, and whether it is cancelled.
 
 use std::any::Any;
 use std::fmt;
@@ -14,17 +14,17 @@ use datafusion::execution::memory_pool::{
 
 use crate::error::Stopped;
 
-/// What a query may use while it runs.
+/// Limits of a running query.
 #[derive(Clone)]
 pub struct Grant {
-    /// Bytes that it may hold. Sorts, groups and joins go to disk with what is beyond.
+    /// Bytes of memory. Sorts, groups and joins that need more write to temporary files.
     pub memory: u64,
-    /// Whether it is to stop; asked for every batch that goes from one operator to the next.
+    /// Returns true if the query is cancelled. Called for every batch that passes between operators.
     pub stop: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Grant {
-    /// A grant of `memory` bytes to a query that nobody stops.
+    /// Limits of `memory` bytes, without cancellation.
     pub fn of(memory: u64) -> Grant {
         Grant {
             memory,
@@ -32,7 +32,7 @@ impl Grant {
         }
     }
 
-    /// An error once the query is to stop.
+    /// Returns an error if the query is cancelled.
     pub(crate) fn check(&self) -> Result<()> {
         if (self.stop)() {
             return Err(DataFusionError::External(Box::new(Stopped)));
@@ -40,13 +40,13 @@ impl Grant {
         Ok(())
     }
 
-    /// What operators account for. They copy what they hold when they merge, concatenate or emit it, so that they may
-    /// account for half of the grant only.
+    /// Bytes that operators may account for: half of the memory. Operators copy their data when they merge, concatenate
+    /// or emit it, and these copies are not accounted for.
     pub(crate) fn pool(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
-    /// The estimated size up to which one side of a join is held instead of sorted.
+    /// Largest estimated size in bytes of a join side that is kept in memory. Larger sides are sorted.
     pub(crate) fn held_side(&self) -> usize {
         self.pool() / 2
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for Grant {
     }
 }
 
-/// Functions and operators find the grant among the options of their session.
+/// Functions and operators find the limits among the options of their session.
 impl ConfigExtension for Grant {
     const PREFIX: &'static str = "grant";
 }
@@ -92,11 +92,11 @@ impl ExtensionOptions for Grant {
     }
 }
 
-/// A pool that remembers how much was asked for in vain.
+/// A memory pool that records the largest total that it could not provide.
 #[derive(Debug)]
 pub(crate) struct Pool {
     inner: FairSpillPool,
-    /// The most that would have been held if it had been given.
+    /// The largest number of bytes that would have been reserved if a request had not failed.
     wanted: AtomicUsize,
 }
 
@@ -108,7 +108,7 @@ impl Pool {
         }
     }
 
-    /// The grant that what was asked for in vain would need.
+    /// The memory limit in bytes with which the failed requests would have succeeded, 0 if none failed.
     pub(crate) fn lacking(&self) -> u64 {
         2 * self.wanted.load(Ordering::Relaxed) as u64
     }

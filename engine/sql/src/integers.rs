@@ -1,8 +1,9 @@
-//! Whole numbers have 64 bits and a sign.
+//! Casts the results of functions to signed 64-bit integers.
 //!
-//! Some of the engine's functions count in 32 bits, or without a sign. Computing on with the former overflows early, and
-//! of an unsigned and a signed number the engine makes a decimal, which prints as `1.0000`. So every call that returns
-//! such numbers, alone or in lists, is cast to BIGINT. A CAST that is written in a query keeps its type.
+//! Some of DataFusion's functions return 32-bit or unsigned integers. Arithmetic on 32-bit integers overflows early,
+//! and an operation on an unsigned and a signed number returns a decimal, which prints as `1.0000`. Therefore every
+//! call that returns such integers, alone or in lists, is cast to BIGINT. A CAST that is written in a query keeps its
+//! type.
 
 use std::mem::replace;
 use std::ops::ControlFlow;
@@ -23,13 +24,13 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::QueryError;
 
-/// The plan in which what calls return is wide, as it comes from the planner.
+/// Casts the results of calls in a plan of the planner.
 pub(crate) fn widen(plan: LogicalPlan) -> std::result::Result<LogicalPlan, QueryError> {
     let widened = plan.transform_up_with_subqueries(node);
     Ok(widened.map_err(|error| QueryError::plan(&error))?.data)
 }
 
-/// The type with integers of 64 bits; none if it has no others.
+/// Returns the type with 64-bit integers in place of others. `None` if it has no others.
 fn wide(data_type: &DataType) -> Option<DataType> {
     let element = |field: &Arc<Field>| {
         let wide = wide(field.data_type())?;
@@ -64,7 +65,7 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }))
 }
 
-/// A call within an expression.
+/// Casts a call within an expression.
 fn call(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if !matches!(expr, Expr::ScalarFunction(_)) {
         return Ok(Transformed::no(expr));
@@ -75,7 +76,7 @@ fn call(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     })
 }
 
-/// What aggregates and window functions return, which are nodes of their own.
+/// Casts the results of aggregates and window functions, which are plan nodes of their own.
 fn returned(plan: LogicalPlan) -> Result<LogicalPlan> {
     let inner = match &plan {
         LogicalPlan::Window(window) => window.input.schema().fields().len(),
@@ -103,7 +104,7 @@ fn returned(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Projection(projection))
 }
 
-/// A subquery notes the types of the outer columns that it names.
+/// Updates the types of outer columns that a subquery refers to, because it has its own copy of them.
 fn outer_columns(subquery: LogicalPlan, schema: &DFSchema) -> Result<Transformed<LogicalPlan>> {
     let retyped = |expr: Expr| {
         expr.transform_up(|expr| match expr {
@@ -136,8 +137,9 @@ fn outer_columns(subquery: LogicalPlan, schema: &DFSchema) -> Result<Transformed
     Ok(Transformed::yes(LogicalPlan::Subquery(subquery)))
 }
 
-/// Functions that are known to count in other integers, by all their names. The planner checks types as it goes, so it
-/// refuses `words[2:cardinality(words)]` unless the call is cast in the text; calls of other functions are cast afterwards.
+/// Functions with results that are not BIGINT, by all their names. The planner checks types while it plans, so it
+/// rejects `words[2:cardinality(words)]` unless the call is cast in the text. Calls of all other functions are cast
+/// after planning.
 const COUNTING: [&str; 26] = [
     "array_length",
     "array_ndims",
@@ -167,7 +169,7 @@ const COUNTING: [&str; 26] = [
     "strpos",
 ];
 
-/// Casts the calls of [`COUNTING`] functions in a query, before it is planned.
+/// Casts the calls of [`COUNTING`] functions in a query before it is planned.
 pub(crate) fn widen_text(query: &mut Ast) {
     let _: ControlFlow<()> = query.visit(&mut Widener);
 }

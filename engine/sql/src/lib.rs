@@ -1,27 +1,27 @@
-//! Queries: the only crate that sees DataFusion.
+//! Runs the SQL queries of a pipeline in DataFusion. No other crate depends on DataFusion.
 //!
-//! SQL has no row order; pipelines need one, since upstream's bytes follow pandas' order. And SQL engines read columns as
-//! values, while most of a preparation only moves text about. Two transformations of the logical plan settle both:
+//! Two rewrites of the logical plan adapt SQL to pipelines:
 //!
-//! * `order`: every table has the hidden column `_row`. The rows of a query come in the order of its tables in FROM, the
-//!   first table first; the plan is rewritten so that this order is carried along and sorted by where joins lose it. A
-//!   query whose order is not determined is refused, when the pipeline is loaded, not discovered in a checksum.
-//! * `usage`: a column that a query only passes on is *opaque* to it. The query is planned a second time with such
-//!   columns replaced by the number of the row they come from, so the engine joins and filters row numbers, and the
-//!   writer copies the cells' bytes. What is computed with is read as typed values.
+//! * `order`: SQL tables have no row order, but published files must have the row order of pandas. Therefore every
+//!   table has the hidden column `_row`, and the rows of a query come in the order of its tables in FROM, the first
+//!   table first. The rewrite carries `_row` through the plan and sorts by it where a join loses the order. A query
+//!   whose row order is not determined is an error when the pipeline is loaded, not a wrong checksum later.
+//! * `usage`: most columns of a preparation are only copied. A column that a query passes on without computing with it
+//!   is *opaque*. The query is planned a second time with each opaque column replaced by its *origins*, the numbers of
+//!   the stored rows. DataFusion then joins and filters integers, and the writer copies the bytes of the cells. All
+//!   other columns are read as typed values.
 //!
 //! ```text
-//! relation   a table as queries see it (trait)         session    DataFusion, set up once
-//! provider   relation -> DataFusion table              wildcard   `*` without `_row`
+//! relation   a table as queries see it (trait)         session    DataFusion, configured once
+//! provider   relation -> DataFusion table              wildcard   `*` without hidden columns
 //! plan       text -> logical plan, both rewrites       run        plan -> stream of batches
-//! calls      functions and clauses that fit them       types      text and numbers do not meet
-//! constants  what cannot be computed, found at load    collapse   columns that a query does not name, as one
-//! replace    `* REPLACE` of columns that there are     mismatch   the planner's words for types, in the language's
-//! integers   whole numbers of 64 bits
-//! check      all queries of a pipeline, at load time   functions  one file per function
-//! rewrite    what the engine would compute otherwise   physical   operators and their memory
-//! grant      what a running query may use          failing    the row at which a query failed
-//! spill      files for what it has no memory for
+//! calls      clauses that a function does not accept   types      no implicit conversion of text and numbers
+//! constants  errors in constant expressions            collapse   columns that no query names, planned as one
+//! replace    unknown columns in `* REPLACE`            mismatch   DataFusion's type errors in SQL words
+//! integers   64-bit results of all functions           functions  one file per function
+//! check      all queries of a pipeline, when loaded    physical   operators and their memory
+//! rewrite    logical rules for values and memory       failing    the row at which a query failed
+//! grant      memory limit and cancellation             spill      temporary files
 //! ```
 
 mod calls;
@@ -55,7 +55,7 @@ pub use relation::{Relation, RelationColumn, ScanError, Values};
 pub use run::{ColumnSource, ResultColumn, Rows};
 pub use session::Session;
 
-/// Name of the hidden column that holds a row as a whole: the record of a JSON table, the entry of an array.
+/// Name of the hidden column with an entire row: the record of a JSON table, or the entry of an array.
 pub const RECORD: &str = "record";
-/// Name of the column with the values of an array of one axis.
+/// Name of the column with the values of a one-dimensional array.
 pub const VALUE: &str = "value";

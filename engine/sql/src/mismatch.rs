@@ -1,6 +1,6 @@
-//! What the planner says of types that do not fit, in the words of the language.
+//! Translates DataFusion's messages about types into the words of the language.
 //!
-//! Most such mistakes are found by `types`; the planner finds some of them first, and then speaks of its own types and
+//! `types` finds most type errors itself. The planner finds some of them first and reports them with its own types and
 //! signatures.
 
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use crate::QueryError;
 const HELP: &str =
     "make the value what is wanted: CAST(x AS VARCHAR), CAST(x AS BIGINT), CAST(x AS DOUBLE)";
 
-/// The planner's error in the words of the language, if it is about types.
+/// Translates an error of the planner if it is about types. Returns other errors unchanged.
 pub(crate) fn explained(query: &Ast, error: QueryError) -> QueryError {
     let QueryError::Plan {
         message,
@@ -56,13 +56,13 @@ pub(crate) fn explained(query: &Ast, error: QueryError) -> QueryError {
     error
 }
 
-/// What stands first in a message between two texts.
+/// Returns the text between the first `before` and the next `after`.
 fn between<'a>(message: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = message.split_once(before)?;
     Some(rest.split_once(after)?.0)
 }
 
-/// The kinds of the arguments: `text`, `an integer and text`.
+/// The kinds of a call's arguments, such as `text` or `an integer and text`. Empty if one is unknown.
 fn given(message: &str) -> String {
     let types = between(message, "argument types '", "'")
         .and_then(|call| call.split_once('(')?.1.strip_suffix(')'))
@@ -88,7 +88,7 @@ fn given(message: &str) -> String {
     kinds.join(" and ")
 }
 
-/// The engine's names of types as the language has them.
+/// Replaces the names of DataFusion's types.
 fn named(message: &str) -> String {
     [
         ("Utf8", "text"),
@@ -103,7 +103,7 @@ fn named(message: &str) -> String {
     })
 }
 
-/// Where a function is called first.
+/// Line and column of the first call of a function.
 fn called(query: &Ast, function: &str) -> Option<(u64, u64)> {
     struct Finder<'a>(&'a str);
 

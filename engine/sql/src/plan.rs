@@ -1,4 +1,4 @@
-//! From a parsed query to a logical plan with a determined order.
+//! Turns a parsed query into a logical plan with a determined row order.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::{QueryError, Relation, Session, calls};
 /// Tables by the name that the query uses.
 pub(crate) type Tables = BTreeMap<String, Arc<dyn Relation>>;
 
-/// Does the order of a query's rows matter to who asked it?
+/// Whether the caller needs the rows of a query in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
     Ordered,
@@ -43,9 +43,9 @@ pub(crate) struct Planned {
 pub(crate) struct Column {
     pub name: String,
     pub data_type: DataType,
-    /// Its place among the plan's columns; one of these may stand for several.
+    /// Index among the plan's columns. Several result columns share it if the plan's column represents them all.
     pub field: usize,
-    /// The table's column that it passes on, if it does.
+    /// The table and column that it passes on unchanged, if it does.
     pub from: Option<(String, usize)>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn plan_typed(
     })
 }
 
-/// Plans a query to know its columns and which of them it computes with, not to run it.
+/// Plans a query to find its result columns and the columns that it computes with, but not to run it.
 pub(crate) fn plan_unread(
     session: &Session,
     query: &Query,
@@ -105,7 +105,8 @@ pub(crate) fn plan_opaque(
     })
 }
 
-/// Plans a query with columns that stand for several, where that can be done; with those, and the tables that have them.
+/// Plans a query with collapsed columns if possible. Returns the plan, the groups of columns, and the tables that it
+/// reads.
 fn plan_collapsed(
     session: &Session,
     query: &Query,
@@ -113,7 +114,7 @@ fn plan_collapsed(
     rows: Rows,
 ) -> Result<(Planned, Groups, Tables), QueryError> {
     if let Some((collapsed, groups)) = collapse(query, tables)
-        // What is wrong is said of the tables as they are.
+        // An error is reported for the original tables, so a failure here only ends the attempt.
         && let Ok(planned) = plan_typed(session, query, &collapsed, rows)
         && !is_used(&planned.used, &groups)
     {
@@ -123,7 +124,7 @@ fn plan_collapsed(
     Ok((planned, Groups::new(), tables.clone()))
 }
 
-/// The columns of a plan's result, of which some may stand for several.
+/// The columns of a plan's result, after expanding those that represent several.
 fn columns(plan: &LogicalPlan, tables: &Tables, groups: &Groups) -> Vec<Column> {
     let mut columns = Vec::new();
     for (field, shown) in plan.schema().fields().iter().enumerate() {
@@ -131,7 +132,7 @@ fn columns(plan: &LogicalPlan, tables: &Tables, groups: &Groups) -> Vec<Column> 
         let group = found
             .as_ref()
             .and_then(|(table, index)| groups.get(table)?.get(*index).cloned());
-        // `_row` lies behind the columns, and is none of them.
+        // `_row` is behind the relation's columns and not one of them.
         let from = found.filter(|(table, _)| group.is_some() || !groups.contains_key(table));
         let column = Column {
             name: shown.name().clone(),

@@ -1,7 +1,7 @@
-//! A [`Relation`] as a DataFusion table.
+//! Presents a [`Relation`] as a DataFusion table.
 //!
-//! The schema has the relation's columns, typed or opaque, and `_row`. An opaque column is a `UInt64`: the origin of the
-//! row. Only projected columns are read.
+//! The schema has the relation's columns, typed or opaque, and `_row`. An opaque column has the type `UInt64` and holds
+//! the origin of each row. Only projected columns are read.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use datafusion::physical_plan::ExecutionPlan;
 use crate::physical::{Kind, Scan};
 use crate::relation::Relation;
 
-/// Name of the hidden column that holds a row's position, from 0.
+/// Name of the hidden column with a row's position, from 0.
 pub(crate) const ROW: &str = "_row";
 
-/// A relation, and which of its columns are opaque to the query at hand.
+/// A relation, and the columns of it that are opaque to a query.
 #[derive(Debug)]
 pub(crate) struct Provider {
     relation: Arc<dyn Relation>,
     kinds: Vec<Kind>,
     schema: SchemaRef,
-    /// The rows may come in any order.
+    /// True if the rows may come in any order.
     any_order: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A table as queries see it.
+//! Tables as queries see them.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -6,45 +6,52 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
-/// Why a table could not be read while a query ran.
+/// The error of a relation that could not be read while a query ran.
 pub type ScanError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// A column's name and the type in which queries compute with it.
+/// A column's name, and the type in which queries compute with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelationColumn {
+    /// The name.
     pub name: String,
+    /// The Arrow type of the values.
     pub data_type: DataType,
-    /// Not part of `*`.
+    /// True if `*` does not include the column.
     pub hidden: bool,
 }
 
-/// Columns of consecutive rows, one array per requested column, all of `rows` length.
+/// Consecutive rows: one array per requested column, each with `rows` elements.
 #[derive(Debug)]
 pub struct Values {
+    /// Number of rows.
     pub rows: usize,
+    /// The requested columns, in the order of the request.
     pub columns: Vec<ArrayRef>,
 }
 
 /// An ordered table that can be scanned in row order.
 ///
-/// Implementations read lazily: only the requested columns, batch by batch, so that memory does not grow with the table.
+/// Implementations read lazily, only the requested columns, batch by batch, so that memory does not grow with the
+/// table.
 pub trait Relation: Debug + Send + Sync {
+    /// Returns the columns, without `_row`.
     fn columns(&self) -> &[RelationColumn];
 
+    /// Returns the number of rows.
     fn rows(&self) -> u64;
 
-    /// Can a writer copy the cells of this column by origin? If not, it is read as values.
+    /// Returns whether a writer can copy the cells of `column` by origin. If not, queries read the column as values.
     fn has_cells(&self, column: usize) -> bool;
 
-    /// The values of `columns` (positions in [`Relation::columns`]) for all rows, in order, in batches of about
-    /// `batch` rows, typed as declared. Missing values are null.
+    /// Returns the values of `columns` (positions in [`Relation::columns`]) for all rows, in order, in batches of about
+    /// `batch` rows. The arrays have the declared types, with nulls for missing values.
     fn scan(
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send>;
 
-    /// The same values in whatever order is fastest: for queries whose result does not depend on it.
+    /// Returns the same values in the fastest order, for queries whose result does not depend on it.
     fn scan_unordered(
         self: Arc<Self>,
         columns: Vec<usize>,
@@ -53,7 +60,7 @@ pub trait Relation: Debug + Send + Sync {
         self.scan(columns, batch)
     }
 
-    /// For `len` rows from `first`, the number that the cell writer needs to find a row's cells again: the row of the
-    /// stored table behind this one.
+    /// Returns the origins of `len` rows from `first`: for each, the number of the stored row, by which a writer finds
+    /// its cells.
     fn origins(&self, first: u64, len: usize) -> Vec<u64>;
 }

@@ -1,7 +1,8 @@
-//! `* REPLACE (... AS a)`: the planner does not ask whether there is a column `a`, and replaces nothing if there is none.
+//! Finds columns in `* REPLACE (... AS a)` that do not exist.
 //!
-//! So a query that replaces is planned once more, each replaced column by itself: `* REPLACE (a AS a)`. That fails where
-//! there is no such column.
+//! DataFusion's planner ignores a replacement for a column that does not exist. Therefore a query with REPLACE is
+//! planned a second time, with each column replaced by itself: `* REPLACE (a AS a)`. This fails if the column does not
+//! exist.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +11,8 @@ use datafusion::sql::sqlparser::ast::{
     VisitMut, VisitorMut,
 };
 
-/// The query with every replaced column in its own place, and the names of these columns; none if nothing is replaced.
+/// Returns the query with every replaced column replaced by itself, and the names of these columns. `None` without
+/// REPLACE.
 pub(crate) fn by_themselves(query: &Ast) -> Option<(Ast, Vec<String>)> {
     let mut query = query.clone();
     let mut replacer = Replacer { names: Vec::new() };

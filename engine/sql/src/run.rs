@@ -1,8 +1,8 @@
-//! Running a query.
+//! Runs queries and returns their rows in batches.
 //!
-//! A query gets a [`Grant`]: the memory that it may hold, and whether it is to stop. Smaller sides of joins are held, large
-//! ones are sorted. How large a side is can turn out only while it is read; if the memory does not last and no row has been
-//! handed out yet, the query starts again and sorts every side.
+//! A query runs within a [`Grant`]. A join keeps its smaller side in memory if the side's estimated size allows that,
+//! and sorts both sides otherwise. The estimate may be too low. If memory runs out before the first batch was returned,
+//! the query starts again and sorts the sides of all joins.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ use crate::grant::{Grant, Pool};
 use crate::plan::{Planned, Rows as RowOrder, plan_opaque, plan_typed};
 use crate::{QueryError, Relation, Session};
 
-/// Memory that a sort keeps back for merging what it spilled.
+/// Memory that a sort reserves for merging its temporary files, in bytes.
 const MERGE_BYTES: usize = 10 << 20;
 
 /// Where the cells of a result column come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnSource {
-    /// Cells of a table, unchanged: the batch column holds origins (`UInt64`), null for no row.
+    /// Cells of a table, unchanged. The column in a batch holds origins (`UInt64`), null for no row.
     Cells { table: String, column: usize },
     /// Computed values of this type.
     Values(DataType),
@@ -40,43 +40,50 @@ pub enum ColumnSource {
 /// A column of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultColumn {
+    /// The name.
     pub name: String,
+    /// The source of the column's cells.
     pub source: ColumnSource,
 }
 
 /// The rows of a result, batch by batch, in the query's order.
 pub struct Rows {
     columns: Vec<ResultColumn>,
-    /// For each column its place in the stream's batches, where one of those stands for several.
+    /// For each result column, its position in the stream's batches. `None` if they are the same.
     fields: Option<Vec<usize>>,
-    /// Are all origins in a row the same?
+    /// True if all origins of a row are equal.
     single: bool,
     running: Running,
-    /// What running it again takes.
+    /// The session, plan and limits, for running the query again.
     session: Session,
     plan: LogicalPlan,
     grant: Grant,
-    /// No row was handed out yet.
+    /// True until the first batch has been returned.
     is_fresh: bool,
 }
 
-/// A query that runs.
+/// A running query.
 struct Running {
     stream: SendableRecordBatchStream,
     pool: Arc<Pool>,
 }
 
-/// How sides of joins are held.
+/// How a join treats its sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sides {
-    /// The smaller one in memory, if it seems to fit.
+    /// The smaller side is kept in memory if its estimated size allows it.
+    ///
+    /// Both sides are sorted.
     Held,
     /// Both sorted.
     Sorted,
 }
 
 impl Session {
-    /// Runs a query whose passed-on columns come as origins, for writers that copy cells.
+    /// Runs a query and returns passed-on columns as origins, for writers that copy cells.
+    ///
+    /// # Errors
+    /// If the query is invalid for these tables, or fails at its start.
     pub async fn rows(
         &self,
         query: &Query,
@@ -87,7 +94,10 @@ impl Session {
         self.start(planned, &tables, true, grant).await
     }
 
-    /// Runs a query for its values.
+    /// Runs a query and returns all columns as values.
+    ///
+    /// # Errors
+    /// As for [`Session::rows`].
     pub async fn values(
         &self,
         query: &Query,
@@ -98,7 +108,10 @@ impl Session {
         self.start(planned, &tables, false, grant).await
     }
 
-    /// Runs a query for its values, in whatever order they come.
+    /// Runs a query and returns all columns as values, with the rows in any order.
+    ///
+    /// # Errors
+    /// As for [`Session::rows`].
     pub async fn values_unordered(
         &self,
         query: &Query,
@@ -157,7 +170,7 @@ impl Session {
         })
     }
 
-    /// The physical plan of a query, and all that it runs in.
+    /// Creates the physical plan of a query, its context, and its memory pool.
     async fn prepare(
         &self,
         plan: &LogicalPlan,
@@ -175,7 +188,7 @@ impl Session {
         Ok((physical, context, pool))
     }
 
-    /// The session as a query with this grant runs in it.
+    /// The session's state with the options for a query within these limits.
     fn state_for(&self, plan: &LogicalPlan, grant: &Grant, sides: Sides) -> SessionState {
         let mut state = SessionState::clone(&self.state);
         let options = state.config_mut().options_mut();
@@ -189,7 +202,7 @@ impl Session {
             Sides::Sorted => 0,
         };
         options.extensions.insert(grant.clone());
-        // Functions get the options as they are now.
+        // Functions get the options of this moment.
         state.mark_start_execution();
         state
     }
@@ -206,7 +219,7 @@ impl Session {
         Ok(Running { stream, pool })
     }
 
-    /// The physical plan of a query, for tests and for people.
+    /// Returns the physical plan of a query as text, for tests and debugging.
     #[doc(hidden)]
     pub async fn explain(
         &self,
@@ -227,17 +240,18 @@ impl Session {
 }
 
 impl Rows {
+    /// Returns the columns of the result, in order.
     pub fn columns(&self) -> &[ResultColumn] {
         &self.columns
     }
 
-    /// Does the query read one table, once, for each of its rows? Then all origins in a row are the same, and none is
-    /// missing.
+    /// Returns true if each row of the result comes from one row of a single table that is scanned once. All origins of
+    /// a row are then equal, and none is missing.
     pub fn has_single_origin(&self) -> bool {
         self.single
     }
 
-    /// A column of the stream may stand for several of the result.
+    /// Expands columns of a batch that represent several result columns.
     fn columns_of(&self, batch: Option<RecordBatch>) -> Result<Option<RecordBatch>, QueryError> {
         let (Some(batch), Some(fields)) = (&batch, &self.fields) else {
             return Ok(batch);
@@ -247,7 +261,11 @@ impl Rows {
         Ok(Some(batch))
     }
 
-    /// The next batch; none at the end.
+    /// Returns the next batch, and `None` at the end.
+    ///
+    /// # Errors
+    /// If a value cannot be computed, a table cannot be read, memory or disk space is insufficient, or the query is
+    /// cancelled.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, QueryError> {
         loop {
             let next = self.running.stream.next().await.transpose();
@@ -270,7 +288,7 @@ impl Rows {
         }
     }
 
-    /// A failure of a value, with the row where it can be told.
+    /// Adds the failing row to an error about a value, if the row can be found.
     async fn with_row(&self, error: QueryError) -> QueryError {
         let QueryError::Run {
             failure: failure @ (Failure::Input | Failure::Pipeline),
@@ -296,7 +314,8 @@ impl Rows {
     }
 }
 
-/// Does every row of a plan come from a row of the only table that it scans? Outer joins have rows that come from none.
+/// Returns whether every row of a plan comes from a row of the only table that it scans. Outer joins have rows without
+/// an origin.
 fn has_single_origin(plan: &LogicalPlan) -> bool {
     let (mut scans, mut is_outer) = (0, false);
     // The closure does not fail.

@@ -1,4 +1,4 @@
-//! DataFusion, set up once for all queries of a run.
+//! Configures DataFusion once for all queries of a run.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,16 +22,16 @@ use crate::{QueryError, calls, functions, physical, rewrite};
 /// The query engine. Cheap to clone.
 #[derive(Clone)]
 pub struct Session {
-    /// Made when the first query is planned: a run with nothing to do plans none.
+    /// Created when the first query is planned, because a run without pending steps plans no query.
     pub(crate) state: Arc<LazyLock<SessionState>>,
-    /// Where what is too large for the memory goes.
+    /// Directory for temporary files. `None` for a session that only plans.
     temp: Option<Arc<Path>>,
-    /// The most rows that operators hand on at a time.
+    /// Maximum number of rows in a batch.
     pub(crate) batch_rows: usize,
 }
 
 impl Session {
-    /// An engine that spills what is beyond the memory of a query into `temp`.
+    /// Creates a session that writes temporary files to `temp` when a query exceeds its memory.
     pub fn new(temp: &Path) -> Session {
         Session {
             temp: Some(Arc::from(temp)),
@@ -39,7 +39,7 @@ impl Session {
         }
     }
 
-    /// An engine that only plans.
+    /// Creates a session that plans queries but cannot write temporary files.
     pub fn planner() -> Session {
         Session {
             state: Arc::new(LazyLock::new(state)),
@@ -48,8 +48,7 @@ impl Session {
         }
     }
 
-    /// The same engine, whose operators hand on at most `rows` rows at a time. No result depends on it, which tests show
-    /// by small batches.
+    /// Limits batches to `rows` rows. No result depends on the limit, which tests check with small batches.
     #[must_use]
     pub fn with_batch_rows(self, rows: usize) -> Session {
         Session {
@@ -58,7 +57,7 @@ impl Session {
         }
     }
 
-    /// What a query runs in: its memory and its place on disk.
+    /// The memory pool and the temporary files of a query.
     pub(crate) fn runtime(
         &self,
         pool: Arc<Pool>,
@@ -79,7 +78,7 @@ impl Session {
 }
 
 fn state() -> SessionState {
-    // One partition: a stream keeps its order, and steps run side by side anyway.
+    // A stream of one partition keeps its order. Several steps already run in parallel.
     let mut config = SessionConfig::new()
         .with_target_partitions(1)
         .with_collect_statistics(false);
@@ -87,7 +86,7 @@ fn state() -> SessionState {
     options.sql_parser.enable_ident_normalization = false;
     options.sql_parser.map_string_types_to_utf8view = false;
     options.sql_parser.collect_spans = true;
-    // ORDER BY in a subquery is kept, or refused where it has no effect.
+    // An ORDER BY in a subquery is kept. If it has no effect, `order` reports it.
     options.sql_parser.enable_subquery_sort_elimination = false;
     SessionStateBuilder::new()
         .with_config(config)
@@ -141,7 +140,7 @@ impl ContextProvider for Names<'_> {
         self.state.config_options()
     }
 
-    // Names to suggest; functions are known before a query is planned.
+    // The planner uses the names of functions for suggestions. `calls` has already checked all names.
     fn udf_names(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,7 +1,7 @@
-//! Files for what a query has no memory for.
+//! Temporary files for query data that exceeds the memory limit.
 //!
-//! DataFusion's own files are read through a pool of threads, which fails or waits for ever where the system starts no
-//! further thread. A query runs on the thread of its step, so these are read there.
+//! DataFusion reads its own temporary files through a thread pool. If the system cannot start another thread, that
+//! fails or waits forever. The files here are read on the thread of the query's step.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -16,10 +16,10 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::spill_file::{SpillFile, SpillWriter, TempFileFactory};
 use futures::{Stream, stream};
 
-/// Bytes that are read at a time.
+/// Bytes per read.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Makes files without a name in a directory. The system removes them when they are closed.
+/// Creates unlinked files in a directory. The system removes them when they are closed.
 pub(crate) struct SpillDirectory(pub Arc<Path>);
 
 impl TempFileFactory for SpillDirectory {
@@ -34,11 +34,11 @@ impl TempFileFactory for SpillDirectory {
 
 struct Inner {
     file: File,
-    /// Bytes written.
+    /// Number of bytes written.
     bytes: AtomicU64,
 }
 
-/// A file that is written from its beginning, once, and read any number of times.
+/// A file that is written once from its beginning and read any number of times.
 struct Spilled(Arc<Inner>);
 
 impl SpillFile for Spilled {
@@ -68,7 +68,7 @@ impl SpillFile for Spilled {
     }
 }
 
-/// The next bytes from `offset` on; none at the end.
+/// Reads the next bytes at `offset`. Empty at the end.
 fn read_at(file: &File, offset: u64) -> io::Result<Bytes> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let count = loop {

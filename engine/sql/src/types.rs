@@ -1,11 +1,12 @@
-//! Text is text and numbers are numbers.
+//! Rejects implicit conversions between text and numbers.
 //!
-//! The engine compares a text with a number by reading one as the other, and joins, unites and passes them to functions
-//! alike: what then happens depends on the cells, and a cell that is no number ends the query while it runs. Every place
-//! where the engine would convert between the two by itself is refused before the query runs; a CAST says what is meant.
+//! DataFusion compares a text with a number by converting one of them, and does the same for joins, unions and
+//! arguments of functions. The result then depends on the cells, and a cell that is not a number stops the query while
+//! it runs. Therefore every place where DataFusion would convert between text and numbers is an error when the pipeline
+//! is loaded. The author adds a CAST.
 //!
-//! `||`, `concat` and `concat_ws` make text of everything, which is what they are for. A date may be compared with a
-//! text that is written in the query.
+//! `||`, `concat` and `concat_ws` accept all types, because their purpose is to make text. A date may be compared with
+//! a literal text.
 
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -16,19 +17,19 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Ope
 
 use crate::QueryError;
 
-/// Functions that take values of any type as text.
+/// Functions that accept values of any type as text.
 const TAKE_ALL: [&str; 2] = ["concat", "concat_ws"];
 
-/// What a type means where values meet.
+/// The kind of a type, as far as comparisons are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Text,
     Number,
     Boolean,
     Time,
-    /// Lists and structs: the engine does not convert them.
+    /// Lists and structs, which DataFusion does not convert.
     Nested,
-    /// A missing value, which goes with everything.
+    /// A missing value, which is compatible with every class.
     Missing,
 }
 
@@ -57,7 +58,7 @@ impl Class {
     }
 }
 
-/// Refuses a plan, as it comes from the planner, in which text and numbers meet.
+/// Returns an error if an expression in the planner's plan mixes text and numbers.
 pub(crate) fn check(plan: &LogicalPlan) -> std::result::Result<(), QueryError> {
     let mut found = None;
     let walk = plan.apply_with_subqueries(|node| {
@@ -97,7 +98,7 @@ fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
         LogicalPlan::Values(values) => {
             let mut found = None;
             for expr in values.values.iter().flatten() {
-                // The planner has put casts around the values of a column that differ.
+                // The planner has added casts to literals if the types of a VALUES column differ.
                 if let Expr::Cast(cast) = expr
                     && let Expr::Literal(value, _) = cast.expr.as_ref()
                 {
@@ -137,7 +138,7 @@ fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
     Ok(found)
 }
 
-/// The columns that a node's expressions can name; none for a node without expressions.
+/// The columns that a node's expressions can refer to. `None` for a node without expressions.
 pub(crate) fn input_schema(node: &LogicalPlan) -> Result<Option<DFSchema>> {
     Ok(match node.inputs().as_slice() {
         [] => Some(node.schema().as_ref().clone()),
@@ -149,7 +150,7 @@ pub(crate) fn input_schema(node: &LogicalPlan) -> Result<Option<DFSchema>> {
     })
 }
 
-/// The columns of two branches, one beside the other.
+/// Compares the types of columns at the same position in two branches of a union.
 fn columns(left: &LogicalPlan, right: &LogicalPlan) -> Option<QueryError> {
     let pairs = left.schema().fields().iter().zip(right.schema().fields());
     for (a, b) in pairs {
@@ -244,7 +245,7 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
                 in_call(function.as_ref(), &call.params.args, schema)?
             }
             WindowFunctionDefinition::WindowUDF(function) => {
-                // `lag(a, 1, b)`: `b` stands in for `a`.
+                // In `lag(a, 1, b)`, `b` is used in place of `a`.
                 if let [value, _, default] = call.params.args.as_slice()
                     && let Some(found) = meet(value, default, "values of one column")?
                 {
@@ -292,7 +293,7 @@ fn in_binary(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<QueryError
     })
 }
 
-/// Holds the types of a call's arguments against those that the function would be given.
+/// Compares the types of a call's arguments with the types to which DataFusion would convert them.
 fn in_call<F: UDFCoercionExt>(
     function: &F,
     args: &[Expr],
@@ -306,7 +307,7 @@ fn in_call<F: UDFCoercionExt>(
         })
         .collect();
     let fields = fields?;
-    // Arguments that fit in no way are the planner's to report.
+    // The planner reports arguments that cannot be converted at all.
     let Ok(taken) = fields_with_udf(&fields, function) else {
         return Ok(None);
     };
@@ -327,7 +328,7 @@ fn in_call<F: UDFCoercionExt>(
     Ok(None)
 }
 
-/// The type of a list's elements.
+/// The type of a list's innermost elements, or the type itself.
 fn innermost(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
@@ -341,12 +342,12 @@ fn differ(a: Class, b: Class) -> bool {
     a != b && ![a, b].contains(&Class::Missing) && ![a, b].contains(&Class::Nested)
 }
 
-/// A text in the query, where a time is wanted: `day < '2020-01-31'`.
+/// A literal text in place of a time: `day < '2020-01-31'`.
 fn is_written_time(expr: &Expr, given: Class, wanted: Class) -> bool {
     given == Class::Text && wanted == Class::Time && matches!(expr, Expr::Literal(..))
 }
 
-/// Two values that meet, if one is text and the other a number, or the like.
+/// Returns an error if two values that meet have different classes.
 fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Option<QueryError> {
     let (left, right) = (Class::of(of_a), Class::of(of_b));
     if !differ(left, right) || is_written_time(a, left, right) || is_written_time(b, right, left) {
@@ -397,12 +398,12 @@ fn help(a: Class, b: Class) -> &'static str {
     }
 }
 
-/// The expression as a message names it.
+/// An expression as messages show it.
 fn shown(expr: &Expr) -> String {
     match expr {
         Expr::Column(column) | Expr::OuterReferenceColumn(_, column) => column.name.clone(),
         Expr::Alias(alias) => shown(&alias.expr),
-        // In quotes, so that it is not taken for a column.
+        // With quotes, to distinguish it from a column.
         Expr::Literal(value, _) => match value.try_as_str().flatten() {
             Some(text) => format!("'{}'", text.replace('\'', "''")),
             None => value.to_string(),
@@ -417,7 +418,7 @@ fn shown(expr: &Expr) -> String {
     }
 }
 
-/// The place of the first column in an expression: of the others the planner keeps none.
+/// Line and column of the first column in an expression. The planner keeps no places of other expressions.
 pub(crate) fn span(expr: &Expr) -> Option<(u64, u64)> {
     let first = |spans: &Spans| {
         let span = spans.first()?;

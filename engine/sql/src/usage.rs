@@ -1,8 +1,8 @@
-//! Which columns a query computes with, and which it only passes on.
+//! Determines the columns that a query computes with, as opposed to those that it only passes on.
 //!
-//! A column is *used* when it appears in any expression other than itself: a condition, a join key, a sort or group key,
-//! a function's argument; or where the engine compares whole rows (DISTINCT, UNION, aggregates). All others are opaque:
-//! the query moves them from a table to its result as they are.
+//! A column is *used* if it is part of any expression other than the column itself: a condition, a join key, a sort or
+//! group key, or an argument of a function. It is also used where DataFusion compares entire rows (DISTINCT, UNION,
+//! aggregates). All other columns are opaque: the query moves them from a table to its result unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,17 +13,17 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};
 
 use crate::order::bare;
 
-/// Used columns by table: positions in the scan's schema.
+/// Used columns by table, as positions in the scan's schema.
 pub(crate) type Used = BTreeMap<String, BTreeSet<usize>>;
 
-/// Used columns of every table that the plan scans.
+/// Returns the used columns of every table that the plan scans.
 pub(crate) fn used(plan: &LogicalPlan) -> Used {
     let mut used = Used::new();
     trace(plan, &BTreeSet::new(), &mut used);
     used
 }
 
-/// The table column that an output column passes on, if it does.
+/// Returns the table and column that an output column passes on unchanged, if it does.
 pub(crate) fn origin(plan: &LogicalPlan, index: usize) -> Option<(String, usize)> {
     let through = |input: &LogicalPlan, column: &Column| {
         let position = input.schema().index_of_column(column).ok()?;
@@ -62,7 +62,7 @@ pub(crate) fn origin(plan: &LogicalPlan, index: usize) -> Option<(String, usize)
     }
 }
 
-/// Marks what `plan` uses, given which of its output columns are used above it.
+/// Adds the columns that `plan` uses to `used`. `above` are its output columns that are used above it.
 fn trace(plan: &LogicalPlan, above: &BTreeSet<usize>, used: &mut Used) {
     let all: BTreeSet<usize> = (0..plan.schema().fields().len()).collect();
     match plan {
@@ -157,7 +157,7 @@ fn is_plain(join: JoinType) -> bool {
     )
 }
 
-/// Marks all columns of an expression that belong to `schema`, and what its subqueries use.
+/// Marks all columns of an expression that belong to `schema`, and the columns that its subqueries use.
 fn mark(expr: &Expr, schema: &DFSchemaRef, below: &mut BTreeSet<usize>, used: &mut Used) {
     let _ = expr.apply(|inner| {
         match inner {

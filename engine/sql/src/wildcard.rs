@@ -1,7 +1,8 @@
-//! `*` means the columns of a table, not its hidden ones (`_row`, and `record` of a JSON table).
+//! Removes hidden columns (`_row`, and `record` of a JSON table) from `*`.
 //!
-//! Every `*` and `t.*` that reaches a pipeline's table gets the hidden columns added to its EXCLUDE list. An unqualified `*` over a
-//! join becomes one qualified `*` per table first, since EXCLUDE of a name that several tables have is ambiguous.
+//! For each `*` and `t.*` over a table of the pipeline, the hidden columns are added to its EXCLUDE list. An
+//! unqualified `*` over a join first becomes one qualified `*` per table, because EXCLUDE is ambiguous if several
+//! tables have the column.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -14,10 +15,11 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::QueryError;
 
-/// Hidden columns of the pipeline's tables.
+/// Hidden columns of the pipeline's tables, by table.
 pub(crate) type Hidden = BTreeMap<String, Vec<String>>;
 
-/// Rewrites all wildcards of a query. `tables` are the pipeline's tables; other names are the query's own (`WITH`).
+/// Rewrites all wildcards of a query. `tables` are the tables of the pipeline. All other names are defined by the query
+/// (`WITH`).
 pub(crate) fn hide_columns(query: &mut Query, tables: &Hidden) -> Result<(), QueryError> {
     let mut rewriter = Rewriter { tables };
     match query.visit(&mut rewriter) {
@@ -38,7 +40,7 @@ impl VisitorMut for Rewriter<'_> {
     }
 }
 
-/// A table of FROM: the name that qualifies its columns, and its hidden columns if it is one of the pipeline's.
+/// An item of FROM: the name that qualifies its columns, and its hidden columns if it is a table of the pipeline.
 struct Source {
     qualifier: Option<ObjectName>,
     hidden: Vec<String>,
@@ -119,7 +121,7 @@ impl Rewriter<'_> {
         ControlFlow::Continue(())
     }
 
-    /// The tables of FROM in order, and whether a join merges columns.
+    /// The items of FROM in order, and whether a join merges columns.
     fn sources(&self, select: &Select) -> (Vec<Source>, bool) {
         let mut sources = Vec::new();
         let mut merged = false;
@@ -131,7 +133,7 @@ impl Rewriter<'_> {
                     Some(JoinConstraint::Using(_) | JoinConstraint::Natural)
                 );
                 match &join.join_operator {
-                    // Only rows of the left side come of it.
+                    // The result of these joins has only the columns of the left side.
                     JoinOperator::LeftSemi(_) | JoinOperator::LeftAnti(_) => continue,
                     JoinOperator::RightSemi(_) | JoinOperator::RightAnti(_) => sources.clear(),
                     _ => {}

@@ -1,4 +1,4 @@
-//! What is found in a pipeline's queries when it is loaded, before any file is there.
+//! Errors in a pipeline's queries that are found when it is loaded, before any file exists.
 
 use prep_sql::Session;
 
@@ -14,7 +14,7 @@ tables:
   lines: { text_lines: texts }
 ";
 
-/// `code: message` of what is wrong with an output.
+/// The errors of an output's query, as `code: message`.
 fn found(output: &str) -> Vec<String> {
     let text = format!(
         "{TABLES}public:\n  {output}\n  all.csv: SELECT n.frame FROM numbered n, lines, frames\n"

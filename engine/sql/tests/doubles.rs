@@ -1,4 +1,4 @@
-//! Aggregates of doubles: the nearest to the true value, and the same in every order, memory and size of batches.
+//! Aggregates of doubles return the nearest double, and the same one for every row order, memory limit and batch size.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ async fn cells(text: &str, tables: &Tables, memory: u64) -> Vec<Option<f64>> {
     column.as_primitive::<Float64Type>().iter().collect()
 }
 
-/// Computed with Python's `fractions` and rounded once.
+/// Expected values were computed with Python's `fractions` and rounded once.
 const STATISTICS: [(&str, f64); 17] = [
     ("sum(x)", 724999999.0),
     ("avg(x)", 90624999.875),
@@ -58,7 +58,7 @@ async fn statistics_are_exact_fractions() {
             format!("SELECT {call} AS v FROM t"),
             format!("SELECT {call} AS v FROM t GROUP BY g"),
             format!("SELECT {call} OVER () AS v FROM t LIMIT 1"),
-            // A window that slides over all of them, and over values that are gone again.
+            // A window that slides over all values, and over values that have left it again.
             format!(
                 "SELECT v FROM (SELECT n, {call} OVER (ORDER BY n ROWS BETWEEN 7 PRECEDING AND CURRENT ROW) AS v FROM \
                  (SELECT 1000 + _row AS n, x, y FROM t UNION ALL SELECT _row AS n, x * 1e300 AS x, y / 0.0 AS y FROM t)) WHERE n = 1007"
@@ -126,13 +126,14 @@ async fn few_rows_and_values_that_are_not_finite() {
         for (tables, expected) in tables.iter().zip(expected) {
             let text = format!("SELECT {call} AS v FROM t");
             let found = cells(&text, tables, 64 * MB).await;
-            // As texts, since NaN is not NaN, and 0.0 is -0.0.
+            // Compared as texts, because NaN is not equal to NaN, and 0.0 is equal to -0.0.
             assert_eq!(format!("{found:?}"), format!("{:?}", [expected]), "{text}");
         }
     }
 }
 
-/// Values of all magnitudes in 100,000 groups: the same under every memory, where the smallest goes to disk.
+/// Values of all magnitudes in 100,000 groups have the same sums with every memory limit. With the smallest one, groups
+/// are written to disk.
 #[tokio::test]
 async fn sums_of_groups_do_not_depend_on_memory() {
     let mut state = 1_u64;
@@ -173,7 +174,7 @@ async fn sums_of_groups_do_not_depend_on_memory() {
     }
 }
 
-/// Zeros and NaN are told apart, in whatever order they come.
+/// Zeros and NaN are distinguished in every order of the rows.
 #[tokio::test]
 async fn extremes_follow_the_total_order() {
     let odd = [f64::NEG_INFINITY, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN];
@@ -197,7 +198,7 @@ async fn extremes_follow_the_total_order() {
     }
 }
 
-/// As NumPy has it.
+/// Expected values are those of NumPy.
 #[tokio::test]
 async fn rounding_keeps_the_sign_of_zero() {
     let columns = vec![("x", doubles(&[-0.0, -0.3, 0.0, -1.5]))];
@@ -218,7 +219,7 @@ async fn rounding_keeps_the_sign_of_zero() {
     }
 }
 
-/// Whether a side of a join is held or sorted, its keys are the same.
+/// The keys of a join's side are the same whether it is kept in memory or sorted.
 #[tokio::test]
 async fn keys_of_joins_do_not_depend_on_memory() {
     let odd = [f64::NEG_INFINITY, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN];

@@ -1,4 +1,4 @@
-//! The row at which a query fails: random queries with one bad cell, whose row must be named.
+//! Messages name the row at which a query fails. The queries are random and read a table with one bad cell.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -11,7 +11,8 @@ use support::{Tables, table, values};
 
 const ROWS: i64 = 20_000;
 
-/// `k` of `u` are the keys `a` of `t`, turned round; in row `bad` (from 1) the text `b` of `t` is no number, and its divisor `d` is 0.
+/// The keys `k` of `u` are the keys `a` of `t` in reverse order. In row `bad` (from 1) of `t`, the text `b` is not a
+/// number and the divisor `d` is 0.
 fn tables(bad: i64) -> Tables {
     let rows = |of: fn(i64, i64) -> i64| {
         Arc::new(Int64Array::from_iter_values(
@@ -37,7 +38,7 @@ fn tables(bad: i64) -> Tables {
     BTreeMap::from([("t".to_owned(), t), ("u".to_owned(), u)])
 }
 
-/// Whatever stands around the expression, and wherever it stands.
+/// The row is found for each kind of expression around the failing one, and for each clause.
 const QUERIES: [&str; 12] = [
     "SELECT {} AS x FROM t",
     "SELECT a FROM t WHERE {} > 0",
@@ -81,7 +82,8 @@ async fn the_row_is_named() {
     }
 }
 
-/// A row of a join is one of each table; a row of groups is none, and its values are told.
+/// A row of a join belongs to one row of each table. A row of groups belongs to none, so the message has its values
+/// only.
 #[tokio::test]
 async fn joins_name_both_rows_and_groups_their_values() {
     let tables = tables(100);
@@ -113,13 +115,13 @@ async fn joins_name_both_rows_and_groups_their_values() {
             assert!(message.contains(part), "{text}: {message}");
         }
         assert!(!message.contains("Int64"), "{text}: {message}");
-        // The planner forgets where the columns of groups stood; the query's place is told then.
+        // The planner does not keep the places of group columns. In that case the error has the place of the query.
         assert!(place.is_none_or(|(line, _)| line == 1), "{text}: {place:?}");
         assert!(help.is_some_and(|help| help.contains("NULLIF")), "{text}");
     }
 }
 
-/// A condition that keeps a cast from bad rows is no failure that is blamed on them: what is said is what happened.
+/// If a condition protects a cast from bad rows, the message does not blame these rows.
 #[tokio::test]
 async fn what_is_never_computed_is_not_blamed() {
     let tables = tables(100);

@@ -1,4 +1,4 @@
-//! What a query may use: memory, and the time until it stops.
+//! Memory limits and cancellation of queries.
 
 #![allow(
     clippy::expect_used,
@@ -25,7 +25,7 @@ use support::{Tables, table, used, values};
 
 const MB: u64 = 1 << 20;
 
-/// `small` has 1000 rows, `large` 400,000; texts are as long as a file's name.
+/// `small` has 1000 rows and `large` 400,000. The texts have the length of a file name.
 fn tables() -> Tables {
     let rows = |count: i64| {
         let ids = Arc::new(Int64Array::from_iter_values((0..count).rev())) as ArrayRef;
@@ -47,7 +47,7 @@ fn peak() -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// How many rows a query gives, and a sum over them that tells whether they are the same in some order.
+/// The number of rows of a query, and a sum over them that does not depend on their order.
 async fn rows(text: &str, grant: &Grant) -> Result<(usize, u64), QueryError> {
     let query = Query::parse(text).expect(text);
     let session = Session::new(&std::env::temp_dir());
@@ -71,7 +71,8 @@ async fn rows(text: &str, grant: &Grant) -> Result<(usize, u64), QueryError> {
     Ok((count, sum))
 }
 
-/// A query fits, by going to disk or in parts, or it says how much it needs; it never takes what it was not given.
+/// A query either stays within its memory limit, by using temporary files or parts, or reports how much memory it
+/// needs. It never uses more.
 #[tokio::test]
 async fn memory_is_bounded() {
     let cases = [
@@ -143,7 +144,7 @@ async fn memory_is_bounded() {
             "SELECT array_agg(repeat(name, 20) ORDER BY id) AS x FROM large",
             Err(Failure::Machine),
         ),
-        // What sorts, joins and groups goes to disk.
+        // Sorts, joins and groups use temporary files.
         (
             "SELECT a.name AS name FROM large a JOIN large b ON a.name = b.name",
             Ok(400_000),
@@ -216,14 +217,14 @@ async fn memory_is_bounded() {
                 let says = *failure != Failure::Machine || message.contains("--memory");
                 assert!(says, "{text}: {message}");
             }
-            // Found before the query runs.
+            // Reported before the query runs.
             (Err(QueryError::Refused { .. }), Err(Failure::Pipeline)) => {}
             _ => panic!("{text}: {found:?}, not {expected:?}"),
         }
         let taken = peak().saturating_sub(before) / MB;
         assert!(taken < 64 + 150, "{text}: {taken} MB");
     }
-    // The rows are the same where all fits, and where less does, if that is enough.
+    // The rows are the same with sufficient memory and, if a smaller limit suffices, with that limit.
     for (text, expected) in held {
         for memory in [1024, 8] {
             match rows(text, &Grant::of(memory * MB)).await {
@@ -236,7 +237,7 @@ async fn memory_is_bounded() {
     }
 }
 
-/// The side that is held is the small one, whichever side of the operator it is on.
+/// A join keeps the small side in memory, whether it is the left or the right one.
 #[tokio::test]
 async fn checks_hold_the_small_side() {
     for text in [
@@ -291,12 +292,13 @@ async fn a_query_stops_when_it_is_told_to() {
             panic!("{text}: {ended:?}");
         };
         assert_eq!(*failure, Failure::Cancelled, "{text}: {ended}");
-        // Alone it takes some 20 ms, beside other tests on a busy machine a second or two; without the flag, for ever.
+        // A cancelled query stops after about 20 ms, or after one or two seconds on a busy machine. Without
+        // cancellation it runs forever.
         assert!(late < Duration::from_secs(20), "{text}: {late:?}");
     }
 }
 
-/// `NOT IN` with and without missing values on either side, by its definition.
+/// Compares `NOT IN`, with and without missing values on either side, with its definition.
 #[tokio::test]
 async fn not_in_knows_of_missing_values() {
     let numbers = |cells: &[Option<i64>]| {
@@ -346,7 +348,8 @@ async fn not_in_knows_of_missing_values() {
     }
 }
 
-/// Window functions in parts are those of all rows at once: partitions of one row, of some, of most.
+/// Window functions on parts have the same results as on all rows at once. Partitions have one row, some rows, or most
+/// of the rows.
 #[tokio::test]
 async fn windows_are_computed_partition_by_partition() {
     let tables = tables();

@@ -1,6 +1,7 @@
-//! The time of a query grows as the query and its tables do, not faster.
+//! The time of a query grows linearly with the size of the query and of its tables.
 //!
-//! A query of four times the size may take ten times as long: a square would take sixteen, and the machine may be busy.
+//! A query of four times the size may take ten times as long. Quadratic growth would take sixteen times as long, and
+//! the margin below that allows for a busy machine.
 
 #![allow(
     clippy::expect_used,
@@ -14,7 +15,7 @@ mod wide;
 
 use prep_sql::Session;
 
-/// What a thread needs for the deepest plans, as the program has it.
+/// Stack size in bytes for the deepest plans. The program uses the same.
 const STACK: usize = 64 << 20;
 
 #[test]

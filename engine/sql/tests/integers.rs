@@ -1,5 +1,7 @@
-//! Arithmetic against exact evaluation, with random expressions and values: whole numbers are computed in 128 bits here,
-//! and a query must give the same or fail where a step on the way is beyond 64 bits; numbers are doubles.
+//! Compares random arithmetic with exact evaluation.
+//!
+//! Integers are evaluated here in 128 bits. A query must return the same value, or fail if a step exceeds 64 bits.
+//! Other numbers are doubles.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -12,11 +14,11 @@ use prep_failure::Failure;
 use prep_sql::{Grant, QueryError};
 use support::{Tables, table, values};
 
-/// Expressions that are tried: a fixed budget of a few seconds.
+/// Number of random expressions. They take a few seconds.
 const EXPRESSIONS: usize = 600;
 const ROWS: usize = 6;
 
-/// A small generator of its own (xorshift), so that a failure can be repeated.
+/// A xorshift generator with a fixed seed, so that a failure is reproducible.
 struct Random(u64);
 
 impl Random {
@@ -31,7 +33,7 @@ impl Random {
         self.next() % limit
     }
 
-    /// Small numbers, and those next to the limits.
+    /// Small integers, and integers close to the limits.
     fn integer(&mut self) -> i64 {
         let small = self.below(21) as i64 - 10;
         match self.below(8) {
@@ -83,7 +85,7 @@ impl Expression {
         }
     }
 
-    /// None where a step is beyond 64 bits, or divides by zero.
+    /// `None` if a step exceeds 64 bits or divides by zero.
     fn exact(&self, a: i64, b: i64) -> Option<i64> {
         let wide = |inner: &Expression| inner.exact(a, b).map(i128::from);
         let value = match self {
@@ -135,7 +137,7 @@ impl Expression {
         }
     }
 
-    /// Are all operands of every operator made of columns? Literals alone are whole numbers to SQL.
+    /// Returns whether all operands of every operator contain columns. SQL treats a literal on its own as an integer.
     fn is_of_columns(&self) -> bool {
         match self {
             A | B | Literal(_) => true,
@@ -176,7 +178,7 @@ async fn column(text: &str, tables: &Tables) -> Result<ArrayRef, QueryError> {
         .clone())
 }
 
-/// An overflow is the pipeline's fault, and the message has the numbers.
+/// An overflow is an error of the pipeline, and the message has the operands.
 fn assert_refused(text: &str, error: &QueryError) {
     let message = match error {
         // Constants are computed before the query runs.
@@ -250,7 +252,7 @@ async fn random_expressions_are_exact_or_refused() {
     );
 }
 
-/// Sums of every form: of all rows, of groups, of values that count once, in a window that slides, merged from disk.
+/// Sums of all forms: of all rows, of groups, with DISTINCT, in a sliding window, and merged from temporary files.
 #[tokio::test]
 async fn random_sums_are_exact_or_refused() {
     let mut random = Random(77);

@@ -1,11 +1,11 @@
-//! Queries and what comes of them, as data: `tests/queries/*.txt`.
+//! Queries and their results, recorded in `tests/queries/*.txt`.
 //!
-//! A case is a query, a line of dashes, and the rows (cells separated by ` | `) or `refused: ...`. Rows come in the
-//! query's own order, so these files are the specification of row order. Every query runs twice, for values and with
-//! passed-on columns as origins, and both must agree. `UPDATE=1` writes what is found now; read the difference.
+//! A case is a query, a line of dashes, and the rows (cells separated by ` | `) or `refused: ...`. The rows are in the
+//! query's own order, so these files specify the row order. Every query runs twice, for values and with passed-on
+//! columns as origins. Both results must be equal. `UPDATE=1` records the current results. Read the difference.
 //!
-//! Tables: `t` (id, name, score: integer, text, number; 5 rows), `u` (id, tag; 4 rows, id 2 twice, not sorted),
-//! `e` (id, name; no rows), `j` (key; hidden `record`), all of which copy cells.
+//! Tables: `t` (id, name, score: integer, text, number; 5 rows), `u` (id, tag; 4 rows, id 2 twice, not sorted), `e`
+//! (id, name; no rows), `j` (key; hidden `record`). Cells of all tables can be copied.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -59,7 +59,7 @@ impl Relation for Memory {
         true
     }
 
-    /// Batches of two rows, so that nothing relies on there being one.
+    /// Batches of two rows, to find code that relies on a single batch.
     fn scan(
         self: Arc<Self>,
         columns: Vec<usize>,
@@ -80,7 +80,7 @@ impl Relation for Memory {
         }))
     }
 
-    /// Origins are not positions: row n is stored at 100 - n.
+    /// Origins differ from positions: row n is stored at 100 - n.
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         (first..first + len as u64).map(|row| 100 - row).collect()
     }
@@ -137,7 +137,7 @@ fn tables() -> BTreeMap<String, Arc<dyn Relation>> {
         .collect()
 }
 
-/// The rows of a query, whichever way it runs.
+/// The rows of a query, which must be equal for both ways of running it.
 async fn rows(session: &Session, text: &str, with_origins: bool) -> Result<String, String> {
     let query = Query::parse(text)?;
     let all = tables();

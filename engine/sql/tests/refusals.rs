@@ -1,7 +1,7 @@
-//! Queries that are refused when a pipeline is loaded, as data: `tests/refusals.txt`.
+//! Queries that are rejected when a pipeline is loaded, recorded in `tests/refusals.txt`.
 //!
-//! A case is a query, a line of dashes, and what is found: the place in the query, the code, the message and the way
-//! out; or `accepted`. `UPDATE=1` writes what is found now; read the difference.
+//! A case is a query, a line of dashes, and the error: its place in the query, code, message and help. `accepted` marks
+//! a query without an error. `UPDATE=1` records the current results. Read the difference.
 //!
 //! Tables: `t` (id, name, score, ok: integer, text, number, boolean), `u` (id, tag), `w` (no columns declared), `d`
 //! (day, in text).
@@ -24,7 +24,7 @@ public:
   a.csv: |
 ";
 
-/// What is found in a query, one finding a line.
+/// The errors of a query, one per line.
 fn outcome(session: &Session, query: &str) -> String {
     let lines = query.lines().map(|line| format!("    {line}\n"));
     let text = format!("{HEAD}{}", lines.collect::<String>());

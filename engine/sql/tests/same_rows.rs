@@ -1,4 +1,4 @@
-//! `EXCEPT` of tables that have the same rows, nearly the same, or others.
+//! `EXCEPT` of tables with the same rows, with nearly the same rows, and with different rows.
 
 use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use arrow::datatypes::Int64Type;
 use prep_sql::{Grant, Relation, RelationColumn, ScanError, Values};
 use support::{Tables, table, values};
 
-/// A row: a text and a number, either of which may be missing.
+/// A row: a text and a number. Either may be missing.
 type Row = (Option<String>, Option<i64>);
 
 fn relation(rows: &[Row]) -> Arc<dyn Relation> {
@@ -21,7 +21,7 @@ fn relation(rows: &[Row]) -> Arc<dyn Relation> {
     table(vec![("name", names), ("number", numbers)])
 }
 
-/// Numbers that look random.
+/// Pseudo-random numbers.
 struct Draw(u64);
 
 impl Draw {
@@ -32,7 +32,7 @@ impl Draw {
         self.0 % end
     }
 
-    /// Of few values, so that rows repeat, or of many.
+    /// A value out of few, so that rows repeat, or out of many.
     fn row(&mut self, values: u64) -> Row {
         let name = self.below(values);
         let number = self.below(values);
@@ -42,7 +42,7 @@ impl Draw {
         )
     }
 
-    /// Two tables of which one is mostly made of the other.
+    /// Two tables, of which one consists mostly of rows of the other.
     fn tables(&mut self) -> [Vec<Row>; 2] {
         let values = [2, 5, 1 << 40][self.below(3) as usize];
         let count = [0, 1, 7, 9_000][self.below(4) as usize];
@@ -87,7 +87,7 @@ async fn what_is_left_is_what_the_other_side_lacks() {
             .map(|(name, rows)| (name.to_owned(), relation(rows)))
             .collect();
         let sets = sides.map(|rows| rows.into_iter().collect::<BTreeSet<Row>>());
-        // A grant for which some sides are sorted, and one for which all are held.
+        // With the first limit, some sides are sorted. With the second, all are kept in memory.
         let grant = Grant::of([4 << 20, 1 << 30][turn % 2]);
         for (first, second, [kept, dropped]) in [
             ("one", "other", [&sets[0], &sets[1]]),
@@ -106,7 +106,7 @@ async fn what_is_left_is_what_the_other_side_lacks() {
     }
 }
 
-/// A table that counts how often it is read.
+/// A table that counts how often it is scanned.
 #[derive(Debug)]
 struct Counted {
     inner: Arc<dyn Relation>,
@@ -140,7 +140,7 @@ impl Relation for Counted {
     }
 }
 
-/// Equal rows are read once, and none of them is held; only others are joined.
+/// Equal sides are read once and not kept in memory. Only different ones are joined.
 #[tokio::test]
 async fn only_rows_that_differ_are_joined() {
     let row = |number: i64| (Some(format!("images/train/{number:012}.png")), Some(number));
@@ -159,7 +159,7 @@ async fn only_rows_that_differ_are_joined() {
             .map(|(name, table)| (name.to_owned(), table.clone() as Arc<dyn Relation>))
             .collect();
         let text = "SELECT name FROM one EXCEPT SELECT name FROM other";
-        // The rows do not fit into that.
+        // The rows do not fit into this limit.
         let memory = if expected == [1, 1] && others.len() == rows.len() {
             1 << 20
         } else {

@@ -1,12 +1,13 @@
-//! Which row a query failed at.
+//! Finds the row at which a query failed.
 //!
-//! Operators compute a batch at a time, and what fails says neither which of its rows it was nor where that row came from.
-//! So a query that failed of a value is looked at once more. From its leaves up, what feeds an operator runs again, with
-//! the numbers of the tables' rows beside it (`trace`), and the operator's expressions are computed from that: first of a
-//! whole batch, and where that fails, of ever smaller parts, of the row alone, and of ever smaller parts of the
-//! expression. It costs a query that succeeds nothing.
+//! Operators compute a batch at a time, and their errors contain neither the row in the batch nor its origin. Therefore
+//! a query that failed on a value is searched, from the leaves of its plan upwards. For each operator, its input runs
+//! again with the row numbers of the tables added (`trace`). The operator's expressions are evaluated on each batch of
+//! this input. If one fails, the search narrows the batch to one row by bisection, and then the expression to its
+//! smallest failing part. A query that succeeds pays nothing for this.
 //!
-//! Behind groups, unions and `unnest` rows are no rows of a table any more: there it is the values that tell.
+//! After GROUP BY, UNION and `unnest`, a row does not belong to a row of a table. The message then shows the values
+//! only.
 
 mod trace;
 
@@ -33,20 +34,20 @@ use crate::grant::{Grant, Pool};
 use crate::{QueryError, Session};
 use trace::{Traced, trace};
 
-/// Values that a message shows, and characters of each.
+/// Maximum number of values that a message shows, and of characters of each.
 const VALUES: usize = 3;
 const CHARACTERS: usize = 60;
 
-/// What is known of a failure.
+/// A failing expression, described for the user.
 #[derive(Debug)]
 pub(crate) struct Failing {
-    /// What was said of the row that failed, and which it is.
+    /// The cause, the row, and its values.
     pub message: String,
-    /// Line and column in the query's text of a column that was computed with.
+    /// Line and column in the query's text of a column in the expression.
     pub place: Option<(u64, u64)>,
 }
 
-/// Looks for the row at which `plan` fails. None where it cannot be told.
+/// Searches for the row at which `plan` fails. `None` if it cannot be found.
 pub(crate) async fn find(
     session: &Session,
     state: &SessionState,
@@ -65,7 +66,7 @@ pub(crate) async fn find(
         state,
         grant,
     };
-    // Inputs before what they feed.
+    // Inputs come before the operators that read them.
     for node in nodes.into_iter().rev() {
         for (exprs, input) in computed(node) {
             let exprs: Vec<Expr> = exprs.into_iter().filter(can_fail).collect();
@@ -81,7 +82,7 @@ pub(crate) async fn find(
     None
 }
 
-/// What an operator computes, by the input from which it does.
+/// The expressions that an operator computes, grouped by the input on which it evaluates them.
 fn computed(node: &LogicalPlan) -> Vec<(Vec<Expr>, &LogicalPlan)> {
     match node {
         LogicalPlan::Join(join) => {
@@ -98,7 +99,8 @@ fn computed(node: &LogicalPlan) -> Vec<(Vec<Expr>, &LogicalPlan)> {
     }
 }
 
-/// What is computed row by row: of an aggregate or a window function, what it is given.
+/// The parts of an expression that are computed row by row. For an aggregate or a window function, these are its
+/// arguments.
 fn arguments(expr: &Expr) -> Vec<Expr> {
     let mut found = Vec::new();
     let mut is_whole = true;
@@ -127,7 +129,7 @@ fn arguments(expr: &Expr) -> Vec<Expr> {
     found
 }
 
-/// Does an expression compute anything that can be computed from a row?
+/// Returns whether an expression computes something, and needs only its own row for it.
 fn can_fail(expr: &Expr) -> bool {
     let is_plain =
         |expr: &Expr| matches!(expr, Expr::Column(_) | Expr::Literal(..) | Expr::Alias(_));
@@ -148,7 +150,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Runs `traced` and looks for a row at which one of the expressions fails.
+    /// Runs `traced` and searches for a row at which one of the expressions fails.
     async fn among(&self, traced: &Traced, exprs: &[Expr]) -> Result<Option<Failing>> {
         let schema = traced.plan.schema();
         let compiled = exprs.iter().map(|expr| self.compile(expr, schema));
@@ -175,7 +177,7 @@ impl Search<'_> {
         create_physical_expr(expr, schema, self.state.execution_props(), &context)
     }
 
-    /// The smallest part of `expr` that fails of a batch, and the row.
+    /// Reduces `expr` and `batch` to the smallest part that fails, and to its row.
     fn narrow(
         &self,
         expr: &Expr,
@@ -217,7 +219,7 @@ impl Search<'_> {
     }
 }
 
-/// The first row of a batch of which an expression cannot be computed alone.
+/// The first row of a batch at which an expression fails by itself.
 fn first(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<usize> {
     let (mut start, mut length) = (0, batch.num_rows());
     let fails = |start, length| expr.evaluate(&batch.slice(start, length)).is_err();
@@ -232,7 +234,7 @@ fn first(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<usize> {
     (length == 1 && fails(start, 1)).then_some(start)
 }
 
-/// What is to be said: the cause, the row, and what stands in it.
+/// The message: the cause, the row, and the values in it.
 fn describe(expr: &Expr, error: &DataFusionError, batch: &RecordBatch, traced: &Traced) -> String {
     let mut text = said(error);
     if batch.num_rows() != 1 {
@@ -254,7 +256,7 @@ fn describe(expr: &Expr, error: &DataFusionError, batch: &RecordBatch, traced: &
     columns.sort_by_key(|column| schema.maybe_index_of_column(column));
     let values = columns.into_iter().filter_map(|column| {
         let array = cell(schema.maybe_index_of_column(column)?)?;
-        // What the engine made itself has no name for people.
+        // Columns that DataFusion generated have no name that a user knows.
         let is_made = column.name.starts_with("__") || column.name.contains('(');
         (!is_made).then(|| format!("`{}` is {}", column.name, shown(array)))
     });
@@ -265,7 +267,7 @@ fn describe(expr: &Expr, error: &DataFusionError, batch: &RecordBatch, traced: &
     text
 }
 
-/// The first value of an array, as messages have it.
+/// The first value of an array, as messages show it.
 fn shown(array: &Arc<dyn Array>) -> String {
     if array.is_null(0) {
         return "missing".to_owned();
@@ -281,7 +283,7 @@ fn shown(array: &Arc<dyn Array>) -> String {
     }
 }
 
-/// Where a column of the expression stands in the query.
+/// Line and column in the query of the first column in the expression.
 fn place(expr: &Expr) -> Option<(u64, u64)> {
     let mut found = None;
     // The closure does not fail.

@@ -1,4 +1,4 @@
-//! Plans that carry the numbers of their tables' rows.
+//! Adds the row numbers of the scanned tables to a plan.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, TableScanBuilder};
 
 use crate::provider::ROW;
 
-/// A plan with further columns.
+/// A plan with additional columns.
 pub(super) struct Traced {
     pub plan: LogicalPlan,
-    /// Tables, each with the column that holds the number of its row, from 0.
+    /// For each table, the column with the number of its row, from 0.
     pub rows: Vec<(String, Column)>,
 }
 
-/// Adds a column for each table of which a row of the plan is made.
+/// Adds a column for each table that contributes to a row of the plan.
 pub(super) fn trace(plan: &LogicalPlan) -> Result<Traced> {
     carry(plan, &mut 0)
 }
@@ -67,7 +67,7 @@ fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<Traced> {
     }
 }
 
-/// An operator that hands on all columns of those inputs for which `keeps` holds.
+/// Rebuilds an operator that passes on all columns of those inputs for which `keeps` returns true.
 fn through(
     plan: &LogicalPlan,
     number: &mut usize,
@@ -112,7 +112,7 @@ fn scan(plan: &LogicalPlan, table: &TableScan, number: &mut usize) -> Result<Tra
         .build()?;
     let columns = table.projected_schema.columns().into_iter();
     let mut exprs: Vec<Expr> = columns.map(Expr::Column).collect();
-    // Of a name that no other column has, however tables are joined and named.
+    // A unique name, so that joins and aliases cannot make it ambiguous.
     let name = format!("__row_{number}");
     *number += 1;
     let own = Column::new(Some(table.table_name.clone()), ROW);

@@ -1,11 +1,12 @@
-//! The functions that queries may call: DataFusion's and those of this folder.
+//! Lists the functions that queries may call, from DataFusion and from this directory.
 //!
-//! They are listed one by one, so that one which a later version adds is not there until somebody has looked at it: a
-//! result must depend on the query's tables alone. Left out are functions that tell of the clock, the machine or the
-//! engine (`random`, `uuid`, `version`, `input_file_name`), whose result depends on how rows come in batches
-//! (`approx_*`, `any_value`), and those that only make types of the engine's own (`arrow_cast`).
+//! Functions are listed one by one, so that a function of a later DataFusion version is unavailable until a developer
+//! has reviewed it. A result must depend on the query's tables alone. Therefore these are excluded: functions that
+//! depend on the clock, randomness, the system or DataFusion's version (`random`, `uuid`, `version`,
+//! `input_file_name`), functions whose result depends on the boundaries of batches (`approx_*`, `any_value`), and
+//! functions that return DataFusion's internal types (`arrow_cast`).
 
-/// Functions of a row. `unnest` makes rows of a list.
+/// Functions of one row. In addition, `unnest` makes rows of a list.
 pub(crate) const SCALAR: &[&str] = &[
     "abs",
     "acos",
@@ -159,7 +160,7 @@ pub(crate) const SCALAR: &[&str] = &[
     "upper",
 ];
 
-/// Functions of a group of rows, or of a window of them.
+/// Aggregates of groups or windows.
 pub(crate) const AGGREGATE: &[&str] = &[
     "array_agg",
     "avg",
@@ -196,7 +197,7 @@ pub(crate) const AGGREGATE: &[&str] = &[
     "var_pop",
 ];
 
-/// Functions of a row's place in a window.
+/// Functions of a row's position in a window.
 pub(crate) const WINDOW: &[&str] = &[
     "cume_dist",
     "dense_rank",
@@ -212,7 +213,7 @@ pub(crate) const WINDOW: &[&str] = &[
     "row_number",
 ];
 
-/// Of the clock, of chance or of the machine, whether or not the engine knows them.
+/// Functions that depend on the clock, randomness or the system, whether DataFusion has them or not.
 pub(crate) const UNSTEADY: &[&str] = &[
     "current_date",
     "current_time",

@@ -1,4 +1,4 @@
-//! Arithmetic with whole numbers that fails beyond 64 bits, and says with which values. `||` that stays within a text.
+//! Integer arithmetic that fails beyond 64 bits with the operands in the message, and a bounded `||`.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) enum Arithmetic {
     Join,
 }
 
-/// The function of an operator whose operands have the same type.
+/// Returns the function for an operator whose operands have the same type.
 pub(crate) fn checked(kind: Arithmetic) -> ScalarUDF {
     ScalarUDF::from(Checked {
         kind,
@@ -66,8 +66,8 @@ impl ScalarUDFImpl for Checked {
         Ok(arguments.first().cloned().unwrap_or(DataType::Null))
     }
 
-    /// The optimizer calls operators with missing values that have no type, to learn whether a predicate holds for missing
-    /// ones. They get the type of the other operand, and texts that functions make of them get the usual type of texts.
+    /// The optimizer calls operators with untyped nulls, to find out whether a predicate holds for missing values.
+    /// These get the type of the other operand. All text types become the usual one.
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let typed = types.iter().find(|operand| !operand.is_null());
         let missing = match self.kind {
@@ -136,7 +136,7 @@ impl Checked {
         }
     }
 
-    /// The error with the operands of the first row that fails.
+    /// Returns the error with the operands of the first row that fails.
     fn failed(
         &self,
         error: ArrowError,
@@ -202,7 +202,7 @@ fn datum(value: &ColumnarValue) -> Result<Box<dyn Datum>> {
     })
 }
 
-/// A scalar if all operands are.
+/// A scalar if all operands are scalars.
 fn result(array: ArrayRef, operands: &[&ColumnarValue]) -> Result<ColumnarValue> {
     let is_scalar = operands
         .iter()

@@ -1,7 +1,8 @@
-//! Functions whose result can be much larger than their arguments, bounded.
+//! Limits the size of results that can be much larger than the arguments.
 //!
-//! `repeat(x, 1000000000)` would take what memory there is before anybody could object. Each function of this kind says
-//! beforehand what a call will return, and the call is refused if that is more than the query's memory has room for.
+//! `repeat(x, 1000000000)` would allocate all memory before any check could run. Each function of this kind computes
+//! the size of its result before the call. If this exceeds the limit derived from the query's memory, the call is an
+//! error.
 
 use std::sync::Arc;
 
@@ -21,10 +22,10 @@ use prep_failure::Failure;
 use crate::Grant;
 use crate::error::Fault;
 
-/// Bytes that a call may return where nothing says it: while constants are folded before the query is given its memory.
+/// Limit in bytes for calls outside of a running query, for example while constants are folded.
 const CALL: u64 = 64 << 20;
 
-/// Bytes that a call may return.
+/// Returns the number of bytes that a call may return.
 pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
     let Some(grant) = args.config_options.extensions.get::<Grant>() else {
         return Ok(CALL);
@@ -33,15 +34,15 @@ pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
     Ok(grant.call())
 }
 
-/// What a text or list of one row can have at most, and all of a batch together.
+/// Limit in bytes of a text or list in one row, and of all rows of a batch together.
 const LARGEST: u64 = i32::MAX as u64;
 
-/// What a call will return.
+/// The size of a call's result.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Size {
     /// Bytes of all rows together.
     total: u64,
-    /// Of the largest.
+    /// Bytes of the largest row.
     largest: u64,
 }
 
@@ -52,7 +53,7 @@ impl Size {
     }
 }
 
-/// Refuses a call that would return too much.
+/// Returns an error if a call would return too much.
 pub(super) fn within(name: &str, size: Size, allowed: u64) -> Result<()> {
     if size.largest > LARGEST {
         let message = format!(
@@ -73,27 +74,27 @@ pub(super) fn within(name: &str, size: Size, allowed: u64) -> Result<()> {
     Ok(())
 }
 
-/// How a result grows.
+/// How the size of a result depends on the arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Growth {
-    /// The first argument as often as the second says.
+    /// The first argument, repeated as often as the second argument states.
     Times,
-    /// As many characters as the second argument says.
+    /// The number of characters is the second argument.
     Padded,
-    /// As many numbers as there are between the arguments.
+    /// The numbers between two arguments.
     Series,
-    /// As many elements as the second argument says.
+    /// The number of elements is the second argument.
     Resized,
-    /// All arguments behind each other.
+    /// All arguments together.
     Together,
-    /// The third argument for each of the second in the first.
+    /// The third argument in place of each occurrence of the second argument in the first.
     Replaced,
-    /// Not known beforehand: a few rows at a time.
+    /// Unknown before the call: the function is called for a few rows at a time.
     Unknown,
 }
 
 impl Growth {
-    /// What a call with these arguments returns, as far as it is known beforehand.
+    /// The size of a call's result, or 0 if it is unknown before the call.
     fn size(self, args: &[ColumnarValue], rows: usize) -> Result<Size> {
         match self {
             Growth::Times => times(args, rows),
@@ -121,7 +122,7 @@ fn growth(name: &str) -> Option<Growth> {
     })
 }
 
-/// The bounded form of a function, if it needs one.
+/// Returns the bounded form of a function. `None` if the function needs no bound.
 pub(crate) fn bounded(function: &Arc<ScalarUDF>) -> Option<Arc<ScalarUDF>> {
     if function.inner().is::<Bounded>() {
         return None;
@@ -133,10 +134,10 @@ pub(crate) fn bounded(function: &Arc<ScalarUDF>) -> Option<Arc<ScalarUDF>> {
 
 /// Rows per batch.
 const BATCH: usize = 8192;
-/// Rows per batch where a value says how large another one becomes.
+/// Rows per batch if a value determines the size of a result.
 const GROWING_BATCH: usize = 256;
 
-/// How many rows a batch of this query should have, so that those with large values are not too many.
+/// Returns the number of rows per batch for a query. It is smaller if the query computes large values.
 pub(crate) fn rows_per_batch(plan: &LogicalPlan, grant: &Grant) -> usize {
     let mut rows = BATCH;
     // The closures do not fail.
@@ -159,7 +160,7 @@ fn rows_for(growth: Growth, args: &[Expr], grant: &Grant) -> usize {
     let text = ScalarValue::Utf8(Some("x".repeat(64)));
     let known = args.iter().enumerate().map(|(index, arg)| match arg {
         Expr::Literal(value, _) => Some(ColumnarValue::Scalar(value.clone())),
-        // Of a usual length.
+        // A text of typical length.
         _ if index == 0 && growth != Growth::Series => Some(ColumnarValue::Scalar(text.clone())),
         _ => None,
     });
@@ -228,11 +229,11 @@ impl ScalarUDFImpl for Bounded {
     }
 }
 
-/// Most rows of which a result of unknown size is computed at a time.
+/// Maximum number of rows per call if the size of the result is unknown.
 const PIECE: usize = 64;
 
 impl Bounded {
-    /// Calls the function for a few rows at a time and stops when the results together are too large.
+    /// Calls the function for a few rows at a time, and stops when the results together are too large.
     fn piecewise(
         &self,
         name: &str,
@@ -267,7 +268,7 @@ impl Bounded {
             within(name, Size { largest: 0, ..size }, allowed)?;
             pieces.push(piece);
             first += count;
-            // As many rows as probably take an eighth of what is allowed.
+            // Number of rows whose results probably take an eighth of the limit.
             let row = (bytes / count as u64).max(1);
             count = usize::try_from(allowed / 8 / row)
                 .unwrap_or(PIECE)
@@ -281,7 +282,7 @@ impl Bounded {
     }
 }
 
-/// Bytes of a value in each row.
+/// Bytes of the value in each row.
 fn lengths(value: &ColumnarValue, rows: usize) -> Vec<u64> {
     match value {
         ColumnarValue::Scalar(scalar) => {
@@ -315,7 +316,7 @@ fn length(array: &ArrayRef, row: usize) -> u64 {
     bytes as u64
 }
 
-/// All arguments behind each other.
+/// The size of all arguments together.
 pub(super) fn sum_of_lengths(args: &[ColumnarValue], rows: usize) -> Size {
     let mut sums = vec![0_u64; rows];
     for arg in args {
@@ -334,7 +335,7 @@ fn collect(sizes: impl IntoIterator<Item = u64>) -> Size {
     size
 }
 
-/// A whole number in each row; a missing or negative one is 0.
+/// The integer in each row, with 0 for missing and negative numbers.
 fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>> {
     let Some(arg) = args.get(index) else {
         return Ok(vec![0; rows]);
@@ -356,7 +357,7 @@ fn times(args: &[ColumnarValue], rows: usize) -> Result<Size> {
     ))
 }
 
-/// Characters of the filling take up to four bytes.
+/// A character of the padding takes up to four bytes.
 fn padded(args: &[ColumnarValue], rows: usize) -> Result<Size> {
     let is_wide = args.get(2).is_some_and(|fill| match fill {
         ColumnarValue::Scalar(fill) => !fill.to_string().is_ascii(),
@@ -394,7 +395,7 @@ fn series(args: &[ColumnarValue], rows: usize) -> Result<Size> {
             None => (0.0, at(&first).unwrap_or(0.0)),
         };
         let count = (stop - start) / at(&step).filter(|step| *step != 0.0).unwrap_or(1.0);
-        // Saturates; a negative count is none.
+        // The conversion saturates.
         size.add(((count.max(0.0) + 1.0) * 8.0) as u64);
     }
     Ok(size)

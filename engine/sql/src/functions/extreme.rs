@@ -1,7 +1,8 @@
 //! `min` and `max` of doubles by their total order.
 //!
-//! DataFusion's compare groups of doubles with `<`, which tells neither zeros nor NaN apart, so that the result depends on
-//! the order of the rows; and the smallest finite double is above -infinity. Here -0.0 is below 0.0, and NaN above all.
+//! DataFusion compares doubles of groups with `<`, which distinguishes neither zeros nor NaN, so that the result
+//! depends on the order of the rows. It also starts `max` with the smallest finite double, which is greater than
+//! -infinity. Here, -0.0 is less than 0.0, and NaN is greater than all other numbers.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use datafusion::logical_expr::{
 };
 use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_op::PrimitiveGroupsAccumulator;
 
-/// The form of `min` or `max` that compares doubles by their total order; none for other functions.
+/// Returns the form of `min` or `max` that uses the total order. `None` for other functions.
 pub(super) fn ordered(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
     let is_max = match plain.name() {
         "max" => true,
@@ -31,7 +32,7 @@ struct Extreme {
     is_max: bool,
 }
 
-/// Groups of one type of doubles. The first value is at the other end of the order.
+/// A groups accumulator for one type of doubles. It starts with the value at the opposite end of the order.
 macro_rules! groups {
     ($self:ident, $type:ty, $native:ty, $data_type:expr) => {{
         let is_max = $self.is_max;

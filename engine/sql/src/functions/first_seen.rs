@@ -1,6 +1,7 @@
-//! `first_seen(x) OVER (...)`: the number of `x` in order of first appearance, from 0.
+//! `first_seen(x) OVER (...)`: the number of `x` in the order of first appearance, from 0.
 //!
-//! What pandas' `factorize` and "renumber in order of appearance" loops give. Missing values count as one value.
+//! It replaces pandas' `factorize` and loops that renumber values in order of appearance. All missing values are one
+//! value.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! JSON in cells: what the functions on records have in common.
+//! JSON in cells: the parts that the functions on records share.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use arrow::compute::cast;
@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion::error::{DataFusionError, Result};
 use prep_formats::json;
 
-/// A column as texts.
+/// Returns a column as texts.
 pub(super) fn texts(column: &ArrayRef) -> Result<StringArray> {
     Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
 }
@@ -28,7 +28,7 @@ pub(super) fn refused(message: impl Into<String>) -> DataFusionError {
     DataFusionError::Execution(message.into())
 }
 
-/// An object.
+/// Parses a JSON object.
 pub(super) fn object(function: &str, text: &str) -> Result<json::Object> {
     match parse(text)? {
         json::Value::Object(object) => Ok(object),
@@ -36,7 +36,7 @@ pub(super) fn object(function: &str, text: &str) -> Result<json::Object> {
     }
 }
 
-/// Cells as JSON values: numbers, booleans and lists as such, everything else as texts.
+/// Cells as JSON values: numbers, booleans and lists keep their type, everything else becomes a text.
 pub(super) enum Cells {
     Lists(ListArray),
     Integers(arrow::array::Int64Array),

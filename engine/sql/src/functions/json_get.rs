@@ -1,5 +1,7 @@
-//! `json_get(record, 'path')`: what stands at a path inside the value, through objects by key and through lists by number
-//! (from 0), with dots between: a text as it is, anything else as JSON. Missing where there is nothing, or null.
+//! `json_get(record, 'path')`: the value at a path inside a JSON value.
+//!
+//! A path consists of keys of objects and indices of lists (from 0), separated by dots. A text is returned as it is,
+//! any other value as JSON. The result is missing if the path does not exist or leads to null.
 
 use arrow::array::{Array, ArrayRef};
 use datafusion::error::Result;

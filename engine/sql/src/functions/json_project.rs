@@ -1,5 +1,5 @@
-//! `json_project(record, template)`: of the object `record`, the members that the object `template` has, in the order in
-//! which `template` has them. A member that `record` lacks is an error.
+//! `json_project(record, template)`: the members of the object `record` that the object `template` also has, in the
+//! order of `template`. A member that `record` lacks is an error.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;

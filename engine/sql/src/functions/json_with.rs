@@ -1,5 +1,7 @@
-//! `json_with(record, 'key', value, ...)`: the object with members set: a member that is there keeps its place, a new one
-//! comes last. Numbers, booleans and lists are set as such, a missing value as null, everything else as a text.
+//! `json_with(record, 'key', value, ...)`: the object with these members set.
+//!
+//! An existing member keeps its place, and a new one is added at the end. Numbers, booleans and lists keep their type,
+//! a missing value becomes null, and everything else becomes a text.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;

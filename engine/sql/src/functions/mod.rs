@@ -1,4 +1,5 @@
-//! Functions that queries have besides DataFusion's own, or in their place. One file per function or kind of function.
+//! Functions of the query language in addition to, or in place of, those of DataFusion. One file per function or kind
+//! of function.
 
 mod allowed;
 mod arithmetic;
@@ -42,7 +43,7 @@ pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
     functions
 }
 
-/// All functions of groups; the last one of a name counts.
+/// All aggregates. If two have the same name, DataFusion uses the last one.
 pub(crate) fn aggregate() -> Vec<Arc<AggregateUDF>> {
     let mut functions = SessionStateDefaults::default_aggregate_functions();
     functions.push(Arc::new(AggregateUDF::from(sum::Sum::default())));
@@ -55,7 +56,7 @@ pub(crate) fn aggregate() -> Vec<Arc<AggregateUDF>> {
         .collect()
 }
 
-/// All functions of windows.
+/// All window functions.
 pub(crate) fn window() -> Vec<Arc<WindowUDF>> {
     let mut functions = SessionStateDefaults::default_window_functions();
     functions.push(Arc::new(WindowUDF::from(first_seen::FirstSeen::default())));

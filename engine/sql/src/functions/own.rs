@@ -1,4 +1,4 @@
-//! Scalar functions of our own: what DataFusion asks of each, made of what differs from one to another.
+//! Scalar functions of this crate: the shared implementation of DataFusion's trait.
 
 use std::hash::{Hash, Hasher};
 
@@ -9,19 +9,21 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
-/// A function whose result depends on its arguments alone.
+/// A deterministic scalar function.
 #[derive(Debug)]
 pub(crate) struct Own {
+    /// Name in queries.
     pub name: &'static str,
+    /// Types of the arguments.
     pub signature: Signature,
-    /// The type of the result, by those of the arguments.
+    /// Returns the type of the result, given the types of the arguments.
     pub returns: fn(&[DataType]) -> Result<DataType>,
-    /// The result, a cell for each row of the arguments.
+    /// Computes the result, with one cell per row of the arguments.
     pub call: fn(&[ArrayRef]) -> Result<ArrayRef>,
 }
 
 impl Own {
-    /// A function whose result is text.
+    /// A function that returns text.
     pub fn text(
         name: &'static str,
         signature: fn(Volatility) -> Signature,
@@ -71,7 +73,8 @@ impl ScalarUDFImpl for Own {
     }
 }
 
-/// A text, or none, for each row of `texts`; none where that is missing.
+/// Builds a column from `text(row, cell)` for each row of `texts`. The result is missing where the cell is missing or
+/// `text` returns `None`.
 pub(super) fn each(
     texts: &StringArray,
     mut text: impl FnMut(usize, &str) -> Result<Option<String>>,

@@ -1,5 +1,5 @@
-//! `printf(format, value...)`: C's formats `%d`, `%f`, `%e`, `%g`, `%s` with flags, width and precision. Missing where a
-//! value is.
+//! `printf(format, value...)`: formats like C, with `%d`, `%f`, `%e`, `%g`, `%s`, flags, width and precision. The
+//! result is missing if a value is missing.
 
 use arrow::array::ArrayRef;
 use datafusion::error::Result;

@@ -1,6 +1,7 @@
-//! `round_half_even(x, digits)`: a number rounded to so many decimals as NumPy's `round` does it: scaled by a power of ten,
-//! rounded to the nearest whole number, halves to the even one, and scaled back. Of negative digits, tens, hundreds and so
-//! on. Missing where an argument is.
+//! `round_half_even(x, digits)`: a number rounded to a number of decimals like NumPy's `round`.
+//!
+//! The number is scaled by a power of ten, rounded to the nearest integer, with halves to the even one, and scaled
+//! back. Negative digits round to tens, hundreds and so on. The result is missing if an argument is missing.
 
 use std::sync::Arc;
 

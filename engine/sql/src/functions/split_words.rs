@@ -1,5 +1,6 @@
-//! `split_words(text)`: the words of a text as a list, as Python's `str.split()` finds them: between blanks of any kind, none
-//! of them empty. Missing where the text is.
+//! `split_words(text)`: the words of a text as a list, like Python's `str.split()`.
+//!
+//! Words are separated by any white space, and none is empty. The result is missing if the text is missing.
 
 use std::sync::Arc;
 
@@ -40,7 +41,8 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(lists.finish()))
 }
 
-/// What Python takes for a blank: Unicode's white space, and the separators of files, groups, records and units.
+/// White space according to Python: that of Unicode, and the separators of files, groups, records and units (U+001C to
+/// U+001F).
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }

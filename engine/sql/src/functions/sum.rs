@@ -1,4 +1,5 @@
-//! `sum` of whole numbers that fails beyond 64 bits. It adds in 128 bits, so that only the result counts, not the order.
+//! `sum` of integers that fails beyond 64 bits. It adds in 128 bits, so that only the final result can overflow, in any
+//! order of the rows.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -23,13 +24,13 @@ use prep_failure::Failure;
 
 use crate::error::Fault;
 
-/// DataFusion's `sum` where it adds floats, this one where it adds whole numbers.
+/// DataFusion's `sum` for floats, and the checked sum for integers.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Sum {
     plain: Plain,
 }
 
-/// Digits of a sum of 64-bit integers on the way.
+/// Decimal digits of the intermediate sum of 64-bit integers.
 const DIGITS: u8 = 38;
 
 fn is_whole(data_type: &DataType) -> bool {
@@ -113,7 +114,7 @@ where
     T::Native::try_from(sum).map_err(|_| beyond())
 }
 
-/// One sum. Values that count once only are kept with how often they came, so that a sliding window can lose them again.
+/// One sum. DISTINCT values are kept with their number of occurrences, so that a sliding window can remove them again.
 #[derive(Debug)]
 struct Total<T: ArrowPrimitiveType> {
     sum: i128,
@@ -217,7 +218,7 @@ where
     }
 }
 
-/// A sum for each group; none where nothing was added.
+/// A sum for each group, `None` if nothing was added.
 #[derive(Debug)]
 struct Totals<T> {
     sums: Vec<Option<i128>>,

@@ -1,8 +1,8 @@
-//! Functions whose result depends on the order of rows: their ORDER BY gets the order below as its last part.
+//! Makes functions that depend on row order deterministic, by extending their ORDER BY with the order of the rows.
 //!
-//! Ties of an ORDER BY are in the order of the table, in window functions that number or pick rows, in frames that count
-//! rows, and inside the parentheses of aggregates. Above GROUP BY and DISTINCT the keys take the place of the table's
-//! order. Where neither is known the query is refused.
+//! Ties of an ORDER BY are resolved by the order of the table. This applies to window functions that number or pick
+//! rows, to frames that count rows, and to ORDER BY inside the parentheses of aggregates. Above GROUP BY and DISTINCT,
+//! the keys take the place of the table's order. If neither order is known, the query is an error.
 
 use std::sync::Arc;
 
@@ -21,16 +21,16 @@ use super::{Names, Order, ascending, bare, build, carry};
 use crate::QueryError;
 use crate::calls::ORDERED;
 
-/// Window functions that depend on each row's place.
+/// Window functions whose result depends on the position of each row.
 const POSITIONAL: [&str; 5] = ["row_number", "lag", "lead", "ntile", "first_seen"];
 
-/// What a window function makes of rows that agree in its ORDER BY.
+/// How the result of a window function depends on rows that are equal in its ORDER BY.
 enum Ties {
-    /// The result is the same in whatever order they come.
+    /// The result does not depend on their order.
     Free,
-    /// They are in the order of the table.
+    /// The function sees them one by one, so their order matters. It is extended by the order of the table.
     Broken,
-    /// They are in the frame together, and their order matters.
+    /// The frame always contains all of them, and their order matters. An extended ORDER BY would change the frame.
     Together,
 }
 
@@ -75,7 +75,7 @@ fn function_name(function: &WindowFunction) -> &str {
     }
 }
 
-/// Are rows that agree in `order_by` the same to a function of `args`?
+/// Returns whether rows that are equal in `order_by` have equal `args`.
 fn is_determined(args: &[Expr], order_by: &[SortExpr]) -> bool {
     let named: Vec<&Column> = order_by.iter().filter_map(|key| bare(&key.expr)).collect();
     args.iter().all(|arg| {
@@ -87,7 +87,7 @@ fn is_determined(args: &[Expr], order_by: &[SortExpr]) -> bool {
     })
 }
 
-/// Columns of `order` that `order_by` does not name yet.
+/// The columns of `order` that are missing in `order_by`.
 fn tie_breakers(order: &Order, order_by: &[SortExpr]) -> Result<Vec<SortExpr>, QueryError> {
     let columns = match order {
         Order::Columns { columns, .. } | Order::Keys(columns) => columns,
@@ -103,14 +103,15 @@ fn tie_breakers(order: &Order, order_by: &[SortExpr]) -> Result<Vec<SortExpr>, Q
     Ok(missing.map(ascending).collect())
 }
 
-/// Window functions over rows in the order below.
+/// Rewrites window functions over rows with a known order.
 pub(super) fn windowed(
     window: &Window,
     names: &mut Names,
 ) -> Result<(LogicalPlan, Order), QueryError> {
     let (input, order) = carry(&window.input, names)?;
     let inner = window.input.schema().fields().len();
-    // The functions of an operator have one ORDER BY: that of the first.
+    // DataFusion's operator uses the ORDER BY of its first function for all. Therefore extended functions get an
+    // operator of their own.
     let (mut unchanged, mut extended) = (Vec::new(), Vec::new());
     for (index, expr) in window.window_expr.iter().enumerate() {
         let Some(function) = window_function(expr) else {
@@ -143,7 +144,7 @@ pub(super) fn windowed(
             plan = build(LogicalPlanBuilder::from(plan).window(exprs))?;
         }
     }
-    // The engine sorts by the window's ORDER BY, so the rows do not come in their own order any more.
+    // DataFusion sorts by the window's ORDER BY, so the rows no longer arrive in their own order.
     let order = order.shuffled(
         "ORDER BY or unnest of an inner query has no effect below a window function; order the whole query",
     );
@@ -158,7 +159,7 @@ fn window_function(expr: &Expr) -> Option<&WindowFunction> {
     }
 }
 
-/// GROUP BY: its result has no order, but aggregates may depend on that of the rows.
+/// Rewrites an aggregate. Its rows have no order, but its functions may depend on the order of the input.
 pub(super) fn aggregated(
     aggregate: &Aggregate,
     names: &mut Names,
@@ -180,10 +181,10 @@ pub(super) fn aggregated(
     Ok(LogicalPlan::Aggregate(rebuilt))
 }
 
-/// Aggregates for which the engine sorts the rows, once for all of them.
+/// Aggregates for which DataFusion sorts the input, once for all of them.
 const SORTING: [&str; 2] = ["string_agg", "nth_value"];
 
-/// Refuses aggregates that need the rows sorted in different ways.
+/// Returns an error if such aggregates need the rows sorted in different ways.
 fn check_sorting(exprs: &[Expr]) -> Result<(), QueryError> {
     let mut finest: &[SortExpr] = &[];
     for expr in exprs {
@@ -209,7 +210,7 @@ fn check_sorting(exprs: &[Expr]) -> Result<(), QueryError> {
     Ok(())
 }
 
-/// The same aggregate under the same name; its ORDER BY ends with the order of the rows.
+/// Returns the same aggregate under the same name, with an ORDER BY that ends with the order of the rows.
 fn with_ties_broken(expr: &Expr, order: &Order) -> Result<Expr, QueryError> {
     let mut refused = None;
     let rewritten = expr.clone().transform_down(|inner| {
@@ -220,7 +221,7 @@ fn with_ties_broken(expr: &Expr, order: &Order) -> Result<Expr, QueryError> {
             return Ok(Transformed::no(Expr::AggregateFunction(function)));
         }
         let params = &mut function.params;
-        // The engine counts a key that is named twice once in one place and twice in another one.
+        // DataFusion is inconsistent about keys that are named twice. Some of its parts count them once, others twice.
         let mut named: Vec<Expr> = Vec::new();
         params.order_by.retain(|key| {
             let is_new = !named.contains(&key.expr);
@@ -259,7 +260,7 @@ fn is_ordered(function: &datafusion::logical_expr::AggregateUDF) -> bool {
     ORDERED.contains(&function.name())
 }
 
-/// Does the expression call an aggregate that depends on the order of rows?
+/// Returns whether an expression calls an aggregate that depends on the order of rows.
 pub(super) fn has_ordered_call(expr: &Expr) -> bool {
     let is_call = |inner: &Expr| {
         Ok(matches!(inner, Expr::AggregateFunction(function) if is_ordered(&function.func)))
@@ -268,7 +269,7 @@ pub(super) fn has_ordered_call(expr: &Expr) -> bool {
     expr.exists(is_call).unwrap_or(true)
 }
 
-/// An aggregate that depends on the order of rows and does not say which.
+/// The name of an aggregate that depends on the order of rows and has no ORDER BY.
 pub(super) fn unordered_call(aggregate: &Aggregate) -> Option<String> {
     let mut found = None;
     for expr in &aggregate.aggr_expr {

@@ -1,8 +1,9 @@
-//! Parts of a query whose own row order does not show, but whose rows or values depend on one.
+//! Determines the results of plan parts whose own row order is not visible.
 //!
-//! Which rows `LIMIT` keeps, how window functions number them, and what `first_value(x ORDER BY y)` picks depends on the
-//! order of the rows below. So these parts (subqueries of expressions, inputs of GROUP BY and DISTINCT, queries whose
-//! rows may come in any order) are rewritten like the rest of the plan, but only where something in them depends on it.
+//! LIMIT, window functions and `first_value(x ORDER BY y)` depend on the order of the rows below them. They also occur
+//! in parts of a plan whose own order does not matter: subqueries of expressions, inputs of GROUP BY and DISTINCT, and
+//! queries without order. These parts are rewritten like the rest of the plan, but only if they contain something that
+//! depends on an order.
 
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use super::functions::has_ordered_call;
 use super::{Names, carry, columns_of};
 use crate::QueryError;
 
-/// Returns `plan` with the same columns, in which no result depends on an order that is not determined. Its rows may
-/// come in any order.
+/// Returns `plan` with the same columns, in which no result depends on an undetermined order. Its rows may come in any
+/// order.
 pub(super) fn determine_inside(
     plan: &LogicalPlan,
     names: &mut Names,
@@ -26,7 +27,7 @@ pub(super) fn determine_inside(
     without_carried(carried, plan)
 }
 
-/// Determines the subqueries of all expressions in `plan`, and theirs.
+/// Determines the subqueries of all expressions in `plan`, recursively.
 pub(super) fn determine_subqueries(
     plan: LogicalPlan,
     names: &mut Names,
@@ -51,7 +52,7 @@ pub(super) fn determine_subqueries(
     refused.map_or(Ok(rewritten.data), Err)
 }
 
-/// Is there anything in `plan`, subqueries excluded, whose result depends on the order of rows?
+/// Returns whether `plan`, without its subqueries, has a result that depends on the order of rows.
 pub(super) fn depends_on_order(plan: &LogicalPlan) -> bool {
     let depends = plan.exists(|node| {
         Ok(match node {
@@ -64,7 +65,7 @@ pub(super) fn depends_on_order(plan: &LogicalPlan) -> bool {
     depends.unwrap_or(true)
 }
 
-/// The columns that `original` has, of a plan that carries others besides.
+/// Removes columns that were added to carry the order.
 pub(super) fn without_carried(
     carried: LogicalPlan,
     original: &LogicalPlan,

@@ -1,12 +1,18 @@
-//! The order of a query's rows, made explicit.
+//! Rewrites a plan so that the order of its rows is explicit and determined.
 //!
-//! Each plan node is rewritten to carry the columns that determine the order of its rows, and the order is tracked as one
-//! of a few shapes. What keeps it: projection, filter, window, semi and anti joins, inner and left joins (left rows first,
-//! then right rows), UNION ALL (branch by branch), `unnest` (a row's elements in the order of their list), and ORDER BY,
-//! whose ties keep the order below. What loses it: GROUP BY and DISTINCT, until an ORDER BY names all their keys. Anything else is refused.
+//! The rewrite of each plan node adds the columns that determine its order, and returns the order as an [`Order`].
+//! These nodes keep the order:
+//!
+//! * projection, filter, window, semi join and anti join;
+//! * inner and left joins: by the left rows first, then by the right rows;
+//! * UNION ALL: branch by branch;
+//! * `unnest`: the elements of a row in the order of their list;
+//! * ORDER BY: its ties keep the order of the rows below.
+//!
+//! GROUP BY and DISTINCT lose the order until an ORDER BY names all their keys. Anything else is an error.
 //!
 //! * `functions`: window functions and aggregates that depend on the order.
-//! * `inside`: subqueries, and what is below GROUP BY and DISTINCT.
+//! * `inside`: subqueries, and inputs of GROUP BY and DISTINCT.
 
 mod functions;
 mod inside;
@@ -29,21 +35,24 @@ use crate::provider::ROW;
 use functions::{aggregated, needs_order_by, unordered_call, windowed};
 use inside::{determine_inside, determine_subqueries, without_carried};
 
-/// How the rows of a node are ordered.
+/// The order of a node's rows.
 #[derive(Debug, Clone)]
 enum Order {
-    /// By these columns, ascending; `natural` when the rows already come that way.
+    /// By these columns, ascending. `natural` is true if the rows already arrive in this order.
     Columns { columns: Vec<Column>, natural: bool },
-    /// The rows come in a determined order that no column tells (below an ORDER BY).
+    /// The rows arrive in a determined order that no column expresses, for example below an ORDER BY.
     Stream,
-    /// Not ordered, but no two rows agree in all of these columns.
+    /// Unordered, but no two rows are equal in all of these columns.
     Keys(Vec<Column>),
-    /// Not determined; why.
+    /// Undetermined, for this reason.
     Lost(&'static str),
 }
 
-/// Rewrites `plan` so that its rows come in the determined order; refuses a query that leaves it open. If the rows may
-/// come in any order, only the rows themselves are determined.
+/// Rewrites `plan` so that its rows arrive in a determined order. If the rows may come in any order, only the set of
+/// rows is determined.
+///
+/// # Errors
+/// If the query does not determine the order.
 pub(crate) fn determine(plan: LogicalPlan, rows: Rows) -> Result<LogicalPlan, QueryError> {
     let mut names = Names {
         count: 0,
@@ -63,9 +72,9 @@ pub(crate) fn determine(plan: LogicalPlan, rows: Rows) -> Result<LogicalPlan, Qu
     without_carried(sorted, &plan)
 }
 
-/// Refuses functions whose result is not determined: those that depend on an order that the query does not give, and
-/// those that give another value each time (`random`, `now`), because results are kept and never computed again. For
-/// queries whose own row order does not matter (checks), this is all that is needed.
+/// Returns an error for functions with undetermined results. These are functions that depend on an order that the query
+/// does not state, and functions with another value at each call (`random`, `now`). Results are cached and not computed
+/// again, so they must be reproducible. Queries whose own order does not matter (checks) need only this check.
 pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
     let mut found = None;
     let walk = plan.apply_with_subqueries(|node| {
@@ -96,7 +105,7 @@ pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
     found.map_or(Ok(()), Err)
 }
 
-/// Does the expression look a value up in another query? The engine can do so only in a filter.
+/// Returns whether an expression looks up a value in another query. DataFusion supports this only in a filter.
 fn is_membership(expr: &Expr) -> bool {
     let is_lookup = |inner: &Expr| Ok(matches!(inner, Expr::InSubquery(_) | Expr::Exists(_)));
     // The closure does not fail.
@@ -106,10 +115,10 @@ fn is_membership(expr: &Expr) -> bool {
 const KEYS: &str =
     "GROUP BY and DISTINCT lose the order of the rows; add an ORDER BY over all their columns";
 
-/// Makes names for carried columns.
+/// Generates unique names for the carried columns.
 struct Names {
     count: usize,
-    /// Do tables come in the order of their rows?
+    /// True if tables are read in the order of their rows.
     natural: bool,
 }
 
@@ -243,7 +252,8 @@ impl Order {
         }
     }
 
-    /// The same order, but the rows do not come in it by themselves any more. `why` says what loses that of a stream.
+    /// Returns the same order for rows that no longer arrive in it. `why` is the reason reported if a stream loses its
+    /// order here.
     fn shuffled(self, why: &'static str) -> Order {
         match self {
             Order::Columns { columns, .. } => Order::Columns {
@@ -255,7 +265,7 @@ impl Order {
         }
     }
 
-    /// The same order, in which the rows now come.
+    /// Returns the same order for rows that now arrive in it.
     fn in_place(self) -> Order {
         match self {
             Order::Columns { columns, .. } => Order::Columns {
@@ -302,7 +312,7 @@ fn project(projection: &Projection, names: &mut Names) -> Result<(LogicalPlan, O
     Ok((columns_of(input, exprs)?, order))
 }
 
-/// A projection. The builder's own would look for each of the columns in all of the plan.
+/// A projection. The builder's own method would search the entire plan for each column, which takes quadratic time.
 fn columns_of(input: LogicalPlan, exprs: Vec<Expr>) -> Result<LogicalPlan, QueryError> {
     let projection = Projection::try_new(exprs, Arc::new(input));
     let projection = projection.map_err(|error| QueryError::plan(&error))?;
@@ -326,7 +336,7 @@ fn joined(join: &Join, names: &mut Names) -> Result<(LogicalPlan, Order), QueryE
                     natural: false,
                 }
             }
-            // Rows on the right are told apart by their keys: each left row with each of them once.
+            // The right rows are distinct in their keys, and each left row is joined with each of them at most once.
             (
                 Order::Columns {
                     columns: mut left, ..
@@ -370,7 +380,7 @@ fn joined(join: &Join, names: &mut Names) -> Result<(LogicalPlan, Order), QueryE
     ))
 }
 
-/// ORDER BY: its ties keep the order below; the rows then come in a determined order.
+/// ORDER BY: ties keep the order below, and the rows then arrive in a determined order.
 fn sorted(inner: &Sort, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
     let (input, order) = carry(&inner.input, names)?;
     let mut exprs = inner.expr.clone();
@@ -400,8 +410,9 @@ fn sorted(inner: &Sort, names: &mut Names) -> Result<(LogicalPlan, Order), Query
     Ok((LogicalPlan::Sort(sort), Order::Stream))
 }
 
-/// `unnest`: a row's elements follow each other in its place, and no column tells their order. The engine keeps the order
-/// of the rows that it gets; it does not sort them before, since nothing above asks for it.
+/// `unnest`: the elements of a row follow each other in its place, and no column expresses their order. DataFusion
+/// keeps the order in which the rows arrive, but it would drop a sort below, so the rows must arrive in order by
+/// themselves.
 fn unnested(unnest: &Unnest, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
     let (input, order) = carry(&unnest.input, names)?;
     let order = match order {
@@ -416,7 +427,8 @@ fn unnested(unnest: &Unnest, names: &mut Names) -> Result<(LogicalPlan, Order), 
     Ok((build(plan)?, order))
 }
 
-/// The branches of a UNION ALL of several, which the planner makes unions of two: one union carries the order once.
+/// Collects the branches of a UNION ALL. The planner nests unions of two, but the order has to be carried through one
+/// union only.
 fn flatten<'a>(union: &'a Union, branches: &mut Vec<&'a LogicalPlan>) {
     for input in &union.inputs {
         match input.as_ref() {
@@ -426,7 +438,8 @@ fn flatten<'a>(union: &'a Union, branches: &mut Vec<&'a LogicalPlan>) {
     }
 }
 
-/// UNION ALL: branch by branch. Every branch gets its number and the carried columns, padded to the longest.
+/// UNION ALL: branch by branch. Every branch gets its number and its carried columns, padded with zeros to the longest
+/// branch.
 fn unite(
     branches: Vec<(LogicalPlan, Order)>,
     width: usize,
@@ -509,7 +522,7 @@ fn ascending(column: Column) -> SortExpr {
     SortExpr::new(Expr::Column(column), true, false)
 }
 
-/// The column that an expression passes on unchanged.
+/// The column that an expression passes on unchanged, if it does.
 pub(crate) fn bare(expr: &Expr) -> Option<&Column> {
     match expr {
         Expr::Column(column) => Some(column),

@@ -1,4 +1,4 @@
-//! What stands between operators.
+//! Operators between all other operators that check for cancellation, account for memory, and split batches.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -25,16 +25,16 @@ use super::rows;
 use super::watched::watched;
 use crate::Grant;
 
-/// Elements of lists that are unnested at a time.
+/// Maximum number of list elements that are unnested at once.
 const ELEMENTS: usize = 1 << 14;
 
-/// Bytes that these elements make, since each gets a copy of what stands beside its list.
+/// Maximum size in bytes of these elements with the copies of the other columns. Each element gets a copy of its row.
 const ELEMENT_BYTES: usize = 8 << 20;
 
-/// What a batch takes that has no columns, or nothing in them.
+/// Assumed size in bytes of a batch without columns or without data.
 const BATCH_BYTES: usize = 1 << 10;
 
-/// Puts a guard below every operator.
+/// Inserts a guard below every operator.
 pub(super) const GUARD_BELOW: Rule = Rule {
     name: "guard_below",
     replace: |plan, config| {
@@ -51,7 +51,7 @@ pub(super) const GUARD_BELOW: Rule = Rule {
     },
 };
 
-/// Puts a guard above all operators.
+/// Inserts a guard above the topmost operator.
 #[derive(Debug)]
 pub(super) struct GuardAbove;
 
@@ -69,21 +69,22 @@ impl PhysicalOptimizerRule for GuardAbove {
     }
 }
 
-/// What a guard does beside looking for a stop.
+/// The task of a guard, in addition to checking for cancellation.
 #[derive(Debug, Clone, PartialEq)]
 enum Duty {
     Pass,
-    /// Counts the rows that pass: the operator above holds them and does not count them. `copied`: it holds them twice.
+    /// Accounts for the rows that pass, because the operator above keeps them in memory and does not account for them.
     Count {
+        /// True if the operator keeps them twice.
         copied: bool,
-        /// How many there are, as far as that is known.
+        /// The expected number of rows, if known.
         rows: Option<usize>,
     },
-    /// Cuts batches and long lists in these columns.
+    /// Splits batches, and long lists in these columns.
     Cut(Arc<[usize]>),
 }
 
-/// The duties of the guards below an operator, child by child.
+/// The actions of the guards below an operator, one per child.
 fn duties(plan: &dyn ExecutionPlan) -> Vec<Duty> {
     if plan.is::<WindowAggExec>() {
         let rows = plan
@@ -178,11 +179,11 @@ struct Guarded {
     grant: Option<Grant>,
     input: SendableRecordBatchStream,
     duty: Duty,
-    /// What the operator above holds.
+    /// Memory that the operator above uses.
     reservation: Option<MemoryReservation>,
-    /// Rows that it took.
+    /// Number of rows that passed.
     passed: usize,
-    /// Pieces of the last batch: a stretch of rows, or of the lists in one row.
+    /// Pieces of the last batch that have not been returned yet.
     cut: VecDeque<Piece>,
 }
 
@@ -196,7 +197,8 @@ impl Guarded {
                 if let Some(reservation) = &self.reservation
                     && let Err(error) = reservation.try_grow(bytes)
                 {
-                    // Asked for once, so that what is said to be needed is what all rows take.
+                    // A request for all remaining rows at once, so that the error reports the memory that the query
+                    // needs in total.
                     let left = rows.unwrap_or(0).saturating_sub(self.passed);
                     let all = bytes.saturating_mul(left) / batch.num_rows().max(1);
                     if reservation.try_grow(all).is_ok() {
@@ -250,11 +252,11 @@ impl RecordBatchStream for Guarded {
     }
 }
 
-/// Some rows of a batch; of a single row, some elements of its lists.
+/// A range of rows of a batch, or a range of the list elements of one row.
 struct Piece {
     batch: RecordBatch,
     rows: (usize, usize),
-    /// Columns with lists, the first element that is taken of each, and how many.
+    /// Columns with lists, the first element to take from each list, and the number of elements.
     elements: Option<(Arc<[usize]>, usize, usize)>,
 }
 
@@ -281,7 +283,7 @@ impl Piece {
     }
 }
 
-/// Divides a batch so that no piece has many more than [`ELEMENTS`] elements in its lists.
+/// Divides a batch so that no piece has many more than [`ELEMENTS`] list elements.
 fn pieces(batch: &RecordBatch, lists: &Arc<[usize]>) -> VecDeque<Piece> {
     let mut pieces = VecDeque::new();
     let beside = batch.columns().iter().enumerate();
@@ -321,7 +323,7 @@ fn pieces(batch: &RecordBatch, lists: &Arc<[usize]>) -> VecDeque<Piece> {
     pieces
 }
 
-/// Elements of the list in a row.
+/// Number of elements of the list in a row.
 fn length(column: &ArrayRef, row: usize) -> usize {
     if column.is_null(row) {
         return 0;
@@ -337,7 +339,7 @@ fn length(column: &ArrayRef, row: usize) -> usize {
     }
 }
 
-/// Of the only row of `column`, the elements from `first` on; a missing list where there are none.
+/// The elements from `first` on of the list in the only row of `column`. Null if the list has no such elements.
 fn stretch(column: &ArrayRef, first: usize, count: usize) -> Result<ArrayRef> {
     let length = length(column, 0);
     let data_type = column.data_type();

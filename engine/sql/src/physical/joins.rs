@@ -1,7 +1,7 @@
-//! Sides of joins that are too large to be held.
+//! Replaces hash joins whose in-memory side is too large by sort-merge joins.
 //!
-//! A hash join holds one side in memory and cannot spill it. Where that side is estimated to be larger than the session
-//! allows, both sides are sorted instead, and sorts go to disk. The allowance is DataFusion's option
+//! A hash join keeps one side in memory and cannot write it to disk. If the estimated size of this side exceeds the
+//! limit, both sides are sorted instead, and sorts can use temporary files. The limit is DataFusion's option
 //! `hash_join_single_partition_threshold`.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use super::operator::Rule;
 use super::scan::row_bytes;
 
-/// What the hash table takes for a row, beside the row itself.
+/// Bytes that a hash table needs per row, in addition to the row itself.
 const ENTRY_BYTES: usize = 24;
 
 pub(super) const SORT_LARGE_SIDES: Rule = Rule {
@@ -24,7 +24,7 @@ pub(super) const SORT_LARGE_SIDES: Rule = Rule {
         let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
             return Ok(None);
         };
-        // A `NOT IN` of several conditions looks for missing values, which only the hash join does.
+        // Only the hash join implements null-aware `NOT IN`.
         let fits = bytes(join.left().as_ref()).is_some_and(|bytes| bytes < held);
         if join.null_aware || join.contains_projection() || fits {
             return Ok(None);
@@ -42,7 +42,7 @@ pub(super) const SORT_LARGE_SIDES: Rule = Rule {
     },
 };
 
-/// What it takes to hold the rows of a plan in a hash table; zero where it is not known.
+/// Estimated bytes of the plan's rows in a hash table, 0 if the number of rows is unknown.
 fn bytes(plan: &dyn ExecutionPlan) -> Option<usize> {
     let statistics = StatisticsContext::new()
         .compute(plan, &StatisticsArgs::new())

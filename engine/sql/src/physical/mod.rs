@@ -1,13 +1,14 @@
-//! What this crate adds to DataFusion's physical plans.
+//! Rules and operators that this crate adds to DataFusion's physical plans.
 //!
-//! * `operator`: what our operators share.
-//! * `scan`: the leaf that reads a [`Relation`](crate::Relation). It knows how many rows there are, by which the smaller
-//!   side of a join is the one that is held.
-//! * `same_rows`: two sides with the same rows need no join to tell that none of them is on one side only.
-//! * `joins`: a side that is too large to be held is sorted instead, and what sorts goes to disk.
-//! * `windows`: window functions hold a few partitions, not all.
-//! * `guard`: between all operators, looks whether the query is to stop, counts what operators hold without counting it
-//!   themselves, and cuts rows with long lists before they are unnested.
+//! * `operator`: the parts that all operators of this crate share.
+//! * `scan`: the leaf that reads a [`Relation`](crate::Relation). It reports its exact number of rows, from which
+//!   DataFusion chooses the in-memory side of a join.
+//! * `same_rows`: skips a join for EXCEPT if both sides have the same rows in the same order.
+//! * `joins`: sorts both sides of a join if the in-memory side would be too large.
+//! * `windows`: evaluates window functions on a few partitions at a time, not on all rows.
+//! * `guard`: between all operators, checks for cancellation, accounts for memory that operators do not account for,
+//!   and splits long lists before they are unnested.
+//! * `watched`: join conditions that check for cancellation.
 
 mod guard;
 mod joins;
@@ -29,7 +30,7 @@ pub(crate) use scan::{Kind, Scan};
 /// DataFusion's rules with those of this module at their places.
 pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
-    // Sides are chosen before, orders that joins need are made after.
+    // After the choice of join sides, and before the sorts that joins need are inserted.
     let after = rules
         .iter()
         .position(|rule| rule.name() == "join_selection")
@@ -42,7 +43,7 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules
 }
 
-/// How many rows a plan has, if that is known.
+/// The exact or estimated number of rows of a plan, if known.
 fn rows(plan: &dyn ExecutionPlan) -> Option<usize> {
     let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new());
     statistics.ok()?.num_rows.get_value().copied()

@@ -1,7 +1,7 @@
-//! Operators of our own.
+//! Shared implementation of this crate's physical operators.
 //!
-//! DataFusion's [`ExecutionPlan`] asks an operator for much that is the same for all of ours. [`Operator`] is what differs,
-//! and [`Node`] the plan that is made of it.
+//! DataFusion's [`ExecutionPlan`] has many methods with the same implementation in all operators of this crate.
+//! [`Operator`] has the methods that differ, and [`Node`] implements `ExecutionPlan` for any operator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,54 +19,58 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Pla
 
 pub(super) type Plan = Arc<dyn ExecutionPlan>;
 
-/// What an operator is and does.
+/// The behaviour of an operator.
 pub(super) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
+    /// Name in printed plans.
     const NAME: &'static str;
-    /// Whether rows leave in the order in which they come in.
+    /// Whether the output rows have the order of the input rows.
     const KEEPS_ORDER: bool = false;
 
+    /// Schema, ordering and partitioning of the output.
     fn properties(&self) -> &Arc<PlanProperties>;
 
+    /// The plans that it reads.
     fn inputs(&self) -> Vec<&Plan>;
 
-    /// The same operator with other inputs. None: there are too many or too few.
+    /// Returns the same operator with other inputs. `None` if their number is wrong.
     fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Self>;
 
+    /// Starts to produce the output.
     fn start(
         &self,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream>;
 
-    /// What tells it from others of its kind in a printed plan.
+    /// The operator's parameters in a printed plan.
     fn details(&self) -> String;
 
     /// Whether [`statistics`](Operator::statistics) depend on those of the inputs.
     const READS_STATISTICS: bool = false;
 
-    /// What is known about its rows.
+    /// Statistics of the output.
     fn statistics(&self, _inputs: &[Arc<Statistics>]) -> Arc<Statistics> {
         let schema = self.properties().equivalence_properties().schema();
         Arc::new(Statistics::new_unknown(schema))
     }
 
-    /// After how many rows it stops.
+    /// Number of rows after which the operator stops.
     fn limit(&self) -> Option<usize> {
         None
     }
 
-    /// The same operator that stops after so many rows, if it can.
+    /// Returns the same operator that stops after `limit` rows, if supported.
     fn with_limit(&self, _limit: Option<usize>) -> Option<Self> {
         None
     }
 }
 
-/// The plan of an operator.
+/// The plan node of an operator.
 #[derive(Debug)]
 pub(crate) struct Node<T>(T);
 
 impl<T: Operator> Node<T> {
-    /// The operator of a plan, if it is one of these.
+    /// Returns the operator of a plan node if it has type `T`.
     pub(super) fn of(plan: &dyn ExecutionPlan) -> Option<&T> {
         plan.downcast_ref::<Node<T>>().map(|node| &node.0)
     }
@@ -155,10 +159,10 @@ impl<T: Operator> ExecutionPlan for Node<T> {
     }
 }
 
-/// Replaces operators of a plan, from the leaves up.
+/// An optimizer rule that replaces operators of a plan, from the leaves up.
 pub(super) struct Rule {
     pub name: &'static str,
-    /// What takes the place of an operator; none if it stays.
+    /// Returns the replacement of an operator, or `None` to keep it.
     pub replace: fn(&Plan, &ConfigOptions) -> Result<Option<Plan>>,
 }
 

@@ -1,8 +1,8 @@
-//! `EXCEPT` of two tables that have the same rows.
+//! Skips the join of EXCEPT if both sides have the same rows in the same order.
 //!
-//! Most checks say that two files list the same identifiers, and mostly they do so in the same order. Then nothing has to be
-//! looked up: both sides are read side by side and compared. Where they differ, the join is run as if nothing had been
-//! tried; the rows before the first difference are read twice.
+//! Most checks of pipelines verify that two files list the same identifiers, and the files usually have the same order.
+//! In that case a lookup is unnecessary: both sides are read in parallel and compared. At the first difference, the
+//! comparison ends and the join runs. The rows before that difference are then read twice.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use futures::{StreamExt, TryStreamExt};
 use super::operator::{Node, Operator, Plan, Rule};
 use super::{Scan, rows};
 
-/// Puts [`SameRows`] in front of joins that look for rows without a partner, among as many.
+/// Replaces joins that search for rows without a partner by [`SameRows`], if both sides have the same number of rows.
 pub(super) const COMPARE_FIRST: Rule = Rule {
     name: "compare_first",
     replace: |plan, _| {
@@ -33,11 +33,12 @@ pub(super) const COMPARE_FIRST: Rule = Rule {
     },
 };
 
-/// Both sides of a join that has no row if they have the same keys, in the same order; and if they may have.
+/// The sides of a join whose result is empty if both sides have the same keys in the same order. `None` if this does
+/// not hold for the join, or if the numbers of rows differ.
 fn compared(join: &HashJoinExec) -> Option<[Side; 2]> {
     let is_difference = matches!(join.join_type(), JoinType::LeftAnti | JoinType::RightAnti);
     let is_plain = join.filter().is_none() && !join.null_aware && !join.contains_projection();
-    // Missing values have no partner otherwise.
+    // Otherwise missing values have no partner.
     let is_equal = join.null_equality() == NullEquality::NullEqualsNull;
     if !is_difference || !is_plain || !is_equal {
         return None;
@@ -48,7 +49,7 @@ fn compared(join: &HashJoinExec) -> Option<[Side; 2]> {
         .collect::<Option<(Vec<usize>, Vec<usize>)>>()?;
     let sides = [join.left(), join.right()];
     let [one, other] = sides.map(|side| rows(side.as_ref()));
-    // What is read twice must not have been computed.
+    // A side that is read twice must be cheap to read, so it must not compute anything.
     (one? == other? && sides.into_iter().all(reads_only)).then(|| {
         [(join.left(), left), (join.right(), right)].map(|(input, keys)| Side {
             input: Arc::clone(input),
@@ -57,7 +58,7 @@ fn compared(join: &HashJoinExec) -> Option<[Side; 2]> {
     })
 }
 
-/// Does a plan but read a relation?
+/// Returns whether a plan only reads a relation.
 fn reads_only(plan: &Plan) -> bool {
     Node::<Scan>::of(plan.as_ref()).is_some()
         || plan.is::<ProjectionExec>() && plan.children().into_iter().all(reads_only)
@@ -67,7 +68,7 @@ fn column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     Some(key.downcast_ref::<Column>()?.index())
 }
 
-/// Rows, and the columns of which they are compared.
+/// One side of a join, and the columns to compare.
 #[derive(Debug, Clone)]
 struct Side {
     input: Plan,
@@ -84,7 +85,7 @@ impl Side {
     }
 }
 
-/// Nothing, if both sides have the same rows; otherwise what the join has.
+/// Returns no rows if both sides have the same rows. Otherwise returns the rows of the join.
 #[derive(Debug)]
 struct SameRows {
     one: Side,
@@ -143,16 +144,16 @@ impl Operator for SameRows {
     }
 }
 
-/// Rows that are being read, batch by batch.
+/// Reads one side batch by batch.
 struct Rows {
     input: SendableRecordBatchStream,
     keys: Vec<usize>,
-    /// What is left of the last batch: some rows.
+    /// The remaining rows of the last batch.
     batch: Option<RecordBatch>,
 }
 
 impl Rows {
-    /// Makes sure that there is a batch. `None` at the end.
+    /// Reads the next batch if the current one is empty. `None` at the end.
     async fn batch(&mut self) -> Result<Option<&RecordBatch>> {
         while self.batch.as_ref().is_none_or(|one| one.num_rows() == 0) {
             self.batch = match self.input.next().await.transpose()? {
@@ -163,7 +164,7 @@ impl Rows {
         Ok(self.batch.as_ref())
     }
 
-    /// Takes the keys of so many rows off the front of the batch.
+    /// Removes the first `count` rows from the batch and returns their keys.
     fn take(&mut self, count: usize) -> Vec<ArrayRef> {
         let Some(batch) = self.batch.take() else {
             return Vec::new();
@@ -176,7 +177,7 @@ impl Rows {
     }
 }
 
-/// Whether two sides have the same keys in the same order.
+/// Returns whether two sides have the same keys in the same order.
 async fn is_same(mut one: Rows, mut other: Rows) -> Result<bool> {
     loop {
         let rows = one.batch().await?.map(RecordBatch::num_rows);

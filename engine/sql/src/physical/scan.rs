@@ -1,4 +1,4 @@
-//! The leaf of a plan: reads a relation.
+//! The leaf operator of a plan, which reads a relation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::error::Unread;
 use crate::provider::ROW;
 use crate::relation::{Relation, Values};
 
-/// What a text takes, where nothing is known of it.
+/// Assumed size in bytes of a text, for estimates.
 const TEXT_BYTES: usize = 48;
 
-/// What stands in a column of the scan.
+/// The content of a column of the scan: values of a column of the relation, origins, or row numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Value(usize),
@@ -34,20 +34,20 @@ pub(crate) enum Kind {
     Position,
 }
 
-/// Reads the columns `kinds` of a relation, in order of its rows.
+/// Reads the columns `kinds` of a relation, in the order of its rows.
 #[derive(Clone)]
 pub(crate) struct Scan {
     relation: Arc<dyn Relation>,
     kinds: Arc<[Kind]>,
     schema: SchemaRef,
-    /// The rows may come in any order.
+    /// True if the rows may come in any order.
     any_order: bool,
     limit: Option<usize>,
     properties: Arc<PlanProperties>,
 }
 
 impl Scan {
-    /// A plan that reads so many rows at the most.
+    /// Creates the plan of a scan that reads at most `limit` rows.
     pub(crate) fn plan(
         relation: Arc<dyn Relation>,
         kinds: Vec<Kind>,
@@ -55,7 +55,7 @@ impl Scan {
         any_order: bool,
         limit: Option<usize>,
     ) -> Plan {
-        // Rows come by position: told to the engine, a sort by `_row` costs nothing.
+        // Rows arrive by position. The declared ordering makes a sort by `_row` free.
         let row = kinds.iter().position(|kind| *kind == Kind::Position);
         let ordering = row.and_then(|index| {
             let row: Arc<dyn PhysicalExpr> = Arc::new(Column::new(ROW, index));
@@ -79,7 +79,8 @@ impl Scan {
             kinds: kinds.into(),
             schema,
             limit,
-            // It looks for a stop itself, batch by batch.
+            // The relation's batches are separated by checks for cancellation in the guards, so DataFusion need not add
+            // its own.
             properties: Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)),
         })
     }
@@ -118,7 +119,7 @@ impl Scan {
         }))
     }
 
-    /// Puts origins and positions between the values.
+    /// Builds a batch from the values, with origins and row numbers between them.
     fn assemble(&self, first: u64, len: usize, values: Vec<ArrayRef>) -> Result<RecordBatch> {
         let mut values = values.into_iter();
         let mut origins: Option<ArrayRef> = None;
@@ -154,7 +155,7 @@ impl Scan {
     }
 }
 
-/// An estimate of what a row of these columns takes in memory.
+/// Estimated bytes per row of these columns.
 pub(super) fn row_bytes(schema: &SchemaRef) -> usize {
     let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(TEXT_BYTES);
     let fields = schema.fields().iter();

@@ -1,6 +1,7 @@
-//! Conditions of joins that look for a stop.
+//! Join conditions that check for cancellation.
 //!
-//! A join may compare very many pairs before it has a row to hand out, and then nothing else is asked on the way.
+//! A join may compare very many pairs before it produces a row. During that time, no guard between operators runs, so
+//! the condition itself must check.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -21,7 +22,7 @@ use datafusion::physical_plan::joins::{
 
 use crate::Grant;
 
-/// The same operator with a watched condition, if it is a join that has one.
+/// Returns the plan with a cancellable condition if it is a join with a condition.
 pub(super) fn watched(
     plan: Arc<dyn ExecutionPlan>,
     config: &ConfigOptions,

@@ -1,8 +1,9 @@
-//! Window functions in parts.
+//! Evaluates window functions on a few partitions at a time.
 //!
-//! An operator of window functions holds all of its rows. Where they are divided by `PARTITION BY`, they come sorted by
-//! what divides them, and what is computed of a partition does not depend on others: so whole partitions are collected until
-//! there are enough rows, and computed. A sort goes to disk; what is held is a few partitions, or a single large one.
+//! DataFusion's operator keeps all rows in memory. With PARTITION BY, its input is sorted by the partition keys, and
+//! the result for a partition does not depend on other partitions. Therefore complete partitions are collected until
+//! there are enough rows, and then evaluated. The sort before it can use temporary files. Only a few partitions, or one
+//! large one, are in memory.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use futures::StreamExt;
 
 use super::operator::{Node, Operator, Plan, Rule};
 
-/// Rows that are collected at least, where partitions are small.
+/// Minimum number of rows that are collected before evaluation, if partitions are small.
 const ROWS: usize = 1 << 16;
 
 pub(super) const WINDOWS_IN_PARTS: Rule = Rule {
@@ -40,10 +41,10 @@ pub(super) const WINDOWS_IN_PARTS: Rule = Rule {
     },
 };
 
-/// Window functions over an input that is sorted by their partitions.
+/// Window functions over an input that is sorted by their partition keys.
 #[derive(Debug, Clone)]
 struct Parts {
-    /// What divides the rows.
+    /// The partition keys.
     keys: Vec<Arc<dyn PhysicalExpr>>,
     exprs: Vec<Arc<dyn WindowExpr>>,
     properties: Arc<PlanProperties>,
@@ -99,15 +100,15 @@ impl Operator for Parts {
     }
 }
 
-/// Partitions on their way.
+/// The stream of results.
 struct Collecting {
     input: SendableRecordBatchStream,
     parts: Parts,
     context: Arc<TaskContext>,
-    /// Rows that wait until their partition is whole.
+    /// Rows of partitions that may be incomplete.
     held: Vec<RecordBatch>,
     rows: usize,
-    /// Whole partitions, computed.
+    /// Results of complete partitions.
     computing: Option<SendableRecordBatchStream>,
     is_through: bool,
     reservation: MemoryReservation,
@@ -143,7 +144,7 @@ impl Collecting {
             return Ok(());
         }
         self.reservation.try_grow(taken(&batch))?;
-        // Not where each batch would have to be searched in vain.
+        // For small batches, a search for the end of the last complete partition would rarely pay.
         let start = match self.rows + batch.num_rows() < ROWS {
             true => None,
             false => self.last_partition(&batch)?,
@@ -167,7 +168,8 @@ impl Collecting {
         Ok(())
     }
 
-    /// Where in a batch its last partition starts, if rows of another one come before.
+    /// Index in `batch` of the first row of its last partition, if rows of another partition precede it in the batch or
+    /// in `held`.
     fn last_partition(&self, batch: &RecordBatch) -> Result<Option<usize>> {
         let keys = self.keys(batch)?;
         let last = partition(&keys)?.ranges().last().map_or(0, |one| one.start);
@@ -202,12 +204,12 @@ impl Collecting {
     }
 }
 
-/// What a batch takes: it is copied when it is computed with.
+/// Bytes accounted for a batch. It is copied during evaluation.
 fn taken(batch: &RecordBatch) -> usize {
     2 * batch.get_array_memory_size()
 }
 
-/// Partitions as an input that has all the properties of the one that they are of.
+/// Complete partitions as an input with the properties of the original input.
 #[derive(Debug, Clone)]
 struct Whole {
     properties: Arc<PlanProperties>,

@@ -1,5 +1,8 @@
-//! `SELECT a FROM t INTERSECT SELECT a FROM u` is planned as the distinct rows of `t` that are in `u`. Which are in `u` can
-//! be asked first: then the distinct rows of `t`, which may be nearly all, are never held.
+//! Runs the lookup of INTERSECT and EXCEPT before removing duplicates, to save memory.
+//!
+//! DataFusion plans `SELECT a FROM t INTERSECT SELECT a FROM u` as the distinct rows of `t`, followed by a semi join
+//! with `u`. The distinct rows, which may be nearly all of `t`, would be kept in memory. In the opposite order only the
+//! matching rows are.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
-//! What the engine would compute otherwise, or in a larger space.
+//! Rules for logical plans that change how DataFusion computes values or uses memory.
 //!
-//! * `values`: whole numbers that are beyond 64 bits are an error, not another number; calls whose result grows with a value
+//! * `values`: integers beyond 64 bits are an error instead of a wrapped number. Calls whose result grows with a value
 //!   are bounded.
-//! * `distinct`: `INTERSECT` and `EXCEPT` look up first and drop what is equal then.
+//! * `distinct`: INTERSECT and EXCEPT look up first and remove duplicates afterwards.
 //! * `totals`: a condition stays above an aggregate of all rows.
-//! * `not_in`: `NOT IN` holds the smaller side, as other joins do.
+//! * `not_in`: `NOT IN` keeps its smaller side in memory, as other joins do.
 
 mod distinct;
 mod not_in;
@@ -18,17 +18,17 @@ use datafusion::optimizer::{AnalyzerRule, Optimizer, OptimizerRule};
 
 pub(crate) use values::checked_form;
 
-/// DataFusion's analysis, then this module's, which relies on its types.
+/// DataFusion's analyzer rules, followed by those of this module, which rely on the types that DataFusion's rules set.
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.push(Arc::new(values::CheckValues));
     rules
 }
 
-/// This module's rules, then DataFusion's.
+/// DataFusion's optimizer rules with those of this module at their places.
 pub(crate) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
-    // Once conditions of subqueries are joins with keys.
+    // After this rule, conditions of subqueries have become joins with keys.
     let after = rules
         .iter()
         .position(|rule| rule.name() == "extract_equijoin_predicate")

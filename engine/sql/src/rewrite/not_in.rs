@@ -1,8 +1,9 @@
-//! `x NOT IN (SELECT y ...)` without its special join.
+//! Replaces the null-aware join of `x NOT IN (SELECT y ...)` by an ordinary anti join.
 //!
-//! It keeps a row when no `y` equals its `x`, but none at all where some `y` is missing, and none of those whose `x` is,
-//! unless there is no `y` either. DataFusion has a join for that which holds its left side, however large. Here it is the
-//! ordinary join, which holds the smaller side or sorts both, and what there is of `y` is counted beside it.
+//! `NOT IN` keeps a row if no `y` equals its `x`. If some `y` is missing, it keeps no row. If `x` is missing, it keeps
+//! the row only if there is no `y` at all. DataFusion implements this with a join that keeps its left side in memory,
+//! regardless of its size. The ordinary anti join keeps the smaller side in memory or sorts both. The rows of the
+//! subquery and its missing values are counted separately and checked by a filter.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, 
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-/// Rows of the subquery, and those that are not missing.
+/// Columns with the number of rows of the subquery, and of those that are not missing.
 const ALL: &str = "__all";
 const KNOWN: &str = "__known";
 

@@ -1,8 +1,8 @@
-//! Conditions stay above aggregates of all rows.
+//! Keeps conditions above aggregates without GROUP BY.
 //!
-//! DataFusion moves a condition that names no column below any aggregate. Below one without GROUP BY, a condition that
-//! is false leaves its one row, where it should leave none. A limit of one row, which such an aggregate has anyway, is
-//! in the way of conditions.
+//! DataFusion moves a condition without columns below any aggregate. An aggregate without GROUP BY always has one row,
+//! so a false condition below it leaves that row, although it should remove it. This rule inserts a limit of one row
+//! above such an aggregate, because DataFusion does not move conditions below a limit.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl OptimizerRule for KeepConditionsAbove {
     }
 }
 
-/// `is_limited`: the plan above is a limit, made here when the rules ran before.
+/// `is_limited` is true if the parent is a limit, which an earlier pass of this rule may have inserted.
 fn limited(plan: LogicalPlan, is_limited: bool) -> Result<Transformed<LogicalPlan>> {
     let is_limit = matches!(plan, LogicalPlan::Limit(_));
     let needs_limit = is_total(&plan) && !is_limited;
@@ -44,7 +44,7 @@ fn limited(plan: LogicalPlan, is_limited: bool) -> Result<Transformed<LogicalPla
     })))
 }
 
-/// An aggregate of all rows, which has one row.
+/// Returns whether a plan is an aggregate of all rows, which has one row.
 fn is_total(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Expressions that must not give a wrong value or a boundless one.
+//! Replaces expressions that would overflow or take unbounded memory by checked functions.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use datafusion::optimizer::AnalyzerRule;
 
 use crate::functions::{Arithmetic, bounded, checked};
 
-/// Replaces arithmetic with whole numbers by functions that fail beyond 64 bits, and functions whose result grows with a
-/// value by bounded ones. Names of columns stay.
+/// Replaces integer arithmetic by functions that fail beyond 64 bits, and functions whose result grows with a value by
+/// bounded ones. Keeps the names of columns.
 #[derive(Debug)]
 pub(super) struct CheckValues;
 
@@ -41,7 +41,7 @@ fn rewrite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     .map_data(LogicalPlan::recompute_schema)
 }
 
-/// The checked form of an expression by itself.
+/// Returns the checked form of a single expression.
 pub(crate) fn checked_form(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     Ok(expr.transform_up(|expr| rewrite_expr(expr, schema))?.data)
 }
@@ -72,7 +72,7 @@ fn rewrite_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             .get_type(schema)?
             .is_integer()
             .then_some(Arithmetic::Negate),
-        // With one argument it makes 0.0 of -0.0.
+        // With one argument, `trunc` returns 0.0 for -0.0.
         Expr::ScalarFunction(ScalarFunction { func, args })
             if func.name() == "trunc" && args.len() == 1 =>
         {

@@ -1,4 +1,4 @@
-//! Groups and their aggregates: sums, extremes, and those that depend on an order with ties.
+//! GROUP BY and aggregates: sums, extremes, and aggregates that depend on an order with ties.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -9,17 +9,17 @@ use super::value::{Kind, Value, average, in_order, sum};
 
 /// Compares two rows.
 type Compare = dyn Fn(&Row, &Row) -> Ordering;
-/// The value of a group of rows.
+/// Computes the value of a group of rows.
 type Evaluate = dyn Fn(&[&Row]) -> Value;
 
-/// An ORDER BY: its text, and the order of two rows by it. Ties are equal.
+/// An ORDER BY: its text, and the comparison of two rows. Ties are equal.
 #[derive(Clone)]
 pub struct Order {
     pub text: String,
     pub compare: Rc<Compare>,
 }
 
-/// An aggregate: its text, and what it is for some rows, which come in their order.
+/// An aggregate: its text, and its value for some rows in their order.
 pub struct Aggregate {
     pub text: String,
     pub kind: Kind,
@@ -37,7 +37,7 @@ impl Aggregate {
     }
 }
 
-/// Rows by their key, in order of its first appearance.
+/// Rows by key, in the order of the key's first appearance.
 pub fn groups<'a>(rows: &'a [Row], key: &Expr) -> Vec<(Value, Vec<&'a Row>)> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<(Value, Vec<&Row>)> = Vec::new();
@@ -112,7 +112,7 @@ impl Generator {
 
     pub fn aggregate(&mut self, scope: &[Column]) -> Aggregate {
         let aggregate = self.aggregate_of_all(scope);
-        // FILTER stands behind the aggregate itself, not behind a function of it.
+        // FILTER follows the aggregate itself, not a function around it.
         if aggregate.text.starts_with("array_to_string") || !self.chance(20) {
             return aggregate;
         }
@@ -192,7 +192,7 @@ impl Generator {
             rows.sort_by(|a, b| compare(a, b));
             rows.iter().map(|row| value.of(row)).collect::<Vec<Value>>()
         };
-        // The engine sorts the rows once for all of these.
+        // DataFusion sorts the rows once for all of these.
         let which = match std::mem::replace(&mut self.has_sorting_call, true) {
             true => [1, 3][self.below(2)],
             false => self.below(4),

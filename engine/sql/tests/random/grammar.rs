@@ -1,4 +1,4 @@
-//! Makes queries and their rows at the same time: each clause is written down and carried out.
+//! Generates queries and evaluates them at the same time, clause by clause.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use super::value::{Kind, Value, and, in_order, or};
 pub type Row = Vec<Value>;
 type Compute = Rc<dyn Fn(&[Value]) -> Value>;
 
-/// An expression: its text, and what it is for a row of the scope.
+/// An expression: its text, and its value for a row of the scope.
 #[derive(Clone)]
 pub struct Expr {
     pub text: String,
@@ -27,7 +27,7 @@ impl Expr {
     }
 }
 
-/// A column that can be named, at a place of the row.
+/// A column that expressions can refer to, at an index of the row.
 #[derive(Clone)]
 pub struct Column {
     pub text: String,
@@ -36,16 +36,17 @@ pub struct Column {
     pub place: usize,
 }
 
-/// What a SELECT gives.
+/// The result of a SELECT.
 pub struct Table {
     pub text: String,
     pub columns: Vec<(String, Kind)>,
     pub rows: Vec<Row>,
-    /// Ordered by ORDER BY, not by the rows of tables: it cannot be joined or ordered again.
+    /// True if the rows are ordered by ORDER BY and not by the rows of tables. Such a query cannot be joined or ordered
+    /// again.
     pub sorted: bool,
 }
 
-/// A query, what is foreign in it, and its rows.
+/// A query, the invalid clause in it if there is one, and its rows.
 pub struct Made {
     pub text: String,
     pub foreign: Vec<String>,
@@ -71,11 +72,11 @@ pub struct Generator {
     tables: Vec<Data>,
     aliases: usize,
     foreign: Vec<String>,
-    /// Out of a thousand places, how many get something foreign.
+    /// Probability of an invalid clause at a place, in thousandths.
     rate: u64,
-    /// Has the first table so many rows that what holds them all goes to disk?
+    /// True if the first table has so many rows that operators need temporary files.
     pub is_large: bool,
-    /// Does the SELECT at hand call an aggregate for which the engine sorts the rows?
+    /// True if the current SELECT calls an aggregate for which DataFusion sorts the rows.
     pub has_sorting_call: bool,
 }
 
@@ -140,7 +141,7 @@ impl Generator {
         of[self.below(of.len())]
     }
 
-    /// Now and then something that is to be refused, with a blank before it; else nothing.
+    /// Sometimes an invalid clause, with a space before it. Otherwise an empty text.
     pub fn foreign(&mut self, of: &[&str]) -> String {
         if self.next() % 1000 >= self.rate {
             return String::new();
@@ -154,7 +155,7 @@ impl Generator {
         self.foreign.len()
     }
 
-    /// Forgets what was foreign in an expression that the query does not use.
+    /// Forgets invalid parts of an expression that the query does not use.
     pub fn forget_foreign(&mut self, count: usize) {
         self.foreign.truncate(count);
     }
@@ -199,7 +200,7 @@ impl Generator {
 
     /// A table of the pipeline with an alias.
     pub fn table(&mut self) -> (String, Vec<Column>, Vec<Row>) {
-        // `e` is empty, and so is what comes of it: seldom.
+        // `e` is empty, and so are most queries over it. Therefore it is rare.
         let which = match self.below(12) {
             0 => 2,
             _ if self.is_large => 0,
@@ -223,7 +224,7 @@ impl Generator {
             "WITH ORDINALITY",
             "SAMPLE 0.5",
         ]);
-        // Before the alias, where the parser takes some of them.
+        // Before the alias, where the parser accepts some of them.
         let text = if suffix.contains("SAMPLE") {
             format!("{name} AS {alias}{suffix}")
         } else {
@@ -232,7 +233,7 @@ impl Generator {
         (text, scope, rows)
     }
 
-    /// What follows FROM: a table or subquery, alone or joined with a table.
+    /// The content of FROM: a table or subquery, alone or joined with a table.
     fn from(&mut self, depth: usize) -> (String, Vec<Column>, Vec<Row>, bool) {
         let is_constant = self.chance(8);
         let (mut text, mut scope, mut rows, sorted) = if is_constant {
@@ -255,7 +256,7 @@ impl Generator {
         if sorted || !(is_constant || self.chance(35)) {
             return (text, scope, rows, sorted);
         }
-        // Of two large tables all pairs would be looked at.
+        // A join of two large tables would compare all pairs.
         let (other, right, right_rows) = match self.is_large && !is_constant {
             true => self.table_of(1),
             false => self.table(),
@@ -312,7 +313,7 @@ impl Generator {
         (text, scope, rows, false)
     }
 
-    /// Rows that are written in the query, beside no table.
+    /// Rows that are written in the query, without a table.
     fn constants(&mut self) -> (String, Vec<Column>, Vec<Row>) {
         let kinds = [Kind::Integer, Kind::Text];
         let mut rows: Vec<Row> = Vec::new();
@@ -401,7 +402,7 @@ impl Generator {
         table
     }
 
-    /// A condition of WHERE, sometimes one that looks up another table.
+    /// A condition of WHERE, sometimes with a lookup in another table.
     fn condition(&mut self, scope: &[Column], sorted: bool) -> Expr {
         let integers: Vec<&Column> = scope
             .iter()
@@ -789,7 +790,7 @@ impl Generator {
     }
 }
 
-/// The columns of a table by its alias, from a place of the row on.
+/// The columns of a table by its alias, starting at an index of the row.
 pub fn scope(
     alias: &str,
     columns: impl Iterator<Item = (String, Kind)>,

@@ -1,17 +1,18 @@
-//! Random queries, held against an independent evaluation.
+//! Compares random queries with an independent evaluation.
 //!
-//! A query is made from a grammar, clause by clause, and its rows are worked out at the same time, row by row and without
-//! the engine (`grammar`, `value`). Then one of three things must be:
+//! A query is generated from a grammar, clause by clause. At the same time its rows are computed, row by row and
+//! without DataFusion (`grammar`, `value`). There are two cases:
 //!
-//! - The query has a foreign clause, or text where a number is wanted: it is refused when the pipeline is loaded, at a
-//!   place in its text.
-//! - Else it is accepted, gives these rows in this order, and its normal form gives them too.
+//! - The query has an invalid clause, or text in place of a number. Then it must be rejected when the pipeline is
+//!   loaded, at a place in its text.
+//! - Otherwise it must be accepted and return these rows in this order, and so must its normal form.
 //!
-//! "Gives" means: the same rows under every memory and with batches of every size, as values and as origins of cells, and
-//! without an order. Every fiftieth query reads a table of so many rows that the smallest memory does not hold them, so
-//! that what sorts, groups and joins goes to disk. There, and only there, a query may say that it needs more memory.
+//! The rows must be the same with every memory limit and batch size, as values and as origins of cells, and, apart from
+//! their order, if no order is requested. Every fiftieth query reads a table with more rows than fit into the smallest
+//! memory limit, so that sorts, groups and joins use temporary files. Only these queries may fail because they need
+//! more memory.
 //!
-//! The seeds are fixed, and so is the number of queries. `QUERIES=n` tries more; `SEED=n` begins with another seed.
+//! The seeds and the number of queries are fixed. `QUERIES=n` changes the number, and `SEED=n` the first seed.
 
 mod aggregates;
 mod grammar;
@@ -27,7 +28,7 @@ use grammar::Generator;
 use table::{HEAD, Memories, Wanted, memories, rows};
 
 const QUERIES: u64 = 160;
-/// One query of so many reads a large table.
+/// One query out of this number reads a large table.
 const LARGE: u64 = 50;
 
 const MB: u64 = 1 << 20;
@@ -39,7 +40,7 @@ fn number(name: &str, default: u64) -> u64 {
     value.map_or(default, |value| value.parse().expect("a number"))
 }
 
-/// What is found in a query when its pipeline is loaded; places are held to lie in the query.
+/// The errors of a query when its pipeline is loaded. Their places must be within the query.
 fn findings(session: &Session, query: &str) -> Vec<String> {
     let text = format!("{HEAD}    {query}\n");
     let start = HEAD.len();
@@ -62,16 +63,16 @@ fn findings(session: &Session, query: &str) -> Vec<String> {
     found.into_iter().map(|one| one.message).collect()
 }
 
-/// How often a query gave the rows that are expected, and how often it needed more memory.
+/// How often a query returned the expected rows, and how often it needed more memory.
 struct Runs {
-    /// By the size of batches.
+    /// By batch size.
     sessions: Vec<(usize, Session)>,
     right: u64,
     short_of_memory: u64,
 }
 
 impl Runs {
-    /// Runs a query under every memory and with every size of batches.
+    /// Runs a query with every memory limit and batch size.
     async fn compare(
         &mut self,
         query: &Query,
@@ -84,7 +85,7 @@ impl Runs {
         let wanted = [Wanted::Values, Wanted::Origins, Wanted::AnyOrder];
         let mut wanted = wanted.into_iter().cycle().skip(seed as usize % 3);
         for memory in MEMORIES {
-            // Not the same for each size of batches.
+            // The requirement differs between batch sizes.
             wanted.next();
             for (batch, session) in &self.sessions {
                 if let Some(wanted) = wanted.next() {
@@ -123,7 +124,7 @@ impl Runs {
     }
 }
 
-/// Shows the query in which the engine panicked.
+/// Prints the query for which DataFusion panicked.
 struct Shown<'a>(u64, &'a str);
 
 impl Drop for Shown<'_> {

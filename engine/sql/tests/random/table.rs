@@ -1,4 +1,4 @@
-//! The tables that random queries read, for the engine and for the evaluation.
+//! The tables that random queries read, for DataFusion and for the evaluation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,10 +33,11 @@ pub struct Data {
     pub rows: Vec<Vec<Value>>,
 }
 
-/// Rows of the large table, of which a column of texts takes more than the smallest memory.
+/// Number of rows of the large table. One column of texts exceeds the smallest memory limit.
 const ROWS: usize = 20_000;
 
-/// `t`, `u` and `e`. The numbers of `t` have magnitudes so different that their sum depends on its order, if it is not exact.
+/// The tables `t`, `u` and `e`. The numbers of `t` differ in magnitude, so that a floating-point sum would depend on
+/// their order.
 pub fn data(is_large: bool) -> Vec<Data> {
     let text = |text: &str| {
         if text.is_empty() {
@@ -110,7 +111,7 @@ pub fn data(is_large: bool) -> Vec<Data> {
     ]
 }
 
-/// Rows with ties in every column, in no order.
+/// Unordered rows with ties in every column.
 fn large() -> impl Iterator<Item = Vec<Value>> {
     let mut state = 1_u64;
     let mut below = move |limit: u64| {
@@ -135,7 +136,7 @@ fn large() -> impl Iterator<Item = Vec<Value>> {
     })
 }
 
-/// Where row 0 is stored; row n is before it by n.
+/// Origin of row 0. The origin of row n is smaller by n.
 const LAST: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -213,13 +214,13 @@ impl Relation for Memory {
         }))
     }
 
-    /// Origins are not positions.
+    /// Origins differ from positions.
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         (first..first + len as u64).map(|row| LAST - row).collect()
     }
 }
 
-/// Tables as the engine reads them, by name.
+/// Tables as DataFusion reads them, by name.
 pub type Memories = BTreeMap<&'static str, Arc<Memory>>;
 
 pub fn memories(is_large: bool) -> Memories {
@@ -230,16 +231,16 @@ pub fn memories(is_large: bool) -> Memories {
     tables.collect()
 }
 
-/// How the rows of a query are wanted.
+/// The form in which the rows of a query are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     Values,
-    /// Columns that are passed on as origins.
+    /// With passed-on columns as origins.
     Origins,
     AnyOrder,
 }
 
-/// The rows that the engine gives; those in any order are sorted.
+/// The rows of the engine. Rows in any order are sorted.
 pub async fn rows(
     session: &Session,
     query: &Query,

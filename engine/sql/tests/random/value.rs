@@ -1,4 +1,4 @@
-//! Values and what SQL makes of them.
+//! Values, and the operations of SQL on them.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// The order of two values that are there.
+    /// The order of two values that are not missing.
     pub fn compare(&self, other: &Value) -> Option<Ordering> {
         Some(match (self, other) {
             (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
@@ -64,7 +64,7 @@ impl Value {
         }
     }
 
-    /// A text that only the same value has.
+    /// A text that is unique for the value.
     pub fn key(&self) -> String {
         match self {
             Value::Missing => "-".to_owned(),
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// The same value, for groups and DISTINCT: missing values are the same.
+    /// Equality in groups and DISTINCT, where missing values are equal.
     pub fn same(&self, other: &Value) -> bool {
         matches!((self, other), (Value::Missing, Value::Missing))
             || self.compare(other) == Some(Ordering::Equal)
@@ -98,10 +98,10 @@ impl From<usize> for Value {
     }
 }
 
-/// Numbers of the tables, and what expressions make of them, are integers divided by two to the power of this.
+/// Numbers of the tables, and results of expressions, are multiples of two to the power of this.
 const FRACTION_BITS: i32 = 30;
 
-/// The sum of numbers as an integer divided by a power of two, which is exact.
+/// The exact sum of numbers, as an integer divided by a power of two.
 fn total(values: &[Value]) -> i128 {
     let whole = values.iter().map(|value| match value {
         Value::Number(value) => (value * 2_f64.powi(FRACTION_BITS)) as i128,
@@ -110,7 +110,7 @@ fn total(values: &[Value]) -> i128 {
     whole.sum()
 }
 
-/// The sum of values that are there: integers, or numbers, of which the nearest to the true sum.
+/// The sum of the values that are not missing. For numbers, the double nearest to the exact sum.
 pub fn sum(values: &[Value]) -> Value {
     match values.first() {
         None => Value::Missing,
@@ -119,13 +119,13 @@ pub fn sum(values: &[Value]) -> Value {
     }
 }
 
-/// The nearest number to the average of numbers that are there.
+/// The double nearest to the exact average of the numbers that are not missing.
 pub fn average(values: &[Value]) -> Value {
     if values.is_empty() {
         return Value::Missing;
     }
     let (total, count) = (total(values), values.len() as u128);
-    // So many bits that what is left over decides at most whether it is a half.
+    // With this number of bits, the remainder is only needed to decide whether the value is exactly halfway.
     let shift = total
         .unsigned_abs()
         .leading_zeros()
@@ -149,7 +149,7 @@ pub fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     and(a.map(|a| !a), b.map(|b| !b)).map(|both| !both)
 }
 
-/// `ORDER BY`: missing values come last, or first if so wanted or descending.
+/// `ORDER BY`: missing values come last. They come first in descending order, or if the query requests it.
 pub fn in_order(a: &Value, b: &Value, descending: bool, missing_first: bool) -> Ordering {
     match (a, b) {
         (Value::Missing, Value::Missing) => Ordering::Equal,

@@ -1,4 +1,4 @@
-//! Window functions, over rows and over the keys of groups, with frames of all units.
+//! Window functions over rows and over the keys of groups, with frames of all units.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -16,13 +16,14 @@ struct Call {
     values: Vec<Value>,
 }
 
-/// Rows of a partition in the order of the window; of each the first and last that agree with it.
+/// The rows of a partition in the order of the window, and for each the first and last row that is equal to it in this
+/// order.
 struct Partition {
     rows: Vec<usize>,
     peers: Vec<(usize, usize)>,
 }
 
-/// OVER (...), carried out.
+/// OVER (...), evaluated.
 struct Window {
     text: String,
     order: Option<Order>,
@@ -30,7 +31,7 @@ struct Window {
 }
 
 impl Window {
-    /// The value of each row, from its partition and its place there.
+    /// The value of each row, given its partition and its index there.
     fn each(&self, count: usize, value: impl Fn(&Partition, usize) -> Value) -> Vec<Value> {
         let mut values = vec![Value::Missing; count];
         for partition in &self.partitions {
@@ -42,7 +43,7 @@ impl Window {
     }
 }
 
-/// The rows of a frame, as places in the partition; for each place.
+/// The rows of a frame as indices in the partition, for each index.
 type Frame = Rc<dyn Fn(&Partition, usize) -> std::ops::Range<usize>>;
 
 fn between(start: i64, end: i64, len: usize) -> std::ops::Range<usize> {
@@ -105,20 +106,20 @@ impl Generator {
         }
     }
 
-    /// A frame's text, and the rows in it. `with_ties`: also one that ends behind all rows that agree; `by_groups`: also
-    /// one that counts these.
+    /// The text of a frame, and the rows in it. `with_ties` allows frames that end after all equal rows, and
+    /// `by_groups` frames that count groups of equal rows.
     fn frame(&mut self, window: &Window, with_ties: bool, by_groups: bool) -> (String, Frame) {
         let (a, b) = (self.below(3) as i64, self.below(3) as i64);
         let all: Frame = Rc::new(|partition, _| 0..partition.rows.len());
         let has_order = window.order.is_some();
-        // Of many rows no frame that grows with them, but one that has them all.
+        // With many rows, only frames that contain all of them, because others take quadratic time.
         let which = match self.is_large {
             true => [0, 5, 6][self.below(3)],
             false => self.below(7),
         };
         match which {
             0 if !has_order => (String::new(), all),
-            // Up to the last row that agrees with the current one.
+            // Up to the last row that is equal to the current one.
             0 | 1 if has_order && with_ties && !self.is_large => (
                 String::new(),
                 Rc::new(|partition, place| 0..partition.peers[place].1 + 1),
@@ -169,7 +170,7 @@ impl Generator {
         let value = self.expr(kind, scope, 1);
         let which = self.below(12);
         if !matches!(which, 3 | 4) {
-            // The others do not use the value.
+            // The other functions ignore the value.
             self.forget_foreign(foreign);
         }
         let (text, kind, values) = match which {
@@ -215,7 +216,7 @@ impl Generator {
         }
     }
 
-    /// An aggregate of a frame, or a value that is picked out of one.
+    /// An aggregate of a frame, or a value that is picked from one.
     fn framed(&mut self, window: &Window, scope: &[Column], rows: &[Row]) -> Call {
         let which = self.below(6);
         let kind = match which {
@@ -281,7 +282,7 @@ impl Generator {
         }
     }
 
-    /// A column and window functions beside it; perhaps only the first rows by another one.
+    /// A column and window functions, sometimes limited to the first rows in the order of another one.
     pub fn windowed(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let column = scope[self.below(scope.len())].clone();
         let mut items = vec![format!("{} AS c0", column.text)];
@@ -330,7 +331,7 @@ impl Generator {
         }
     }
 
-    /// Window functions over DISTINCT or GROUP BY: their rows have no order but that of their keys.
+    /// Window functions over DISTINCT or GROUP BY, whose rows have only the order of their keys.
     pub fn keyed(&mut self, clauses: &str, from: &[Column], rows: &[Row]) -> Table {
         let kind = self.kind();
         let Some(key) = self.column_of(kind, from) else {
@@ -376,7 +377,7 @@ impl Generator {
         }
     }
 
-    /// A list of each row of a table, one element after the other.
+    /// A list from each row of a table, one row per element.
     pub fn unnested(&mut self) -> Table {
         let (from, scope, rows) = self.table();
         let integer = self.expr(Kind::Integer, &scope, 1);

@@ -1,4 +1,4 @@
-//! Tables in memory, and queries run to their end.
+//! Tables in memory, and functions that run queries to completion.
 
 #![allow(dead_code, reason = "not every test uses everything")]
 
@@ -64,7 +64,7 @@ impl Relation for Memory {
             if rows == 0 {
                 return None;
             }
-            // Copied, as from a file: a slice would count for the whole array.
+            // Copied, as if read from a file. A slice would be accounted with its entire array.
             let places = UInt64Array::from_iter_values(first as u64..(first + rows) as u64);
             let arrays = columns
                 .iter()

@@ -1,4 +1,4 @@
-//! Queries of any size, for their time.
+//! Queries of any size, to measure their time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 use prep_spec::model::Query;
 use prep_sql::{Grant, Relation, RelationColumn, ScanError, Session, Values};
 
-/// A table of so many columns and one row.
+/// A table with one row and this number of columns.
 #[derive(Debug)]
 struct Wide(Vec<RelationColumn>);
 
@@ -41,13 +41,13 @@ impl Relation for Wide {
     }
 }
 
-/// A kind of query that grows: its name, and the columns and text for a size.
+/// A kind of query that grows: its name, and its columns and text for a size.
 pub struct Growing {
     pub name: &'static str,
     /// The smallest size that is measured.
     pub least: usize,
-    /// How many times as long four times the size may take. A plan of joins grows with the square: each carries the columns
-    /// of all tables before it.
+    /// Limit for the ratio of times between a size and four times that size. A plan of joins grows quadratically,
+    /// because each join carries the columns of all tables before it.
     #[allow(dead_code, reason = "the benchmark prints times and judges none")]
     pub most: u32,
     columns: fn(usize) -> usize,
@@ -258,7 +258,7 @@ pub const GROWING: [Growing; 18] = [
 ];
 
 impl Growing {
-    /// The time of a query of a size, the least of some tries: to parse, plan, run and read it.
+    /// The shortest time out of several runs to parse, plan, run and read a query of a size.
     pub async fn time(&self, session: &Session, size: usize, tries: usize) -> Duration {
         let columns = (0..(self.columns)(size).max(2)).map(|number| RelationColumn {
             name: format!("c{number}"),

@@ -1,8 +1,8 @@
-//! Aggregates of doubles that do not depend on the order of the rows.
+//! Aggregates of doubles whose results do not depend on the order of the rows.
 //!
-//! Doubles that are added one after the other give another sum in another order, and the order in which groups are put
-//! together depends on the memory that a query has. Here they are added exactly (`sum`) and the result is rounded once
-//! (`round`, `statistic`). So it is the same in every order, and the nearest double to the true value.
+//! The floating-point sum of doubles depends on the order of the additions, and the order in which DataFusion merges
+//! groups depends on the memory limit. Here, doubles are added exactly (`sum`), and the result is rounded once
+//! (`round`, `statistic`). So the result is the same in every order, and it is the double nearest to the exact value.
 
 mod moments;
 mod round;
@@ -24,14 +24,14 @@ use datafusion::logical_expr::{
 use moments::{Group, Groups};
 use statistic::Statistic;
 
-/// The exact form of an aggregate, if it adds doubles.
+/// Returns the exact form of an aggregate if it adds doubles.
 pub(super) fn exact(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
     let statistic = Statistic::of(plain)?;
     let plain = plain.clone();
     Some(Arc::new(AggregateUDF::from(Exact { plain, statistic })))
 }
 
-/// This aggregate where the result is a double, the plain one where it is another number.
+/// The exact aggregate if the result is a double, and the original one otherwise.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Exact {
     plain: Arc<AggregateUDF>,

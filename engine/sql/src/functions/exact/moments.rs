@@ -1,4 +1,4 @@
-//! Accumulators of exact sums: of one group, of all groups, of a window that slides.
+//! Accumulators of exact sums: for one group, for all groups, and for a sliding window.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::statistic::Statistic;
 use super::sum::{Change, ExactSum, word};
 
-/// How many rows there are, and `SUMS` sums of them.
+/// The number of rows, and `SUMS` sums over them.
 #[derive(Debug, Clone)]
 struct Moments<const SUMS: usize> {
     count: u64,
@@ -79,7 +79,7 @@ impl<const SUMS: usize> Moments<SUMS> {
     }
 }
 
-/// The columns of a statistic, as doubles.
+/// The argument columns of a statistic, as doubles.
 fn columns(statistic: Statistic, values: &[ArrayRef]) -> Result<Vec<Float64Array>> {
     let values = values.iter().take(statistic.columns());
     let doubles = values.map(|values| {
@@ -89,7 +89,7 @@ fn columns(statistic: Statistic, values: &[ArrayRef]) -> Result<Vec<Float64Array
     doubles.collect()
 }
 
-/// The values of a row, of which none is missing.
+/// The values of a row. `None` if one is missing.
 fn row(columns: &[Float64Array], row: usize) -> Option<[f64; 2]> {
     let mut values = [0.0; 2];
     for (value, column) in values.iter_mut().zip(columns) {
@@ -105,7 +105,8 @@ fn rows(columns: &[Float64Array]) -> usize {
     columns.first().map_or(0, Array::len)
 }
 
-/// One group. Values that count once are kept with how often they came, so that a sliding window can lose them again.
+/// One group. DISTINCT values are kept with their number of occurrences, so that a sliding window can remove them
+/// again.
 #[derive(Debug)]
 pub(super) struct Group<const SUMS: usize> {
     statistic: Statistic,
@@ -134,7 +135,7 @@ impl<const SUMS: usize> Group<SUMS> {
 
     fn change_row(&mut self, row: [f64; 2], change: Change) {
         if let Some(distinct) = &mut self.distinct {
-            // Zeros are one value, as for GROUP BY.
+            // 0.0 and -0.0 are one value, as in GROUP BY.
             let value = row[0] + 0.0;
             let times = distinct.entry(value.to_bits()).or_default();
             match change {
@@ -178,7 +179,7 @@ impl<const SUMS: usize> Accumulator for Group<SUMS> {
         size_of::<Self>() + self.moments.heap() + entries * (size_of::<(u64, u64)>() + 1)
     }
 
-    /// The sums, or the values that count once.
+    /// The sums, or the distinct values.
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let mut state = Vec::new();
         match &self.distinct {
@@ -210,7 +211,7 @@ impl<const SUMS: usize> Accumulator for Group<SUMS> {
 pub(super) struct Groups<const SUMS: usize> {
     statistic: Statistic,
     groups: Vec<Moments<SUMS>>,
-    /// Bytes that the groups take beside their own.
+    /// Bytes that the groups use on the heap.
     heap: usize,
 }
 
@@ -298,7 +299,7 @@ impl<const SUMS: usize> GroupsAccumulator for Groups<SUMS> {
         Ok(())
     }
 
-    /// Each row as a group.
+    /// The state of each row as a group of its own.
     fn convert_to_state(
         &self,
         values: &[ArrayRef],

@@ -1,15 +1,15 @@
-//! The double that is nearest to a fraction of integers.
+//! Rounds a fraction of integers to the nearest double.
 
 use num_bigint::{BigInt, BigUint, Sign};
 
-/// Digits of a double, in bits.
+/// Significant bits of a double.
 const DIGITS: i64 = 53;
-/// The exponent of the smallest double.
+/// Exponent of the smallest positive double.
 const SMALLEST: i64 = -1074;
-/// Bits of a quotient that are enough to round it, with what is left over.
+/// Bits of a quotient that are sufficient for rounding, if it is known whether the remainder is zero.
 const QUOTIENT_BITS: i64 = 66;
 
-/// The double nearest to `numerator / denominator * 2^exponent`, of two the even one. `denominator` is above zero.
+/// The double nearest to `numerator / denominator * 2^exponent`, with ties to even. `denominator` is positive.
 pub(super) fn fraction(numerator: &BigInt, denominator: &BigInt, exponent: i64) -> f64 {
     let (sign, numerator) = (numerator.sign(), numerator.magnitude());
     let denominator = denominator.magnitude();
@@ -23,7 +23,7 @@ pub(super) fn fraction(numerator: &BigInt, denominator: &BigInt, exponent: i64) 
     signed(sign, nearest(&quotient, is_exact, exponent - shift))
 }
 
-/// The double nearest to `integer * 2^exponent`.
+/// The double nearest to `integer * 2^exponent`, with ties to even.
 pub(super) fn rounded(integer: &BigInt, exponent: i64) -> f64 {
     signed(integer.sign(), nearest(integer.magnitude(), true, exponent))
 }
@@ -36,7 +36,7 @@ fn signed(sign: Sign, magnitude: f64) -> f64 {
     }
 }
 
-/// `is_exact`: nothing of the number is left over below the last bit.
+/// `is_exact` is false if the number has a remainder below its last bit.
 fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
     let bits = integer.bits() as i64;
     let dropped = (bits - DIGITS).max(SMALLEST - exponent);
@@ -56,7 +56,7 @@ fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
                 .is_some_and(|zeros| (zeros as i64) < dropped - 1);
         is_half && (is_more || kept & 1 == 1)
     };
-    // Fields of a double follow each other such that a carry of the digits goes into the exponent.
+    // The fields of a double are adjacent, so that a carry of the significand increments the exponent.
     let field = exponent + dropped - SMALLEST;
     let infinity = f64::INFINITY.to_bits();
     if field >= (infinity >> (DIGITS - 1)) as i64 {

@@ -1,4 +1,5 @@
-//! What aggregates of doubles make of exact sums: a fraction of integers, rounded once, and where there is one the root.
+//! Statistics of doubles, computed from exact sums as a fraction of integers that is rounded once. Standard deviation
+//! and correlation then take a root.
 
 use datafusion::logical_expr::AggregateUDF;
 use num_bigint::BigInt;
@@ -6,7 +7,7 @@ use num_bigint::BigInt;
 use super::round::{fraction, rounded};
 use super::sum::{DOUBLE, ExactSum, UNIT};
 
-/// An aggregate of one or two columns of doubles.
+/// A statistic of one or two columns of doubles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Statistic {
     Sum,
@@ -24,7 +25,7 @@ pub(super) enum Statistic {
     Products,
 }
 
-/// Are the rows all that there are, or a sample?
+/// Whether the rows are the entire population or a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Rows {
     All,
@@ -32,7 +33,7 @@ pub(super) enum Rows {
 }
 
 impl Statistic {
-    /// The statistic of a function of DataFusion; none if it is not one of sums.
+    /// The statistic that a function of DataFusion computes. `None` if it does not consist of sums.
     pub(super) fn of(function: &AggregateUDF) -> Option<Statistic> {
         let variance = |of, root| Statistic::Variance { of, root };
         Some(match function.name() {
@@ -57,7 +58,7 @@ impl Statistic {
         })
     }
 
-    /// Columns that it takes.
+    /// Number of argument columns.
     pub(super) fn columns(self) -> usize {
         match self.sums() {
             5 => 2,
@@ -65,7 +66,7 @@ impl Statistic {
         }
     }
 
-    /// Sums that it is made of: of the values; of these and their squares; of two columns, their squares and products.
+    /// Number of sums: 1 for the values, 2 with their squares, 5 for two columns with their squares and products.
     pub(super) fn sums(self) -> usize {
         match self {
             Statistic::Sum | Statistic::Average => 1,
@@ -74,7 +75,8 @@ impl Statistic {
         }
     }
 
-    /// The value of `count` rows with these sums, in the order of [`sums`](Statistic::sums). None if there is none.
+    /// The value of the statistic for `count` rows with these sums, in the order of [`sums`](Statistic::sums). `None`
+    /// if it is undefined.
     pub(super) fn of_sums(self, count: u64, sums: &[ExactSum]) -> Option<f64> {
         if count == 0 {
             return None;
@@ -94,7 +96,7 @@ impl Statistic {
                 let variance = fraction(&deviation(x, x, squares, &n), &(&n * divisor), UNIT);
                 Some(if root { variance.sqrt() } else { variance })
             }
-            // The first argument of regressions is y.
+            // The first argument of a regression is y.
             (_, [y, x, squares_y, squares_x, products]) => {
                 let pairs = Pairs {
                     count,
@@ -112,7 +114,7 @@ impl Statistic {
     }
 }
 
-/// The number of rows, or of a sample one less; none if nothing is left.
+/// The number of rows, minus one for a sample. `None` if this is zero.
 fn divisor(of: Rows, count: u64) -> Option<u64> {
     let divisor = match of {
         Rows::All => count,
@@ -128,7 +130,7 @@ fn average(sum: &ExactSum, n: &BigInt) -> f64 {
     })
 }
 
-/// The sum as an integer times `2^exponent`, which is not above its own exponent for anything but zero.
+/// The sum as a multiple of `2^exponent`. The exponent of a sum that is not zero must not be smaller.
 fn integer(sum: &ExactSum, exponent: i64) -> BigInt {
     let (integer, own) = sum.integer();
     match own - exponent {
@@ -137,7 +139,8 @@ fn integer(sum: &ExactSum, exponent: i64) -> BigInt {
     }
 }
 
-/// `n * sum(a * b) - sum(a) * sum(b)`, in units of the product: n times the sum of the products of deviations.
+/// `n * sum(a * b) - sum(a) * sum(b)` as a multiple of `2^UNIT`. This is n times the sum of the products of the
+/// deviations.
 fn deviation(a: &ExactSum, b: &ExactSum, products: &ExactSum, n: &BigInt) -> BigInt {
     integer(products, UNIT) * n - integer(a, DOUBLE) * integer(b, DOUBLE)
 }
@@ -176,7 +179,7 @@ impl Pairs<'_> {
         let xx = deviation(self.x, self.x, self.squares_x, n);
         let yy = deviation(self.y, self.y, self.squares_y, n);
         let zero = BigInt::ZERO;
-        // No line goes through points above each other, and those beside each other say nothing.
+        // Vertical points have no regression line, and flat ones have no correlation.
         let is_vertical = xx == zero;
         let is_flat = yy == zero;
         Some(match statistic {

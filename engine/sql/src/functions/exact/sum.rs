@@ -1,36 +1,36 @@
-//! The exact sum of doubles and of products of two doubles.
+//! Exact sums of doubles and of products of two doubles.
 //!
-//! Every double is an integer times 2^-1074, every product of two an integer times 2^-2148. So a sum is an integer, and
-//! the order of its terms does not matter. It is kept in two's complement, from its lowest to its highest limb of 64 bits:
-//! two or three limbs for numbers of similar magnitude, 66 for all that there are.
+//! Every double is an integer times 2^-1074, and every product of two doubles an integer times 2^-2148. So a sum is an
+//! integer, and the order of its terms does not matter. It is stored in two's complement, in the 64-bit limbs from its
+//! lowest to its highest one. Numbers of similar magnitude need two or three limbs, and the full range needs 66.
 
 use num_bigint::BigInt;
 
-/// Sums are integers times two to the power of this.
+/// Exponent of the unit of sums.
 pub(super) const UNIT: i64 = -2148;
-/// Doubles are integers times two to the power of this.
+/// Exponent of the unit of doubles.
 pub(super) const DOUBLE: i64 = -1074;
 
 const LIMB_BITS: usize = 64;
 
-/// A sum that numbers can be added to and taken out of again.
+/// A sum to which numbers can be added and from which they can be removed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ExactSum {
     limbs: Vec<u64>,
-    /// Limbs below the first one, which are zero.
+    /// Number of limbs below the first one, which are all zero.
     low: usize,
-    /// How many values were NaN, infinite, and infinite below zero.
+    /// How many values were NaN, +infinity and -infinity.
     special: Option<Box<[u64; 3]>>,
 }
 
-/// What is done with a value.
+/// Whether a value is added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     Add,
     Remove,
 }
 
-/// A finite double is `mantissa * 2^(position - 1074)`, perhaps negative.
+/// Splits a finite double into mantissa, position and sign: its magnitude is `mantissa * 2^(position - 1074)`.
 fn parts(value: f64) -> (u64, usize, bool) {
     const FRACTION_BITS: u32 = 52;
     let bits = value.to_bits();
@@ -65,14 +65,14 @@ impl ExactSum {
         }
     }
 
-    /// Adds the product of two finite doubles, or removes it.
+    /// Adds or removes the product of two finite doubles.
     pub(super) fn change_product(&mut self, a: f64, b: f64, change: Change) {
         let (a, b) = (parts(a), parts(b));
         let mantissa = u128::from(a.0) * u128::from(b.0);
         self.change_at(mantissa, a.1 + b.1, a.2 != b.2, change);
     }
 
-    /// Adds or removes `magnitude * 2^(position + UNIT)`; `magnitude` has at most 106 bits.
+    /// Adds or removes `magnitude * 2^(position + UNIT)`. `magnitude` has at most 106 bits.
     fn change_at(&mut self, magnitude: u128, position: usize, negative: bool, change: Change) {
         let (first, shift) = (position / LIMB_BITS, position % LIMB_BITS);
         let low = u128::from(magnitude as u64) << shift;
@@ -101,7 +101,7 @@ impl ExactSum {
         }
     }
 
-    /// Makes room for the limbs from `first` to below `end`, and for one of sign above them and all that there are.
+    /// Extends the limbs to the range from `first` to below `end`, plus one limb for the sign above all others.
     fn reach(&mut self, first: usize, end: usize) {
         if self.limbs.is_empty() {
             self.low = first;
@@ -116,13 +116,13 @@ impl ExactSum {
         self.limbs.resize(len.max(end + 1 - self.low), sign);
     }
 
-    /// What all limbs above those that are kept would be.
+    /// The value of all limbs above the highest stored one.
     fn sign(&self) -> u64 {
         let is_negative = self.limbs.last().is_some_and(|limb| limb >> 63 == 1);
         if is_negative { u64::MAX } else { 0 }
     }
 
-    /// Adds all that was added to another sum.
+    /// Adds all values of another sum.
     pub(super) fn merge(&mut self, other: &ExactSum) {
         if let Some(more) = &other.special {
             let counts = self.special.get_or_insert_default();
@@ -143,7 +143,7 @@ impl ExactSum {
         }
     }
 
-    /// The sum where a value in it is not finite.
+    /// The sum if one of its values is not finite, `None` otherwise.
     pub(super) fn special(&self) -> Option<f64> {
         match self.special.as_deref()? {
             [0, 0, 0] => None,
@@ -153,7 +153,7 @@ impl ExactSum {
         }
     }
 
-    /// The sum as an integer times two to the power of the second.
+    /// The sum as an integer and an exponent of two.
     pub(super) fn integer(&self) -> (BigInt, i64) {
         let bytes = self.limbs.iter().flat_map(|limb| limb.to_le_bytes());
         let bytes: Vec<u8> = bytes.collect();
@@ -161,13 +161,13 @@ impl ExactSum {
         (BigInt::from_signed_bytes_le(&bytes), exponent)
     }
 
-    /// Bytes that it takes beside its own.
+    /// Bytes on the heap.
     pub(super) fn heap(&self) -> usize {
         let special = self.special.as_ref().map_or(0, |_| size_of::<[u64; 3]>());
         self.limbs.capacity() * size_of::<u64>() + special
     }
 
-    /// Appends the sum to a state on disk.
+    /// Appends the sum to a serialized state.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.extend((self.low as u16).to_le_bytes());
         out.push(self.limbs.len() as u8);
@@ -177,7 +177,7 @@ impl ExactSum {
         out.extend(special.flat_map(|count| count.to_le_bytes()));
     }
 
-    /// Takes a sum off the beginning of a state.
+    /// Reads a sum from the beginning of a serialized state and advances `state`.
     pub(super) fn read(state: &mut &[u8]) -> Option<ExactSum> {
         let (&[a, b, len, special], rest) = state.split_first_chunk::<4>()?;
         *state = rest;
@@ -195,7 +195,7 @@ impl ExactSum {
     }
 }
 
-/// Takes a number of 64 bits off the beginning of a state.
+/// Reads a 64-bit number from the beginning of a serialized state and advances `state`.
 pub(super) fn word(state: &mut &[u8]) -> Option<u64> {
     let (bytes, rest) = state.split_first_chunk::<8>()?;
     *state = rest;

@@ -3,7 +3,7 @@ use num_bigint::BigInt;
 use super::round::{fraction, rounded};
 use super::sum::{Change, DOUBLE, ExactSum};
 
-/// A small generator of its own (xorshift), so that a failure can be repeated.
+/// A xorshift generator with a fixed seed, so that a failure is reproducible.
 struct Random(u64);
 
 impl Random {
@@ -14,7 +14,7 @@ impl Random {
         self.0
     }
 
-    /// Of any magnitude, of similar ones, of the largest, and some that cancel each other.
+    /// A double of any magnitude, of a similar magnitude, one of the largest, or one that cancels others.
     fn double(&mut self) -> f64 {
         let bits = self.next();
         let value = match bits % 5 {
@@ -29,14 +29,14 @@ impl Random {
     }
 }
 
-/// `integer * 2^exponent` with its digits written out, as the standard library reads it. `exponent` is not above zero.
+/// `integer * 2^exponent`, written as decimal digits and parsed by the standard library. `exponent` is at most zero.
 fn read(integer: &BigInt, exponent: i64) -> f64 {
     let digits = integer * BigInt::from(5).pow(-exponent as u32);
     let text = format!("{digits}e{exponent}");
     text.parse().unwrap_or(f64::NAN)
 }
 
-/// A double as an integer times 2^-1074.
+/// A double as a multiple of 2^-1074.
 fn integer(value: f64) -> BigInt {
     let bits = value.abs().to_bits();
     let (exponent, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
@@ -69,7 +69,7 @@ fn a_sum_is_the_nearest_double_however_it_is_put_together() {
         for value in &values {
             let place = (random.next() % parts.len() as u64) as usize;
             parts[place].change(*value, Change::Add);
-            // What comes and goes leaves nothing behind.
+            // A value that is added and removed leaves no trace.
             let passing = random.double();
             let other = (random.next() % parts.len() as u64) as usize;
             parts[place].change(passing, Change::Add);
@@ -134,7 +134,7 @@ fn what_is_not_finite_goes_again() {
     assert_eq!((read.special(), value(&read)), (None, 1.5));
 }
 
-/// A fraction is checked by multiplying: no neighbour of the result is nearer.
+/// The fraction is checked by multiplication: no neighbour of the result is nearer.
 #[test]
 fn a_fraction_is_the_nearest_double() {
     let mut random = Random(99);
