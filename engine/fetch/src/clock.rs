@@ -1,15 +1,15 @@
-//! The time, as the caller tells it.
+//! A clock that the caller can replace.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Tells the time. The default is the system's clock.
+/// Returns the current time. The default is the system's clock.
 #[derive(Clone, Default)]
 pub struct Clock(Option<Arc<dyn Fn() -> SystemTime + Send + Sync>>);
 
 impl Clock {
-    /// A clock that calls `now`.
+    /// Creates a clock that calls `now`.
     pub fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Clock {
         Clock(Some(Arc::new(now)))
     }

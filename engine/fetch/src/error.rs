@@ -1,4 +1,5 @@
-//! Errors by meaning. The first line of each is the cause; none holds a secret, a signature or a query of a URL.
+//! Errors of downloads, by meaning. The first line of each is the cause. None contains a secret, a signature or the
+//! query of a URL.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use crate::free_space;
 use crate::trouble::Trouble;
 use prep_core::units;
 
-/// Why a bundle was not fetched.
+/// The reason why a bundle was not fetched.
 #[derive(Debug, Error)]
 pub enum FetchError {
     #[error(
@@ -27,11 +28,11 @@ pub enum FetchError {
         said(.message), other_credentials(.used, .others, *.can_log_in)
     )]
     Unauthorised {
-        /// Where the credentials came from.
+        /// Origin of the credentials.
         used: String,
-        /// Where further credentials are, which are not used.
+        /// Places of further credentials, which are not used.
         others: Vec<String>,
-        /// They are those of a login.
+        /// Whether they are those of a login.
         can_log_in: bool,
         message: String,
     },
@@ -73,7 +74,7 @@ pub enum FetchError {
     )]
     Quota {
         host: String,
-        /// What the server asks for, if it asks.
+        /// The pause that the server requested, if any.
         wait: Option<Duration>,
         message: String,
     },
@@ -153,7 +154,7 @@ pub enum FetchError {
         #[source]
         cause: Trouble,
         attempts: u32,
-        /// What is there already, and what to do.
+        /// What was kept of the download, and what to do.
         kept: String,
     },
     #[error(
@@ -207,7 +208,7 @@ pub enum FetchError {
     Cancelled,
 }
 
-/// What the server said, behind a colon.
+/// Returns the server's message after a colon, nothing if it is empty.
 fn said(message: &str) -> String {
     if message.is_empty() {
         String::new()
@@ -216,7 +217,7 @@ fn said(message: &str) -> String {
     }
 }
 
-/// What a server that limits requests asks for.
+/// Describes what a server that limits requests asks for.
 fn wish(wait: Option<Duration>) -> String {
     match wait {
         Some(wait) => format!("asks to wait {}", units::about(wait)),
@@ -224,7 +225,7 @@ fn wish(wait: Option<Duration>) -> String {
     }
 }
 
-/// Which credentials were refused, and which others could be used.
+/// Describes which credentials were rejected, and which others could be used.
 fn other_credentials(used: &str, others: &[String], can_log_in: bool) -> String {
     let others = match others {
         [] => String::new(),
@@ -240,7 +241,7 @@ fn other_credentials(used: &str, others: &[String], can_log_in: bool) -> String 
 }
 
 impl FetchError {
-    /// An error of the operating system; a full disk is told by its own kind.
+    /// Wraps an error of the operating system. A full disk gets a kind of its own.
     pub(crate) fn io(action: &'static str, path: &Path, cause: io::Error) -> FetchError {
         let path = path.to_path_buf();
         match cause.kind() {
@@ -257,7 +258,7 @@ impl FetchError {
         }
     }
 
-    /// Says how much is still needed where a write found the disk full.
+    /// Adds the number of missing bytes to an error about a full disk.
     pub(crate) fn needing(self, bytes: u64) -> FetchError {
         match self {
             FetchError::NoSpace { path, free, .. } => FetchError::NoSpace {
@@ -269,7 +270,7 @@ impl FetchError {
         }
     }
 
-    /// Adds what a server said to an error that has room for it.
+    /// Adds the server's message to an error that has a field for it.
     pub(crate) fn with_message(self, said: String) -> FetchError {
         match self {
             FetchError::Quota { host, wait, .. } => FetchError::Quota {
@@ -281,7 +282,7 @@ impl FetchError {
         }
     }
 
-    /// What the failure is about.
+    /// Returns the kind of failure.
     pub fn failure(&self) -> Failure {
         match self {
             FetchError::OtherMd5 { .. }

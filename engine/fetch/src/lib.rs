@@ -1,28 +1,39 @@
-//! Where bundles come from. Each source names what it brings by content and checks it against the published MD5.
+//! Fetches bundles and other sources. Each source identifies its content by digest and checks it against the published
+//! MD5.
 //!
 //! ```text
-//! bundle/      the sources: a bundle that is there, fetched whole, fetched in part; a listing without the bundle; a file
-//!              at an address, a folder
-//! download/    one download to its end: sessions, connections, how many of them, the verdict
-//! resume/      what outlives a process: partial file, map of pieces, digests behind the write front
-//! wire/        the API and the object store: addresses, what answers mean, when to ask again, rate
-//! network      the handle that all of these go through        credentials   who asks, and where that is found
-//! waiting      reports of waiting                             clock         the time, as the caller tells it
+//! bundle/      the sources: local bundles, full and partial downloads, listings, files at URLs, directories
+//! download/    one complete download: sessions, connections and their number, the final check
+//! resume/      state that survives a process: partial file, piece map, running digests
+//! wire/        the API and the object store: URLs, meaning of responses, retries, rate limit
+//! network      the handle that all of these use          credentials   finds and renews credentials
+//! waiting      reports of waiting                        clock         a clock that tests can replace
 //! ```
 //!
-//! Arrows point downwards only: `bundle`, `download`, `resume`, `wire`. There is one policy of what to do after a failure
-//! (`wire/retry`).
+//! Dependencies point downwards only: `bundle`, `download`, `resume`, `wire`. A single policy decides what to do after
+//! a failure (`wire/retry`).
 //!
-//! # What a download promises
+//! # Guarantees
 //!
-//! | Promise | How |
+//! | Guarantee | Mechanism |
 //! |---|---|
-//! | No damaged bundle under the final name | renamed after MD5 (published, or told by the server) and length hold |
-//! | No work is lost | a map of pieces beside the partial file, appended to as each is written |
-//! | No bytes of two objects in one file | `If-Range`, and every answer is compared by ETag, length and MD5 |
-//! | No second pass over the bytes | BLAKE3 and MD5 follow the write front; the store remembers both |
-//! | No secret is shown or sent astray | only the API's own hosts get credentials; messages name hosts, not addresses |
-//! | No end without a cause | failures are counted, waited for, and bounded; the last one is the first line |
+//! | No damaged bundle gets the final name | renamed after MD5 (published, or sent by the server) and length are verified |
+//! | No completed piece is fetched again | a map of pieces next to the partial file, extended as each piece is written |
+//! | No file mixes bytes of two objects | `If-Range`, and every response is compared by ETag, length and MD5 |
+//! | No second pass over the bytes | BLAKE3 and MD5 are computed while the file arrives; the store records both |
+//! | No secret is printed or sent to another host | only the API's own hosts get credentials; messages name hosts, not URLs |
+//! | No endless retries, no error without a cause | failures are counted and limited; the last one is the first line of the error |
+//!
+//! # Example
+//!
+//! A bundle that exists on local disk:
+//!
+//! ```
+//! use prep_fetch::LocalBundle;
+//! let dir = std::env::temp_dir();
+//! let bundle = LocalBundle::new("no-such-competition", &[&dir], None);
+//! assert!(bundle.path().is_none());
+//! ```
 
 mod bundle;
 mod clock;

@@ -1,12 +1,12 @@
-//! What a server says, made fit for a message.
+//! Cleans messages of servers for display.
 
 use crate::credentials::Credentials;
 
-/// Longest quotation in characters.
+/// Maximum length of a quoted message in characters.
 const LONGEST: usize = 200;
 
-/// The `message` of the API's JSON, or the start of a plain text; nothing of a web page. Without control characters
-/// and without the secret, should the server send it back.
+/// Returns the `message` field of the API's JSON, or the beginning of a plain text; nothing for a web page. Removes
+/// control characters, and secrets that the server may have sent back.
 pub(crate) fn of_api(body: &str, credentials: &Credentials) -> String {
     let text = match serde_json::from_str::<serde_json::Value>(body) {
         Ok(json) => of_json(&json).unwrap_or_default().to_owned(),
@@ -22,7 +22,7 @@ pub(crate) fn of_api(body: &str, credentials: &Credentials) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The message of an error, which some servers put into an object `error`.
+/// Returns the message of an error. Some servers put it into an object `error`.
 fn of_json(json: &serde_json::Value) -> Option<&str> {
     let error = json.get("error");
     let described = ["message", "error_description"]
@@ -33,7 +33,7 @@ fn of_json(json: &serde_json::Value) -> Option<&str> {
         .or_else(|| error?.as_str())
 }
 
-/// Whether this was no text: it has bytes that are not UTF-8, or control characters that no text has.
+/// Whether a body is not text: it has bytes that are not UTF-8, or control characters that do not occur in text.
 fn is_binary(body: &str) -> bool {
     body.chars()
         .any(|c| c == char::REPLACEMENT_CHARACTER || c < '\t')

@@ -1,4 +1,4 @@
-//! The handle on the network, and one that is made when it is needed.
+//! The handle on the network, and one that is created on first use.
 
 use std::fmt;
 use std::future::Future;
@@ -17,10 +17,10 @@ use crate::wire::item::Item;
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// How often the stop flag is looked at.
+/// Interval at which the cancellation flag is checked.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Handle on the network. Cheap to clone; clones share all limits.
+/// A handle on the network. Cheap to clone; clones share all limits.
 ///
 /// Its calls block the calling thread and must not be made from inside an asynchronous runtime.
 #[derive(Clone)]
@@ -39,16 +39,17 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// Connects nowhere yet.
+    /// Creates a handle. Makes no connection.
     ///
     /// # Errors
-    /// [`FetchError::Setup`]: the endpoint is no URL, or the system has no certificates.
+    /// [`FetchError::Setup`] if the endpoint is not a URL, or if the system has no certificates.
     pub fn new(options: Options, credentials: impl Into<Found>) -> Result<Network, FetchError> {
         let found = credentials.into();
         Network::with_finder(options, move || Ok(found.clone()))
     }
 
-    /// The same; `find` is asked for credentials when Kaggle is first asked for something, until it finds them.
+    /// Like [`new`](Self::new), but calls `find` for the credentials on the first API call, and again until it
+    /// succeeds.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -62,10 +63,10 @@ impl Network {
         })
     }
 
-    /// Length in bytes of the file `name` at `url`: one request, no more than its first bytes.
+    /// Returns the length in bytes of the file `name` at `url`, with one request for its first byte.
     ///
     /// # Errors
-    /// When it is not there.
+    /// If the file does not exist.
     pub fn length(&self, name: &str, url: &str, cancel: &Cancel) -> Result<u64, FetchError> {
         let item = Item::file(name, url)?;
         let mut retry = Retry::default();
@@ -81,11 +82,12 @@ impl Network {
         })
     }
 
-    /// Length in bytes of the bundle of `id`, which proves that it may be downloaded: one call of the API, and one byte of the
-    /// bundle, because an address alone proves nothing. The first answer that there are too many requests is an error.
+    /// Returns the length in bytes of the bundle of `id`, which proves that it can be downloaded. Makes one API call
+    /// and requests one byte of the bundle, because a signed URL alone proves nothing. The first response "too many
+    /// requests" is an error.
     ///
     /// # Errors
-    /// [`FetchError::RulesNotAccepted`] and the other refusals of the API.
+    /// [`FetchError::RulesNotAccepted`] and other refusals of the API.
     pub fn check_access(&self, id: &str, cancel: &Cancel) -> Result<u64, FetchError> {
         let item = Item::Bundle(id.to_owned());
         self.block_on_unless(cancel, async {
@@ -101,7 +103,8 @@ impl Network {
         })
     }
 
-    /// A name of the account at this API that holds no secret. Finds the credentials, and asks nobody.
+    /// Returns a name of the account at this API that contains no secret. Looks for the credentials but makes no
+    /// request.
     ///
     /// # Errors
     /// If there are no credentials.
@@ -110,15 +113,15 @@ impl Network {
         Ok(format!("{account} at {}", self.shared.options.endpoint))
     }
 
-    /// Asks the API who the credentials belong to.
+    /// Asks the API for the owner of the credentials.
     ///
     /// # Errors
-    /// [`FetchError::Unauthorised`] if they are refused.
+    /// [`FetchError::Unauthorised`] if they are rejected.
     pub fn account(&self, cancel: &Cancel) -> Result<Account, FetchError> {
         self.block_on_unless(cancel, api::account(&self.shared))
     }
 
-    /// The files of a competition as the API lists them, also if the rules are not accepted.
+    /// Returns the API's file list of a competition. Works even if the rules are not accepted.
     ///
     /// # Errors
     /// The refusals of the API.
@@ -126,7 +129,8 @@ impl Network {
         self.block_on_unless(cancel, api::files(&self.shared, id))
     }
 
-    /// Number and length of the files of a competition, by one call, also if the rules are not accepted.
+    /// Returns number and total length of a competition's files with one API call. Works even if the rules are not
+    /// accepted.
     ///
     /// # Errors
     /// The refusals of the API.
@@ -138,7 +142,7 @@ impl Network {
         &self.shared
     }
 
-    /// Runs a future to its end on this thread, its tasks on the network's threads.
+    /// Runs a future on this thread and its tasks on the network's threads.
     pub(crate) fn block_on<T>(
         &self,
         future: impl Future<Output = Result<T, FetchError>>,
@@ -151,7 +155,7 @@ impl Network {
         }
     }
 
-    /// The same, until `cancel` is set.
+    /// Like [`block_on`](Self::block_on), but stops when `cancel` is set.
     pub(crate) fn block_on_unless<T>(
         &self,
         cancel: &Cancel,
@@ -166,7 +170,7 @@ impl Network {
     }
 }
 
-/// A network that is set up when it is first needed. Clones share it.
+/// A network that is set up on first use. Clones share it.
 #[derive(Clone)]
 pub struct LazyNetwork {
     make: Arc<Make>,
@@ -176,7 +180,7 @@ pub struct LazyNetwork {
 type Make = dyn Fn() -> Result<Network, FetchError> + Send + Sync;
 
 impl LazyNetwork {
-    /// `make` is called until it succeeds once.
+    /// Creates a handle that calls `make` until it succeeds once.
     pub fn new(
         make: impl Fn() -> Result<Network, FetchError> + Send + Sync + 'static,
     ) -> LazyNetwork {
@@ -186,20 +190,20 @@ impl LazyNetwork {
         }
     }
 
-    /// The network, with credentials for Kaggle.
+    /// Returns the network if there are credentials for Kaggle.
     ///
     /// # Errors
-    /// Those of [`any`](Self::any); no credentials.
+    /// The errors of [`any`](Self::any), and an error if there are no credentials.
     pub fn get(&self) -> Result<Network, FetchError> {
         let network = self.any()?;
         network.shared().credentials()?;
         Ok(network)
     }
 
-    /// The network, for what needs no credentials.
+    /// Returns the network for requests without credentials.
     ///
     /// # Errors
-    /// Those of `make`: not allowed, no certificates.
+    /// The errors of `make`: downloads are not allowed, or there are no certificates.
     pub fn any(&self) -> Result<Network, FetchError> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         match &*made {

@@ -1,4 +1,4 @@
-//! How to fetch.
+//! Options of downloads.
 
 use std::time::Duration;
 
@@ -6,43 +6,43 @@ use crate::clock::Clock;
 use crate::waiting::Watcher;
 use crate::wire::api::endpoint::Protocol;
 
-/// Limits and patience of all downloads of a process.
+/// Limits and timeouts of all downloads of a process.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where the API is, with or without `/api/v1`.
+    /// URL of the API, with or without `/api/v1`.
     pub endpoint: String,
-    /// Where its methods are called; `None`: where they are at that endpoint.
+    /// URL of the API's methods. `None`: derived from `endpoint`.
     pub rpc_endpoint: Option<String>,
-    /// The protocol that is tried first.
+    /// The protocol to try first.
     pub protocol: Protocol,
-    /// Connections to the store, of all downloads together.
+    /// Maximum number of connections to the store, for all downloads together.
     pub connections: usize,
-    /// Connections with which a download begins.
+    /// Number of connections with which a download begins.
     pub first_connections: usize,
-    /// Bytes per second of all downloads together; none for no limit.
+    /// Maximum rate of all downloads together in bytes per second. `None`: no limit.
     pub max_rate: Option<u64>,
-    /// Bytes that a connection may need to start again after a crash; the unit of the piece map.
+    /// Length of a piece in bytes. It is the unit of the piece map, so a connection loses at most this much in a crash.
     pub piece: u64,
-    /// Most bytes of one range request; a multiple of `piece`.
+    /// Maximum length of a range request in bytes; a multiple of `piece`.
     pub range: u64,
-    /// A connection that yields nothing for this long is given up.
+    /// A connection that sends nothing for this long is closed.
     pub stall: Duration,
-    /// Failures in a row, without a piece completed in between, after which a download gives up.
+    /// Number of failures in a row, without a completed piece in between, after which a download gives up.
     pub attempts: u32,
-    /// First pause after a failure; it doubles with each further one, up to a minute. With the defaults, a download
-    /// outlives ten minutes without a network.
+    /// Pause after the first failure. It doubles with each further one, up to a minute. With the defaults, a download
+    /// survives ten minutes without a network.
     pub backoff: Duration,
-    /// Longest pause that a server may ask for; a longer one is an error that says so.
+    /// Maximum pause that a server may request; a longer one is an error.
     pub patience: Duration,
-    /// Whether `HTTPS_PROXY` and its like are heeded.
+    /// Whether `HTTPS_PROXY` and similar variables are used.
     pub proxies: bool,
-    /// Tells when a login expires.
+    /// The clock that is used to check whether a login has expired.
     pub clock: Clock,
-    /// Is told of waiting.
+    /// Receives reports of waiting.
     pub watcher: Watcher,
 }
 
-/// Kaggle's API.
+/// URL of Kaggle's API.
 pub const ENDPOINT: &str = "https://www.kaggle.com/api/v1";
 
 impl Default for Options {

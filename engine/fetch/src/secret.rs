@@ -1,23 +1,23 @@
-//! Text that must not be seen.
+//! A text that is never printed.
 
 use std::fmt;
 
-/// A key or token. Neither its `Debug` form nor any message shows it.
+/// A key or token. Neither its `Debug` output nor any message contains it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides `text`.
+    /// Wraps `text`.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }
 
-    /// For the one place that sends it.
+    /// Returns the text, for sending it.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 
-    /// `text` without the secret, should a server send it back.
+    /// Replaces the secret in `text`, because a server may send it back.
     pub(crate) fn scrub(&self, text: &str) -> String {
         if self.0.is_empty() {
             text.to_owned()

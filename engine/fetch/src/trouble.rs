@@ -1,4 +1,4 @@
-//! What goes wrong with one request and may go right with the next.
+//! Failures of a request that may succeed when it is repeated.
 
 use std::time::Duration;
 
@@ -6,46 +6,54 @@ use thiserror::Error;
 
 use prep_core::units;
 
-/// A failure that is worth another attempt.
+/// A failure after which a request can be repeated.
 #[derive(Debug, Error)]
 pub enum Trouble {
+    /// There is no connection.
     #[error("no connection to {host}: {cause}")]
     Unreachable { host: String, cause: String },
+    /// The connection broke.
     #[error("the connection to {host} broke at byte {offset}: {cause}")]
     Broken {
         host: String,
         offset: u64,
         cause: String,
     },
+    /// The server sent nothing for a long time.
     #[error("{host} sent nothing for {}, at byte {offset}", units::about(*.time))]
     Stalled {
         host: String,
         offset: u64,
         time: Duration,
     },
+    /// The answer ended early.
     #[error("{host} ended its answer at byte {offset}, {} too early", units::bytes(*.missing))]
     Short {
         host: String,
         offset: u64,
         missing: u64,
     },
+    /// The server answered with a status that may be temporary.
     #[error("{host} answered {code}")]
     Status {
         host: String,
         code: u16,
-        /// What the server asks for.
+        /// The pause that the server requested.
         retry_after: Option<Duration>,
     },
+    /// The store rejects a signed address.
     #[error("{host} does not accept the signed address that Kaggle gave ({code})")]
     Address { host: String, code: u16 },
+    /// The server sent another range.
     #[error("{host} sent other bytes than asked for: {what}")]
     OtherRange { host: String, what: String },
+    /// The server does not support ranges.
     #[error("{host} sent the whole bundle instead of a range of it")]
     RangeIgnored { host: String },
 }
 
 impl Trouble {
-    /// The pause that the server asks for.
+    /// Returns the pause that the server requested.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Trouble::Status { retry_after, .. } => *retry_after,
@@ -53,7 +61,7 @@ impl Trouble {
         }
     }
 
-    /// Whether the server has too much to do.
+    /// Whether the server is overloaded.
     pub(crate) fn is_overload(&self) -> bool {
         matches!(
             self,
@@ -65,7 +73,7 @@ impl Trouble {
     }
 }
 
-/// The causes of a transport error, without its URL, which may hold a signature.
+/// Returns the causes of a transport error, without its URL, which may contain a signature.
 pub(crate) fn cause(error: reqwest::Error) -> String {
     prep_core::chain(&error.without_url())
 }

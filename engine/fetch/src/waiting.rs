@@ -1,4 +1,4 @@
-//! Reports of waiting: a server that cannot be reached, is silent, or asks to wait.
+//! Reports of waiting for a server that cannot be reached, is silent, or asks to wait.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,33 +8,35 @@ use prep_core::units;
 
 use crate::trouble::Trouble;
 
-/// Waiting that takes longer than this is reported.
+/// Waiting longer than this is reported.
 pub(crate) const SLOW: Duration = Duration::from_secs(3);
 
-/// A pause between two attempts that is shorter than this is not reported, unless there is no connection.
+/// A shorter pause between two attempts is not reported, unless there is no connection.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// What is waited for.
+/// The reason for waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Waiting {
-    /// A server has accepted a request, or the connection is not made yet, and no answer has come.
+    /// No answer has arrived, or the connection is not established yet.
     Silence {
+        /// The server.
         host: String,
-        /// When the attempt ends, counted from its start.
+        /// Duration after which the attempt ends, from its start.
         until: Duration,
     },
-    /// An attempt failed and is made again.
+    /// An attempt failed and will be repeated.
     Retry {
+        /// The error.
         cause: String,
-        /// Until the next attempt.
+        /// Time until the next attempt.
         pause: Duration,
-        /// Until the last attempt if all of them fail, about.
+        /// Approximate time until the last attempt, if all of them fail.
         until: Duration,
     },
 }
 
 impl Waiting {
-    /// The wait after trouble, if it is worth a report.
+    /// Returns the report for waiting after a failure, if the wait is long enough.
     pub(crate) fn after(trouble: &Trouble, pause: Duration, until: Duration) -> Option<Waiting> {
         let is_offline = matches!(trouble, Trouble::Unreachable { .. });
         (is_offline || pause >= SHORT).then(|| Waiting::Retry {
@@ -77,7 +79,7 @@ pub struct Watcher(Option<Arc<Report>>);
 type Report = dyn Fn(&Waiting) + Send + Sync;
 
 impl Watcher {
-    /// Calls `report` from several threads.
+    /// Creates a watcher that calls `report`, from several threads.
     pub fn new(report: impl Fn(&Waiting) + Send + Sync + 'static) -> Watcher {
         Watcher(Some(Arc::new(report)))
     }

@@ -333,7 +333,11 @@ fn a_folder_is_a_source() {
     let sandbox = &world.sandbox;
     sandbox.pipeline(Harbour::ID, FOLDER);
     let missing = run(&world, &[]).code(4);
-    missing.says(&["the source `notes`: there is no folder", "correct `folder`"]);
+    missing.says(&[
+        "the source `notes`: the directory",
+        "does not exist",
+        "correct `folder`",
+    ]);
     sandbox.write("files/notes/later.csv", LATER);
     let picture = sandbox.write("files/notes/deep/er/1.png", "a picture");
     run(&world, &[]).code(0);
@@ -362,5 +366,5 @@ fn a_folder_is_a_source() {
     gone.says(&["the source `notes` has no `deep/`"]);
 
     symlink(sandbox.path("files"), sandbox.path("files/notes/loop")).expect("a link");
-    run(&world, &[]).says(&["notes/loop is a link to a folder"]);
+    run(&world, &[]).says(&["notes/loop is a link to a directory"]);
 }

@@ -1,32 +1,32 @@
-//! What downloads leave in the data folder, by name.
+//! Files that downloads leave in the data directory.
 //!
 //! ```text
 //! DATA/ID/ID.zip            the bundle
 //! DATA/ID/ID.part-KEY.zip   some members of it
-//! DATA/ID/ID.part-KEY.zip.files/  its members, if they are fetched one by one and not all there yet
-//! DATA/ID/sources/FILE      the file of a further source
-//! DATA/ID/*.partial         a download that did not end, or is running
-//! DATA/ID/*.partial.map     which pieces of it are there
-//! DATA/ID/*.partial.holders/    the lease of a process that downloads, where other machines see the folder
+//! DATA/ID/ID.part-KEY.zip.files/  its members, while they are fetched one by one
+//! DATA/ID/sources/FILE      the file of another source
+//! DATA/ID/*.partial         an incomplete download, interrupted or running
+//! DATA/ID/*.partial.map     the pieces that it has
+//! DATA/ID/*.partial.holders/    the lease of a downloading process, if other machines share the directory
 //! ```
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The name, without `.zip`, of the part of a bundle whose choice of members has this key.
+/// Returns the file name, without `.zip`, of a part of a bundle. `key` identifies the selection of members.
 pub(crate) fn part_name(id: &str, key: &str) -> String {
     format!("{id}.part-{key}")
 }
 
-/// Name of the folder of further sources.
+/// Name of the directory for files of other sources.
 const SOURCES: &str = "sources";
 
-/// Where the file of a further source is fetched to.
+/// Returns the path to which the file of another source is fetched.
 pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
 
-/// Bytes of disk that an interrupted download of `ID.zip` takes, or of the file of a further source.
+/// Returns the disk space in bytes of an interrupted download of `ID.zip`, or of the file of another source.
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
         None => data.join(id).join(format!("{id}.zip.partial")),
@@ -35,7 +35,7 @@ pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     partial.metadata().map_or(0, |file| file.blocks() * 512)
 }
 
-/// Removes `DATA/ID/ID.zip` and parts of it, and files of further sources. What lies elsewhere is the user's.
+/// Removes `DATA/ID/ID.zip`, parts of it, and files of other sources. Files elsewhere belong to the user and are kept.
 pub fn discard(data_dir: &Path, id: &str) {
     let folder = data_dir.join(id);
     discard_sources(&folder.join(SOURCES));
@@ -53,7 +53,7 @@ pub fn discard(data_dir: &Path, id: &str) {
                     .is_some_and(|key| !key.contains('.'))
         });
         let is_of_part = name.starts_with(&part) && name.ends_with(".zip.files");
-        // They only take space: another run removes what cannot be removed now.
+        // Errors are ignored: the files only take space, and the next run removes them.
         let _ = match (is_bundle, is_of_part) {
             (true, _) => std::fs::remove_file(entry.path()),
             (_, true) => std::fs::remove_dir_all(entry.path()),
@@ -62,7 +62,7 @@ pub fn discard(data_dir: &Path, id: &str) {
     }
 }
 
-/// Removes the files of further sources; what is left of downloads stays, so that they can go on.
+/// Removes the files of other sources. Incomplete downloads are kept, so that they can continue.
 fn discard_sources(folder: &Path) {
     let Ok(entries) = folder.read_dir() else {
         return;
@@ -77,7 +77,7 @@ fn discard_sources(folder: &Path) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
-    // It stays where something is in it.
+    // Fails if the directory is not empty.
     let _ = std::fs::remove_dir(folder);
 }
 

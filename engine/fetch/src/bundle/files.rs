@@ -1,8 +1,9 @@
-//! The members of a part, one by one: the way to a part if the bundle is not a zip archive, or its server sends no ranges.
+//! Fetches the members of a part one by one. Used if the bundle is not a zip archive, or if its server does not support
+//! ranges.
 //!
-//! The API lists the files of a competition and sends each, as it is or within a zip archive of its own. They are kept in
-//! `ID.part-KEY.zip.files/` until all of them are there, so an interrupted fetch goes on. Then they become the archive that
-//! ranges would have made.
+//! The API lists the files of a competition and sends each one, either as it is or in a zip archive of its own. They
+//! are kept in `ID.part-KEY.zip.files/` until all of them are complete, so that an interrupted fetch can continue. Then
+//! they are combined into the same archive that ranges would have produced.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -21,10 +22,10 @@ use crate::resume::partial::Partial;
 use crate::trouble::Trouble;
 use crate::wire::item::Item;
 
-/// Most files that are fetched one by one: each is a call of the API, which limits calls.
+/// Maximum number of files that are fetched one by one. Each is an API call, and the API limits calls.
 const MAX_FILES: usize = 100;
 
-/// Whether a bundle could not be read by ranges, but its files may be had one by one.
+/// Whether fetching the files one by one may succeed after this error of reading by ranges.
 pub(crate) fn may_help(error: &FetchError) -> bool {
     match error {
         FetchError::Listing { .. } | FetchError::NotZip { .. } | FetchError::NoLength { .. } => {
@@ -35,8 +36,8 @@ pub(crate) fn may_help(error: &FetchError) -> bool {
     }
 }
 
-/// Fetches the members of `kaggle` one by one and writes them into the archive `target`, whose lock is `partial`. Returns
-/// `false` if the API does not list them, or there are too many.
+/// Fetches the members of the competition `kaggle` one by one and writes them into the archive `target`, which is
+/// locked by `partial`. Returns `false` if the API does not list the files, or if there are too many.
 pub(crate) fn fetch(
     network: &Network,
     kaggle: &str,
@@ -45,7 +46,7 @@ pub(crate) fn fetch(
     target: &Path,
     context: &Context,
 ) -> Result<bool, StepError> {
-    // The reason why ranges do not work is the better error.
+    // The caller's error, why ranges do not work, is more useful than this one.
     let Ok(listed) = network.files(kaggle, &context.cancel) else {
         context.check()?;
         return Ok(false);
@@ -66,7 +67,7 @@ pub(crate) fn fetch(
             id: kaggle.to_owned(),
             file: path.clone(),
         };
-        // Another process cannot be here: the part is locked.
+        // No other process works in this directory, because the part is locked.
         if let Some(file) = lock(&place, context)? {
             fill(network, item, None, &file, None, context)?;
             file.finish()?;
@@ -74,12 +75,12 @@ pub(crate) fn fetch(
         files.push((path, place));
     }
     write(&files, partial, target, context)?;
-    // What is left there takes space only.
+    // Errors are ignored: the remaining files only take space.
     let _ = std::fs::remove_dir_all(&dir);
     Ok(true)
 }
 
-/// The directory of the files of a part.
+/// Returns the directory for the files of a part.
 fn beside(target: &Path) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(".files");
@@ -112,7 +113,7 @@ fn write(
     Ok(())
 }
 
-/// Adds a file, which may be within a zip archive of its own.
+/// Adds a file to the archive. If the file is a zip archive with one member of the expected name, adds that member.
 fn add(zip: &mut ZipWriter<BufWriter<File>>, path: &str, place: &Path) -> io::Result<()> {
     let file = File::open(place)?;
     let bytes = file.metadata()?.len();
@@ -127,7 +128,7 @@ fn add(zip: &mut ZipWriter<BufWriter<File>>, path: &str, place: &Path) -> io::Re
         if let [entry] = entries.as_slice()
             && (entry.path == name || entry.path == path)
         {
-            // Copying does not check the CRC.
+            // Copying does not check the CRC, so the member is read once.
             let mut reader = entry.open(&file).map_err(io::Error::other)?;
             io::copy(&mut reader, &mut io::sink())?;
             return zip

@@ -1,7 +1,7 @@
-//! A folder of the user as a source: all files below it, by content.
+//! A directory of the user as a source: all files below it, identified by content.
 //!
-//! Each file is read once; as long as its length, inode and times of modification and change stay, its digest is believed. Files behind links count, folders
-//! behind links do not: that is an error, since they may lead anywhere.
+//! Each file is read once. Its digest stays valid as long as its length, inode, modification time and change time are
+//! the same. Links to files are followed. A link to a directory is an error, because it may lead anywhere.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,29 +11,32 @@ use std::path::{Path, PathBuf};
 use prep_core::{Context, FolderFile, FolderValue, Source, SourceState, StepError, Value};
 use thiserror::Error;
 
-/// All files below a folder.
+/// A source of all files below a directory.
 #[derive(Debug, Clone)]
 pub struct LocalFolder {
-    /// The source's name.
+    /// The name of the source.
     name: String,
     path: PathBuf,
 }
 
-/// What is wrong with a folder.
+/// An error of a directory source.
 #[derive(Debug, Error)]
 pub enum FolderError {
+    /// The directory does not exist.
     #[error(
-        "the source `{name}`: there is no folder {path}; correct `folder` in the pipeline, or make it"
+        "the source `{name}`: the directory {path} does not exist; correct `folder` in the pipeline, or create the directory"
     )]
     Missing { name: String, path: PathBuf },
+    /// The directory contains something other than files and directories.
     #[error(
-        "the source `{name}`: {path} {what}; remove it, or name the folder that it leads to as a source of its own"
+        "the source `{name}`: {path} {what}; remove it, or add the directory that it leads to as another source"
     )]
     Odd {
         name: String,
         path: PathBuf,
         what: &'static str,
     },
+    /// A file or directory cannot be read.
     #[error("the source `{name}`: cannot read {path}: {cause}")]
     Io {
         name: String,
@@ -44,7 +47,7 @@ pub enum FolderError {
 }
 
 impl LocalFolder {
-    /// The folder `path` as the source `name`.
+    /// Creates the source `name` for the directory `path`.
     pub fn new(name: &str, path: PathBuf) -> LocalFolder {
         LocalFolder {
             name: name.to_owned(),
@@ -68,7 +71,7 @@ impl LocalFolder {
         })
     }
 
-    /// All files by their paths in the folder, with their lengths.
+    /// Returns all files by their paths in the directory, with their absolute paths and lengths in bytes.
     fn files(&self) -> Result<BTreeMap<String, (PathBuf, u64)>, StepError> {
         let mut files = BTreeMap::new();
         let mut open = vec![(String::new(), self.path.clone())];
@@ -79,7 +82,7 @@ impl LocalFolder {
                 let path = entry.path();
                 let name = entry.file_name();
                 let Some(name) = name.to_str() else {
-                    return Err(self.odd(&path, "has a name that is no text"));
+                    return Err(self.odd(&path, "has a name that is not UTF-8"));
                 };
                 let failed = |cause| self.failed(&path, cause);
                 let is_link = entry.file_type().map_err(failed)?.is_symlink();
@@ -87,9 +90,9 @@ impl LocalFolder {
                 if metadata.is_file() {
                     files.insert(format!("{inner}{name}"), (path, metadata.len()));
                 } else if !metadata.is_dir() {
-                    return Err(self.odd(&path, "is neither a file nor a folder"));
+                    return Err(self.odd(&path, "is neither a file nor a directory"));
                 } else if is_link {
-                    return Err(self.odd(&path, "is a link to a folder"));
+                    return Err(self.odd(&path, "is a link to a directory"));
                 } else {
                     open.push((format!("{inner}{name}/"), path));
                 }

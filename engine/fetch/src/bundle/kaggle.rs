@@ -1,4 +1,4 @@
-//! A competition's bundle as a source: the file in the data folder, fetched from Kaggle when it is not there.
+//! A competition's bundle as a source: a file in the data directory, downloaded from Kaggle if it does not exist.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::resume::hashing::Digests;
 use crate::resume::partial::{Locked, Partial};
 use crate::wire::item::Item;
 
-/// How often another process's lock is looked at.
+/// Pause between two checks of another process's lock.
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// The bundle of one competition.
@@ -30,8 +30,9 @@ pub struct KaggleBundle {
 }
 
 impl KaggleBundle {
-    /// Looks for `ID.zip` and `ID/ID.zip` in these folders, then in the data folder, and fetches the bundle of `kaggle` to
-    /// `DATA/ID/ID.zip` if it is in none. With `md5`, another content is refused.
+    /// Creates the source. It looks for `ID.zip` and `ID/ID.zip` in `folders`, then in the data directory `data`. If
+    /// there is none, it downloads the bundle of the competition `kaggle` to `DATA/ID/ID.zip`. With `md5`, a file with
+    /// another MD5 is an error.
     pub fn new(
         id: &str,
         kaggle: &str,
@@ -51,23 +52,23 @@ impl KaggleBundle {
         }
     }
 
-    /// Kaggle's name of the competition.
+    /// Returns Kaggle's name of the competition.
     pub(crate) fn kaggle(&self) -> &str {
         &self.kaggle
     }
 
-    /// Where it is fetched to.
+    /// Returns the path of the download.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// The network; without it, the error tells where else the bundle was looked for.
+    /// Returns the network. If there is none, the error lists the places where the bundle was looked for.
     pub(crate) fn network(&self) -> Result<Network, StepError> {
         let network = self.network.get();
         network.map_err(|cause| self.local.not_fetched(cause))
     }
 
-    /// Fetches the bundle; `None` when another process has just done so.
+    /// Downloads the bundle. Returns `None` if another process has just done so.
     fn fetch(&self, context: &Context) -> Result<Option<Value>, StepError> {
         let network = self.network()?;
         let Some(partial) = lock(&self.target, context)? else {
@@ -86,7 +87,7 @@ impl KaggleBundle {
     }
 }
 
-/// The locked partial file of `target`; waits while another process fills it. `None` when the target is there.
+/// Locks the partial file of `target`; waits while another process has the lock. Returns `None` if the target exists.
 pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partial>>, StepError> {
     loop {
         context.check()?;
@@ -98,7 +99,7 @@ pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partia
     }
 }
 
-/// Fetches into a partial file until it is complete, or the run is stopped.
+/// Downloads into a partial file until it is complete, or until the run is cancelled.
 pub(crate) fn fill(
     network: &Network,
     item: Item,

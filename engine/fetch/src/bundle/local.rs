@@ -1,5 +1,7 @@
-//! A bundle that is already there: `DIR/ID.zip`, `DIR/ID/ID.zip`. Or was: what it held is known after it was thrown away,
-//! and results that were made of it stay valid. Only a step that wants its bytes finds that it is gone.
+//! A bundle on local disk: `DIR/ID.zip` or `DIR/ID/ID.zip`.
+//!
+//! The content of a bundle is recorded, so results made from it remain valid after the file is deleted. Only a step
+//! that reads the bytes then fails to find it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,38 +11,43 @@ use thiserror::Error;
 
 use crate::error::FetchError;
 
-/// The bundle of one competition, or the file of a further source, in one of several places.
+/// The bundle of one competition, or the file of another source, at one of several paths.
 #[derive(Debug, Clone)]
 pub struct LocalBundle {
     what: What,
-    /// Under which the store remembers what it held.
+    /// The name under which the store records the content.
     name: String,
     candidates: Vec<PathBuf>,
     sums: Sums,
 }
 
-/// What a message calls it, and whose it is.
+/// Names of the file and its owner in messages.
 #[derive(Debug, Clone)]
 pub(crate) struct What {
     pub(crate) title: String,
     pub(crate) owner: String,
 }
 
-/// Published sums, in hexadecimal; none that are not to be checked.
+/// Published checksums in hexadecimal. `None`: not checked.
 #[derive(Debug, Clone, Default)]
 pub struct Sums {
+    /// MD5.
     pub md5: Option<String>,
+    /// SHA-256.
     pub sha256: Option<String>,
 }
 
+/// An error of a local bundle.
 #[derive(Debug, Error)]
 pub enum BundleError {
+    /// The file does not exist.
     #[error("no {what}: looked for {}; download it from {owner}, or name its folder with --source", list(.looked))]
     Missing {
         what: String,
         owner: String,
         looked: Vec<PathBuf>,
     },
+    /// The file does not exist and cannot be downloaded.
     #[error("no {what}: looked for {} (--source names another folder); it cannot be downloaded: {cause}", list(.looked))]
     NotFetched {
         what: String,
@@ -48,6 +55,7 @@ pub enum BundleError {
         #[source]
         cause: Box<FetchError>,
     },
+    /// The file does not have the published checksum.
     #[error(
         "{path} has {sum} {found}, published is {expected}: the file is damaged, or {owner} changed it; \
          --skip-bundle-verification uses it all the same, and still checks what is made of it"
@@ -70,7 +78,8 @@ fn list(paths: &[PathBuf]) -> String {
 }
 
 impl LocalBundle {
-    /// Looks for the bundle of `id` in these folders, in order. With `md5`, another content is refused.
+    /// Creates a source that looks for the bundle of `id` in `folders`, in this order. With `md5`, a file with another
+    /// MD5 is an error.
     pub fn new(id: &str, folders: &[&Path], md5: Option<&str>) -> LocalBundle {
         let name = format!("{id}.zip");
         let candidates = folders
@@ -88,7 +97,7 @@ impl LocalBundle {
         LocalBundle::of_file(what, id, candidates, sums)
     }
 
-    /// Looks for a file in these places, in order.
+    /// Creates a source that looks for a file at `candidates`, in this order.
     pub(crate) fn of_file(
         what: What,
         name: &str,
@@ -103,7 +112,7 @@ impl LocalBundle {
         }
     }
 
-    /// The file, if it is there.
+    /// Returns the path of the file, if it exists.
     pub fn path(&self) -> Option<&Path> {
         self.candidates
             .iter()
@@ -111,7 +120,7 @@ impl LocalBundle {
             .map(PathBuf::as_path)
     }
 
-    /// What is wrong when it is in none of its places, and cannot be downloaded.
+    /// Returns the error for a file that exists nowhere and cannot be downloaded because of `cause`.
     pub fn not_fetched(&self, cause: FetchError) -> StepError {
         let failure = cause.failure();
         let error = BundleError::NotFetched {
@@ -122,7 +131,7 @@ impl LocalBundle {
         StepError::new(failure, error)
     }
 
-    /// Remembers what the bundle holds, for the time when its file is gone.
+    /// Records the bundle's content, so that it is known after its file is deleted.
     pub(crate) fn remember(
         &self,
         context: &Context,
@@ -134,7 +143,7 @@ impl LocalBundle {
         Ok(value(record))
     }
 
-    /// The state without the file.
+    /// Returns the state if the file does not exist.
     fn absent(&self, context: &Context) -> Result<SourceState, StepError> {
         let Some(path) = self.candidates.last() else {
             return Ok(SourceState::Missing);
@@ -150,7 +159,7 @@ impl LocalBundle {
         })
     }
 
-    /// Refuses a file with other sums than the published ones.
+    /// Returns an error if the checksums of a file differ from the published ones.
     fn check(&self, path: &Path, record: &SourceRecord) -> Result<(), StepError> {
         let sums = [
             ("MD5", &self.sums.md5, &record.md5),
@@ -213,7 +222,7 @@ impl Source for LocalBundle {
         let progress = |bytes| context.progress.add_bytes(bytes);
         let store = &context.store;
         let mut record = match store.source(path)? {
-            // A download told its digests already.
+            // A download has already recorded the digests.
             Some(record) if self.sums.md5.is_none() || record.md5.is_some() => record,
             _ => store.ingest(path, self.sums.md5.is_some(), &progress)?,
         };

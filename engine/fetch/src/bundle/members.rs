@@ -1,4 +1,4 @@
-//! Which members of a bundle are meant.
+//! Selects members of a bundle by glob patterns.
 
 use std::sync::OnceLock;
 
@@ -7,20 +7,20 @@ use prep_formats::zip::{EntryKind, ZipEntry};
 
 use crate::error::FetchError;
 
-/// Members that glob patterns name. `*` and `?` stay within a path segment, `**` does not.
+/// The members that glob patterns match. `*` and `?` do not match `/`; `**` does.
 #[derive(Debug, Clone)]
 pub struct Members {
     patterns: Vec<String>,
     globs: Vec<Glob>,
-    /// Of the globs, once a listing is looked at: most runs look at none.
+    /// Compiled on first use, because most runs list no bundle.
     matchers: OnceLock<Vec<GlobMatcher>>,
 }
 
 impl Members {
-    /// What any of the patterns names.
+    /// Selects the members that any of the patterns matches.
     ///
     /// # Errors
-    /// [`FetchError::Pattern`].
+    /// [`FetchError::Pattern`] if a pattern is not valid.
     pub fn new(patterns: impl IntoIterator<Item = String>) -> Result<Members, FetchError> {
         let mut patterns: Vec<String> = patterns.into_iter().collect();
         patterns.sort();
@@ -47,29 +47,29 @@ impl Members {
         self.matchers.get_or_init(compile)
     }
 
-    /// The patterns, sorted, each once.
+    /// Returns the patterns, sorted and without duplicates.
     pub fn patterns(&self) -> &[String] {
         &self.patterns
     }
 
-    /// Whether this is one of them.
+    /// Whether the entry is a selected file.
     pub fn wants(&self, entry: &ZipEntry) -> bool {
         let matches = |matcher: &GlobMatcher| matcher.is_match(&entry.path);
         entry.kind == EntryKind::File && self.matchers().iter().any(matches)
     }
 
-    /// Whether a pattern names this file.
+    /// Whether a pattern matches this path.
     pub(crate) fn names(&self, path: &str) -> bool {
         self.matchers().iter().any(|matcher| matcher.is_match(path))
     }
 
-    /// Whether every pattern names one of these files.
+    /// Whether each pattern matches at least one of these paths.
     pub(crate) fn all_name_one_of(&self, paths: &[String]) -> bool {
         let names_one = |matcher: &GlobMatcher| paths.iter().any(|path| matcher.is_match(path));
         self.matchers().iter().all(names_one)
     }
 
-    /// A pattern that names none of these entries: a mistake, not an empty wish.
+    /// Returns a pattern that matches none of the entries. That is a mistake in the pipeline.
     pub fn missing(&self, entries: &[ZipEntry]) -> Option<&str> {
         let names_one = |matcher: &GlobMatcher| {
             let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
@@ -82,7 +82,7 @@ impl Members {
         self.patterns.get(position).map(String::as_str)
     }
 
-    /// Bytes that fetching them moves, without the listing itself.
+    /// Returns the number of bytes to transfer for the selected members, without the listing.
     pub fn bytes(&self, entries: &[ZipEntry]) -> u64 {
         let wanted = entries.iter().filter(|entry| self.wants(entry));
         wanted

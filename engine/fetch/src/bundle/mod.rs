@@ -1,4 +1,4 @@
-//! Bundles as sources: local, fetched whole or in part, or only listed. And further sources: a file at an address, a folder.
+//! Sources: bundles (local, downloaded entirely or in part, or only listed), files at URLs, and directories.
 
 pub(crate) mod downloaded;
 pub(crate) mod files;

@@ -1,10 +1,10 @@
-//! A part of a bundle: only the members that are wanted, as an archive of its own.
+//! A part of a bundle: an archive with the required members only.
 //!
-//! The central directory is read by ranges, then the wanted members; neighbours are one range, because pieces are the
-//! unit. What arrived lies at its own place in a sparse file with a piece map, so an interrupted fetch goes on as a
-//! full one does. Then the members are checked by their CRC-32 and copied, compressed as they are, into
-//! `ID.part-KEY.zip`, which every later step reads as it would read the bundle. The MD5 of the bundle cannot be checked
-//! this way; the published checksums of what is prepared still can.
+//! The central directory and then the required members are read by ranges of whole pieces, so adjacent members are one
+//! range. The bytes are stored at their own offsets in a sparse file with a piece map, so an interrupted fetch
+//! continues like a full download. Then the members are checked by their CRC-32 and copied, still compressed, into
+//! `ID.part-KEY.zip`. Later steps read that file like a bundle. The MD5 of the bundle cannot be checked in this way;
+//! the published checksums of the outputs still can.
 //!
 //! If the bundle cannot be read by ranges, the members are fetched one by one (`files`).
 
@@ -27,7 +27,7 @@ use crate::resume::commit::commit;
 use crate::resume::partial::Partial;
 use crate::wire::item::Item;
 
-/// Some members of one competition's bundle, unless all of it is there.
+/// Some members of a competition's bundle, unless the whole bundle exists.
 #[derive(Debug, Clone)]
 pub struct PartOfBundle {
     whole: KaggleBundle,
@@ -37,7 +37,7 @@ pub struct PartOfBundle {
 }
 
 impl PartOfBundle {
-    /// The `members` of the bundle `whole`, kept beside where that would be.
+    /// Creates the source of the `members` of the bundle `whole`. The part is stored next to the bundle's path.
     pub fn new(whole: KaggleBundle, members: Members) -> PartOfBundle {
         let key = Digest::of(members.patterns().join("\n").as_bytes()).to_string();
         let key = key.get(..12).unwrap_or(&key);
@@ -52,7 +52,7 @@ impl PartOfBundle {
         }
     }
 
-    /// Whether it is only a part that is there.
+    /// Whether only a part exists.
     pub fn is_part(&self) -> bool {
         self.whole.location().is_none() && self.local.path().is_some()
     }
@@ -129,7 +129,7 @@ impl PartOfBundle {
         match checked {
             Ok(_) => Ok(()),
             Err(cause) => {
-                // Which piece is wrong cannot be told: all of them are fetched again.
+                // The check cannot show which piece is wrong, so all pieces are fetched again.
                 partial.clear()?;
                 Err(FetchError::DamagedMember {
                     id: self.whole.kaggle().to_owned(),

@@ -1,4 +1,4 @@
-//! A bundle at the server: its listing, without the bundle.
+//! Lists a bundle on the server without downloading it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,32 +24,34 @@ use crate::wire::location::Location;
 use crate::wire::retry::{Next, Retry};
 use crate::wire::shared::Shared;
 
-/// The members of a bundle that lies at the server.
+/// The member list of a bundle on the server.
 #[derive(Debug)]
 pub struct RemoteZip {
     /// The members, in the order of the central directory.
     pub entries: Vec<ZipEntry>,
     /// Length of the bundle in bytes.
     pub bytes: u64,
-    /// Its MD5 in hexadecimal, if the server tells it.
+    /// Its MD5 in hexadecimal, if the server sends it.
     pub md5: Option<String>,
-    /// Bytes that the listing itself has moved.
+    /// Bytes transferred for the listing itself.
     pub moved: u64,
 }
 
-/// A bundle at the server, with the first bytes of some members.
+/// The member list of a bundle on the server, with the first bytes of some members.
 #[derive(Debug)]
 pub struct Looked {
+    /// The member list.
     pub zip: RemoteZip,
-    /// Path and first bytes.
+    /// Paths and first bytes of members.
     pub fronts: Vec<(String, Vec<u8>)>,
 }
 
 impl Network {
-    /// Lists the bundle of `id`, and reads up to `most` bytes of the members that are wanted.
+    /// Lists the bundle of `id`, and reads up to `most` bytes of each member for which `wanted` is true. Members that
+    /// cannot be read are left out.
     ///
     /// # Errors
-    /// As [`list`](Self::list). A member that cannot be read is left out.
+    /// As [`list`](Self::list).
     pub fn look(
         &self,
         id: &str,
@@ -75,16 +77,16 @@ impl Network {
         Ok(Looked { zip, fronts })
     }
 
-    /// Lists the bundle of `id`: one call of the API, and the central directory by ranges.
+    /// Lists the bundle of `id` with one API call; reads the central directory by ranges.
     ///
     /// # Errors
-    /// [`FetchError`]; [`FetchError::Listing`] when the archive is none, or refused; [`FetchError::Cancelled`] soon after
-    /// `cancel` is set.
+    /// [`FetchError::Listing`] if the file is not a zip archive that can be read. [`FetchError::Cancelled`] soon after
+    /// `cancel` is set. Otherwise the errors of the network.
     pub fn list(&self, id: &str, cancel: &Cancel) -> Result<RemoteZip, FetchError> {
         let remote = Remote::open(self, id, cancel)?;
         let total = remote.object()?.total;
         let listing = ZipListing::read(&remote, 0..total, &Limits::default().budget(total));
-        // A failed read is told by its own cause, not as a fault of the archive.
+        // A failed read is reported with its own cause, not as a defect of the archive.
         if let Some(error) = remote.state().failed.take() {
             return Err(error);
         }
@@ -102,7 +104,7 @@ impl Network {
     }
 }
 
-/// Reads a bundle by position, over the network; keeps what it has read.
+/// Reads a bundle at any offset over the network, and keeps the bytes that it has read.
 struct Remote<'a> {
     network: &'a Network,
     item: Item,
@@ -114,9 +116,9 @@ struct Remote<'a> {
 struct State {
     location: Option<Location>,
     object: Option<Identity>,
-    /// By their first byte.
+    /// Blocks by the offset of their first byte.
     blocks: BTreeMap<u64, Vec<u8>>,
-    /// Where the last read ended, and how long it was: reads in sequence grow.
+    /// Range of the last read. Sequential reads become longer.
     last: Range<u64>,
     moved: u64,
     failed: Option<FetchError>,
@@ -165,7 +167,7 @@ impl<'a> Remote<'a> {
 }
 
 impl State {
-    /// The bytes from `offset` on that are there.
+    /// Returns the available bytes that begin at `offset`.
     fn read(&self, offset: u64) -> Option<&[u8]> {
         let (start, block) = self.blocks.range(..=offset).next_back()?;
         let rest = block.get(usize::try_from(offset - start).ok()?..)?;
@@ -187,7 +189,7 @@ impl ReadAt for Remote<'_> {
             } else {
                 options.piece
             };
-            // Whoever reads backwards from the end wants what lies before it, too.
+            // A reader that starts at the end usually needs the bytes before it as well.
             let start = offset.min(total.saturating_sub(options.piece));
             let start = if state.read(start).is_some() {
                 offset
@@ -210,7 +212,7 @@ impl ReadAt for Remote<'_> {
     }
 }
 
-/// The bytes of one range in memory, after as many attempts as the options allow.
+/// Reads one range into memory, with as many attempts as the options allow.
 async fn fetch(
     shared: &Shared,
     item: &Item,
@@ -241,7 +243,7 @@ async fn fetch(
         match retry.next(&shared.options, trouble, kept)? {
             Next::After(pause) => sleep(pause).await,
             Next::NewAddress => {}
-            // Without ranges there is no listing.
+            // A listing needs ranges.
             Next::WithoutRanges(cause) => {
                 return Err(FetchError::GaveUp {
                     cause,

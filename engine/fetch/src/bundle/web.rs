@@ -1,5 +1,5 @@
-//! The file of a further source: in a folder of the user, inside of the bundle that lies there, in the data folder, or
-//! fetched from its address.
+//! The file of another source: in a directory of the user, in the local bundle, in the data directory, or downloaded
+//! from its URL.
 
 use std::fs::File;
 use std::io;
@@ -16,36 +16,38 @@ use crate::error::FetchError;
 use crate::network::LazyNetwork;
 use crate::wire::item::Item;
 
-/// What a pipeline says of a file at an address.
+/// A file at a URL, as described in a pipeline.
 #[derive(Debug, Clone, Copy)]
 pub struct WebAddress<'a> {
     /// Name of the source.
     pub source: &'a str,
+    /// Name of the file.
     pub file: &'a str,
+    /// The URL.
     pub url: &'a str,
 }
 
-/// A file at an address.
+/// A source for a file at a URL.
 #[derive(Debug, Clone)]
 pub struct WebFile {
     item: Item,
     file: String,
     local: LocalBundle,
-    /// Bundles that may hold the file.
+    /// Bundles that may contain the file.
     bundles: LocalBundle,
     target: PathBuf,
     md5: Option<String>,
-    /// Encryption or a checksum tells whether the right bytes arrive.
+    /// Whether encryption or a checksum protects the download.
     may_fetch: bool,
     network: LazyNetwork,
 }
 
 impl WebFile {
-    /// Looks for `FILE` and `ID/FILE` in these folders, then in the data folder and in the bundle, if that is there, and
-    /// fetches it to `DATA/ID/sources/FILE` if it is nowhere.
+    /// Creates the source. It looks for `FILE` and `ID/FILE` in `folders`, then in the data directory, then in the
+    /// local bundle. If there is none, it downloads the file to `DATA/ID/sources/FILE`.
     ///
     /// # Errors
-    /// When the address is none.
+    /// If the URL is not valid.
     pub fn new(
         id: &str,
         address: WebAddress<'_>,
@@ -68,7 +70,7 @@ impl WebFile {
         };
         let mut bundles = folders.to_vec();
         bundles.push(data);
-        // No bundle's name has a slash.
+        // Names of bundles contain no slash.
         let name = format!("{id}/{source}/{file}");
         let md5 = sums.md5.clone();
         let may_fetch = sums.md5.is_some() || sums.sha256.is_some() || item.is_private();
@@ -84,11 +86,11 @@ impl WebFile {
         })
     }
 
-    /// The file in the bundle, if the bundle is there and has it.
+    /// Returns the file in the local bundle, if there is one.
     fn member(&self) -> Option<(File, ZipEntry)> {
         let file = File::open(self.bundles.path()?).ok()?;
         let bytes = file.metadata().ok()?.len();
-        // What is wrong with the bundle is for its own step to say.
+        // Defects of the bundle are reported by the step that reads it.
         let listing = ZipListing::read(&file, 0..bytes, &Limits::default().budget(bytes)).ok()?;
         let mut entries = listing.entries.into_iter();
         let entry =
@@ -101,7 +103,7 @@ impl WebFile {
         let Some(partial) = lock(&self.target, context)? else {
             return Ok(());
         };
-        // What a download left does not help.
+        // Data of an incomplete download are of no use here.
         partial.clear()?;
         context.progress.set_total_bytes(entry.size);
         let reader = entry.open(bundle).map_err(StepError::input)?;
@@ -109,14 +111,14 @@ impl WebFile {
         let copied = io::copy(&mut context.cancel.reader(reader), &mut &*partial.file);
         let finished = copied.map_err(failed).and_then(|_| partial.finish());
         if finished.is_err() {
-            // It is no download that could go on.
+            // This is not a download that could continue.
             let _ = partial.remove();
         }
         finished?;
         Ok(())
     }
 
-    /// Fetches the file, unless another process has just done so.
+    /// Downloads the file, unless another process has just done so.
     fn fetch(&self, context: &Context) -> Result<(), StepError> {
         if !self.may_fetch {
             let item = self.item.to_string();
@@ -163,7 +165,7 @@ impl Source for WebFile {
         }
         let value = self.local.run(context);
         if value.is_err() && self.local.path() == Some(&self.target) {
-            // What was fetched just now and has other sums is of no use to anybody.
+            // A file with the wrong checksum that was just fetched is useless.
             let _ = std::fs::remove_file(&self.target);
         }
         value

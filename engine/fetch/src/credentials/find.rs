@@ -1,36 +1,35 @@
-//! Where credentials are looked for: the places of Kaggle's SDK, in its order.
+//! Finds credentials in the places of Kaggle's SDK, in the same order:
 //!
 //! 1. in a Kaggle notebook, the file that `KAGGLE_API_V1_TOKEN` names
-//! 2. `KAGGLE_API_TOKEN`: a token, or the path of a file that holds one
+//! 2. `KAGGLE_API_TOKEN`: a token, or the path of a file with a token
 //! 3. the files `access_token` and `access_token.txt`
 //! 4. `KAGGLE_USERNAME` with `KAGGLE_KEY`
 //! 5. the file `kaggle.json`
 //! 6. the file `credentials.json` of `kaggle auth login`
 //!
-//! The first place that holds credentials decides. A place that holds none, such as a `kaggle.json` without a key, is
-//! skipped. Kaggle's tools read tokens and logins in `~/.kaggle` only, and `kaggle.json` in `KAGGLE_CONFIG_DIR` first. prep
-//! reads all of them in every directory, in the order in which the tools prefer the directories.
+//! The first place with credentials is used. A place without credentials, such as a `kaggle.json` without a key, is
+//! skipped. Kaggle's tools read tokens and logins only in `~/.kaggle`, and `kaggle.json` in `KAGGLE_CONFIG_DIR` first.
+//! prep reads all of them in every directory, in the order in which the tools prefer the directories.
 
 use std::path::{Path, PathBuf};
 
 use crate::credentials::parts::{self, Held};
 use crate::credentials::{Credentials, CredentialsError, Found, Origin};
 
-/// What the process knows of its surroundings. The caller reads the environment, not this library.
+/// The environment of the process. The caller reads it, because this library does not.
 pub struct Places<'a> {
-    /// The value of an environment variable.
+    /// Returns the value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// The user's home directory, for `~/` in a path.
     pub home: Option<&'a Path>,
-    /// Directories of Kaggle's files, `~/.kaggle` first.
+    /// Directories with Kaggle's files, `~/.kaggle` first.
     pub config_dirs: &'a [PathBuf],
 }
 
 /// Looks for credentials in all places.
 ///
 /// # Errors
-/// [`CredentialsError`] if no place holds credentials: what is wrong with the first place that should hold some, or
-/// [`CredentialsError::Missing`].
+/// If there are no credentials: the error of the first place that should have some, or [`CredentialsError::Missing`].
 pub fn find(places: &Places<'_>) -> Result<Found, CredentialsError> {
     let mut search = Search::default();
     let variable = |name: &str| {
@@ -73,7 +72,7 @@ pub fn find(places: &Places<'_>) -> Result<Found, CredentialsError> {
     let of_tools = config_dir.iter().chain(places.config_dirs);
     for dir in of_tools {
         let path = dir.join("kaggle.json");
-        // Half a pair in variables is completed by the file.
+        // A user or key in a variable completes the other one in the file.
         match (is_pair, &username, &key) {
             (true, ..) | (_, None, None) => {
                 search.file(&path, |text| parts::json(text, None, None))
@@ -93,13 +92,13 @@ pub fn find(places: &Places<'_>) -> Result<Found, CredentialsError> {
     search.end(username.is_some(), key.is_some(), dirs)
 }
 
-/// The path that `KAGGLE_API_TOKEN` holds instead of a token.
+/// Returns the path in `KAGGLE_API_TOKEN`, if it is not a token.
 fn token_file(text: &str, home: Option<&Path>) -> Option<PathBuf> {
     let path = match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),
     };
-    // A path that names no file is reported as such; it must not be sent as a token.
+    // A path of a missing file is reported as such; it must not be sent as a token.
     let looks_like_path = ["/", "./", "../", "~/"]
         .iter()
         .any(|start| text.starts_with(start));
@@ -111,7 +110,7 @@ struct Search {
     found: Option<(Credentials, Origin)>,
     others: Vec<Origin>,
     warnings: Vec<String>,
-    /// The first place that should hold credentials and does not.
+    /// The error of the first place that should contain credentials and does not.
     defect: Option<CredentialsError>,
 }
 
@@ -162,7 +161,7 @@ impl Search {
         };
         match self.found {
             Some((credentials, origin)) => {
-                // What was skipped is told, since the user may think that it is used.
+                // Skipped places are reported, because the user may expect them to be used.
                 let skipped = self.defect.map(|defect| format!("skipped: {defect}"));
                 self.warnings.extend(skipped);
                 Ok(Found {

@@ -1,8 +1,8 @@
-//! The file `credentials.json` that `kaggle auth login` writes: an access token of some hours, and a refresh token that
-//! buys new ones.
+//! The file `credentials.json` that `kaggle auth login` writes: an access token for some hours, and a refresh token to
+//! get new ones.
 //!
-//! Kaggle's tools and prep may use the file at the same time. A refresh token stays valid when it is used, so it does no
-//! harm if two processes renew. The file is replaced atomically, so no reader sees a part of it.
+//! Kaggle's tools and prep may use the file at the same time. A refresh token remains valid after its use, so two
+//! processes may both renew the access token. The file is replaced atomically, so no reader sees a part of it.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -17,25 +17,25 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 use crate::credentials::parts;
 use crate::secret::Secret;
 
-/// A token is renewed when it expires within this time, so that it outlives the request that carries it and a clock that is
-/// slow by some minutes.
+/// An access token is renewed when it expires within this time, so that it outlives the request, and because the clock
+/// may be slow by some minutes.
 const MARGIN: Duration = Duration::from_secs(10 * 60);
 
-/// Longest time for which a new token is believed to be valid, whatever a server says.
+/// Maximum validity of a new token, whatever the server sends.
 const MAX_VALIDITY: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// The tokens of a file. Clones share them.
+/// The tokens of a login file. Clones share them.
 #[derive(Clone)]
 pub struct Login(Arc<Shared>);
 
 struct Shared {
     path: PathBuf,
     tokens: Mutex<Tokens>,
-    /// Held by the task that renews.
+    /// Locked by the task that renews the token.
     renewing: AsyncMutex<()>,
 }
 
-/// The content of the file. What prep does not know is kept.
+/// The content of the file. Unknown fields are kept.
 #[derive(Clone, Serialize, Deserialize)]
 struct Tokens {
     refresh_token: Option<String>,
@@ -48,7 +48,7 @@ struct Tokens {
 }
 
 impl Login {
-    /// The login in the text of a file; `None` if the text is not one.
+    /// Parses the text of a login file; `None` if it is not one.
     pub(crate) fn parse(path: &Path, text: &str) -> Option<Login> {
         let tokens = serde_json::from_str(text).ok()?;
         Some(Login(Arc::new(Shared {
@@ -62,12 +62,12 @@ impl Login {
         self.0.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// The user who logged in, if the file names one.
+    /// Returns the user name, if the file contains one.
     pub(crate) fn username(&self) -> Option<String> {
         self.tokens()
             .username
@@ -84,7 +84,7 @@ impl Login {
         (!token.is_empty()).then(|| Secret::new(token))
     }
 
-    /// The access token, unless it expires soon after `now`.
+    /// Returns the access token, unless it expires soon after `now`.
     pub(crate) fn token(&self, now: SystemTime) -> Option<Secret> {
         let tokens = self.tokens();
         let token = tokens
@@ -95,7 +95,7 @@ impl Login {
         (expires > now + MARGIN).then(|| Secret::new(token))
     }
 
-    /// Waits until no other task renews, and takes in what another process may have written meanwhile.
+    /// Waits until no other task renews the token, and reads the file again, since another process may have renewed it.
     pub(crate) async fn renewing(&self) -> AsyncMutexGuard<'_, ()> {
         let guard = self.0.renewing.lock().await;
         let text = std::fs::read_to_string(&self.0.path).unwrap_or_default();
@@ -105,19 +105,19 @@ impl Login {
         guard
     }
 
-    /// Takes a new access token that is valid for some time from `now` on, and writes it to the file. If the file cannot be
-    /// written, the token is used all the same.
+    /// Stores a new access token that is valid for `valid_for` from `now` on, and writes it to the file. If the file
+    /// cannot be written, the token is still used.
     pub(crate) fn renew(&self, token: String, now: SystemTime, valid_for: Duration) {
         let expires = Timestamp::try_from(now + valid_for.min(MAX_VALIDITY)).unwrap_or_default();
         let tokens = {
             let mut tokens = self.tokens();
             tokens.access_token = Some(token);
-            // As Python writes it, which Kaggle's SDK reads back.
+            // In the format that Python writes and Kaggle's SDK reads.
             tokens.access_token_expiration =
                 Some(expires.strftime("%Y-%m-%dT%H:%M:%S.%6f+00:00").to_string());
             tokens.clone()
         };
-        // The next process renews again.
+        // If this fails, the next process renews the token again.
         let _ = write(&self.0.path, &tokens);
     }
 
@@ -133,14 +133,14 @@ impl Login {
     }
 }
 
-/// The time of an expiration as Python's `isoformat` writes it. A time without a zone is UTC.
+/// Parses an expiration time as Python's `isoformat` writes it. A time without a zone is UTC.
 fn expiration(text: &str) -> Option<SystemTime> {
     let text = text.trim();
     let timestamp: Timestamp = text.parse().or_else(|_| format!("{text}Z").parse()).ok()?;
     Some(timestamp.into())
 }
 
-/// Replaces the file, readable by the user only. A symbolic link stays one.
+/// Replaces the file, readable by the user only. If the path is a symbolic link, the link is kept.
 fn write(path: &Path, tokens: &Tokens) -> io::Result<()> {
     let path = path.canonicalize()?;
     let dir = path.parent().unwrap_or(Path::new("."));

@@ -1,8 +1,8 @@
-//! Credentials for Kaggle's API: what they are ([`Credentials`]), and where they were found ([`Found`]).
+//! Credentials for Kaggle's API ([`Credentials`]), and their origin ([`Found`]).
 //!
 //! ```text
-//! find    the places in which Kaggle's own tools keep credentials, in their order
-//! parts   what one variable or file holds
+//! find    searches the places in which Kaggle's own tools keep credentials
+//! parts   parses a variable or file
 //! login   the token of `kaggle auth login`, which expires and is renewed
 //! ```
 
@@ -21,10 +21,10 @@ use crate::secret::Secret;
 pub use find::{Places, find};
 pub use login::Login;
 
-/// What is sent to the API.
+/// Credentials for the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
-    /// A user and a key, sent as HTTP Basic.
+    /// A user and a key, sent as HTTP Basic authentication.
     Key { username: String, key: Secret },
     /// An API token, sent as a bearer token.
     Token(Secret),
@@ -33,7 +33,7 @@ pub enum Credentials {
 }
 
 impl Credentials {
-    /// Removes the secrets from `text`, in each form in which they are sent, in case a server returns them.
+    /// Removes the secrets from `text`, in each form in which they are sent, because a server may send them back.
     pub(crate) fn scrub(&self, text: &str) -> String {
         match self {
             Credentials::Key { username, key } => {
@@ -46,7 +46,7 @@ impl Credentials {
         }
     }
 
-    /// A name of the account that holds no secret: the user, or a digest of the token.
+    /// Returns an account name without secrets: the user, or a digest of the token.
     pub fn account(&self) -> String {
         match self {
             Credentials::Key { username, .. } => username.clone(),
@@ -61,7 +61,7 @@ impl Credentials {
     }
 }
 
-/// A place of credentials.
+/// The origin of credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// Environment variables.
@@ -82,16 +82,16 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Credentials that were found.
+/// Credentials, with the places where they were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// What is sent to the API.
+    /// The credentials.
     pub credentials: Credentials,
-    /// Where they came from.
+    /// Their origin.
     pub origin: Origin,
-    /// Places later in the order that hold credentials, too. They are not used.
+    /// Later places that also contain credentials. They are not used.
     pub others: Vec<Origin>,
-    /// What the user should know, such as a file that others can read. One line each.
+    /// Warnings for the user, such as a file that others can read. One line each.
     pub warnings: Vec<String>,
 }
 
@@ -106,25 +106,29 @@ impl From<Credentials> for Found {
     }
 }
 
-/// Why there are no credentials.
+/// The reason why there are no credentials.
 #[derive(Debug, Error)]
 pub enum CredentialsError {
+    /// No place contains credentials; holds the directories that were searched.
     #[error(
         "no Kaggle credentials; make an API token at https://www.kaggle.com/settings/api, then set KAGGLE_API_TOKEN, or \
          KAGGLE_USERNAME and KAGGLE_KEY, or save it as {}", files(.0)
     )]
     Missing(Vec<PathBuf>),
+    /// Only one of two variables is set.
     #[error("{set} is set, but {missing} is not; set both, or neither")]
     Half {
         set: &'static str,
         missing: &'static str,
     },
+    /// A file cannot be read.
     #[error("cannot read the credentials {path}: {cause}")]
     Unreadable {
         path: PathBuf,
         #[source]
         cause: std::io::Error,
     },
+    /// A place contains something other than credentials.
     #[error(
         "the credentials {origin} {reason}; make an API token at https://www.kaggle.com/settings/api"
     )]
@@ -134,7 +138,7 @@ pub enum CredentialsError {
     },
 }
 
-/// Names `access_token` and `kaggle.json` in each directory once.
+/// Lists `access_token` and `kaggle.json` in each directory.
 fn files(dirs: &[PathBuf]) -> String {
     let dirs: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     let dirs = match dirs.split_last() {

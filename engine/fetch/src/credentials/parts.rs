@@ -1,4 +1,4 @@
-//! What one variable or one file holds.
+//! Parses credentials in variables and files.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,14 +11,14 @@ use crate::secret::Secret;
 /// The content of a place.
 pub(crate) enum Held {
     Credentials(Credentials),
-    /// No credentials, as in a file that holds other settings.
+    /// No credentials, for example a file with other settings only.
     Nothing,
 }
 
-/// How Kaggle's tokens begin. A key of that form is a token that was put in the key's place.
+/// Prefix of Kaggle's tokens. A key with this prefix is a token.
 const TOKEN_PREFIX: &str = "KGAT_";
 
-/// A token, with white space around it.
+/// Parses a token; ignores white space around it.
 pub(crate) fn token(text: &str) -> Result<Held, &'static str> {
     let text = text.trim();
     match text.is_empty() {
@@ -27,7 +27,7 @@ pub(crate) fn token(text: &str) -> Result<Held, &'static str> {
     }
 }
 
-/// A user and a key. A token in the key's place needs no user.
+/// Combines a user and a key. A token in place of the key needs no user.
 pub(crate) fn pair(username: Option<&str>, key: Option<&str>) -> Result<Held, &'static str> {
     let given = |text: Option<&str>| {
         text.map(str::trim)
@@ -49,7 +49,7 @@ pub(crate) fn is_sendable(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// A secret that can be sent in a header.
+/// Returns a secret that can be sent in a header.
 fn sendable(text: &str) -> Result<Secret, &'static str> {
     match is_sendable(text) {
         true => Ok(Secret::new(text)),
@@ -63,8 +63,8 @@ struct KaggleJson {
     key: Option<String>,
 }
 
-/// `kaggle.json`, which may hold other settings only. A key from a variable replaces its key; a user from a variable is used
-/// if the file has none.
+/// Parses `kaggle.json`, which may contain other settings only. A key from a variable takes precedence over the key in
+/// the file; a user from a variable is used if the file has none.
 pub(crate) fn json(
     text: &str,
     username: Option<&str>,
@@ -82,7 +82,7 @@ pub(crate) fn json(
     )
 }
 
-/// `credentials.json`.
+/// Parses `credentials.json`.
 pub(crate) fn login(path: &Path, text: &str) -> Result<Held, &'static str> {
     if text.trim().is_empty() {
         return Ok(Held::Nothing);
@@ -94,7 +94,7 @@ pub(crate) fn login(path: &Path, text: &str) -> Result<Held, &'static str> {
     })
 }
 
-/// A warning if others may read a file.
+/// Returns a warning if other users can read a file.
 pub(crate) fn readable_by_others(path: &Path) -> Option<String> {
     let mode = path.metadata().ok()?.permissions().mode();
     (mode & 0o077 != 0).then(|| {

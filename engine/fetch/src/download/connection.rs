@@ -1,4 +1,4 @@
-//! One connection's work: one range, asked for and written.
+//! One connection: requests one range and passes its bytes to the session.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,24 +13,25 @@ use crate::wire::identity::Identity;
 use crate::wire::location::Location;
 use crate::wire::shared::Shared;
 
-/// How it failed.
+/// The reason why a connection failed.
 pub(crate) enum Failed {
-    /// Worth another connection.
+    /// The request can be repeated.
     Trouble(Trouble),
-    /// The object is another one now.
+    /// The object on the server has changed.
     Changed,
     Fatal(FetchError),
 }
 
-/// What is requested from where.
+/// The object and location of a request.
 pub(crate) struct Request<'a> {
     pub(crate) object: &'a Identity,
     pub(crate) location: Option<Location>,
-    /// Set when the location has answered with bytes.
+    /// Set when the location has sent bytes.
     pub(crate) has_served: &'a AtomicBool,
 }
 
-/// Asks for `range` of an object and writes it; an answer that is `ready` is used instead of asking.
+/// Requests `range` of an object and passes its bytes to `sink`. If a `ready` answer is given, uses that instead of a
+/// request.
 pub(crate) async fn connection(
     shared: &Shared,
     sink: &Sink,
@@ -52,7 +53,7 @@ pub(crate) async fn connection(
                 Err(NoAnswer::Trouble(trouble)) => return Err(Failed::Trouble(trouble)),
             }
         }
-        // Nobody begins a connection to nowhere.
+        // A connection is never started without a location.
         (None, None) => return Ok(()),
     };
     let (host, end) = (answer.host.clone(), answer.range.end);

@@ -1,4 +1,4 @@
-//! The first answer of a session, which tells what object there is.
+//! The first answer of a session, which identifies the object on the server.
 
 use std::ops::Range;
 
@@ -18,17 +18,17 @@ use crate::wire::shared::Shared;
 
 /// How a session ended.
 pub(crate) enum End {
-    /// All bytes are there; with digests if they are those of the whole.
+    /// All bytes were fetched. The digests are `Some` if the whole object was fetched.
     Complete(Option<Digests>, Identity),
-    /// The object is another one now.
+    /// The object on the server has changed.
     Changed,
-    /// The server sends no ranges and the connection broke.
+    /// The server does not support ranges and the connection broke.
     StartAnew(Trouble),
 }
 
 pub(crate) type Step<T> = Result<T, Stop>;
 
-/// Why the session does not go on.
+/// The reason why a session stops.
 pub(crate) enum Stop {
     End(End),
     Error(FetchError),
@@ -40,7 +40,8 @@ impl From<FetchError> for Stop {
     }
 }
 
-/// The answer that tells which object it is. Failures count in `retry`, which goes on counting after it.
+/// Requests `range` until there is an answer, which identifies the object. Counts failures in `retry`, which the caller
+/// continues to use.
 pub(crate) async fn first_answer(
     shared: &Shared,
     item: &Item,

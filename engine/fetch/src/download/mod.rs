@@ -1,4 +1,4 @@
-//! Fetching one bundle to its end: sessions until one is complete, then the verdict on its digests.
+//! Downloads one file completely: runs sessions until one completes, then checks the digests.
 
 mod connection;
 pub(crate) mod first;
@@ -21,22 +21,22 @@ use session::Session;
 
 pub(crate) use order::Order;
 
-/// Times that the object may be replaced under our hands.
+/// Number of replacements of the object on the server after which a download gives up.
 const REPLACED: u32 = 3;
 
-/// Times that a bundle may arrive with another MD5 than the server told.
+/// Number of complete downloads with a wrong MD5 after which a download gives up.
 const DAMAGED: u32 = 2;
 
-/// What helps against bytes that are not those that the server told of ...
+/// Help if the bytes do not have the MD5 that the server sent.
 const ON_THE_WAY: &str =
     "Something between the server and this disk changes bytes: try another network or another disk";
 
-/// ... and where it told of none, not those that were published.
+/// Help if the server sent no MD5 and the bytes do not have the published one.
 const AT_THE_SERVER: &str = "The server has another file now, or something on the way changes bytes; --skip-bundle-verification uses it all \
      the same, and still checks what is made of it";
 
-/// Fills the partial file of the order and checks it. The file keeps its partial name. No digests if only parts are wanted:
-/// these are not checked here.
+/// Fills and checks the partial file of an order, which keeps its partial name. Returns `None` if only some ranges were
+/// requested, because those are not checked here.
 pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchError> {
     let mut location = None;
     let mut ranges = true;
@@ -77,7 +77,7 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                     "this server sends no ranges, so each attempt starts at the front".to_owned()
                 };
                 if matches!(cause, Trouble::RangeIgnored { .. }) {
-                    // Not a failure: from here on it is asked for everything at once.
+                    // Not a failure: from now on, the whole file is requested.
                     ranges = false;
                 } else if let Next::After(pause) = retry.next(&order.shared.options, cause, kept)? {
                     sleep(pause).await;
@@ -91,7 +91,7 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
     }
 }
 
-/// `None`: the bytes are right. Otherwise the MD5 that they should have.
+/// Checks the digests. Returns `None` if they are right, otherwise the expected MD5.
 fn verdict(
     order: &Order,
     digests: &Digests,
@@ -109,7 +109,7 @@ fn verdict(
     }
 }
 
-/// Without any checksum, a cut-off archive can still be told by its missing directory.
+/// Checks for a zip directory. If there is no checksum, its absence still reveals a truncated archive.
 fn complete_zip(order: &Order, total: u64) -> Result<(), FetchError> {
     let listing = Directory::read(
         &*order.partial.file,

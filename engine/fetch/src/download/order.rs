@@ -1,4 +1,4 @@
-//! What a download is to bring.
+//! Describes a download.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,21 +13,22 @@ use crate::wire::identity::Identity;
 use crate::wire::item::Item;
 use crate::wire::shared::Shared;
 
-/// What to fetch, and where to.
+/// What to download, and where to.
 #[derive(Clone)]
 pub(crate) struct Order {
     pub(crate) shared: Arc<Shared>,
     pub(crate) item: Item,
-    /// Published MD5 in hexadecimal; none when another content is welcome.
+    /// The published MD5 in hexadecimal. `None`: any content is accepted.
     pub(crate) md5: Option<String>,
     pub(crate) partial: Arc<Partial>,
-    /// The bytes to fetch; none for all.
+    /// The ranges to fetch. `None`: everything.
     pub(crate) wanted: Option<Vec<Range<u64>>>,
     pub(crate) progress: Arc<Progress>,
 }
 
 impl Order {
-    /// Bytes of disk that a new download takes: members of a part are copied once more at its end.
+    /// Returns the disk space in bytes of a new download. Members of a part are counted twice, because they are copied
+    /// at the end.
     pub(crate) fn needed(&self, object: &Identity) -> u64 {
         match &self.wanted {
             None => object.total,
@@ -37,7 +38,8 @@ impl Order {
         }
     }
 
-    /// Refuses a length whose map of pieces would not fit into memory: of a part, the disk says nothing about the whole.
+    /// Returns an error if the file is so long that its piece map would not fit into memory. For a part, the required
+    /// disk space does not limit the length of the whole file.
     pub(crate) fn require_map(&self, object: &Identity) -> Result<(), FetchError> {
         match object.total <= max_bytes(self.shared.options.piece.max(1)) {
             true => Ok(()),
@@ -48,7 +50,7 @@ impl Order {
         }
     }
 
-    /// Refuses to begin what the disk cannot hold.
+    /// Returns an error if the disk has fewer than `needed` free bytes.
     pub(crate) fn require_space(&self, needed: u64) -> Result<(), FetchError> {
         match free_space(&self.partial.path) {
             Some(free) if free < needed => Err(FetchError::NoSpace {

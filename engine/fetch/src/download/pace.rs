@@ -1,20 +1,20 @@
-//! How many connections a download uses: as many as make it faster.
+//! Chooses the number of connections of a download: as many as make it faster.
 //!
-//! Each tick compares the throughput with the best so far. While more connections bring more, there come more; when
-//! an increase brought less than a twentieth, it is taken back and tried again some time later, because networks
-//! change. A server that says "too many" halves the number.
+//! Each tick compares the throughput with the one before the last increase. If the throughput rose by at least a
+//! twentieth, the number is increased again. Otherwise the increase is undone and tried again some time later, because
+//! networks change. A response "too many requests" halves the number.
 
-/// A throughput is higher when it is by this factor.
+/// Factor by which the throughput has to rise.
 const GAIN: f64 = 1.05;
 
-/// Ticks before more connections are tried again.
+/// Ticks before an increase is tried again.
 const HOLD: u32 = 20;
 
 #[derive(Debug)]
 pub(crate) struct Pace {
     connections: usize,
     most: usize,
-    /// Number and throughput before the last increase.
+    /// Number of connections and throughput before the last increase.
     before: Option<(usize, f64)>,
     hold: u32,
 }
@@ -30,12 +30,12 @@ impl Pace {
         }
     }
 
-    /// Connections to use now.
+    /// Returns the number of connections to use now.
     pub(crate) fn connections(&self) -> usize {
         self.connections
     }
 
-    /// One tick passed, in which all connections were busy and this many bytes arrived.
+    /// Reports a tick in which all connections were busy and `bytes` bytes arrived.
     pub(crate) fn tick(&mut self, bytes: u64) {
         #[allow(clippy::cast_precision_loss, reason = "a throughput, not a count")]
         let rate = bytes as f64;
@@ -57,7 +57,7 @@ impl Pace {
         }
     }
 
-    /// The server is overloaded, or counts our connections.
+    /// Reports that the server is overloaded or limits connections.
     pub(crate) fn slow_down(&mut self) {
         self.connections = (self.connections / 2).max(1);
         self.before = None;

@@ -1,4 +1,4 @@
-//! The bytes of one answer, on their way to the session, which writes them.
+//! Passes the bytes of one answer to the session, which writes them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,30 +28,30 @@ pub(crate) struct WholePiece {
 pub(crate) struct Chunk {
     pub(crate) offset: u64,
     pub(crate) bytes: Bytes,
-    /// The piece that ends with them.
+    /// The piece whose last bytes these are.
     pub(crate) completes: Option<WholePiece>,
 }
 
-/// How an answer ended before its end.
+/// The reason why an answer ended early.
 #[derive(Debug)]
 pub(crate) enum Broken {
     Trouble(Trouble),
     Fatal(FetchError),
 }
 
-/// Where the bytes go.
+/// The destination of the bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
-    /// Length of a piece.
+    /// Length of a piece in bytes.
     pub(crate) size: u64,
-    /// Full while the disk is slower than the network: then connections wait.
+    /// Full while the disk is slower than the network; connections then wait.
     pub(crate) chunks: Sender<Chunk>,
-    /// All bytes that arrived, also those of pieces that never became complete.
+    /// Number of bytes that arrived, including those of pieces that never became complete.
     pub(crate) received: Arc<AtomicU64>,
 }
 
-/// Hands on the bytes of an answer with their place. The answer must begin at the front of a piece. It runs on a thread of
-/// the runtime, which serves all downloads and their clocks, so it touches no disk.
+/// Passes on the bytes of an answer with their offsets. The answer must begin at the start of a piece. This runs on a
+/// thread of the runtime, which also serves all other downloads and timers, so it never accesses the disk.
 pub(crate) async fn receive(shared: &Shared, sink: &Sink, answer: Answer) -> Result<(), Broken> {
     let (range, total) = (answer.range.clone(), answer.object.total);
     let mut cursor = Cursor::new(sink, range, total);
@@ -75,7 +75,7 @@ pub(crate) async fn receive(shared: &Shared, sink: &Sink, answer: Answer) -> Res
     Ok(())
 }
 
-/// A place in the file, and the CRC of the piece it is in.
+/// A position in the file, and the CRC of the current piece up to it.
 struct Cursor<'a> {
     sink: &'a Sink,
     offset: u64,
@@ -112,7 +112,7 @@ impl<'a> Cursor<'a> {
                 bytes: part,
                 completes,
             };
-            // Nobody listens once the download was given up.
+            // Fails if the download was given up.
             let _ = self.sink.chunks.send(chunk).await;
         }
     }

@@ -1,14 +1,14 @@
-//! One session: an object, its partial file, and the connections that fill it.
+//! A download session: an object on the server, its partial file, and the connections that fill it.
 //!
-//! One task owns all state. It runs on the thread of the step that downloads, so that it may write to the disk and compute
-//! digests, each a piece at a time. Connections are tasks on the runtime's threads that hold one range each; they hand on
-//! what arrives, and end. Whatever was taken and not written is then missing again, and the next connection takes it. Failures are counted
-//! in rounds: what several connections suffered at the same time is one failure, and a piece that was completed
-//! starts the count anew.
+//! One task owns all state. It runs on the thread of the downloading step, so it may write to the disk and compute
+//! digests, one piece at a time. Connections are tasks on the runtime's threads. Each fetches one range, passes on the
+//! bytes, and ends. Pieces that were taken and not written are then missing again, and the next connection takes them.
+//! Failures are counted in rounds: failures of several connections at the same time count once, and a completed piece
+//! resets the count.
 //!
-//! An address that the store refuses counts as a failure only if it never served a request. After a refusal, one
-//! connection tries the new address, and the others wait until it was answered. So an address that has expired, or that
-//! serves a single request, costs a call of the API and is not mistaken for one that does not work.
+//! A rejected address counts as a failure only if it never served a request. After a rejection, one connection tries
+//! the new address, and the others wait for its answer. So an address that has expired, or that serves only one
+//! request, costs an API call but is not treated as a permanent failure.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,16 +38,16 @@ use crate::wire::location::Location;
 use crate::wire::retry::{Next, Retry};
 use prep_core::units;
 
-/// How often the number of connections is reconsidered.
+/// Interval between two adjustments of the number of connections.
 const TICK: Duration = Duration::from_millis(500);
 
-/// What may wait to be written, in chunks of at most some hundred kilobytes.
+/// Maximum number of chunks that wait to be written. A chunk has at most some hundred kilobytes.
 const WAITING: usize = 16;
 
-/// Times that a piece may be read back with other bytes than were written.
+/// Number of times that pieces may be read back with other bytes than were written.
 const REREADS: u32 = 3;
 
-/// What a connection had to do, and what came of it.
+/// The task and the result of a connection.
 struct Ended {
     range: Range<u64>,
     round: u64,
@@ -59,11 +59,11 @@ pub(crate) struct Session<'a> {
     order: &'a Order,
     location: &'a mut Option<Location>,
     object: Identity,
-    /// The server sends no ranges.
+    /// Whether the server does not support ranges.
     whole: bool,
     pieces: Pieces,
     map: Map,
-    /// None when only parts are wanted.
+    /// `None` if only some ranges are requested.
     digester: Option<Digester>,
     sink: Sink,
     connections: JoinSet<Ended>,
@@ -71,19 +71,21 @@ pub(crate) struct Session<'a> {
     /// Failures since the last completed piece.
     retry: Retry,
     rereads: u32,
-    /// Rounds of failures and addresses so far: what an older one led to is counted already.
+    /// Numbers of the current round of failures and of the current address. Failures of connections that started
+    /// earlier are already counted.
     round: u64,
     address: u64,
     /// Whether the current address has served a request.
     has_served: Arc<AtomicBool>,
-    /// A connection tries the current address, which has not served a request yet.
+    /// Whether a connection is trying the current address, which has not served a request yet.
     is_tried: bool,
-    /// No connection begins before.
+    /// No connection starts before this time.
     pause: Option<Instant>,
 }
 
 impl<'a> Session<'a> {
-    /// Goes on with what an earlier session left, or begins anew. Without `ranges`, it asks for everything at once.
+    /// Continues the work of an earlier session, or starts from the beginning. Without `ranges`, requests the whole
+    /// file.
     pub(crate) async fn run(
         order: &'a Order,
         location: &'a mut Option<Location>,
@@ -179,12 +181,12 @@ impl<'a> Session<'a> {
             session.use_first(ready);
         }
         let end = session.serve(receiver).await;
-        // No connection may write any more when the file is emptied or renamed.
+        // No connection may write when the file is truncated or renamed.
         session.connections.shutdown().await;
         end
     }
 
-    /// The first answer becomes the first connection.
+    /// Uses the first answer for the first connection.
     fn use_first(&mut self, (answer, permit): (Answer, OwnedSemaphorePermit)) {
         let most = answer.range.end - answer.range.start;
         if let Some(range) = self.pieces.take(most.next_multiple_of(self.sink.size)) {
@@ -205,7 +207,7 @@ impl<'a> Session<'a> {
             tokio::select! {
                 Some(chunk) = chunks.recv() => self.write(chunk)?,
                 Some(ended) = self.connections.join_next() => {
-                    // What it handed on before it ended is in the channel by now.
+                    // By now, the channel contains everything that the connection passed on.
                     while let Ok(chunk) = chunks.try_recv() {
                         self.write(chunk)?;
                     }
@@ -217,7 +219,7 @@ impl<'a> Session<'a> {
                         }
                     }
                 }
-                // Not at once: whoever watches for Ctrl-C comes first.
+                // Yields first, so that a task that watches for Ctrl-C can run.
                 () = yield_now(), if can_follow => match self.follow()? {
                     Some(News::Digests(digests)) => {
                         return Ok(End::Complete(Some(digests), self.object.clone()));
@@ -237,7 +239,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Begins as many connections as are wanted and of use.
+    /// Starts connections up to the current limit, as far as there are missing pieces.
     async fn connect(&mut self) -> Step<()> {
         if self.whole || self.pause.is_some() {
             return Ok(());
@@ -248,7 +250,7 @@ impl<'a> Session<'a> {
             if self.is_tried && !has_served {
                 return Ok(());
             }
-            // Near the end the ranges get shorter, so that all connections end together.
+            // Ranges become shorter towards the end, so that all connections end at about the same time.
             let share = self.pieces.missing_bytes() / (2 * self.pace.connections() as u64);
             let Some(range) = self.pieces.take(share.min(options.range)) else {
                 return Ok(());
@@ -285,7 +287,7 @@ impl<'a> Session<'a> {
         });
     }
 
-    /// Bytes arrived.
+    /// Writes bytes that arrived.
     fn write(&mut self, chunk: Chunk) -> Step<()> {
         let written = self.order.partial.write(&chunk.bytes, chunk.offset);
         written.map_err(|error| error.needing(self.pieces.missing_bytes()))?;
@@ -295,7 +297,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The digests go on by a piece.
+    /// Adds the next piece to the digests.
     fn follow(&mut self) -> Result<Option<News>, FetchError> {
         let Some(digester) = &mut self.digester else {
             return Ok(None);
@@ -304,7 +306,7 @@ impl<'a> Session<'a> {
         digester.follow().map_err(failed)
     }
 
-    /// A piece was written.
+    /// Records a piece that was written.
     fn record(&mut self, written: WholePiece) -> Step<()> {
         let WholePiece { piece, crc } = written;
         let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
@@ -321,7 +323,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// A piece does not hold what its record says.
+    /// Handles a piece whose bytes on disk do not match its record.
     fn reread(&mut self, piece: usize) -> Step<()> {
         let range = self.pieces.range(piece);
         self.rereads += 1;
@@ -342,7 +344,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// A connection ended.
+    /// Handles the end of a connection.
     fn ended(&mut self, ended: Ended) -> Step<()> {
         self.pieces.give_back(&ended.range);
         if ended.address == self.address {
@@ -389,7 +391,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What is there of a download that is given up.
+/// Describes the state of a download that is given up.
 fn kept(order: &Order, pieces: &Pieces) -> String {
     let wanted = pieces.wanted_bytes();
     let there = wanted - pieces.missing_bytes();
@@ -401,7 +403,7 @@ fn kept(order: &Order, pieces: &Pieces) -> String {
     )
 }
 
-/// What to ask for first while nothing is known: the front of the bundle, or of what is wanted of it.
+/// Returns the first range to request before anything is known about the object.
 fn front(order: &Order, most: u64) -> Range<u64> {
     let size = order.shared.options.piece.max(1);
     match order.wanted.as_ref().and_then(|wanted| wanted.first()) {
@@ -414,7 +416,7 @@ fn front(order: &Order, most: u64) -> Range<u64> {
     }
 }
 
-/// The server tells its MD5 before the first byte: another one need not be fetched to be refused.
+/// Compares the MD5 that the server sent with the published one, before any bytes are downloaded.
 fn check_md5(order: &Order, object: &Identity) -> Result<(), FetchError> {
     match (&order.md5, &object.md5) {
         (Some(expected), Some(found)) if !expected.eq_ignore_ascii_case(found) => {

@@ -1,8 +1,8 @@
-//! Giving a complete download its final name: the one policy for everything that is fetched.
+//! Gives a complete download its final name, for everything that is fetched.
 //!
-//! The bytes reach the disk before the file has its name, and the name is on the disk when this returns. So after a loss
-//! of power there is a complete file or none, and the download need not be repeated. Results of steps are not flushed,
-//! because they can be made again; a download may take hours.
+//! The bytes are on the disk before the file gets its name, and the name is on the disk when this returns. So after a
+//! power failure there is a complete file or none. Results of steps are not flushed, because they can be computed
+//! again; a download may take hours.
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,9 +1,9 @@
-//! The digests of the bundle, computed while it arrives.
+//! Computes the digests of a bundle while it arrives.
 //!
-//! Pieces are followed in order: as soon as the next one is written it is read back (from memory, as a rule, because it
-//! was written just now), checked against the CRC-32 of what arrived, and added to BLAKE3 and MD5. When the last piece is
-//! written, the digests are there a moment later. Pieces of an earlier process are checked in the same way; one that is
-//! not what its record says is fetched again.
+//! Pieces are processed in order. Once the next one is written, it is read back (usually from the page cache, because
+//! it was just written), checked against the CRC-32 of the received bytes, and added to BLAKE3 and MD5. So the digests
+//! are ready a moment after the last piece was written. Pieces of an earlier process are checked in the same way; a
+//! piece that does not match its record is fetched again.
 
 use std::fs::File;
 use std::io;
@@ -13,24 +13,24 @@ use std::sync::Arc;
 use md5::{Digest as _, Md5};
 use prep_cache::{Digest, hex};
 
-/// The digests of the whole.
+/// The digests of the whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Digests {
     pub(crate) digest: Digest,
-    /// In hexadecimal.
+    /// MD5 in hexadecimal.
     pub(crate) md5: String,
 }
 
-/// What came of a piece.
+/// The result of processing a piece.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// The whole is there.
+    /// All pieces were processed.
     Digests(Digests),
-    /// The piece does not hold what it should; it is waited for anew.
+    /// The piece does not match its CRC. It has to be written again.
     Bad(usize),
 }
 
-/// Follows the pieces of a file. Nothing happens between its calls, so that its user decides on which thread, and when.
+/// Processes the pieces of a file. It only works during its calls, so the caller decides on which thread and when.
 #[derive(Debug)]
 pub(crate) struct Digester {
     file: Arc<File>,
@@ -38,7 +38,7 @@ pub(crate) struct Digester {
     size: u64,
     /// CRC-32 of the pieces that were written.
     crcs: Vec<Option<u32>>,
-    /// The next piece, and where it begins.
+    /// The next piece and its offset.
     piece: usize,
     offset: u64,
     blake3: blake3::Hasher,
@@ -47,7 +47,8 @@ pub(crate) struct Digester {
 }
 
 impl Digester {
-    /// Follows a file of `total` bytes in pieces of `size`, in which the pieces of `records` are there already.
+    /// Creates a digester for a file of `total` bytes in pieces of `size` bytes. `records` are the pieces that exist
+    /// already, with their CRC-32.
     pub(crate) fn new(file: Arc<File>, total: u64, size: u64, records: &[(u32, u32)]) -> Digester {
         let pieces = usize::try_from(total.div_ceil(size)).unwrap_or(usize::MAX);
         let mut digester = Digester {
@@ -67,22 +68,22 @@ impl Digester {
         digester
     }
 
-    /// A piece was written.
+    /// Reports that a piece was written.
     pub(crate) fn written(&mut self, piece: usize, crc: u32) {
         if let Some(place) = self.crcs.get_mut(piece) {
             *place = Some(crc);
         }
     }
 
-    /// Is there something to follow?
+    /// Whether the next piece can be processed.
     pub(crate) fn is_ready(&self) -> bool {
         self.offset >= self.total || self.crcs.get(self.piece).is_some_and(Option::is_some)
     }
 
-    /// Follows one piece, if the next one was written.
+    /// Processes the next piece, if it was written.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub(crate) fn follow(&mut self) -> io::Result<Option<News>> {
         if let Some(crc) = self.crcs.get_mut(self.piece)
             && let Some(expected) = *crc

@@ -1,4 +1,4 @@
-//! What an earlier process left, and the beginning of something new.
+//! Continues the download of an earlier process, or starts a new one.
 
 use crate::error::FetchError;
 use crate::resume::map::{Known, Map};
@@ -6,25 +6,25 @@ use crate::resume::partial::Partial;
 use crate::resume::pieces::{Pieces, max_bytes};
 use crate::wire::identity::Identity;
 
-/// A partial file with a map that fits it.
+/// A partial file with a matching map.
 pub(crate) struct Left {
     pub(crate) object: Identity,
     map: Map,
     known: Known,
 }
 
-/// What a session starts with.
+/// The state with which a session starts.
 pub(crate) struct State {
     pub(crate) map: Map,
     pub(crate) pieces: Pieces,
-    /// Length of a piece.
+    /// Length of a piece in bytes.
     pub(crate) size: u64,
-    /// Pieces that are there, with their CRC-32.
+    /// Existing pieces with their CRC-32.
     pub(crate) records: Vec<(u32, u32)>,
 }
 
-/// What is left of an earlier session, if it can be used: its map is whole, the file has the length that the map
-/// tells, and the server can be asked whether the object is still the same.
+/// Returns the state of an earlier session if it can be used: its map is valid, the file has the length that the map
+/// records, and the server can confirm that the object is still the same.
 pub(crate) fn load(partial: &Partial) -> Result<Option<Left>, FetchError> {
     let error = |cause| FetchError::io("read", &partial.map, cause);
     let Some((map, known)) = Map::open(&partial.map).map_err(error)? else {
@@ -45,7 +45,7 @@ pub(crate) fn load(partial: &Partial) -> Result<Option<Left>, FetchError> {
 }
 
 impl Left {
-    /// Which pieces are there.
+    /// Returns the existing pieces.
     pub(crate) fn pieces(&self) -> Pieces {
         let mut pieces = Pieces::new(self.object.total, self.known.piece);
         for (piece, _) in &self.known.records {
@@ -64,7 +64,7 @@ impl Left {
     }
 }
 
-/// Makes the partial file as long as the object will be, and an empty map.
+/// Sets the length of the partial file and creates an empty map.
 pub(crate) fn begin(partial: &Partial, object: &Identity, piece: u64) -> Result<State, FetchError> {
     partial.clear()?;
     partial

@@ -1,9 +1,10 @@
-//! The piece map: a file beside the partial one that says which of its pieces are there, and what they hold.
+//! The piece map: a file next to the partial file that records which pieces it contains, and their CRC-32.
 //!
-//! A line of JSON says which object the pieces are of. Behind it come records of twelve bytes: number of the piece,
-//! CRC-32 of its bytes, and a check of the two bound to the first line. A record is appended once its piece is
-//! written. After a kill, what is recorded is there. After a power failure records and bytes may be torn apart: a torn
-//! record fails its check, and a torn piece its CRC, when the file is read again for its digest.
+//! The first line is JSON and identifies the object. It is followed by records of twelve bytes: number of the piece,
+//! CRC-32 of its bytes, and a checksum of both that includes the first line. A record is appended after its piece was
+//! written, so after a kill every recorded piece exists. After a power failure, records and bytes may be incomplete: an
+//! incomplete record fails its checksum, and an incomplete piece fails its CRC when the file is read back for its
+//! digest.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -24,7 +25,7 @@ struct Header {
 
 const FORMAT: u32 = 1;
 
-/// An open map. Records are appended.
+/// An open map to which records are appended.
 #[derive(Debug)]
 pub(crate) struct Map {
     file: File,
@@ -32,17 +33,17 @@ pub(crate) struct Map {
     seed: u32,
 }
 
-/// What a map says.
+/// The content of a map.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) object: Identity,
     pub(crate) piece: u64,
-    /// Pieces and their CRC-32; later ones replace earlier ones.
+    /// Pieces and their CRC-32; later records replace earlier ones.
     pub(crate) records: Vec<(u32, u32)>,
 }
 
 impl Map {
-    /// Begins a new map in the place of another.
+    /// Creates a new map, replacing an existing one.
     pub(crate) fn create(path: &Path, object: &Identity, piece: u64) -> io::Result<Map> {
         let header = Header {
             format: FORMAT,
@@ -59,7 +60,7 @@ impl Map {
         })
     }
 
-    /// Opens a map to go on with it. `None`: there is none, or none that can be used.
+    /// Opens a map to continue it. Returns `None` if there is no usable map.
     pub(crate) fn open(path: &Path) -> io::Result<Option<(Map, Known)>> {
         let mut file = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,
@@ -97,7 +98,7 @@ impl Map {
         Ok(Some((Map { file, seed }, known)))
     }
 
-    /// Records that a piece is there.
+    /// Records a piece.
     pub(crate) fn append(&mut self, piece: u32, crc: u32) -> io::Result<()> {
         self.file.write_all(&encode(self.seed, piece, crc))
     }

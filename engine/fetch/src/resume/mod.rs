@@ -1,4 +1,4 @@
-//! What outlives a process: the partial file, the map of its pieces, their digests.
+//! Download state that survives a process: the partial file, the map of its pieces, and their digests.
 
 pub(crate) mod commit;
 pub(crate) mod hashing;

@@ -1,4 +1,4 @@
-//! The partial file: `ID.zip.partial`, locked by the process that fills it.
+//! The partial file of a download (`ID.zip.partial`), locked by the process that fills it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,20 +16,20 @@ use crate::resume::commit::commit;
 pub(crate) struct Partial {
     pub(crate) file: Arc<File>,
     pub(crate) path: PathBuf,
-    /// Its piece map.
+    /// The path of its piece map.
     pub(crate) map: PathBuf,
     target: PathBuf,
-    /// None once the file is not this process's any more.
+    /// `None` after the lock was released.
     lock: Mutex<Option<LockGuard>>,
 }
 
-/// What trying to lock has led to.
+/// The result of trying to lock a partial file.
 #[derive(Debug)]
 pub(crate) enum Locked {
     Ours(Partial),
-    /// Another process fills it.
+    /// Another process has the lock.
     Busy,
-    /// The bundle is complete already.
+    /// The bundle is already complete.
     Complete,
 }
 
@@ -51,7 +51,7 @@ impl Partial {
             move |cause| FetchError::io(action, &path, cause)
         };
         if let Some(folder) = target.parent() {
-            prep_cache::make_folder(folder).map_err(error("make the folder of"))?;
+            prep_cache::make_folder(folder).map_err(error("create the directory of"))?;
         }
         let Some(lock) = prep_cache::try_lock_file(&path)? else {
             return Ok(Locked::Busy);
@@ -63,7 +63,7 @@ impl Partial {
             .truncate(false)
             .open(&path)
             .map_err(error("open"))?;
-        // Between the two, another process may have finished and renamed the file.
+        // Another process may have renamed the file before it was locked.
         if !is_file_at(&file, &path).map_err(error("examine"))? {
             return Ok(Locked::Busy);
         }
@@ -84,13 +84,13 @@ impl Partial {
     pub(crate) fn finish(&self) -> Result<Arc<File>, FetchError> {
         self.check_lock()?;
         commit(&self.file, &self.path, &self.target)?;
-        // Without its partial file the map means nothing.
+        // The map is useless without its partial file.
         let _ = std::fs::remove_file(&self.map);
         self.unlock();
         Ok(Arc::clone(&self.file))
     }
 
-    /// Fails if another process took over the file, because it saw no sign of life from this one.
+    /// Returns an error if another process took over the lock because it saw no heartbeat of this one.
     pub(crate) fn check_lock(&self) -> Result<(), FetchError> {
         match &*self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(lock) => Ok(lock.check()?),
@@ -98,7 +98,7 @@ impl Partial {
         }
     }
 
-    /// Removes the file and its map: what they held is elsewhere by now.
+    /// Removes the file and its map after their content was used.
     pub(crate) fn remove(&self) -> Result<(), FetchError> {
         self.clear()?;
         std::fs::remove_file(&self.path)
@@ -111,7 +111,7 @@ impl Partial {
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Throws away what is there; the file stays, and locked.
+    /// Discards the content. The file remains, and remains locked.
     pub(crate) fn clear(&self) -> Result<(), FetchError> {
         self.check_lock()?;
         match std::fs::remove_file(&self.map) {

@@ -1,11 +1,12 @@
-//! Which pieces of a bundle are there, which are under way, and which to ask for next.
+//! Tracks which pieces of a file exist, which are being fetched, and which to request next.
 
 use std::ops::Range;
 
-/// Most pieces of a file: 8 TiB of 256 KiB each. Each takes some bytes of memory, and the server claims their number.
+/// Maximum number of pieces of a file: 8 TiB with pieces of 256 KiB. Each piece takes some bytes of memory, and the
+/// server determines their number.
 const MAX_PIECES: u64 = 1 << 25;
 
-/// Most bytes of a file whose pieces have this size.
+/// Returns the maximum length in bytes of a file with pieces of `size` bytes.
 pub(crate) fn max_bytes(size: u64) -> u64 {
     size.saturating_mul(MAX_PIECES)
 }
@@ -15,11 +16,11 @@ enum Piece {
     Missing,
     Taken,
     Done,
-    /// Not to be fetched.
+    /// Not required.
     Unwanted,
 }
 
-/// The pieces of a file of `total` bytes, all `size` bytes long but the last.
+/// The pieces of a file of `total` bytes. All have `size` bytes, except possibly the last.
 #[derive(Debug)]
 pub(crate) struct Pieces {
     total: u64,
@@ -27,7 +28,7 @@ pub(crate) struct Pieces {
     pieces: Vec<Piece>,
     /// Pieces before this one are not missing.
     first: usize,
-    /// Pieces that are wanted and not done.
+    /// Number of required pieces that are not done.
     open: usize,
     wanted: usize,
 }
@@ -45,7 +46,7 @@ impl Pieces {
         }
     }
 
-    /// Only the pieces that hold some of these bytes are wanted.
+    /// Requires only the pieces that contain some of these bytes.
     pub(crate) fn restrict(&mut self, ranges: &[Range<u64>]) {
         let mut wanted = vec![false; self.pieces.len()];
         for range in ranges {
@@ -63,7 +64,7 @@ impl Pieces {
         }
     }
 
-    /// The pieces that hold some of these bytes.
+    /// Returns the numbers of the pieces that contain some of these bytes.
     fn numbers(&self, range: &Range<u64>) -> (usize, usize) {
         let number = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let end = number(range.end.div_ceil(self.size)).min(self.pieces.len());
@@ -74,18 +75,18 @@ impl Pieces {
         self.open == 0
     }
 
-    /// The bytes of a piece.
+    /// Returns the byte range of a piece.
     pub(crate) fn range(&self, piece: usize) -> Range<u64> {
         let start = (piece as u64).saturating_mul(self.size).min(self.total);
         start..start.saturating_add(self.size).min(self.total)
     }
 
-    /// Bytes that are wanted and not there yet, up to one piece more or less.
+    /// Returns the number of required bytes that are missing, with an error of up to one piece.
     pub(crate) fn missing_bytes(&self) -> u64 {
         (self.open as u64).saturating_mul(self.size).min(self.total)
     }
 
-    /// Bytes that are wanted, up to one piece more or less.
+    /// Returns the number of required bytes, with an error of up to one piece.
     pub(crate) fn wanted_bytes(&self) -> u64 {
         (self.wanted as u64)
             .saturating_mul(self.size)
@@ -101,7 +102,7 @@ impl Pieces {
         }
     }
 
-    /// The piece must be fetched again.
+    /// Marks a piece as missing, so that it is fetched again.
     pub(crate) fn set_missing(&mut self, piece: usize) {
         if let Some(state) = self.pieces.get_mut(piece) {
             if *state == Piece::Done {
@@ -112,7 +113,7 @@ impl Pieces {
         }
     }
 
-    /// Takes the first run of missing pieces, up to `most` bytes (but at least one piece).
+    /// Takes the first run of missing pieces, up to `most` bytes but at least one piece.
     pub(crate) fn take(&mut self, most: u64) -> Option<Range<u64>> {
         let missing = |piece: &Piece| *piece == Piece::Missing;
         let rest = self.pieces.get_mut(self.first..)?;
@@ -131,7 +132,7 @@ impl Pieces {
         Some(self.range(start).start..self.range(start + taken - 1).end)
     }
 
-    /// What was taken and is not done is missing again.
+    /// Marks pieces that were taken and are not done as missing.
     pub(crate) fn give_back(&mut self, range: &Range<u64>) {
         let (start, end) = self.numbers(range);
         for piece in start..end {

@@ -1,11 +1,11 @@
-//! The signed addresses of this process: whoever lists a bundle and then fetches it asks the API once.
+//! A cache of signed addresses, so that listing and then fetching a bundle takes one API call.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::wire::location::Location;
 
-/// The last address of each bundle, until the object store refuses it.
+/// The last address of each bundle, until the object store rejects it.
 #[derive(Default)]
 pub(crate) struct Addresses(Mutex<HashMap<String, Location>>);
 
@@ -18,7 +18,7 @@ impl Addresses {
         self.lock().insert(id.to_owned(), location);
     }
 
-    /// The store refuses the address: it has expired.
+    /// Removes an address that the store rejects because it has expired.
     pub(crate) fn forget(&self, id: &str) {
         self.lock().remove(id);
     }

@@ -1,4 +1,4 @@
-//! Asking the object store for a range, and what its answers mean. Nothing is written before an answer has passed here.
+//! Requests a range from the object store and checks the answer. No bytes are written before their answer was checked.
 
 use std::ops::Range;
 
@@ -14,29 +14,29 @@ use crate::wire::send::send;
 use crate::wire::shared::Shared;
 use prep_core::units;
 
-/// An answer whose bytes may be used.
+/// An answer whose bytes can be used.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) response: Response,
     pub(crate) host: String,
-    /// What its first bytes have to be.
+    /// The expected type of the file.
     pub(crate) expected: Expected,
-    /// Of which object.
+    /// The object that the bytes belong to.
     pub(crate) object: Identity,
-    /// Which bytes of it. Starts where it was asked to; may end earlier.
+    /// The range of the bytes. It starts as requested but may end earlier.
     pub(crate) range: Range<u64>,
-    /// It is the whole (200), though a range was asked for.
+    /// Whether the answer contains the whole object (200) although a range was requested.
     pub(crate) whole: bool,
 }
 
-/// Why there is none.
+/// The reason why there is no usable answer.
 #[derive(Debug)]
 pub(crate) enum NoAnswer {
-    /// Worth another attempt.
+    /// The request can be repeated.
     Trouble(Trouble),
-    /// The object is another one now, or none.
+    /// The object on the server has changed or no longer exists.
     Changed,
-    /// Not worth another attempt.
+    /// The request cannot succeed.
     Refused(FetchError),
 }
 
@@ -46,7 +46,7 @@ impl From<Trouble> for NoAnswer {
     }
 }
 
-/// Asks for `range` (its end may lie behind the object's). With `expected`, for that object only.
+/// Requests `range`, whose end may be beyond the end of the object. With `expected`, other objects are rejected.
 pub(crate) async fn ask(
     shared: &Shared,
     location: &Location,
@@ -54,7 +54,7 @@ pub(crate) async fn ask(
     expected: Option<&Identity>,
 ) -> Result<Answer, NoAnswer> {
     let mut message = location.message().clone();
-    // The signature is all that the store may see.
+    // The store must not see anything but the signature.
     let mut with_credentials = location.is_api();
     for _ in 0..=REDIRECTS {
         let host = crate::wire::location::host(&message.url);
@@ -84,7 +84,7 @@ pub(crate) async fn ask(
     }))
 }
 
-/// A request with credentials, to the API alone.
+/// Adds credentials to a request for the API.
 async fn authorized(
     shared: &Shared,
     request: reqwest::RequestBuilder,
@@ -96,7 +96,7 @@ async fn authorized(
     }
 }
 
-/// Up to the end, whatever that is, when `range` has none.
+/// Returns the value of the `Range` header. An end of `u64::MAX` means until the end of the object.
 fn header(range: &Range<u64>) -> String {
     match range.end {
         u64::MAX => format!("bytes={}-", range.start),
@@ -133,7 +133,7 @@ async fn judge(
         StatusCode::PARTIAL_CONTENT => part(response, host, asked, expected).map(usable),
         StatusCode::OK => whole(response, host, expected).map(usable),
         StatusCode::RANGE_NOT_SATISFIABLE if expected.is_some() => Err(NoAnswer::Changed),
-        // A new address may help against all of these: each is what some store says of an old one.
+        // A new address may help: different stores answer requests with an expired address with any of these.
         StatusCode::BAD_REQUEST
         | StatusCode::UNAUTHORIZED
         | StatusCode::FORBIDDEN
@@ -157,7 +157,7 @@ async fn judge(
             }
             .into())
         }
-        // What the store says in its body may quote the signed request.
+        // The body may quote the signed request, so it is not shown.
         _ => Err(NoAnswer::Refused(FetchError::Refused {
             host,
             code,

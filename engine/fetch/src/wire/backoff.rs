@@ -1,4 +1,4 @@
-//! How long to wait before the next attempt.
+//! Computes the pause before the next attempt.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -6,42 +6,42 @@ use std::time::{Duration, SystemTime};
 
 use crate::options::Options;
 
-/// Longest pause of our own accord: a connection that is back is found within a minute.
+/// Maximum pause, unless the server requests a longer one. A connection that works again is found within a minute.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The pause after `failures` failures in a row, as the options have it.
+/// Returns the pause after `failures` failures in a row, by the options.
 pub(crate) fn own_pause(failures: u32, options: &Options) -> Duration {
     pause(failures, options.backoff, options.patience.min(LONGEST))
 }
 
-/// All pauses that follow the one after `failures` failures in a row, about, if every attempt fails.
+/// Returns the approximate sum of all later pauses after `failures` failures in a row, if every attempt fails.
 pub(crate) fn own_pauses(failures: u32, options: &Options) -> Duration {
     let most = options.patience.min(LONGEST);
     let later = (failures + 1)..options.attempts;
-    // A pause is three quarters of the whole on average.
+    // On average, a pause is three quarters of its maximum.
     later
         .map(|failures| doubled(failures, options.backoff, most).mul_f64(0.75))
         .sum()
 }
 
-/// A pause that doubles with every failure, up to `most`.
+/// Returns a pause that doubles with every failure, up to `most`.
 fn doubled(failures: u32, first: Duration, most: Duration) -> Duration {
     first
         .saturating_mul(1 << failures.saturating_sub(1).min(20))
         .min(most)
 }
 
-/// The pause after `failures` failures in a row (1 or more): doubling from `first` up to `most`, and of that a random
-/// part between one half and all, so that clients which failed together do not return together.
+/// Returns the pause after `failures` failures in a row (1 or more): it doubles from `first` up to `most`. Of that, a
+/// random part between one half and all is used, so that clients that failed together do not return together.
 fn pause(failures: u32, first: Duration, most: Duration) -> Duration {
     let full = doubled(failures, first, most);
-    // The seeds of hash maps are random; that is random enough here.
+    // Seeds of hash maps are random enough here.
     let random = RandomState::new().build_hasher().finish();
     let part = f64::from(u32::try_from(random >> 32).unwrap_or(0)) / f64::from(u32::MAX);
     full.mul_f64(0.5 + part / 2.0)
 }
 
-/// `Retry-After`: seconds, or a date.
+/// Parses `Retry-After`: seconds, or a date.
 pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse() {

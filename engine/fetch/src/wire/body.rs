@@ -1,5 +1,5 @@
-//! The bytes of an answer, as they come: no slower than patience lasts, no faster than is allowed, and exactly as many as
-//! were announced.
+//! Reads the bytes of an answer, with a stall timeout and a rate limit, and checks that exactly the announced number of
+//! bytes arrives.
 
 use bytes::Bytes;
 use reqwest::Response;
@@ -30,7 +30,7 @@ impl Body {
         &self.host
     }
 
-    /// The next bytes; none at the announced end.
+    /// Returns the next bytes; `None` at the announced end.
     pub(crate) async fn next(&mut self, shared: &Shared) -> Result<Option<Bytes>, Trouble> {
         let stall = shared.options.stall;
         let (host, offset) = (self.host.clone(), self.offset);

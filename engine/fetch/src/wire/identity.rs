@@ -1,14 +1,14 @@
-//! Which object an answer is a part of.
+//! Identifies the object that an answer belongs to.
 
 use base64::Engine as _;
 use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What tells one content of the bundle from another.
+/// Properties that distinguish versions of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
-    /// Length of the whole in bytes.
+    /// Length of the whole object in bytes.
     pub(crate) total: u64,
     /// A strong ETag, quoted as in the header.
     pub(crate) etag: Option<String>,
@@ -21,7 +21,7 @@ impl Identity {
         let etag = headers.get(ETAG).and_then(|value| value.to_str().ok());
         Identity {
             total,
-            // A weak one promises no equal bytes.
+            // A weak ETag does not guarantee equal bytes.
             etag: etag
                 .filter(|etag| !etag.starts_with("W/"))
                 .map(str::to_owned),
@@ -29,7 +29,7 @@ impl Identity {
         }
     }
 
-    /// Whether parts of the two may stand in one file: nothing that both tell differs.
+    /// Whether both may be the same object: no property that both have differs.
     pub(crate) fn agrees(&self, other: &Identity) -> bool {
         let same = |one: &Option<String>, other: &Option<String>| {
             one.is_none() || other.is_none() || one == other
@@ -37,13 +37,13 @@ impl Identity {
         self.total == other.total && same(&self.etag, &other.etag) && same(&self.md5, &other.md5)
     }
 
-    /// Whether a later process can tell that the object is still the same.
+    /// Whether a later process can check that the object is still the same.
     pub(crate) fn is_telling(&self) -> bool {
         self.etag.is_some() || self.md5.is_some()
     }
 }
 
-/// The MD5 of `x-goog-hash: crc32c=...,md5=...`, which may be one header or two.
+/// Parses the MD5 of `x-goog-hash: crc32c=...,md5=...`, which may be one header or two.
 fn md5(headers: &HeaderMap) -> Option<String> {
     let encoded = headers
         .get_all("x-goog-hash")
@@ -58,7 +58,7 @@ fn md5(headers: &HeaderMap) -> Option<String> {
     Some(sum.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// `Content-Range: bytes 0-99/1000`, end exclusive, and the whole's length.
+/// Parses `Content-Range: bytes 0-99/1000` into a range with exclusive end and the length of the whole object.
 pub(crate) fn content_range(headers: &HeaderMap) -> Option<(Range<u64>, u64)> {
     let value = headers.get(CONTENT_RANGE)?.to_str().ok()?;
     let (range, total) = value.trim().strip_prefix("bytes ")?.split_once('/')?;

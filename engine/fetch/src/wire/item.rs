@@ -1,4 +1,4 @@
-//! What is downloaded, and from where.
+//! Files that can be downloaded.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use reqwest::Url;
 use crate::error::FetchError;
 use crate::wire::location::{Expected, Location, host, is_private};
 
-/// A bundle of Kaggle's, or a file at an address of its own.
+/// A bundle of Kaggle, a member of one, or a file at a URL.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// The bundle of the competition that Kaggle calls so: the API gives its address.
+    /// The bundle of the competition with this name on Kaggle. The API returns its address.
     Bundle(String),
-    /// One file of a competition, whose address the API gives, too.
+    /// One file of a competition. The API returns its address.
     Member {
         id: String,
         file: String,
@@ -24,19 +24,19 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// The file `name` at `url`.
+    /// Creates an item for the file `name` at `url`.
     ///
     /// # Errors
-    /// [`FetchError::Setup`]: that is no address.
+    /// [`FetchError::Setup`] if `url` is not an http or https URL.
     pub(crate) fn file(name: &str, url: &str) -> Result<Item, FetchError> {
         let wrong = |cause| FetchError::Setup {
             cause: format!("the address of `{name}` {cause}"),
         };
         let parsed: Url = url
             .parse()
-            .map_err(|error| wrong(format!("is none: {error}")))?;
+            .map_err(|error| wrong(format!("is not a URL: {error}")))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
-            return Err(wrong("is not one of http or https".to_owned()));
+            return Err(wrong("is not an http or https URL".to_owned()));
         }
         Ok(Item::File {
             name: name.to_owned(),
@@ -44,17 +44,17 @@ impl Item {
         })
     }
 
-    /// Under which the process remembers its address.
+    /// Returns the key of the item in the cache of addresses.
     pub(crate) fn key(&self) -> String {
         match self {
             Item::Bundle(id) => id.clone(),
-            // No competition's name has a slash, and no address begins with one.
+            // Names of competitions contain no slash, and URLs do not begin with one.
             Item::Member { id, file } => format!("/{id}/{file}"),
             Item::File { location, .. } => location.url().to_string(),
         }
     }
 
-    /// Whose it is.
+    /// Returns the owner's name for messages.
     pub(crate) fn owner(&self) -> String {
         match self {
             Item::Bundle(_) | Item::Member { .. } => "Kaggle".to_owned(),
@@ -62,7 +62,7 @@ impl Item {
         }
     }
 
-    /// Whether nobody on the way can read or change it.
+    /// Whether nobody between the server and this machine can read or change the file.
     pub(crate) fn is_private(&self) -> bool {
         match self {
             Item::Bundle(_) | Item::Member { .. } => true,
@@ -70,16 +70,16 @@ impl Item {
         }
     }
 
-    /// Whether it has to be a zip archive.
+    /// Whether the file must be a zip archive.
     pub(crate) fn is_zip(&self) -> bool {
         self.expected() == Expected::Zip
     }
 
-    /// What its first bytes have to be.
+    /// Returns the expected type of the file.
     pub(crate) fn expected(&self) -> Expected {
         match self {
             Item::Bundle(_) => Expected::Zip,
-            // Kaggle may send a file as it is, or within a zip archive.
+            // Kaggle may send a file as it is, or in a zip archive.
             Item::Member { .. } => Expected::Anything,
             Item::File { location, .. } => location.expected(),
         }

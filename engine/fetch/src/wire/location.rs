@@ -1,4 +1,4 @@
-//! Where bytes lie: a signed address of the object store, or the address of a file.
+//! Locations of files: a signed address of the object store, or a URL.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use reqwest::Url;
 use crate::error::FetchError;
 use crate::wire::api::Message;
 
-/// What a file's first bytes have to be.
+/// The expected type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     Zip,
-    /// A web page, which otherwise is what a login or a proxy answers.
+    /// A web page. Otherwise, a web page is usually the answer of a login or a proxy.
     Page,
     Anything,
 }
 
 impl Expected {
-    /// Told by the file's name.
+    /// Derives the type from the file's name.
     pub(crate) fn of(name: &str) -> Expected {
         let ending = name
             .rsplit_once('.')
@@ -31,7 +31,8 @@ impl Expected {
     }
 }
 
-/// Where the bytes lie, a bundle's only for now. The query may be a signature: only the host is ever shown.
+/// The location of a file; that of a bundle is temporary. The query may be a signature, so only the host is ever
+/// printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Location {
     message: Message,
@@ -39,19 +40,19 @@ pub(crate) struct Location {
     kind: Kind,
 }
 
-/// Who gave an address.
+/// The origin of a location.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The API, which signs a new one when this is refused.
+    /// From the API, which signs a new one when this one is rejected.
     Signed,
-    /// The API is the address: it sends the bytes itself, to whom it knows.
+    /// The API itself, which sends the bytes to authenticated users.
     Api,
-    /// A pipeline.
+    /// From a pipeline.
     Lasting,
 }
 
 impl Location {
-    /// A signed address.
+    /// Creates a signed location.
     pub(crate) fn signed(url: Url, expected: Expected) -> Location {
         Location {
             message: Message::get(url),
@@ -60,7 +61,7 @@ impl Location {
         }
     }
 
-    /// A call of the API that is answered with the bytes.
+    /// Creates the location of an API call that is answered with the bytes.
     pub(crate) fn of_api(message: Message, expected: Expected) -> Location {
         Location {
             message,
@@ -69,7 +70,7 @@ impl Location {
         }
     }
 
-    /// A lasting address.
+    /// Creates a permanent location.
     pub(crate) fn of_file(url: Url, expected: Expected) -> Location {
         Location {
             message: Message::get(url),
@@ -82,7 +83,7 @@ impl Location {
         self.message.url.clone()
     }
 
-    /// The request for the bytes, without credentials.
+    /// Returns the request for the bytes, without credentials.
     pub(crate) fn message(&self) -> &Message {
         &self.message
     }
@@ -91,12 +92,12 @@ impl Location {
         self.expected
     }
 
-    /// Whether the API gives another address if this one is refused.
+    /// Whether the API returns another address if this one is rejected.
     pub(crate) fn is_renewable(&self) -> bool {
         self.kind != Kind::Lasting
     }
 
-    /// Whether the request carries credentials.
+    /// Whether the request needs credentials.
     pub(crate) fn is_api(&self) -> bool {
         self.kind == Kind::Api
     }
@@ -112,7 +113,7 @@ impl fmt::Debug for Location {
     }
 }
 
-/// Host and port, for messages.
+/// Returns host and port, for messages.
 pub(crate) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or("?");
     match url.port() {
@@ -121,15 +122,16 @@ pub(crate) fn host(url: &Url) -> String {
     }
 }
 
-/// Whether nobody between here and the server can read or change what is sent: it is encrypted, or stays on this machine.
+/// Whether nobody between here and the server can read or change the bytes: they are encrypted, or stay on this
+/// machine.
 pub(crate) fn is_private(url: &Url) -> bool {
     url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
-/// Where a redirect from `from` leads.
+/// Returns the target of a redirect from `from`.
 ///
 /// # Errors
-/// [`FetchError::Redirect`]: nowhere, to something else than HTTP, or from HTTPS to HTTP.
+/// [`FetchError::Redirect`] if there is no target, if it is not HTTP, or if it leads from HTTPS to HTTP.
 pub(crate) fn follow(from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
     let refuse = |to: String, reason| {
         Err(FetchError::Redirect {
@@ -139,13 +141,13 @@ pub(crate) fn follow(from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
         })
     };
     let Some(Ok(to)) = to.map(|to| from.join(to)) else {
-        return refuse("nowhere".into(), "it names no address");
+        return refuse("nowhere".into(), "it has no valid URL");
     };
     if !matches!(to.scheme(), "http" | "https") || to.host_str().is_none() {
-        return refuse(host(&to), "it is not an address of http or https");
+        return refuse(host(&to), "it is not an http or https URL");
     }
     if from.scheme() == "https" && to.scheme() == "http" {
-        return refuse(host(&to), "it leaves encryption");
+        return refuse(host(&to), "it leads from https to plain http");
     }
     Ok(to)
 }

@@ -1,4 +1,4 @@
-//! Asking: addresses, answers, and when to ask again. Nothing here knows of files.
+//! HTTP requests: URLs, responses and retries. This module does not access files.
 
 pub(crate) mod addresses;
 pub(crate) mod answer;

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// Time that may be saved up while nothing arrives.
+/// Unused time that can be saved for later.
 const BURST: Duration = Duration::from_millis(200);
 
-/// Bytes per second, or no limit.
+/// A limit in bytes per second, or no limit.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     rate: Option<u64>,
-    /// When the bytes taken so far are paid for.
+    /// Time until which the bytes taken so far use up the rate.
     paid: Mutex<Option<Instant>>,
 }
 

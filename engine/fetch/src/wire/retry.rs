@@ -1,7 +1,8 @@
-//! What comes after trouble: another attempt after a pause, a new address, another way of asking, or the end.
+//! Decides what to do after a failure: repeat the request after a pause, get a new address, stop using ranges, or give
+//! up.
 //!
-//! There is one policy. The API, a listing, a connection and a download that starts at the front again each hold a
-//! [`Retry`] and do what it says.
+//! There is one policy. API calls, listings, connections and downloads that start again each have a [`Retry`] and
+//! follow it.
 
 use std::time::Duration;
 
@@ -11,35 +12,35 @@ use crate::trouble::Trouble;
 use crate::waiting::Waiting;
 use crate::wire::backoff;
 
-/// New addresses in a row that may be refused.
+/// Number of rejected new addresses in a row after which to give up.
 const ADDRESSES: u32 = 3;
 
-/// Answers in a row that may ignore the range before the server is taken to know none.
+/// Number of answers in a row that ignore the range after which the server is treated as not supporting ranges.
 const IGNORED: u32 = 2;
 
-/// Failures in a row.
+/// Counts failures in a row.
 #[derive(Debug, Default)]
 pub(crate) struct Retry {
     failures: u32,
     addresses: u32,
     ignored: u32,
-    /// The first answer that there are too many requests is the last.
+    /// Whether the first response "too many requests" is final.
     stops_when_limited: bool,
 }
 
 /// What to do next.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// The same again, after this pause.
+    /// Repeat the request after this pause.
     After(Duration),
-    /// The same again at a new address.
+    /// Repeat the request with a new address.
     NewAddress,
-    /// The server knows no ranges: everything at once, or nothing.
+    /// The server does not support ranges: request the whole file, or give up.
     WithoutRanges(Trouble),
 }
 
 impl Retry {
-    /// For a question that others follow: the first answer that there are too many requests ends it.
+    /// Creates a counter for which the first response "too many requests" is final, for the first of several calls.
     pub(crate) fn until_limited() -> Retry {
         Retry {
             stops_when_limited: true,
@@ -47,7 +48,7 @@ impl Retry {
         }
     }
 
-    /// Something went well: what failed before does not count any more.
+    /// Resets the counters after a success.
     pub(crate) fn reset(&mut self) {
         *self = Retry {
             stops_when_limited: self.stops_when_limited,
@@ -55,15 +56,16 @@ impl Retry {
         };
     }
 
-    /// How many there were.
+    /// Returns the number of failures in a row.
     pub(crate) fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// Counts a failure. `kept` tells, when this was the last one, what is there already.
+    /// Counts a failure and returns what to do next. If this was the last attempt, `kept` describes what was kept of
+    /// the download.
     ///
     /// # Errors
-    /// When there were too many, or the server asks for more patience than the options have.
+    /// If there were too many failures, or the server requests a longer pause than the options allow.
     pub(crate) fn next(
         &mut self,
         options: &Options,

@@ -1,4 +1,4 @@
-//! Sending one request. Every request of this crate goes through here.
+//! Sends one request. Every request of this crate uses this function.
 
 use reqwest::{RequestBuilder, Response};
 use tokio::time::{sleep, timeout};
@@ -7,8 +7,8 @@ use crate::trouble::{self, Trouble};
 use crate::waiting::{SLOW, Waiting};
 use crate::wire::shared::Shared;
 
-/// Sends a request and waits for the head of the answer, no longer than the stall timer allows. `offset`: of the bytes that
-/// are asked for, for messages. A silence of some seconds is reported.
+/// Sends a request and waits for the header of the answer, at most for the stall timeout. Reports a silence of some
+/// seconds. `offset` is that of the requested bytes, for messages.
 pub(crate) async fn send(
     shared: &Shared,
     request: RequestBuilder,

@@ -1,4 +1,4 @@
-//! What all downloads of a process share: one client, one runtime, one limit of connections and of rate.
+//! State that all downloads of a process share: HTTP client, runtime, and limits of connections and rate.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -16,20 +16,20 @@ use crate::wire::addresses::Addresses;
 use crate::wire::api::endpoint::Endpoint;
 use crate::wire::rate::RateLimit;
 
-/// Longest time in which a connection is made. Who cannot be reached is reported soon, and the other protocol is tried.
+/// Timeout of connecting. An unreachable host is reported soon, and the other protocol is tried.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Threads of the network.
+/// Threads of the asynchronous runtime.
 const THREADS: usize = 2;
 
-/// How long a thread for blocking work stays without work: ten years.
+/// Keep-alive of the thread for blocking work: ten years, so that it never ends.
 const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) options: Options,
     pub(crate) endpoint: Endpoint,
-    /// Looked for when the API is first asked.
+    /// Found on the first API call.
     credentials: OnceLock<Found>,
     find: Box<Find>,
     finding: Mutex<()>,
@@ -39,11 +39,11 @@ pub(crate) struct Shared {
     runtime: Option<Runtime>,
 }
 
-/// Finds credentials.
+/// A function that finds credentials.
 pub(crate) type Find = dyn Fn() -> Result<Found, FetchError> + Send + Sync;
 
 impl Shared {
-    /// Connects nowhere yet.
+    /// Creates the shared state. Makes no connection.
     pub(crate) fn new(options: Options, find: Box<Find>) -> Result<Shared, FetchError> {
         let setup = |cause: String| FetchError::Setup { cause };
         let rpc = options.rpc_endpoint.as_deref();
@@ -62,7 +62,8 @@ impl Shared {
             .enable_all()
             .build()
             .map_err(no_threads)?;
-        // Names of hosts are looked up on threads for blocking work. With one of them the work is done whatever comes.
+        // Host names are resolved on threads for blocking work. Starting one now ensures that it exists even if the
+        // system runs out of threads later.
         drop(runtime.spawn_blocking(|| ()));
         let client = client(&options).map_err(setup)?;
         Ok(Shared {
@@ -79,7 +80,7 @@ impl Shared {
         })
     }
 
-    /// The credentials for the API; they are looked for until they are found once.
+    /// Returns the credentials for the API. They are searched for until they are found once.
     pub(crate) fn credentials(&self) -> Result<&Found, FetchError> {
         if let Some(found) = self.credentials.get() {
             return Ok(found);
@@ -92,17 +93,17 @@ impl Shared {
         Ok(self.credentials.get_or_init(|| found))
     }
 
-    /// The credentials, if they were needed yet.
+    /// Returns the credentials if they were already needed.
     pub(crate) fn known_credentials(&self) -> Option<&Found> {
         self.credentials.get()
     }
 
-    /// None once the last handle is gone.
+    /// Returns the runtime; `None` after the last handle was dropped.
     pub(crate) fn runtime(&self) -> Option<&Runtime> {
         self.runtime.as_ref()
     }
 
-    /// The right to hold one connection; waits until there is one.
+    /// Waits for permission to open a connection.
     pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, FetchError> {
         let semaphore = Arc::clone(&self.connections);
         semaphore
@@ -116,15 +117,15 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The last handle may go from within one of the runtime's own threads.
+        // The last handle may be dropped on one of the runtime's own threads.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// HTTP/1.1 only: with HTTP/2 all ranges would share one TCP connection, and its throttling. Redirects are followed by
-/// hand, because the credentials must stay with the API.
+/// Creates the HTTP client. It uses HTTP/1.1 only, because with HTTP/2 all ranges would share one TCP connection and
+/// its throttling. Redirects are followed by hand, because only the API may receive the credentials.
 fn client(options: &Options) -> Result<Client, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)

@@ -1,4 +1,4 @@
-//! Who the credentials belong to, and what time the server has.
+//! Asks the API for the owner of the credentials and the server's time.
 
 use std::time::SystemTime;
 
@@ -13,10 +13,10 @@ use crate::wire::location::host;
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// The account that the API sees.
+/// The account of the credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Its name, if the API tells it.
+    /// The account's name, if the API sends it.
     pub user: Option<String>,
     /// The server's time when it answered.
     pub server_time: Option<SystemTime>,
@@ -30,10 +30,10 @@ struct Hello {
     user_name: Option<String>,
 }
 
-/// Asks the API who the credentials belong to.
+/// Asks the API for the owner of the credentials.
 ///
 /// # Errors
-/// As [`ask`]; [`FetchError::Unauthorised`] if they are refused.
+/// The errors of [`ask`]; [`FetchError::Unauthorised`] if the credentials are rejected.
 pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
     ask(
         shared,

@@ -1,4 +1,4 @@
-//! One call of the API, through redirects between Kaggle's hosts, and what its answer means.
+//! Makes one API call: tries both protocols, follows redirects between Kaggle's hosts, and classifies the answer.
 
 use reqwest::header::LOCATION;
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
@@ -18,23 +18,23 @@ use crate::wire::shared::Shared;
 use prep_core::units;
 use tokio::time::sleep;
 
-/// Redirects from one answer to the next, at most.
+/// Maximum number of redirects in a row.
 pub(crate) const REDIRECTS: usize = 5;
 
-/// A good answer.
+/// A successful answer.
 pub(crate) enum Reply {
     /// A redirect to a host that is not Kaggle's.
     Elsewhere(Url),
-    /// An answer with status 200, and the request that it answers.
+    /// A response with status 200, and the request that it answers.
     Answer(Response, Message),
 }
 
-/// Why there is no good answer.
+/// The reason why there is no successful answer.
 #[derive(Debug)]
 pub(crate) enum Problem {
-    /// The protocol is not there, or what was asked for is not: the other protocol may tell.
+    /// The protocol or the requested resource does not exist; the other protocol may have it.
     Absent(FetchError),
-    /// Worth another attempt. With what the server said.
+    /// The request can be repeated. Also holds the server's message.
     Trouble(Trouble, String),
     Fatal(FetchError),
 }
@@ -50,11 +50,11 @@ impl Problem {
     }
 }
 
-/// Makes a call by the preferred protocol, by the other one if the first is not there, and again after trouble. `read`
-/// turns an answer into a value, or into a problem.
+/// Makes a call by the preferred protocol, by the other one if the first does not exist, and again after temporary
+/// failures. `read` turns an answer into a value or a problem.
 ///
 /// # Errors
-/// Those of one attempt, or the last trouble.
+/// The error of one attempt, or the last temporary failure.
 pub(crate) async fn ask<T>(
     shared: &Shared,
     call: Call<'_>,
@@ -70,13 +70,13 @@ pub(crate) async fn ask<T>(
         let next = retry.next(&shared.options, trouble, || "nothing was changed".into());
         match next.map_err(|error| error.with_message(message))? {
             Next::After(pause) => sleep(pause).await,
-            // The API gives addresses and has no ranges.
+            // The API returns addresses and does not use ranges.
             Next::NewAddress | Next::WithoutRanges(_) => {}
         }
     }
 }
 
-/// One attempt by the preferred protocol, then by the other one if that may help.
+/// Makes one attempt by the preferred protocol, then by the other one if that may help.
 async fn either<T>(
     shared: &Shared,
     call: Call<'_>,
@@ -94,7 +94,7 @@ async fn either<T>(
         Some(ended) => return ended,
     };
     match (once(first.other()).await, problem) {
-        // Of two protocols that are not there, the first problem is reported.
+        // If neither protocol exists, the first problem is reported.
         (Some(Err(other)), Some(problem)) if other.may_be_of_protocol() => Err(problem),
         (Some(ended), Some(_)) if is_of_api(&ended) => {
             shared.endpoint.prefer(first.other());
@@ -109,7 +109,7 @@ async fn either<T>(
     }
 }
 
-/// Whether this is what the API answers, and not a page or a busy server in its place.
+/// Whether the result comes from the API, and not from a page or an overloaded server in its place.
 fn is_of_api<T>(ended: &Result<T, Problem>) -> bool {
     match ended {
         Ok(_) => true,
@@ -124,7 +124,7 @@ fn is_of_api<T>(ended: &Result<T, Problem>) -> bool {
     }
 }
 
-/// One attempt by one protocol; `None` if the endpoint is not an address with a path.
+/// Makes one attempt by one protocol. Returns `None` if the endpoint is not a URL with a path.
 async fn once(
     shared: &Shared,
     protocol: Protocol,
@@ -146,7 +146,7 @@ async fn follow_redirects(
         let answer = send(shared, request, &message.url).await;
         let answer = answer.map_err(|trouble| Problem::Trouble(trouble, String::new()))?;
         let status = answer.status();
-        // A login that was revoked, or a clock that is wrong: a new token helps once.
+        // The login may have been revoked, or the clock may be wrong. A new token may help, so it is tried once.
         if status == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() {
             refused = token;
             continue;
@@ -162,12 +162,12 @@ async fn follow_redirects(
         if !shared.endpoint.is_trusted(&to) {
             return Ok(Reply::Elsewhere(to));
         }
-        // Credentials that are good are not answered with a login page, so they are not sent to it.
+        // Valid credentials never lead to a login page, so they are not sent to it.
         if is_login(&to) {
             let host = host(&to);
             return Err(Problem::Fatal(FetchError::LoginPage { host }));
         }
-        // As browsers do: only these two statuses keep the method.
+        // As in browsers, only these two statuses keep the method.
         if !matches!(status.as_u16(), 307 | 308) {
             message.body = None;
         }
@@ -181,13 +181,13 @@ async fn follow_redirects(
     }))
 }
 
-/// Whether this is the address of a page on which people sign in.
+/// Whether the URL is a sign-in page.
 fn is_login(url: &Url) -> bool {
     let mut segments = url.path_segments().into_iter().flatten();
     segments.any(|segment| matches!(segment.to_ascii_lowercase().as_str(), "login" | "signin"))
 }
 
-/// What an answer means that is not a redirect.
+/// Classifies an answer that is not a redirect.
 async fn judge(
     shared: &Shared,
     answer: Response,

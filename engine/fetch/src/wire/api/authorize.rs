@@ -1,4 +1,4 @@
-//! Credentials in a header, and the renewal of a login.
+//! Adds credentials to requests, and renews logins.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::wire::api::calls::Call;
 use crate::wire::location::host;
 use crate::wire::shared::Shared;
 
-/// Adds the credentials. `refused` is the token of a login that the API did not accept: another one is sent then.
+/// Adds the credentials to a request. `refused` is a login's token that the API rejected; it is not sent again.
 ///
 /// # Errors
 /// If there are no credentials, or a login cannot be renewed.
@@ -38,7 +38,7 @@ pub(crate) async fn authorize(
     })
 }
 
-/// A valid access token of a login.
+/// Returns a valid access token of a login.
 async fn token_of(
     shared: &Shared,
     login: &Login,
@@ -52,7 +52,7 @@ async fn token_of(
         return Ok(token);
     }
     let _guard = login.renewing().await;
-    // Another task or process may have renewed it meanwhile.
+    // Another task or process may have renewed the token meanwhile.
     match valid() {
         Some(token) => Ok(token),
         None => renew(shared, login).await,

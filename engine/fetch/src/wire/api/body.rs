@@ -1,4 +1,4 @@
-//! Answers of servers as text.
+//! Reads responses as text.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,10 +9,10 @@ use tokio::time::timeout;
 use crate::wire::backoff;
 use crate::wire::shared::Shared;
 
-/// Most bytes that are read of an answer that is not a bundle.
+/// Maximum number of bytes that are read of a response other than a file.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// Statuses that may be others a moment later.
+/// Whether the status may be temporary.
 pub(crate) fn is_passing(status: StatusCode) -> bool {
     let code = status.as_u16();
     matches!(code, 408 | 425 | 429) || status.is_server_error() && code != 501
@@ -34,8 +34,8 @@ pub(crate) fn wanted_pause(answer: &Response) -> Option<Duration> {
     backoff::retry_after(value, SystemTime::now())
 }
 
-/// The start of a body as text: what arrives before the stall timer ends. The timer runs once for the whole text, because a
-/// server that sends a byte now and then would otherwise hold the download for weeks.
+/// Reads the beginning of a body as text, up to the stall timeout. The timeout covers the whole text, because a server
+/// that sends a byte now and then could otherwise block the download for weeks.
 pub(crate) async fn text_of(shared: &Shared, mut answer: Response) -> String {
     let mut bytes = Vec::new();
     let reading = async {
@@ -45,7 +45,7 @@ pub(crate) async fn text_of(shared: &Shared, mut answer: Response) -> String {
             bytes.extend_from_slice(&chunk);
         }
     };
-    // A text that is cut off still says something.
+    // An incomplete text may still be useful.
     let _ = timeout(shared.options.stall, reading).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! The calls of the API, and how each protocol spells them.
+//! The API calls, and their form in each protocol.
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder, Url};
@@ -6,30 +6,30 @@ use serde_json::{Value, json};
 
 use crate::wire::api::endpoint::{Endpoint, Protocol};
 
-/// What is asked of the API.
+/// An API call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Call<'a> {
     /// The bundle of a competition.
     Bundle(&'a str),
     /// One file of a competition.
     File { id: &'a str, file: &'a str },
-    /// A page of the list of files.
+    /// A page of a competition's file list.
     Files { id: &'a str, page: &'a str },
-    /// How many files there are, and their bytes.
+    /// Number and total length of a competition's files.
     Summary(&'a str),
-    /// Who asks.
+    /// The owner of the credentials.
     Hello,
     /// A new access token for a login.
     AccessToken { refresh_token: &'a str },
 }
 
-/// Files on a page of the list.
+/// Number of files on a page of the file list.
 const PAGE_SIZE: u32 = 200;
 
-/// How long a new access token is wished to be valid, as Kaggle's SDK asks: 12 hours.
+/// Requested validity of a new access token: 12 hours, as in Kaggle's SDK.
 const TOKEN_LIFE: &str = "43200s";
 
-/// A request without credentials, which can be made for another address, too.
+/// A request without credentials, which can be repeated with another URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) url: Url,
@@ -57,7 +57,7 @@ impl Message {
 }
 
 impl Call<'_> {
-    /// The call in a protocol; `None` if the endpoint is not an address with a path.
+    /// Returns the request in a protocol; `None` if the endpoint is not a URL with a path.
     pub(crate) fn message(&self, endpoint: &Endpoint, protocol: Protocol) -> Option<Message> {
         let mut url = endpoint.base(protocol).clone();
         let body = match protocol {
@@ -67,7 +67,7 @@ impl Call<'_> {
                 Some(body)
             }
             Protocol::Rest => {
-                // A slash within a file's name becomes %2F.
+                // A slash in a file's name becomes %2F.
                 url.path_segments_mut().ok()?.extend(self.path());
                 if let Call::Files { page, .. } = self {
                     let mut query = url.query_pairs_mut();
@@ -84,7 +84,7 @@ impl Call<'_> {
         Some(Message { url, body })
     }
 
-    /// Service, method and request.
+    /// Returns service, method and body.
     fn method(&self) -> (&'static str, &'static str, Value) {
         let competitions = "competitions.CompetitionApiService";
         match self {
@@ -128,13 +128,13 @@ impl Call<'_> {
             Call::File { id, file } => [&data[..], &["download", id, file]].concat(),
             Call::Files { id, .. } => [&data[..], &["list", id]].concat(),
             Call::Summary(id) => [&data[..], &["summary", id]].concat(),
-            // The older protocol does not tell who asks, but refuses strangers.
+            // The older protocol has no call for the owner, but rejects invalid credentials.
             Call::Hello => vec!["competitions", "list"],
             Call::AccessToken { .. } => vec!["access-tokens", "generate"],
         }
     }
 
-    /// The competition that it is about.
+    /// Returns the competition of the call.
     pub(crate) fn id(&self) -> &str {
         match self {
             Call::Bundle(id) | Call::Summary(id) => id,

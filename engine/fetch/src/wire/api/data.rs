@@ -1,4 +1,4 @@
-//! What the API says about the files of a competition. It says this also to accounts that have not accepted the rules.
+//! Queries the API about the files of a competition. The API also answers accounts that have not accepted the rules.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -10,26 +10,27 @@ use crate::wire::api::calls::Call;
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// Most pages of a list that are read: enough for 200,000 files.
+/// Maximum number of pages that are read: enough for 200,000 files.
 const MAX_PAGES: usize = 1000;
 
-/// Most files of a list that are kept, whatever a server sends.
+/// Maximum number of files that are kept.
 const MAX_FILES: usize = 200_000;
 
 /// One file of a competition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataFile {
-    /// Path within the bundle.
+    /// Path in the bundle.
     pub path: String,
-    /// Length in bytes, not compressed.
+    /// Uncompressed length in bytes.
     pub bytes: u64,
 }
 
-/// All files of a competition together.
+/// Number and size of all files of a competition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DataSummary {
+    /// Number of files.
     pub files: u64,
-    /// Length of all of them in bytes, not compressed.
+    /// Uncompressed total length in bytes.
     pub bytes: u64,
 }
 
@@ -75,7 +76,7 @@ struct FileType {
     total_size: u64,
 }
 
-/// The files of a competition, page by page.
+/// Returns the files of a competition, reading the list page by page.
 ///
 /// # Errors
 /// As [`ask`].
@@ -100,7 +101,7 @@ pub(crate) async fn files(shared: &Shared, id: &str) -> Result<Vec<DataFile>, Fe
     Ok(files)
 }
 
-/// Number and length of the files of a competition, by one call.
+/// Returns number and total length of a competition's files with one call.
 ///
 /// # Errors
 /// As [`ask`].
@@ -114,7 +115,7 @@ pub(crate) async fn summary(shared: &Shared, id: &str) -> Result<DataSummary, Fe
     })
 }
 
-/// A call whose answer is JSON.
+/// Makes a call whose answer is JSON.
 pub(crate) async fn json<T: DeserializeOwned>(
     shared: &Shared,
     call: Call<'_>,
@@ -122,7 +123,7 @@ pub(crate) async fn json<T: DeserializeOwned>(
     ask(shared, call, Retry::default(), async |reply| match reply {
         Reply::Answer(answer, message) => {
             let text = text_of(shared, answer).await;
-            // The parser's message may quote what was sent.
+            // The parser's message may quote the response, so it is dropped.
             serde_json::from_str(&text).map_err(|_| {
                 Problem::Fatal(FetchError::Unexpected {
                     host: crate::wire::location::host(&message.url),

@@ -1,4 +1,4 @@
-//! Where Kaggle's two protocols are, and which hosts may see credentials.
+//! The URLs of Kaggle's two protocols, and the hosts that may receive credentials.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -6,7 +6,7 @@ use reqwest::Url;
 
 use crate::wire::location::is_private;
 
-/// A way to call the API.
+/// A protocol of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
     /// Methods, called by POST: `DownloadDataFiles` with JSON.
@@ -25,16 +25,16 @@ impl Protocol {
     }
 }
 
-/// The path of the older protocol below a host, and of both below a host that is not Kaggle's.
+/// Path of the older protocol on Kaggle's hosts, and of both protocols on other hosts.
 const PATH: &str = "api/v1";
 
-/// Where Kaggle's own tools call methods.
+/// URL at which Kaggle's own tools call methods.
 const KAGGLE_RPC: &str = "https://api.kaggle.com/v1";
 
-/// Where Kaggle has the older protocol.
+/// URL of Kaggle's older protocol.
 const KAGGLE_REST: &str = "https://www.kaggle.com/api/v1";
 
-/// The addresses of both protocols.
+/// The URLs of both protocols.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     rest: Url,
@@ -45,11 +45,11 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// `text` is an address with or without `/api/v1`. `rpc` is the address of methods; `None`: the one that belongs to
-    /// `text`.
+    /// Parses the endpoint. `text` is a URL with or without `/api/v1`. `rpc` is the URL of the methods; if `None`, it
+    /// is derived from `text`.
     ///
     /// # Errors
-    /// If one of them is not an address that credentials may be sent to; without any secret that it may hold.
+    /// If one of them is not a URL to which credentials may be sent. The message contains no secret.
     pub(crate) fn parse(
         text: &str,
         rpc: Option<&str>,
@@ -87,7 +87,7 @@ impl Endpoint {
         }
     }
 
-    /// The protocol to try first.
+    /// Returns the protocol to try first.
     pub(crate) fn preferred(&self) -> Protocol {
         match self.preferred.load(Ordering::Relaxed) {
             byte if byte == Protocol::Rest as u8 => Protocol::Rest,
@@ -99,7 +99,8 @@ impl Endpoint {
         self.preferred.store(protocol as u8, Ordering::Relaxed);
     }
 
-    /// Whether credentials may be sent there: to the API's own hosts, and if those are Kaggle's, to Kaggle's other hosts.
+    /// Whether credentials may be sent to `url`: one of the API's own hosts or, if those are Kaggle's, another host of
+    /// Kaggle.
     pub(crate) fn is_trusted(&self, url: &Url) -> bool {
         let is_api = [&self.rest, &self.rpc]
             .iter()
@@ -117,20 +118,18 @@ fn address(text: &str) -> Result<Url, String> {
     let url: Url = text
         .trim_end_matches('/')
         .parse()
-        .map_err(|error| format!("the endpoint is no address: {error}"))?;
+        .map_err(|error| format!("the endpoint is not a URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err("the endpoint is not an address of http or https".into());
+        return Err("the endpoint is not an http or https URL".into());
     }
     if !is_private(&url) {
         return Err(
-            "the endpoint is plain http, which would show the credentials to the network; use https"
+            "the endpoint uses plain http, which would expose the credentials to the network; use https"
                 .into(),
         );
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(
-            "the endpoint holds a user or password, which do not belong in an address".into(),
-        );
+        return Err("the endpoint contains a user or password; remove them from the URL".into());
     }
     Ok(url)
 }

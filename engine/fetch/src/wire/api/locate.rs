@@ -1,4 +1,4 @@
-//! The address of a bundle, or of one of its files.
+//! Finds the address of a bundle, or of one of its files.
 
 use reqwest::Response;
 
@@ -11,7 +11,7 @@ use crate::wire::location::{Location, host};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// Where an item is. Of a bundle the signed address: the last one, or a new one if the store refused that.
+/// Returns the location of an item. For a bundle, this is the last signed address, or a new one if there is none.
 ///
 /// # Errors
 /// As [`locate`].
@@ -25,10 +25,10 @@ pub(crate) async fn address(shared: &Shared, item: &Item) -> Result<Location, Fe
     }
 }
 
-/// A new address of a bundle or of one of its files, after as many attempts as the options allow.
+/// Requests a new address of a bundle or of one of its files, with as many attempts as the options allow.
 ///
 /// # Errors
-/// Those of one attempt, or the last trouble.
+/// The error of one attempt, or the last temporary failure.
 pub(crate) async fn locate(
     shared: &Shared,
     item: &Item,
@@ -51,7 +51,7 @@ pub(crate) async fn locate(
     Ok(location)
 }
 
-/// The API answers with the bytes themselves: they are asked for again, by range, at the same place.
+/// Handles an API that sends the file itself. The file is then requested again by ranges from the same URL.
 async fn sent_directly(
     mut answer: Response,
     message: &Message,

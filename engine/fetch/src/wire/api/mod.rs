@@ -1,23 +1,23 @@
 //! Kaggle's API.
 //!
 //! ```text
-//! locate      the signed address of a bundle or of one of its files, by one protocol or the other
+//! locate      the signed address of a bundle or of one of its files
 //! data        sizes and names of a competition's files
-//! account     who the credentials belong to
-//! ask         one call: credentials, redirects, what its answer means
-//! calls       the calls, and how each protocol spells them
-//! endpoint    where the two protocols are, and which hosts are Kaggle's
+//! account     the owner of the credentials
+//! ask         one call: credentials, redirects, meaning of the answer
+//! calls       the calls and their form in each protocol
+//! endpoint    URLs of the two protocols, and Kaggle's hosts
 //! authorize   credentials in a header; renewal of a login
-//! body        answers as text
+//! body        responses as text
 //! ```
 //!
-//! Arrows point downwards.
+//! Dependencies point downwards.
 //!
 //! # Two protocols
 //!
-//! Kaggle's present tools call methods by POST at `api.kaggle.com`; older ones use paths with GET at `www.kaggle.com`. Both
-//! answer alike. A call goes out by the protocol that worked last. If that one is not there (404, 405, 410 or 501, or no
-//! answer at all), the other one is tried once, and remembered if it works.
+//! Kaggle's current tools call methods by POST at `api.kaggle.com`; older ones read paths by GET at `www.kaggle.com`.
+//! Both return the same data. A call uses the protocol that worked last. If that one does not exist (404, 405, 410 or
+//! 501, or no answer at all), the other one is tried once, and remembered if it works.
 
 mod account;
 mod ask;
