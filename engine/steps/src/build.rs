@@ -1,11 +1,15 @@
-//! A pipeline as a graph of steps.
+//! Builds the graph of steps for a pipeline.
 //!
-//! Step names: `bundle`, `source/NAME` (a further source), `unpack` (`unpack/train.zip` for an archive inside,
-//! `unpack/NAME:` for what a further source brought), `table/NAME` (`table/train,test` of two that
-//! are made together), the path of an output (`public/train.csv`), `check/NAME`, `checksum/PATH`, `description`,
-//! `publish`. Nothing is published before all checks and checksums have passed.
+//! Names of steps:
 //!
-//! The inputs of a table or an output follow from the types of its keys: see [`Builder::declared`].
+//! * `bundle`, and `source/NAME` for each further source;
+//! * `unpack` for the bundle, `unpack/train.zip` for an archive inside it, `unpack/NAME:` for a further source;
+//! * `table/NAME`, or `table/train,test` for two tables that one step makes;
+//! * the path of an output, such as `public/train.csv`;
+//! * `check/NAME`, `checksum/PATH`, `description`, `publish`.
+//!
+//! `publish` depends on all checks and checksums, so nothing is published before they have passed. The inputs of a
+//! table or an output follow from the types of the keys in its declaration: see [`Builder::declared`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,59 +30,75 @@ use crate::kinds::{
 };
 use crate::placed::Placed;
 
-/// What a pipeline does not say itself.
+/// Parameters of a run that are not part of the pipeline.
 pub struct Surroundings<'a> {
-    /// Where `ID/prepared` goes.
+    /// Directory that contains `ID/prepared`.
     pub data_dir: &'a Path,
-    /// The present boot of the machine, where boots can be told apart: what was written in an earlier one is read again.
+    /// Identifier of the system's current boot, if available. Files written before a reboot are read again before they
+    /// are trusted.
     pub boot: Option<&'a str>,
+    /// Runs the queries.
     pub session: &'a Session,
-    /// Published checksums that must hold; none to skip them.
+    /// Published checksums to verify. `None` to skip them.
     pub checksums: Option<&'a Checksums>,
-    /// Prose of the description.
+    /// Text of the description.
     pub description: &'a str,
-    /// Sentences about the metric.
+    /// Description of the metric, for participants.
     pub metric: Option<String>,
+    /// Name of the pipeline's variant, such as `v1`.
     pub variant: &'a str,
-    /// What becomes of archives in `public`, if they are to be unpacked.
+    /// Whether archives in `public` are also unpacked.
     pub expand: Option<Expand>,
-    /// What the published trees must be, if that is given.
+    /// Digests that the published trees must have, from the lockfile.
     pub locked: Option<prep_digests::Trees>,
 }
 
-/// Where a pipeline's bytes come from.
+/// The sources of a pipeline's files.
 pub struct Sources {
+    /// The bundle.
     pub bundle: Box<dyn Source>,
-    /// The further sources that the pipeline names.
+    /// Further sources by the name that the pipeline uses.
     pub further: BTreeMap<String, Box<dyn Source>>,
 }
 
-/// Published MD5 sums: of the bundle, and of outputs by their path below `public` and `private`.
+/// Published MD5 checksums.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checksums {
     #[serde(default)]
+    /// Checksum of the bundle.
     pub bundle: Option<String>,
     #[serde(default)]
+    /// Checksums of outputs by their path below `public`.
     pub public: BTreeMap<String, String>,
     #[serde(default)]
+    /// Checksums of outputs by their path below `private`.
     pub private: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Error)]
+/// A pipeline that cannot become a graph.
 pub enum BuildError {
     #[error("{0}")]
     Graph(#[from] GraphError),
+    /// Two steps have the same name, or an edge is invalid.
     #[error("the table `{0}` is not defined")]
+    /// A query or key names a table that does not exist.
     UnknownTable(String),
     #[error("`{0}` is not completely declared")]
+    /// A declaration lacks a key.
     Incomplete(String),
     #[error("nothing brings the source `{0}`")]
+    /// A path names a source that was not passed to [`build`].
     UnknownSource(String),
     #[error("the published checksum of `{0}` fits no output of the pipeline")]
+    /// A published checksum belongs to no output.
     UnknownChecksum(String),
 }
 
-/// Adds the steps of a pipeline to the graph; returns the step that publishes.
+/// Adds the steps of a pipeline to `graph`. Returns the `publish` step.
+///
+/// # Errors
+/// If the pipeline is inconsistent with itself, with its sources or with the published checksums.
 pub fn build(
     graph: &mut Graph,
     pipeline: &Pipeline,
@@ -113,7 +133,7 @@ pub fn build(
     builder.all()
 }
 
-/// Tables that are published as they stand.
+/// Names of tables that an output publishes unchanged.
 fn published(pipeline: &Pipeline) -> BTreeSet<&str> {
     let outputs = pipeline.public.iter().chain(&pipeline.private);
     let settings = outputs.flat_map(|output| output.declaration.settings());
@@ -131,10 +151,10 @@ struct Builder<'a> {
     bundle: NodeId,
     /// Further sources by name.
     sources: BTreeMap<String, NodeId>,
-    /// Unpacked archives by path; the bundle itself by the empty path, a further source by `NAME:`.
+    /// Steps that unpack an archive, by its path. The bundle has the empty path, and a further source `NAME:`.
     trees: BTreeMap<String, NodeId>,
     tables: BTreeMap<String, Port>,
-    /// For each table the archives whose files its rows may name.
+    /// For each table, the archives with the files that its rows may name.
     trees_of: BTreeMap<String, BTreeSet<String>>,
     published: BTreeSet<&'a str>,
 }
@@ -192,7 +212,8 @@ impl Builder<'_> {
         )?)
     }
 
-    /// What is published instead of the outputs, and what archives hold, when those in `public` are to be unpacked.
+    /// Replaces outputs in `public` by their unpacked form. Returns the files to publish under their own path, and
+    /// those that are published into the directory of their archive.
     fn expanded(
         &mut self,
         what: Expand,
@@ -223,7 +244,7 @@ impl Builder<'_> {
                 continue;
             }
             unpacked.push((step_name, format!("{around}/./")));
-            // What the competition names stays where it is looked for.
+            // The sample submission stays at the path that the pipeline names.
             if what == Expand::Beside || sample.as_ref() == Some(&path) {
                 published.push((name, path));
             }
@@ -302,7 +323,7 @@ impl Builder<'_> {
         self.tables.get(name).cloned().ok_or_else(unknown)
     }
 
-    /// Adds the step that makes a table, or two.
+    /// Adds the step that makes one table, or two.
     fn made(&mut self, table: &Table) -> Result<(), BuildError> {
         let names: Vec<&str> = table.names.iter().map(|name| &*name.value).collect();
         let step_name = format!("table/{}", names.join(","));
@@ -337,8 +358,9 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds the step of a declaration, with the inputs that the types of its keys ask for. Returns it, and the archives
-    /// whose files may be named by the rows of the table that it makes. Of what is published, sums are computed meanwhile.
+    /// Adds the step of a declaration, with the inputs that the types of its keys require. Returns the step, and the
+    /// archives with the files that rows of its table may name. If the result is published, the step computes the
+    /// checksums while it writes.
     fn declared(
         &mut self,
         name: &str,
@@ -411,7 +433,7 @@ impl Builder<'_> {
         for archive in &archives {
             inputs.push((format!("{TREE}{archive}"), self.tree(archive)?));
         }
-        // A table may be read by several queries.
+        // Several queries may read the same table.
         inputs.sort_by(|one, other| one.0.cmp(&other.0));
         inputs.dedup_by(|one, other| one.0 == other.0);
         let step = kinds::step(declaration, self.around.session);
@@ -441,7 +463,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// The step that makes an output, and the steps of what it contains.
+    /// Adds the step that makes an output, and the steps of its members.
     fn output(&mut self, name: &str, output: &Output) -> Result<Port, BuildError> {
         let (node, _) = self.declared(name, &output.declaration, true)?;
         Ok(value_of(node))
@@ -494,7 +516,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// What it means if the output at this path has another MD5 than is published.
+    /// How strict the check of a published MD5 for the output at this path is.
     fn strictness(&self, path: &str) -> Strictness {
         let (section, inner) = path.split_once('/').unwrap_or_default();
         let outputs = match section {
@@ -508,7 +530,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A checksum step for each published sum.
+    /// Adds a checksum step for each published checksum.
     fn checksums(&mut self, inputs: &mut Inputs) -> Result<(), BuildError> {
         let Some(checksums) = self.around.checksums else {
             return Ok(());
@@ -552,7 +574,8 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a column of the table holds documents, parts of which stay in the file that is read.
+/// Returns whether a column of the table holds documents. Parts of documents are copied from the file that the table
+/// was read from.
 fn makes_documents(declaration: &Declaration) -> bool {
     match declaration.form.makes {
         Makes::Table(columns) => {
@@ -573,8 +596,8 @@ fn value_of(node: NodeId) -> Port {
     }
 }
 
-/// The archive in which a path lies: its longest proper prefix that ends in an archive's name; empty for the bundle, and
-/// `NAME:` for a further source.
+/// The archive that contains a path: its longest proper prefix that is the path of an archive. Empty for the bundle,
+/// and `NAME:` for a further source.
 fn containing(path: &str) -> &str {
     let (_, inner) = split_source(path);
     let mut found = path.strip_suffix(inner).unwrap_or_default();
@@ -587,7 +610,7 @@ fn containing(path: &str) -> &str {
     found
 }
 
-/// `public` and `train.csv` as `public/train.csv`; `./` stays visible, so that names differ.
+/// Joins `public` and `train.csv` to `public/train.csv`. Keeps `./`, so that names of inputs differ.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

@@ -1,7 +1,8 @@
-//! `description`: the competition's text, completed by what the pipeline itself tells.
+//! `description`: completes the competition's text with facts from its pipeline.
 //!
-//! The prose comes from `pipelines/ID/description.md`. Files with their columns and rows, the form of a submission and the
-//! metric are made from the outputs and the grading section, so they cannot drift from what is prepared and graded.
+//! The text comes from `pipelines/ID/description.md`. The files with their columns and rows, the form of a submission
+//! and the metric are generated from the outputs and the grading section. Therefore they always agree with the
+//! published files.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -12,20 +13,20 @@ use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError, Value};
 use crate::kinds::VALUE;
 use crate::value::{Content, Opener, Tree, input};
 
-/// Columns that a table of files names before it only counts them.
+/// Maximum number of columns listed for a file. Further ones are only counted.
 const SHOWN_COLUMNS: usize = 24;
-/// Lines of the sample submission that are shown, header included.
+/// Number of lines of the sample submission, including the header.
 const SHOWN_LINES: usize = 4;
-/// Bytes of it that are read for them.
+/// Bytes of the sample submission that are read for these lines.
 const SHOWN_BYTES: usize = 4096;
 
 pub(crate) struct Description {
     pub prose: String,
-    /// Sentences about the metric; none without grading.
+    /// Description of the metric. `None` without grading.
     pub metric: Option<String>,
-    /// Public outputs: input, path.
+    /// Names and paths of the inputs in `public`.
     pub outputs: Vec<(String, String)>,
-    /// The sample submission: input, and its path below `public` or `private`.
+    /// Name of the input with the sample submission, and its path below `public` or `private`.
     pub sample: Option<(String, String)>,
 }
 
@@ -142,7 +143,8 @@ impl Description {
     }
 }
 
-/// The first bytes of an output, and whether they are all of it. The output is a file of the store, or a copied one.
+/// Returns the first bytes of an output, and whether they are its entire content. The output is an object, or a tree
+/// with one file.
 fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
     let content = match FileValue::of(value) {
         Ok(file) => Content::Object {

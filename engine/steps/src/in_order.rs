@@ -1,8 +1,8 @@
-//! Work on batches that come and go one after the other, on two threads in between.
+//! Processes a stream of batches on two threads and returns the results in order.
 //!
-//! Whoever makes the batches works on one of them itself whenever the helping thread has enough to do, so that neither waits
-//! for the other. What came of them is handed on in the order of the batches, failures too: how many threads there were
-//! makes no difference to what is written, or told.
+//! The producer of the batches processes a batch itself if the helper thread is busy, so that neither waits for the
+//! other. Results and errors are returned in the order of the batches. Therefore the output and the reported error do
+//! not depend on the number of threads.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, channel, sync_channel};
@@ -10,19 +10,19 @@ use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 
 use prep_core::{Context, StepError};
 
-/// Batches whose results wait for those of earlier ones. More would only hold memory.
+/// Maximum number of results that wait for an earlier one. A larger number would use more memory and not be faster.
 const WAITING: usize = 4;
 
-/// What is to be done with a batch.
+/// The function that processes a batch.
 type Work<'w, I, O> = &'w (dyn Fn(I) -> O + Sync);
 
-/// Batches under way.
+/// Batches in progress.
 pub(crate) struct InOrder<'scope, 'env, I, O> {
     scope: &'scope Scope<'scope, 'env>,
     context: &'env Context,
     work: Work<'env, I, O>,
     helper: Option<Helper<'scope, I, O>>,
-    /// In the order of the batches; none where the helper works on it.
+    /// Results in the order of the batches. `None` for a batch that the helper processes.
     waiting: VecDeque<Option<O>>,
 }
 
@@ -32,7 +32,7 @@ struct Helper<'scope, I, O> {
     thread: ScopedJoinHandle<'scope, ()>,
 }
 
-/// Lets `run` hand over batches.
+/// Calls `run` with a queue for batches, each of which `work` processes.
 pub(crate) fn in_order<'env, I: Send + 'env, O: Send + 'env, T>(
     context: &'env Context,
     work: Work<'env, I, O>,
@@ -49,7 +49,7 @@ pub(crate) fn in_order<'env, I: Send + 'env, O: Send + 'env, T>(
         let done = run(&mut batches);
         if let Some(helper) = batches.helper.take() {
             drop((helper.batches, helper.results));
-            // Who waited for its result was told of a panic.
+            // If the helper panicked, the caller that waited for its result got an error.
             let _ = helper.thread.join();
         }
         done
@@ -57,7 +57,7 @@ pub(crate) fn in_order<'env, I: Send + 'env, O: Send + 'env, T>(
 }
 
 impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
-    /// Takes a batch, which is worked on here or by the helper, and hands on what is done.
+    /// Processes a batch here or on the helper, and passes finished results to `act`.
     pub(crate) fn push(
         &mut self,
         batch: I,
@@ -75,7 +75,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
         self.hand_on(WAITING, act)
     }
 
-    /// Waits for what is under way, then works on a last batch, or a large one, here.
+    /// Waits for all batches in progress, then processes a last or large batch on this thread.
     pub(crate) fn push_alone(
         &mut self,
         batch: I,
@@ -85,7 +85,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
         act((self.work)(batch))
     }
 
-    /// Waits for what is under way.
+    /// Waits for all batches in progress.
     pub(crate) fn finish(
         &mut self,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
@@ -93,7 +93,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
         self.hand_on(0, act)
     }
 
-    /// Starts the helper, if a thread is free.
+    /// Starts the helper if a thread is available.
     fn start(&mut self) {
         if self.helper.is_some() {
             return;
@@ -113,7 +113,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
                 }
             });
         });
-        // Without the helper, all is worked on here.
+        // If the system starts no thread, this thread processes all batches.
         self.helper = thread.ok().map(|thread| Helper {
             batches,
             results,
@@ -121,7 +121,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
         });
     }
 
-    /// Hands on what is done; waits while more than `most` are not.
+    /// Passes finished results to `act`. Waits while more than `most` batches are in progress.
     fn hand_on(
         &mut self,
         most: usize,

@@ -1,19 +1,19 @@
-//! The kinds of steps, and how a pipeline becomes a graph of them.
+//! Implements the steps of a pipeline, and builds the graph of steps.
 //!
 //! ```text
 //! build      a pipeline -> steps and the edges between them
-//! members    which members of its bundle a pipeline reads
-//! limits     what foreign bytes may demand
-//! placed     failures with their place in the pipeline
-//! value/     what flows between steps: files, trees (path -> content), tables (ordered rows)
+//! members    the members of the bundle that a pipeline reads
+//! limits     limits for decoding untrusted bytes
+//! placed     errors with their place in the pipeline
+//! value/     values that steps exchange: files, trees (path -> content), tables (ordered rows)
 //! relation/  tables as queries read them
 //! emit/      rows of a query -> CSV, JSON, parquet, stored table
-//! kinds/     one file per kind of step: tables, outputs and splits with their form in the language
+//! kinds/     one file per kind of step: tables, outputs and splits with their keys in the language
 //! ```
 //!
-//! Bytes move once: a member of an archive is a *content reference* ([`value::Content`]), not an extracted file. A tree
-//! is a listing of such references, a table is canonical text plus the positions of its rows, and only the kinds that
-//! make an output (`files`, `pack`, `csv` ... and `publish`) move bytes.
+//! Each byte is moved once. A member of an archive is a *content reference* ([`value::Content`]), not an extracted
+//! file. A tree is a listing of such references, and a table is canonical text with the positions of its rows. Only
+//! steps that make an output (`files`, `pack`, `csv` ... and `publish`) move bytes.
 
 mod build;
 mod description;

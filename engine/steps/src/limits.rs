@@ -1,14 +1,16 @@
-//! What foreign bytes may demand of a step.
+//! Limits for decoding untrusted bytes.
 
 use prep_core::{BoxError, Context, StepError};
 use prep_formats::limits::{LimitExceeded, Limits};
 
-/// The limits that follow from the memory of the run. A full disk is an error of its own, so its space is not a limit here.
+/// Limits that follow from the memory of the run. Disk space is unlimited here, because a full disk is an error of its
+/// own.
 pub(crate) fn limits(context: &Context) -> Limits {
     Limits::from_budgets(context.limits.memory, u64::MAX)
 }
 
-/// The failure of a step that cannot decode foreign bytes: the input's fault, but the machine's where more memory would do.
+/// The error of a step that cannot decode untrusted bytes. It is an error of the system if more memory would help, and
+/// one of the input otherwise.
 pub(crate) fn undecodable(cause: impl Into<BoxError>) -> StepError {
     let cause = cause.into();
     let exceeded = LimitExceeded::behind(cause.as_ref());

@@ -1,4 +1,4 @@
-//! Which members of its bundle a pipeline reads, for fetching those alone.
+//! Determines the members of its bundle that a pipeline reads, so that a run can download only those.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,10 @@ use prep_spec::words::Value;
 
 use crate::kinds::{archive_suffix, is_archive};
 
-/// Glob patterns of the members that the pipeline reads, sorted, each once. `*` stays within a path segment, `**` does
-/// not. An archive inside the bundle is one member; it may also lie there unpacked, as a folder of its name.
+/// Returns glob patterns of the members that the pipeline reads, sorted and unique.
+///
+/// `*` matches within a path segment, `**` across segments. An archive inside the bundle is one member. Because a
+/// bundle may also contain the archive unpacked, as a directory with its name, the pattern matches both.
 pub fn members(pipeline: &Pipeline) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut visit = |declaration: &Declaration| {
@@ -39,7 +41,7 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// The pattern of the member in which a path lies. `plain` makes a pattern of a path that enters no archive.
+/// The pattern of the member that contains a path. `plain` makes a pattern of a path outside of archives.
 fn member(path: &str, plain: fn(&str) -> String) -> String {
     let mut end = 0;
     for segment in path.split('/') {
@@ -49,7 +51,7 @@ fn member(path: &str, plain: fn(&str) -> String) -> String {
             let folder = archive_suffix(archive).map_or(archive, |suffix| {
                 archive.strip_suffix(suffix).unwrap_or(archive)
             });
-            // A comma would divide the alternatives.
+            // In a pattern, a comma separates alternatives.
             let escape = |path: &str| globset::escape(path).replace(',', "[,]");
             return format!("{{{},{}/**}}", escape(archive), escape(folder));
         }

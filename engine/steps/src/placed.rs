@@ -1,8 +1,8 @@
-//! Failures with their place in the pipeline.
+//! Adds the place in the pipeline to errors of steps.
 //!
-//! A step knows its parameters, not the file that they were written in. So it says which word its failure is about
-//! ([`blamed`]), and [`Placed`], which every step of a pipeline is wrapped in, knows where that word stands. What a step
-//! blames on the pipeline without naming a word is placed at the declaration as a whole.
+//! A step knows its parameters, but not the file that they come from. Therefore it only names the key or query that its
+//! error concerns ([`blamed`]). Every step is wrapped in a [`Placed`], which knows the source locations of the keys. If
+//! a step reports an error of the pipeline without a key, the location is that of the entire declaration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use prep_spec::model::{Declaration, Query};
 use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
 use thiserror::Error;
 
-/// What of a declaration a failure is about.
+/// The part of a declaration that an error concerns.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
     /// The value of a key.
@@ -24,7 +24,7 @@ pub(crate) enum Subject {
     Query(Box<Query>, Option<(u64, u64)>),
 }
 
-/// An error that knows which word of the pipeline it is about.
+/// An error that names the part of the pipeline that it concerns.
 #[derive(Debug, Error)]
 #[error("{error}")]
 struct Blamed {
@@ -34,12 +34,12 @@ struct Blamed {
     error: BoxError,
 }
 
-/// A failure that is about a word of the pipeline, whoever is to blame.
+/// Attaches the part of the pipeline that an error concerns, whatever its class.
 pub(crate) fn blamed(failure: Failure, word: Subject, error: impl Into<BoxError>) -> StepError {
     helped(failure, word, error, None)
 }
 
-/// The same with a way out.
+/// Like [`blamed`], with a suggestion.
 pub(crate) fn helped(
     failure: Failure,
     word: Subject,
@@ -50,7 +50,7 @@ pub(crate) fn helped(
     StepError::new(failure, Blamed { word, help, error })
 }
 
-/// A step's failure, and the place in the pipeline that it is about.
+/// An error of a step with its place in the pipeline.
 #[derive(Debug)]
 pub struct PlacedError {
     source: Arc<SourceFile>,
@@ -59,14 +59,14 @@ pub struct PlacedError {
 }
 
 impl PlacedError {
-    /// The failure as a finding in the pipeline's file. `step` is what it is called there.
+    /// Returns the error as a diagnostic for the pipeline's file. `step` is the step's name in the message.
     pub fn diagnostics(&self, step: &str) -> Diagnostics {
         let mut found = self.found.clone();
         found.message = format!("{step}: {}", found.message);
         Diagnostics::of(self.source.clone(), found)
     }
 
-    /// The place in an error or behind it.
+    /// Returns the placed error among an error and its causes, if there is one.
     pub fn of(error: &StepError) -> Option<&PlacedError> {
         causes(error).find_map(|cause| cause.downcast_ref())
     }
@@ -90,14 +90,14 @@ impl std::error::Error for PlacedError {
     }
 }
 
-/// A step that knows where the words stand that it is made of.
+/// A step that knows the source locations of its parameters.
 pub(crate) struct Placed {
     step: Box<dyn Step>,
     source: Arc<SourceFile>,
-    /// The declaration as a whole; none for steps that no word asks for.
+    /// Location of the declaration. `None` for steps without a declaration.
     own: Option<Span>,
     keys: BTreeMap<&'static str, Span>,
-    /// What the step writes may be published as it stands.
+    /// True if the result may be published unchanged.
     with_sums: bool,
 }
 
@@ -112,7 +112,7 @@ impl Placed {
         }
     }
 
-    /// Sums of what the step writes are computed meanwhile.
+    /// Makes the step compute checksums of its results while it writes them.
     pub(crate) fn with_sums(self) -> Placed {
         let with_sums = true;
         Placed { with_sums, ..self }

@@ -1,4 +1,4 @@
-//! Cells of a result row, whether copied or computed.
+//! Cells of a query's rows, copied from a table or computed.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,12 +27,12 @@ pub(crate) enum Cell<'a> {
     Single(f32),
     Bool(bool),
     Text(&'a str),
-    /// Copied, with its quotes; of an inferred column with the type that pandas infers.
+    /// Copied text including quotes. For an inferred column, with the type that pandas infers.
     Slice(&'a [u8], ColumnType),
 }
 
 impl<'a> Cell<'a> {
-    /// The text of the cell, without quotes; none if it is missing or a computed number.
+    /// The text of the cell without quotes. `None` if it is missing or a computed number.
     pub fn text(&self) -> Option<Cow<'a, [u8]>> {
         match self {
             Cell::Text(text) => Some(text.as_bytes().into()),
@@ -42,18 +42,18 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Where the columns of a result come from.
+/// The columns of a result, and the sources of their cells.
 pub(crate) struct Layout {
     sources: Vec<Source>,
     pub columns: Vec<Column>,
-    /// Columns that are cells of a column that was declared a number.
+    /// Indices of columns with cells of a column that is declared a number.
     pub numbers: BTreeSet<usize>,
-    /// Columns that are cells of an inferred column: what pandas takes them for.
+    /// Columns with cells of an inferred column, and the types that pandas infers.
     pub inferred: BTreeMap<String, ColumnType>,
     looked_up: LookedUp,
 }
 
-/// Rows of stored tables since they last took note of it.
+/// Rows and bytes read from stored tables since the tables were last notified.
 #[derive(Debug, Clone, Copy, Default)]
 struct LookedUp {
     rows: u64,
@@ -89,7 +89,7 @@ impl Layout {
                         layout.numbers.insert(place);
                     }
                     let Some(CopiedCells::Text(table)) = opened.map(|table| &table.cells) else {
-                        // The check of queries lets no entries of an array pass to another output than an array.
+                        // The check of queries allows entries of an array only in outputs that are arrays.
                         return Err(StepError::internal("cells of a table that has none"));
                     };
                     let table = table.clone();
@@ -134,7 +134,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// If all columns are cells of one table: it, and the columns' places in it.
+    /// If all columns are cells of one table: the table, and the indices of the columns in it.
     pub(crate) fn single_table(&self) -> Option<(Arc<StoredText>, Vec<usize>)> {
         let mut single: Option<&Arc<StoredText>> = None;
         let mut places = Vec::new();
@@ -151,7 +151,7 @@ impl Layout {
         Some((single?.clone(), places))
     }
 
-    /// Hands every row of a batch to `row`.
+    /// Calls `row` for every row of a batch.
     pub(crate) fn for_each_row(
         &mut self,
         batch: &RecordBatch,
@@ -191,7 +191,7 @@ impl Layout {
         Ok(())
     }
 
-    /// How many columns are left without the last ones, each of which holds one value only.
+    /// The number of columns before the trailing ones that have a single value in all rows of the batch.
     fn own(&self, arrays: &[ArrayRef]) -> usize {
         let last = self.sources.iter().zip(arrays).rev();
         let same = last.take_while(|(source, array)| {
@@ -206,19 +206,19 @@ impl Layout {
 pub(crate) struct Row<'a> {
     /// From left to right.
     pub cells: &'a [Cell<'a>],
-    /// The cells behind so many are the same in all rows of the batch.
+    /// The cells from this index on are the same in all rows of the batch.
     own: usize,
 }
 
 impl<'a> Row<'a> {
-    /// The row's own cells, and those that it shares with all rows of its batch.
+    /// The cells that may differ between rows, and the cells that all rows of the batch share.
     pub fn own_and_shared(self) -> (&'a [Cell<'a>], &'a [Cell<'a>]) {
         self.cells.split_at(self.own)
     }
 }
 
-/// For each column that is copied, the table to copy from and the column there. All cells of a row come from the same
-/// table, so that it is split once.
+/// For each copied column, the table to copy from and the index of the column there. All cells of a row come from the
+/// same table, so that each row is parsed once.
 fn copied_from(sources: &[Source]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
     let mut wanted: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
     for source in sources {
@@ -247,17 +247,17 @@ fn copied_from(sources: &[Source]) -> Result<Vec<Option<(&TextTable, usize)>>, S
     Ok(each.collect())
 }
 
-/// After so many bytes, or rows, their table takes note of them: it may give memory back.
+/// After this number of rows or bytes, a table is notified, so that it can release memory.
 const LOOKED_UP: LookedUp = LookedUp {
     rows: 1 << 10,
     bytes: 32 << 20,
 };
 
-/// The cells of the row that was split last, as neighbours in a result mostly come from one row.
+/// The cells of the row that was parsed last. Neighbouring cells of a result usually come from one row.
 #[derive(Default)]
 struct Slices<'a> {
     row: Option<(*const TextTable, u64)>,
-    /// Those that were needed, and all before them.
+    /// All cells up to the last one that was requested.
     cells: Vec<&'a [u8]>,
     rest: Option<Cells<'a>>,
     looked_up: LookedUp,
@@ -296,7 +296,7 @@ impl<'a> Slices<'a> {
     }
 }
 
-/// The arrays of a batch, strings in one encoding.
+/// The arrays of a batch, with strings in one encoding.
 fn plain_arrays(batch: &RecordBatch, sources: &[Source]) -> Result<Vec<ArrayRef>, StepError> {
     let arrays = batch.columns().iter().zip(sources).map(|(array, source)| {
         match (source, array.data_type()) {
@@ -310,7 +310,7 @@ fn plain_arrays(batch: &RecordBatch, sources: &[Source]) -> Result<Vec<ArrayRef>
     arrays.collect()
 }
 
-/// One of these arrays: its type is looked at once for all of its rows.
+/// A typed array. The type is determined once for all rows.
 enum Values<'a> {
     Int8(&'a Int8Array),
     Int16(&'a Int16Array),
@@ -342,7 +342,7 @@ impl<'a> Values<'a> {
             DataType::Float64 => Values::Float64(array.as_primitive()),
             DataType::Boolean => Values::Boolean(array.as_boolean()),
             DataType::Utf8 => Values::Text(array.as_string()),
-            // Layout::new lets no other type pass; Null arrays are null in every row.
+            // Layout::new accepts no other types. Null arrays are null in every row.
             _ => Values::Missing,
         }
     }
@@ -366,7 +366,7 @@ impl<'a> Values<'a> {
         cell.unwrap_or(Cell::Missing)
     }
 
-    /// The row of a stored table from which the cells of a column are copied.
+    /// The row of the stored table from which the cells of a column are copied.
     fn origin(&self, row: usize) -> Option<u64> {
         match self {
             Values::UInt64(array) => at(*array, row),
@@ -375,7 +375,10 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The origins in the first column of a batch, where every row has one.
+/// The origins in the first column of a batch.
+///
+/// # Errors
+/// If a row has no origin.
 pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     let origins = batch.column(0).as_primitive::<UInt64Type>();
     if origins.null_count() > 0 {
@@ -386,7 +389,8 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     Ok(origins.values())
 }
 
-/// Whether all rows hold the same, or nothing. Arrow compares doubles by their bits, as they are printed: 0.0 is not -0.0.
+/// Returns whether all rows have the same value. Arrow compares doubles by their bits, as they are printed: 0.0 differs
+/// from -0.0.
 fn holds_one_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)
@@ -413,7 +417,7 @@ fn single(value: f32) -> Cell<'static> {
     }
 }
 
-/// The column type of computed values; none for types that have no text form in pandas' files.
+/// The column type of computed values. `None` for types without a text form in pandas' files.
 fn kind_of(data_type: &DataType) -> Option<ColumnType> {
     Some(match data_type {
         DataType::Int8 => ColumnType::Int8,

@@ -1,4 +1,4 @@
-//! `to_csv(index=False)` of a query's rows.
+//! Writes the rows of a query like pandas' `to_csv(index=False)`.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use super::cells::{Cell, Layout, origins};
 use crate::relation::{QueryRun, Running, Wanted};
 use crate::value::{StoredText, room_for_text};
 
-/// Writes the rows of a query as a CSV object.
+/// Writes the rows of a query as a CSV file to the cache.
 pub(crate) fn write_csv(
     run: QueryRun<'_>,
     delimiter: u8,
@@ -27,8 +27,8 @@ pub(crate) fn write_csv(
     Ok(FileValue::table(stored, count, columns.collect()))
 }
 
-/// Stores header and rows as an object; returns it and the number of rows. Rows that are those of a table are its object,
-/// which may be held in memory.
+/// Stores header and rows as an object. Returns the object and the number of rows. If the result is identical to a
+/// table, returns the table's object, which may be in memory.
 pub(super) fn store_rows(
     context: &Context,
     mut rows: Running<'_>,
@@ -112,8 +112,8 @@ fn push(writer: &mut CsvWriter<impl Write>, cell: Cell<'_>) {
     }
 }
 
-/// A large text is copied in random order, too, if it is in memory or so much memory is free: in two steps it takes twice as
-/// long.
+/// Claims memory to copy the rows of a large text in random order. Without it, copying takes two passes and twice the
+/// time.
 fn claim_for_text(
     context: &Context,
     table: &TextTable,
@@ -131,11 +131,12 @@ fn claim_for_text(
     Some(claim)
 }
 
-/// How far a result is a table's rows in their order. If it is all of them, and no more, it is the table's object itself.
+/// Compares a result with the rows of a table in their order. If the result has all of them and no others, it is the
+/// table's object.
 struct Unchanged {
-    /// The first rows of the table are the first ones of the result.
+    /// The first rows of the result are this number of first rows of the table.
     rows: u64,
-    /// The row behind them, which is another one.
+    /// The origin of the next row of the result, which is different.
     next: Option<u64>,
     is_all: bool,
 }
@@ -163,7 +164,7 @@ impl Unchanged {
     }
 }
 
-/// The origins of a result's rows, pulled batch by batch; ends early on an error, which it leaves behind.
+/// The origins of a result's rows. Ends early on an error and stores it in `failed`.
 struct Origins<'a, 'r> {
     rows: &'a mut Running<'r>,
     batch: std::vec::IntoIter<u64>,

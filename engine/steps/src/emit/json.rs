@@ -1,4 +1,4 @@
-//! JSON: lists, lines and documents of a query's rows.
+//! Writes the rows of a query as JSON lists, JSON lines or documents.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -14,16 +14,16 @@ use super::cells::{Cell, Layout};
 use crate::in_order::in_order;
 use crate::relation::{QueryRun, Wanted};
 
-/// Lines are parsed and printed in batches of about so many bytes, which processors keep near.
+/// Approximate size in bytes of a batch of lines. It fits into processor caches.
 const BATCH: usize = 1 << 18;
 
-/// Longer batches, which are single records, are not held beside others.
+/// Larger batches, which consist of a single record, are processed one at a time to limit memory.
 const LARGE: usize = 32 * BATCH;
 
-/// What an object of cells counts for.
+/// Assumed size in bytes of an object of cells.
 const OF_MEMBERS: usize = 256;
 
-/// Whose way of writing JSON.
+/// The library whose JSON format is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Writer {
@@ -33,7 +33,7 @@ pub(crate) enum Writer {
     Ujson,
 }
 
-/// How JSON is written.
+/// The format of JSON output.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Dialect {
     pub writer: Writer,
@@ -63,7 +63,7 @@ impl Dialect {
         }
     }
 
-    /// Appends the text of a row: where it is a record, mostly without making a value of it.
+    /// Appends the text of a row. A record is usually converted without building a value.
     fn push_row(self, row: Row<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
         let printing = match (self.writer, self.indent) {
             (Writer::Ujson, _) => Some(Printing::Pandas),
@@ -95,7 +95,7 @@ impl Dialect {
 
 /// A row of a query as JSON.
 enum Row<'a> {
-    /// The text of a whole record.
+    /// The text of an entire record.
     Record(Cow<'a, [u8]>),
     /// An object of the cells.
     Members(Value),
@@ -109,7 +109,7 @@ impl Row<'_> {
         }
     }
 
-    /// About how many it takes.
+    /// Approximate size in bytes.
     fn bytes(&self) -> usize {
         match self {
             Row::Record(text) => text.len(),
@@ -125,8 +125,8 @@ impl Row<'_> {
     }
 }
 
-/// Hands over the rows of a query: whole records if its only column is `record`, otherwise an object per row. Returns the
-/// number of rows and, for objects, the names of their members.
+/// Calls `act` for each row of a query. The row is a record if the only column is `record`, and an object otherwise.
+/// Returns the number of rows and, for objects, the names of their members.
 fn for_each_row(
     run: QueryRun<'_>,
     mut act: impl FnMut(Row<'_>) -> Result<(), StepError>,
@@ -160,7 +160,7 @@ fn for_each_row(
     Ok((count, columns))
 }
 
-/// Hands over the rows of a query as values, as [`for_each_row`].
+/// Calls `act` for each row of a query as a value, like [`for_each_row`].
 pub(crate) fn for_each_record(
     run: QueryRun<'_>,
     mut act: impl FnMut(&Value) -> Result<(), StepError>,
@@ -176,13 +176,13 @@ pub(crate) fn write_json(run: QueryRun<'_>, dialect: Dialect) -> Result<FileValu
     Ok(FileValue::table(out.commit()?, count, columns))
 }
 
-/// Writes the rows of a query as lines, each ended by LF.
+/// Writes the rows of a query as lines, each ending with LF.
 pub(crate) fn write_json_lines(
     run: QueryRun<'_>,
     dialect: Dialect,
 ) -> Result<FileValue, StepError> {
     let mut out = run.context.store.writer()?;
-    // Buffers to be filled again.
+    // Buffers for reuse.
     let spent: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let lines = |rows: Vec<Row<'static>>| -> Result<Vec<u8>, StepError> {
         let mut lines = spent.lock().pop().unwrap_or_default();
@@ -198,7 +198,7 @@ pub(crate) fn write_json_lines(
         if lines.len() < BATCH / 2 {
             return out.write_all(&lines).map_err(StepError::machine);
         }
-        // Passed on as it is.
+        // A large buffer is passed on without copying.
         let buffer = out.push(lines).map_err(StepError::machine)?;
         spent.lock().extend(buffer);
         Ok(())
@@ -224,7 +224,7 @@ pub(crate) fn write_json_lines(
     Ok(FileValue::table(out.commit()?, count, columns))
 }
 
-/// A cell that holds JSON.
+/// The JSON text in a cell.
 fn json_text<'a>(cell: &Cell<'a>) -> Result<Cow<'a, [u8]>, StepError> {
     cell.text()
         .ok_or_else(|| StepError::pipeline(format!("the column `{RECORD}` must hold JSON texts")))
@@ -254,20 +254,20 @@ fn member(cell: &Cell<'_>) -> Result<Value, StepError> {
             Some(text) => match kind {
                 ColumnType::Bool => Value::Bool(text.first() == Some(&b'T')),
                 ColumnType::Float64 | ColumnType::Float32 => Value::Float(float(&text)?),
-                // Integers print alike in both forms.
+                // Integers have the same text in both formats.
                 _ => parse(&text).map_err(StepError::internal)?,
             },
         },
     })
 }
 
-/// A double as it is printed in tables: infinities have other names than in JSON.
+/// Parses a double from a table. The names of infinities differ from those in JSON.
 fn float(text: &[u8]) -> Result<f64, StepError> {
     let text = std::str::from_utf8(text).map_err(StepError::internal)?;
     text.parse().map_err(StepError::internal)
 }
 
-/// Writes a list element by element, `level` lists and objects deep.
+/// Writes a list element by element, at nesting depth `level`.
 pub(crate) struct ListWriter<W> {
     out: W,
     dialect: Dialect,
@@ -301,7 +301,7 @@ impl<W: Write> ListWriter<W> {
         indented(&mut self.out, self.dialect, self.level + 1, text)
     }
 
-    /// Ends the list; returns what it was written to.
+    /// Ends the list. Returns the writer.
     pub fn finish(mut self) -> Result<W, StepError> {
         let end = |writer: &mut Self| {
             match writer.count {
@@ -357,7 +357,7 @@ impl<W: Write> ObjectWriter<W> {
         indented(&mut self.out, self.dialect, 1, &text).map_err(StepError::machine)
     }
 
-    /// A member whose value is a list, which `fill` writes.
+    /// Writes a member whose value is a list that `fill` writes.
     pub fn list(
         &mut self,
         key: &Value,
@@ -369,7 +369,7 @@ impl<W: Write> ObjectWriter<W> {
         list.finish().map(|_| ())
     }
 
-    /// Ends the object; returns what it was written to.
+    /// Ends the object. Returns the writer.
     pub fn finish(mut self) -> Result<W, StepError> {
         let end = |writer: &mut Self| {
             match writer.count {
@@ -383,7 +383,7 @@ impl<W: Write> ObjectWriter<W> {
     }
 }
 
-/// With an indent, what follows stands on a line of its own.
+/// Starts a new line if the format has an indent.
 fn new_line(out: &mut impl Write, dialect: Dialect, level: usize) -> io::Result<()> {
     if let Some(indent) = dialect.indent {
         out.write_all(b"\n")?;
@@ -392,7 +392,8 @@ fn new_line(out: &mut impl Write, dialect: Dialect, level: usize) -> io::Result<
     Ok(())
 }
 
-/// Text of a value that begins `level` deep. Line feeds inside strings are escaped, so every one begins a line to indent.
+/// Writes the text of a value at nesting depth `level`. Line feeds inside strings are escaped, so each line feed starts
+/// a line to indent.
 fn indented(out: &mut impl Write, dialect: Dialect, level: usize, text: &[u8]) -> io::Result<()> {
     for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
         if number > 0 {

@@ -1,4 +1,4 @@
-//! The texts of a query's first column, one per line; a second one says which lines have an end.
+//! Writes the texts of a query's first column, one per line. A second column states which lines end with a line feed.
 
 use std::io::Write;
 
@@ -7,10 +7,11 @@ use prep_core::{FileValue, StepError};
 use super::cells::{Cell, Layout};
 use crate::relation::{QueryRun, Wanted};
 
-/// Text is handed to the store in pieces of about this size.
+/// Approximate size in bytes of a write to the cache.
 const PIECE: usize = 1 << 18;
 
-/// Writes the rows of a query as lines, each ended by LF unless the second column says no; a missing text is an empty line.
+/// Writes the rows of a query as lines. Each line ends with LF unless the second column is false. A missing text is an
+/// empty line.
 pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<FileValue, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, Wanted::Cells)?;
@@ -50,7 +51,7 @@ fn is_false(cell: &Cell<'_>) -> bool {
     }
 }
 
-/// Appends a line without its end. `number` counts from 1.
+/// Appends a line without its end. `number` is the number of the line, from 1.
 fn push_line(piece: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), StepError> {
     if let Some(text) = cell.text() {
         if text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {

@@ -1,7 +1,7 @@
-//! Rows of a query, written as a file.
+//! Writes the rows of a query as a file.
 //!
-//! A column that the query only passed on comes as origins, and its cells are copied as text; computed columns are
-//! printed as pandas prints their type.
+//! A column that the query only passed on arrives as origins, and its cells are copied as text. Computed columns are
+//! printed like pandas prints their type.
 
 mod cells;
 mod csv;

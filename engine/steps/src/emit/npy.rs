@@ -1,4 +1,4 @@
-//! Entries of an array, gathered as `numpy.save` writes them.
+//! Writes entries of an array like `numpy.save`.
 
 use prep_core::{FileValue, StepError};
 use prep_formats::npy::NpyError;
@@ -19,7 +19,7 @@ pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<FileValue, StepError> {
         _ => None,
     };
     let Some(CopiedCells::Array(array)) = array else {
-        // The check of queries says it with the place.
+        // The check of queries reports this earlier, with its place.
         return Err(StepError::internal(
             "an array of something else than entries",
         ));

@@ -1,4 +1,4 @@
-//! Rows of a query as a parquet file.
+//! Writes the rows of a query as a parquet file.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use arrow::datatypes::{Field, Schema};
 
 use crate::relation::{QueryRun, Wanted};
 
-/// One of the writers.
+/// The two supported writers.
 enum Writer<W: Write + Send> {
     Own(Box<ParquetWriter<W>>),
     Fastparquet(FastparquetWriter<W>),
@@ -33,7 +33,7 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-/// Writes the values of a query's rows, in order; as fastparquet does, if its version is told.
+/// Writes the values of a query's rows in order. If `versions` is given, writes like these versions of fastparquet.
 pub(crate) fn write_parquet(
     run: QueryRun<'_>,
     versions: Option<&Versions>,
@@ -69,7 +69,7 @@ pub(crate) fn write_parquet(
     Ok(FileValue::table(stored, count, columns))
 }
 
-/// Columns are the pipeline's matter, all else the machine's.
+/// Errors about columns concern the pipeline, and all others the system.
 fn of_writer(error: ParquetError) -> StepError {
     match error {
         ParquetError::UnsupportedType { .. } | ParquetError::PageTooLarge(_) => {

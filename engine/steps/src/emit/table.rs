@@ -1,4 +1,4 @@
-//! The rows of a query as a stored table.
+//! Stores the rows of a query as a table.
 
 use prep_core::StepError;
 use prep_formats::pandas::{Quoting, Schema};
@@ -8,7 +8,7 @@ use super::csv::store_rows;
 use crate::relation::{QueryRun, Wanted};
 use crate::value::{Storage, TableValue};
 
-/// Stores the rows of a query as canonical text. An empty text becomes a missing cell, as in any file.
+/// Stores the rows of a query as canonical text. As in any CSV file, an empty text becomes a missing cell.
 pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
     let tables = run.open_tables()?;
     let rows = run.start(&tables, Wanted::Cells)?;

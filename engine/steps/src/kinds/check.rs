@@ -1,4 +1,4 @@
-//! `check`: a query that must return no row.
+//! `check`: fails if a query returns a row.
 
 use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError, Value};
 use prep_spec::model::Query;
@@ -9,7 +9,7 @@ use super::one;
 use crate::placed::{Subject, blamed};
 use crate::relation::{QueryRun, query_memory, query_rows_as_text};
 
-/// Offending rows that a message shows.
+/// Maximum number of rows in the message.
 const SHOWN: usize = 3;
 
 #[derive(Debug, Error)]

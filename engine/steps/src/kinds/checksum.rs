@@ -1,7 +1,7 @@
-//! `checksum`: an output must have its published MD5.
+//! `checksum`: compares the MD5 of an output with the published checksum.
 //!
-//! Where equal rows can be other bytes, since these depend on the library that wrote them, another MD5 proves nothing. It
-//! is the step's result then, and no failure.
+//! Some formats have several valid encodings of the same rows, which depend on the library that wrote the file. For
+//! these, a different MD5 is not an error. The step then succeeds with a result of its own.
 
 use std::io::Read;
 
@@ -22,24 +22,24 @@ struct ChecksumError {
 }
 
 pub(crate) struct Checksum {
-    /// For messages: `public/train.csv`.
+    /// For messages, such as `public/train.csv`.
     pub path: String,
-    /// The file within the input, when that is a folder.
+    /// Path of the file within the input, if the input is a directory.
     pub inside: Option<String>,
     pub md5: String,
     pub strictness: Strictness,
 }
 
-/// What another MD5 means.
+/// What a different MD5 means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
-    /// A failure.
+    /// An error.
     Fixed,
-    /// Perhaps only another writer.
+    /// Possibly only another version of the library that writes the file.
     OfWriter,
 }
 
-/// Whether the result of a checksum says that another MD5 came out, as it may where it depends on the writer.
+/// Whether the result of a checksum step is a different MD5 that may be due to the library that wrote the file.
 pub fn is_of_writer(result: &Digest) -> bool {
     *result == found(DEPENDS_ON_WRITER).digest()
 }

@@ -1,4 +1,4 @@
-//! `encoding`: of text files that are not in UTF-8.
+//! The key `encoding` for text files that are not in UTF-8.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -40,7 +40,7 @@ impl Encoding {
         }
     }
 
-    /// The text in UTF-8.
+    /// Converts a reader to UTF-8.
     pub fn reader<'r>(self, input: impl Read + 'r) -> Box<dyn Read + 'r> {
         match self {
             Encoding::Utf8 => Box::new(input),
@@ -48,7 +48,7 @@ impl Encoding {
         }
     }
 
-    /// The same for who reads with a buffer; what is in UTF-8 already passes through no further one.
+    /// Converts a buffered reader to UTF-8. Input that is already UTF-8 passes without another buffer.
     pub fn buffered<'r>(self, input: impl BufRead + 'r) -> Box<dyn BufRead + 'r> {
         match self {
             Encoding::Utf8 => Box::new(input),

@@ -1,8 +1,8 @@
-//! `expand`: what the archives of an output hold, as files, for those who would unpack them by hand.
+//! `expand`: unpacks archives of an output, for users who would otherwise unpack them by hand.
 //!
-//! `train.zip` becomes the folder `train`. An archive whose members are all in a folder of that name already does not get
-//! another one around it. Archives within archives stay. Outputs, their checksums and their digests know nothing of this:
-//! it is a way of publishing them.
+//! `train.zip` becomes the directory `train`. If all members of an archive are already in a directory of that name, no
+//! further directory is added. Archives inside archives are not unpacked. Outputs, their checksums and their digests do
+//! not depend on this, because it only changes the published files.
 
 use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError, Value};
 use thiserror::Error;
@@ -11,16 +11,16 @@ use super::unpack::{self, Unpack};
 use super::{archive_suffix, one};
 use crate::value::{Content, Opener, Tree, TreeBuilder, input, memory_of_trees};
 
-/// The only input.
+/// Name of the only input.
 pub(crate) const OUTPUT: &str = "output";
 
-/// What becomes of archives that are published.
+/// Whether an unpacked archive is also published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expand {
-    /// The folder stands beside the archive.
+    /// The archive is published next to its directory.
     Beside,
-    /// The folder stands in place of the archive.
+    /// The directory replaces the archive.
     Instead,
 }
 
@@ -31,9 +31,9 @@ struct InTheWay {
     path: String,
 }
 
-/// Of a folder all files, with its archives expanded. Of an archive what it holds.
+/// Unpacks an archive, or the archives among the files of a directory.
 pub(crate) struct Expanded {
-    /// Name of the archive; none for a folder.
+    /// Name of the archive. `None` for a directory.
     pub archive: Option<String>,
     pub what: Expand,
 }
@@ -88,7 +88,7 @@ impl Step for Expanded {
     }
 }
 
-/// The bytes of an output that is one file: of its own, or copied from somewhere.
+/// The content of an output that is a single file, stored or copied.
 fn content_of(context: &Context, value: &Value) -> Result<Content, StepError> {
     if let Ok(FileValue { digest, bytes, .. }) = FileValue::of(value) {
         return Ok(Content::Object { digest, bytes });
@@ -98,7 +98,8 @@ fn content_of(context: &Context, value: &Value) -> Result<Content, StepError> {
     content.ok_or_else(|| StepError::internal("an archive is published, and it is no file"))
 }
 
-/// What an archive holds, with paths that begin with its own, and the folder in which that is put.
+/// The members of an archive, with paths that begin with the path of the archive, and the directory in which they are
+/// published.
 fn unpacked(
     context: &Context,
     opener: &Opener,
@@ -138,7 +139,7 @@ fn add(
     beside: Option<&Tree>,
 ) -> Result<(), StepError> {
     if inside.is_empty() {
-        // An archive of no files is a folder all the same.
+        // An empty archive becomes an empty directory.
         let is_there = |tree: &Tree| {
             let there = tree.find(place).is_some_and(|there| there.is_folder());
             there || tree.below(&format!("{place}/")).next().is_some()
@@ -159,7 +160,7 @@ fn add(
         let there = beside.and_then(|tree| tree.find(&path));
         match there {
             None => files.push_file(&path, file),
-            // Some competitions publish an archive and what is in it.
+            // Some competitions publish an archive together with its unpacked files.
             Some(there) if there.is_folder() && file.is_folder() => {}
             Some(_) => {
                 let (archive, path) = (archive.to_owned(), path);

@@ -1,4 +1,5 @@
-//! What the kinds that draw from a seeded generator have in common: `seed`, or `after` another that drew.
+//! The keys and the setup that all kinds with a seeded generator share: `seed`, or `after` to continue another
+//! generator.
 
 use prep_core::{Failure, Inputs, StepError};
 use prep_spec::Diagnostic;
@@ -11,7 +12,7 @@ use thiserror::Error;
 use crate::placed::{Subject, blamed};
 use crate::value::{TableValue, generator};
 
-/// Name of the input with a generator that goes on, and of the output with the generator as it was left. No table can
+/// Name of the input with a generator to continue, and of the output with the generator's final state. A table cannot
 /// have this name.
 pub(crate) const GENERATOR: &str = "generator:";
 
@@ -58,7 +59,7 @@ enum GeneratorError {
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Seeded {
     generator: RngKind,
-    /// None where another generator goes on.
+    /// `None` if another generator is continued.
     seed: Option<u64>,
 }
 
@@ -73,7 +74,7 @@ impl Seeded {
         Some(Seeded { generator, seed })
     }
 
-    /// The generator as it is before the first draw.
+    /// The generator before the first draw.
     pub fn start(&self, inputs: &Inputs) -> Result<Rng, StepError> {
         let Some(before) = inputs.get(GENERATOR) else {
             let seed = self.seed.unwrap_or(0);
@@ -92,13 +93,13 @@ impl Seeded {
     }
 }
 
-/// The number of a table's rows, for generators that count in 32 bits.
+/// The number of a table's rows, for generators that draw 32-bit numbers.
 pub(super) fn rows_of(table: &TableValue) -> Result<u32, StepError> {
     let rows = table.len();
     u32::try_from(rows).map_err(|_| StepError::input(GeneratorError::TooLong(rows)))
 }
 
-/// Either `seed` or `after`, where the kind has both.
+/// Checks that exactly one of `seed` and `after` is given, if the kind has both.
 pub(super) fn check_generator(declaration: &Declaration) -> Option<Diagnostic> {
     let mut keys = declaration.form.keys(declaration.method);
     if !keys.any(|key| key.name == "after") {

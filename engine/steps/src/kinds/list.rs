@@ -1,4 +1,4 @@
-//! `list`: one of the pipeline's lists as a table, a row per text.
+//! `list`: a list of the pipeline as a table, with one row per text.
 
 use prep_formats::pandas::ColumnType;
 use prep_sql::VALUE;

@@ -9,7 +9,7 @@ use crate::value::{OpenContent, TableWriter};
 
 type Run = dyn Fn(&Context, &Inputs) -> Result<Outputs, StepError> + Send + Sync;
 
-/// A step made of a function.
+/// A step that calls a function.
 pub(crate) struct Made {
     kind: &'static str,
     version: u32,
@@ -34,8 +34,8 @@ impl Made {
         }
     }
 
-    /// A step that makes a table of what is in files. `visit` writes the rows of a file, and may use a state that it keeps
-    /// from one file to the next.
+    /// A step that makes a table from files. `visit` writes the rows of a file, and may use a state that is kept from
+    /// one file to the next.
     pub fn of_files<S: Default>(
         kind: &'static str,
         version: u32,
@@ -58,7 +58,7 @@ impl Made {
         })
     }
 
-    /// The memory that the step takes, in bytes, by its inputs.
+    /// Sets the function that returns the step's memory in bytes, given its inputs.
     pub fn memory(self, bytes: impl Fn(&Inputs) -> u64 + Send + Sync + 'static) -> Made {
         let memory = Box::new(bytes);
         Made { memory, ..self }

@@ -1,7 +1,7 @@
-//! The kinds of steps. One file per kind; its name is the kind's name in plans, keys and events.
+//! The kinds of steps. One file per kind, with the name that the kind has in plans, keys and events.
 //!
-//! What a pipeline can declare is a [`Kind`]: its form in the language and how it becomes a step, said once, in the
-//! kind's file. A further kind is such a file and its line in `ALL` of its folder.
+//! A pipeline declares steps of a [`Kind`], which combines the keys in the language with a function that builds the
+//! step. Both are defined in the file of the kind. A new kind is such a file, and a line in `ALL` of its directory.
 
 mod check;
 mod checksum;
@@ -47,11 +47,11 @@ use prep_sql::Session;
 /// A kind of table or output.
 pub(crate) struct Kind {
     pub form: Form,
-    /// The step that makes what is declared; none for a declaration that lacks a required key.
+    /// Returns the step of a declaration. `None` if the declaration lacks a required key.
     pub step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
 }
 
-/// What pipelines may be made of.
+/// Returns the kinds of tables and outputs that pipelines can declare.
 pub fn vocabulary() -> &'static Vocabulary {
     static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
         tables: tables::ALL.iter().map(|kind| &kind.form).collect(),
@@ -60,7 +60,7 @@ pub fn vocabulary() -> &'static Vocabulary {
     &VOCABULARY
 }
 
-/// The step that makes what is declared.
+/// Returns the step of a declaration.
 pub(crate) fn step(declaration: &Declaration, session: &Session) -> Option<Box<dyn Step>> {
     let mut all = tables::ALL.iter().chain(outputs::ALL);
     let kind = all.find(|kind| std::ptr::eq(&kind.form, declaration.form))?;
@@ -70,13 +70,13 @@ pub(crate) fn step(declaration: &Declaration, session: &Session) -> Option<Box<d
 /// Name of the only output of most kinds.
 pub(crate) const VALUE: &str = "value";
 
-/// Name of the input of a kind that goes through the files that a table names.
+/// Name of the input with the table of files, for kinds that read the files that a table names.
 pub(crate) const FILES: &str = "files";
 
-/// Inputs that are trees begin with this; tables have their own names, in which it cannot occur.
+/// Prefix of the names of inputs that are trees. Names of tables cannot contain it.
 pub(crate) const TREE: &str = "tree:";
 
-/// A single output.
+/// The outputs of a step with a single output.
 fn one(value: prep_core::Value) -> Outputs {
     Outputs::from([(VALUE.to_owned(), value)])
 }

@@ -1,4 +1,4 @@
-//! A NumPy array as a relation: entries that are copied, and values if it has one axis.
+//! Reads a NumPy array as a relation. Its entries are copied. If it has one dimension, it also has values.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl ArrayRelation {
         table: &TableValue,
         positions: Option<Arc<Positions>>,
     ) -> ArrayRelation {
-        // The schema says what is declared: a column that is declared text or inferred has the type of the array, too.
+        // The schema contains the declared types. A column that is declared text or inferred has the type of the array.
         let values = array.header().element_kind().map(data_type);
         let columns = table.schema.columns.iter().enumerate();
         let columns = columns.map(|(index, column)| RelationColumn {
@@ -95,20 +95,20 @@ impl Relation for ArrayRelation {
     }
 }
 
-/// The type of a column of such elements.
+/// The type of a column with elements of this kind.
 fn data_type(kind: ElementKind) -> DataType {
     match kind {
         ElementKind::Bool => DataType::Boolean,
         ElementKind::Integer => DataType::Int64,
         ElementKind::Unsigned => DataType::UInt64,
-        // Printed with fewer digits than a double.
+        // A single has fewer digits than a double when printed.
         ElementKind::Single => DataType::Float32,
         ElementKind::Double => DataType::Float64,
         ElementKind::Text => DataType::Utf8,
     }
 }
 
-/// As a table's columns: NaN and the empty text are missing.
+/// As in other tables, NaN and the empty text are missing.
 fn values(elements: Elements) -> ArrayRef {
     match elements {
         Elements::Bools(values) => Arc::new(BooleanArray::from(values)),

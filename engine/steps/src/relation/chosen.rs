@@ -1,4 +1,4 @@
-//! The rows of a relation: all stored ones, or a choice of them.
+//! The rows of a relation: all stored rows, or a selection of them in some order.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use prep_formats::pandas::RowSelection;
 
 use crate::value::Positions;
 
-/// Which stored rows, in which order.
+/// The selected rows in their order.
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
     stored: u64,
@@ -14,7 +14,7 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// The rows at `positions` of `stored` rows; all of them without.
+    /// The rows at `positions` among `stored` rows. `None` selects all.
     pub fn new(stored: u64, positions: Option<Arc<Positions>>) -> Chosen {
         Chosen { stored, positions }
     }
@@ -29,7 +29,7 @@ impl Chosen {
             .map_or(self.stored, |positions| positions.len())
     }
 
-    /// The stored rows behind `len` rows from `first`.
+    /// The stored rows for `len` selected rows from `first`.
     pub fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         match &self.positions {
             None => (first..first + len as u64).collect(),
@@ -37,7 +37,7 @@ impl Chosen {
         }
     }
 
-    /// All rows in stretches of `batch`, each by its first row and its length.
+    /// All rows in ranges of `batch` rows, each as its first row and its length.
     pub fn stretches(&self, batch: usize) -> impl Iterator<Item = (u64, usize)> + Send + use<> {
         let rows = self.len();
         (0..rows).step_by(batch.max(1)).map(move |first| {
@@ -47,18 +47,19 @@ impl Chosen {
     }
 }
 
-/// The chosen rows in ascending order, from a bit for each stored row.
+/// The selected rows in ascending order. A bitmap has one bit for each stored row.
 #[derive(Debug)]
 pub(super) struct StoredRows {
     chosen: Vec<u64>,
-    /// The next stored row to look at.
+    /// The next stored row to examine.
     at: u64,
-    /// The rows handed out last.
+    /// The rows that were returned last.
     last: Arc<[u64]>,
 }
 
 impl Chosen {
-    /// The chosen rows in the order in which they are stored. None when they come so anyway, or one of them twice.
+    /// The selected rows in the order in which they are stored. `None` if they are in this order anyway, or if one
+    /// occurs twice.
     pub fn stored_rows(&self) -> Option<StoredRows> {
         let positions = self.positions.as_ref()?;
         if positions.is_ascending() {
@@ -83,7 +84,7 @@ impl Chosen {
 }
 
 impl StoredRows {
-    /// The next rows, `count` at most: a stretch where they follow each other. None at the end.
+    /// Returns up to `count` rows, as a range if they are consecutive. `None` at the end.
     pub fn next(&mut self, count: usize) -> Option<RowSelection> {
         let mut rows = Vec::with_capacity(count);
         let mut at = self.at;
@@ -111,7 +112,7 @@ impl StoredRows {
         })
     }
 
-    /// Goes on behind the first `count` of the rows that were handed out last.
+    /// Continues after the first `count` of the rows that were returned last.
     pub fn read(&mut self, count: usize) {
         let read = count.checked_sub(1).and_then(|index| self.last.get(index));
         self.at = read.or(self.last.last()).map_or(self.at, |row| row + 1);

@@ -1,4 +1,4 @@
-//! Going through the files that a table names.
+//! Iterates over the files that a table names.
 
 use arrow::array::AsArray;
 use arrow::compute::cast;
@@ -9,7 +9,7 @@ use super::open_table;
 use crate::kinds::{FILES, holder};
 use crate::value::{OpenContent, Opener, input, trees};
 
-/// Opens the file in column `file` of every row of the input `files`, in order.
+/// Opens the file in column `file` of every row of the input `files`, in order, and calls `visit`.
 pub(crate) fn for_each_file(
     context: &Context,
     inputs: &Inputs,

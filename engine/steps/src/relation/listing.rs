@@ -1,4 +1,4 @@
-//! The files of a tree as a relation: one row per file.
+//! Reads the files of a tree as a relation with one row per file.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use prep_sql::{Relation, RelationColumn, ScanError, Values};
 use super::chosen::Chosen;
 use crate::value::{File, Positions, Tree};
 
-/// Columns of a table of files. `dir` is the path without the name, `folder` its last part, `stem` the name without the
-/// last extension, `ext` that extension without its dot; `size` is in bytes.
+/// Columns of a table of files. `file` is the path, `dir` the path without the name, and `folder` the last part of
+/// `dir`. `stem` is the name without the last extension, and `ext` that extension without its dot. `size` is in bytes.
 const COLUMNS: [&str; 7] = ["file", "dir", "folder", "name", "stem", "ext", "size"];
 
 /// The schema of a table of `rows` files.
@@ -121,12 +121,12 @@ fn cells(entries: &[File<'_>], column: &str) -> ArrayRef {
     ))
 }
 
-/// A part of a path, named as the column is.
+/// The part of a path that belongs to a column.
 pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     let (dir, name) = path
         .rsplit_once('/')
         .unwrap_or_else(|| ("", split_source(path).1));
-    // As in Python's pathlib: a leading dot begins no extension, nor does a trailing one.
+    // As in Python's pathlib, neither a leading nor a trailing dot starts an extension.
     let (stem, ext) = match name.rfind('.') {
         Some(dot) if dot > 0 && dot + 1 < name.len() => (&name[..dot], &name[dot + 1..]),
         _ => (name, ""),

@@ -1,4 +1,4 @@
-//! Tables as queries read them, and queries run to their end.
+//! Opens tables for queries, and runs queries in a step.
 
 mod array;
 mod chosen;
@@ -31,27 +31,27 @@ use listing::ListingRelation;
 use parquet::ParquetRelation;
 use text::TextRelation;
 
-/// An opened table: for queries, and for writers that copy its cells.
+/// An opened table, for queries and for writers that copy its cells.
 #[derive(Clone)]
 pub(crate) struct OpenTable {
     pub relation: Arc<dyn Relation>,
     pub cells: CopiedCells,
-    /// What pandas infers of columns that are text to queries.
+    /// The types that pandas infers for columns that queries read as text.
     pub inferred: BTreeMap<String, ColumnType>,
 }
 
 impl OpenTable {
-    /// Do queries compute with doubles here?
+    /// Returns whether queries read a column as doubles.
     pub(crate) fn is_number(&self, column: usize) -> bool {
         let column = self.relation.columns().get(column);
         column.is_some_and(|column| column.data_type == DataType::Float64)
     }
 }
 
-/// Where the cells are that writers copy.
+/// The source of copied cells.
 #[derive(Clone)]
 pub(crate) enum CopiedCells {
-    /// Nowhere: columns are read as values.
+    /// No cells can be copied. All columns are read as values.
     None,
     Text(Arc<StoredText>),
     /// The column `record` is copied from array to array.
@@ -108,12 +108,12 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
     }
 }
 
-/// The table as a relation.
+/// Opens a table value as a relation.
 pub(crate) fn open_table(context: &Context, value: &Value) -> Result<Arc<dyn Relation>, StepError> {
     Ok(open(context, value)?.relation)
 }
 
-/// Only the relations.
+/// The relations of opened tables.
 pub(crate) fn relations(
     tables: &BTreeMap<String, OpenTable>,
 ) -> BTreeMap<String, Arc<dyn Relation>> {

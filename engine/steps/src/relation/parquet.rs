@@ -1,5 +1,7 @@
-//! A parquet file as a relation, read batch by batch. Rows that were chosen in another order than the file's are gathered part
-//! by part: each part is one pass over the row groups that it needs.
+//! Reads a parquet file as a relation, batch by batch.
+//!
+//! Rows that are selected in another order than that of the file are collected in blocks. Each block is one pass over
+//! the row groups that contain its rows.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,14 +18,14 @@ use prep_sql::{Relation, RelationColumn, ScanError, Values};
 use super::chosen::Chosen;
 use crate::value::Positions;
 
-/// Bytes of values that are held to bring rows into another order than the file's.
+/// Size in bytes of a block of rows that is reordered in memory.
 const PART: u64 = 64 << 20;
 
-/// Consecutive rows of a choice.
+/// Consecutive rows of a selection.
 struct Part {
-    /// In the order of the file.
+    /// The rows in the order of the file.
     rows: RecordBatch,
-    /// Where each row of the choice is.
+    /// For each row of the selection, its index in `rows`.
     places: Vec<u64>,
 }
 
@@ -34,7 +36,7 @@ pub(crate) struct ParquetRelation {
 }
 
 impl ParquetRelation {
-    /// The columns at the places `numbers` are doubles, whatever the file has.
+    /// Opens a file. The columns at the indices `numbers` are read as doubles, whatever their type in the file.
     pub(crate) fn open(
         file: File,
         bytes: u64,
@@ -60,7 +62,7 @@ impl ParquetRelation {
         })
     }
 
-    /// Batches of some columns; of one row group, or of all.
+    /// Batches of some columns, from one row group or from all.
     fn batches(
         &self,
         columns: &[usize],
@@ -81,7 +83,7 @@ impl ParquetRelation {
         names.map(|column| column.name.as_str()).collect()
     }
 
-    /// Rows in any order, as many as [`PART`] holds: one pass over the row groups in which they are.
+    /// Reads rows in any order, up to the size [`PART`], in one pass over the row groups that contain them.
     fn part(&self, columns: &[usize], rows: &[u64], batch: usize) -> Result<Part, ScanError> {
         let mut order: Vec<u32> = (0..u32::try_from(rows.len())?).collect();
         let row = |place: &u32| rows.get(*place as usize).copied().unwrap_or(u64::MAX);
@@ -121,7 +123,7 @@ impl ParquetRelation {
         })
     }
 
-    /// The rows at positions that are not in ascending order, part by part.
+    /// Reads the rows at unordered positions, block by block.
     fn in_any_order(
         self: Arc<Self>,
         positions: Arc<Positions>,
@@ -179,7 +181,7 @@ impl ParquetRelation {
     }
 }
 
-/// Strings of any encoding are `Utf8` to queries.
+/// Queries read strings of any encoding as `Utf8`.
 fn plain(data_type: &DataType) -> DataType {
     match data_type {
         DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
@@ -227,7 +229,7 @@ impl Relation for ParquetRelation {
         let Some(positions) = positions else {
             return Box::new(batches.map(move |batch| self.values(&columns, &batch?)));
         };
-        // Rows in file order: one pass, keeping what is chosen.
+        // Rows in file order need one pass that keeps the selected rows.
         let mut wanted = 0;
         let mut start = 0;
         Box::new(batches.map(move |batch| {
@@ -248,7 +250,7 @@ impl Relation for ParquetRelation {
     }
 }
 
-/// Some rows of a batch, in the given order.
+/// The rows of a batch with these indices, in this order.
 fn choose(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch, ScanError> {
     let rows = UInt64Array::from(rows);
     let columns = batch

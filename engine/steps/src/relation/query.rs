@@ -1,4 +1,4 @@
-//! Queries that are run for their values.
+//! Runs queries for their values.
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::cast;
@@ -11,7 +11,7 @@ use super::{QueryRun, Wanted, open_table};
 /// Takes the texts of two columns of a row.
 type Visit<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
 
-/// Runs a query, in any order, and hands the texts of two columns to `visit`, row by row.
+/// Runs a query without order and calls `visit` with the texts of two columns, row by row.
 pub(crate) fn query_values(
     run: QueryRun<'_>,
     columns: [&str; 2],
@@ -44,15 +44,15 @@ fn text(batch: &RecordBatch, column: usize) -> Result<arrow::array::ArrayRef, St
     cast(batch.column(column), &DataType::Utf8).map_err(StepError::pipeline)
 }
 
-/// Rows of a query, for people.
+/// Rows of a query, formatted for a message.
 pub(crate) struct FoundRows {
     pub rows: usize,
     pub columns: Vec<String>,
-    /// The first rows, cells separated by commas.
+    /// The first rows, with cells separated by commas.
     pub shown: Vec<String>,
 }
 
-/// Runs a query, in any order; counts its rows and prints the first `limit`.
+/// Runs a query without order, counts its rows and formats the first `limit`.
 pub(crate) fn query_rows_as_text(run: QueryRun<'_>, limit: usize) -> Result<FoundRows, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, Wanted::Unordered)?;
@@ -92,7 +92,7 @@ pub(crate) fn query_rows_as_text(run: QueryRun<'_>, limit: usize) -> Result<Foun
     Ok(found)
 }
 
-/// The only value of a table of one row and one column, as a number.
+/// The only value of a table with one row and one column, as a number.
 pub(crate) fn scalar(context: &Context, value: &Value) -> Result<f64, StepError> {
     let table = open_table(context, value)?;
     if table.rows() != 1 || table.columns().len() != 1 {

@@ -1,4 +1,4 @@
-//! Queries that run in a step: what they may use, and what their failures mean.
+//! Runs queries within a step: their limits, threads and errors.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::kinds::TREE;
 use crate::placed::{Subject, helped};
 use crate::value::TableValue;
 
-/// How the rows of a query are wanted.
+/// The form in which a writer needs the rows of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// In order; columns that are passed on as origins of their cells.
+    /// In order, with origins in place of the cells that are passed on.
     Cells,
     /// In order, as values.
     Values,
@@ -25,7 +25,7 @@ pub(crate) enum Wanted {
     Unordered,
 }
 
-/// A query in a step that runs: what its rows are made of, and within which limits.
+/// A query and the step that runs it.
 #[derive(Clone, Copy)]
 pub(crate) struct QueryRun<'a> {
     pub session: &'a Session,
@@ -40,12 +40,12 @@ pub(crate) struct Running<'a> {
     query: &'a Query,
     rows: Rows,
     runtime: Runtime,
-    /// For the thread that helps.
+    /// For the helper thread.
     _permit: Option<Permit>,
 }
 
 impl<'a> QueryRun<'a> {
-    /// All inputs that are tables, by name.
+    /// Opens all inputs that are tables, by name.
     pub(crate) fn open_tables(&self) -> Result<BTreeMap<String, OpenTable>, StepError> {
         let tables = self.inputs.iter();
         let tables = tables.filter(|(name, _)| !name.starts_with(TREE));
@@ -54,7 +54,7 @@ impl<'a> QueryRun<'a> {
             .collect()
     }
 
-    /// Starts the query over opened tables.
+    /// Starts the query on opened tables.
     pub(crate) fn start(
         self,
         tables: &BTreeMap<String, OpenTable>,
@@ -95,12 +95,13 @@ impl Running<'_> {
         self.rows.columns()
     }
 
-    /// Does the query read one table, once, for each of its rows? Then all origins in a row are the same.
+    /// Returns true if each row comes from one row of a single table that is scanned once. All origins of a row are
+    /// then equal.
     pub(crate) fn has_single_origin(&self) -> bool {
         self.rows.has_single_origin()
     }
 
-    /// The next batch; none at the end.
+    /// The next batch. `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, StepError> {
         self.context.check()?;
         let next = self.runtime.block_on(self.rows.next());
@@ -108,11 +109,11 @@ impl Running<'_> {
     }
 }
 
-/// Rows from which on a second thread shortens a query.
+/// Number of rows from which a second thread makes a query faster.
 const MANY_ROWS: u64 = 1 << 17;
 
-/// What a query runs on: the step's own thread, and one that sorts batches while others are merged, if the query sorts
-/// many rows, a thread is free, and the system starts it.
+/// The threads of a query: the step's own thread and, if possible, a helper that sorts batches while others are merged.
+/// The helper requires a query that sorts many rows, an available thread, and a system that can start it.
 fn runtime(
     query: &Query,
     context: &Context,
@@ -133,7 +134,7 @@ fn runtime(
     Ok((runtime.map_err(StepError::machine)?, permit))
 }
 
-/// What a query's failure means, and where it stands.
+/// Converts a query's error to one of the step, with its place.
 fn failed(query: &Query, error: QueryError) -> StepError {
     let failure = error.failure();
     if failure == Failure::Cancelled {
@@ -144,14 +145,14 @@ fn failed(query: &Query, error: QueryError) -> StepError {
     helped(failure, word, error, help)
 }
 
-/// What a query takes that goes through its table row by row.
+/// Memory in bytes of a query that processes a table row by row.
 const STREAM: u64 = 64 << 20;
-/// What a query takes at least that sorts, joins or groups.
+/// Minimum memory in bytes of a query that sorts, joins or groups.
 const HOLD: u64 = 256 << 20;
-/// Bytes a row that tables take while they are open: where rows start, and which are chosen.
+/// Bytes per row that an open table needs for the starts of rows and for their selection.
 const INDEX: u64 = 9;
 
-/// Memory that a query may need beside what its tables map, in bytes.
+/// Estimates the memory in bytes that a query needs, in addition to mapped files.
 pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
     let (mut index, mut held) = (0, 0);
     for (_, value) in inputs.iter().filter(|(name, _)| !name.starts_with(TREE)) {
@@ -159,7 +160,7 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
             continue;
         };
         index += INDEX * table.schema.rows.max(table.len());
-        // A column that is passed on is a number here. Wide tables are rarely computed with.
+        // A column that is passed on is an integer here. Queries rarely compute with many columns of a wide table.
         let columns = table.schema.columns.len().min(16) as u64;
         held += table.len() * (64 + 8 * columns);
     }

@@ -1,4 +1,4 @@
-//! Canonical text as a relation.
+//! Reads canonical text as a relation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,11 +42,11 @@ impl TextRelation {
     }
 }
 
-/// How the rows of a table are gone through.
+/// The order in which the rows of a table are read.
 enum Pass {
-    /// As they are chosen.
+    /// In the selected order.
     Chosen,
-    /// As they are stored; each chosen row once.
+    /// In the stored order, each selected row once.
     Stored(StoredRows),
 }
 
@@ -72,7 +72,7 @@ impl TextRelation {
             };
             let values = self.values(&columns, rows, batch);
             let count = values.as_ref().map_or(batch, |values| values.rows);
-            // Rows of long texts come in shorter batches.
+            // Rows with long texts are returned in shorter batches.
             first += count as u64;
             if let Pass::Stored(stored) = &mut pass {
                 stored.read(count);
@@ -114,7 +114,7 @@ impl TextRelation {
     }
 }
 
-/// How many rows are chosen, and their values.
+/// The number of selected rows, and their values.
 fn chosen(values: &[ArrayRef], rows: &RowSelection) -> Result<(usize, Vec<ArrayRef>), ScanError> {
     let all = values.first().map_or(0, |values| values.len());
     let range = match rows {
@@ -165,7 +165,7 @@ impl Relation for TextRelation {
         Box::new(self.batches(columns, batch, Pass::Chosen))
     }
 
-    /// In the order in which they lie in the file.
+    /// In the order in which the rows are stored in the file.
     fn scan_unordered(
         self: Arc<Self>,
         columns: Vec<usize>,

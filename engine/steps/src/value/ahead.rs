@@ -1,10 +1,10 @@
-//! Reading on a thread of its own, ahead of who uses the bytes.
+//! Reads ahead on a thread of its own.
 //!
-//! Inflating a member and parsing what it holds take about as long. Done in turns, they take the sum of both; on two
-//! threads, the longer one of them. The store writes its objects in the same way, on the other side of a step.
+//! Inflating a member and parsing its content take about the same time. On one thread, the total is the sum of both; on
+//! two threads, it is the longer of the two. On the output side of a step, the store writes objects in the same way.
 //!
-//! Bytes come in pieces, a few of which are on their way; buffers go back and are used again. A failure arrives behind the
-//! bytes that were read before it, as it would without a thread.
+//! Bytes are passed in chunks through a bounded channel, and their buffers are returned for reuse. A read error arrives
+//! after the bytes that were read before it, as it would without a thread.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::mem;
@@ -13,27 +13,28 @@ use std::thread::JoinHandle;
 
 use prep_cache::{Permit, start};
 
-/// Bytes that are handed over at a time.
+/// Bytes per chunk.
 pub(super) const PIECE: usize = 1 << 18;
 
-/// Pieces on their way. More would only hold memory.
+/// Maximum number of chunks in the channel. A larger number would use more memory and not be faster.
 const PIECES: usize = 4;
 
-/// A reader whose bytes were read on another thread. Who drops it waits for that thread, which ends at its next piece.
+/// A reader whose bytes are read on another thread. Dropping it stops that thread after its current chunk and waits for
+/// it.
 pub(super) struct Ahead {
-    /// None at the end, and once reading failed.
+    /// `None` at the end and after a read error.
     pieces: Option<Receiver<io::Result<Vec<u8>>>>,
     spent: Sender<Vec<u8>>,
-    /// None: it has ended.
+    /// `None` after the thread has ended.
     thread: Option<JoinHandle<Option<()>>>,
     piece: Vec<u8>,
-    /// What of the piece was used.
+    /// Number of bytes of the chunk that the caller has consumed.
     used: usize,
     failed: bool,
 }
 
 impl Ahead {
-    /// Gives the reader back if the system starts no further thread.
+    /// Starts the thread. Returns the reader if the system cannot start another thread.
     pub(super) fn start<R: Read + Send + 'static>(reader: R, permit: Permit) -> Result<Ahead, R> {
         let (full, pieces) = sync_channel(PIECES);
         let (spent, empty) = channel();
@@ -63,7 +64,7 @@ impl Ahead {
         let piece = mem::take(&mut self.piece);
         self.used = 0;
         if piece.capacity() > 0 {
-            // Nobody takes it where the last piece was read already.
+            // Fails if the thread has already read everything and needs no more buffers.
             let _ = self.spent.send(piece);
         }
         let next = match pieces.recv() {
@@ -88,7 +89,7 @@ impl Ahead {
     }
 }
 
-/// Reads to the end, or until nobody takes the pieces any more.
+/// Reads to the end, or until the receiver is dropped.
 fn read(
     mut reader: impl Read,
     empty: impl Fn() -> Vec<u8>,
@@ -112,7 +113,7 @@ fn read(
     }
 }
 
-/// Fills `piece`, up to the end or a failure; says how many bytes it holds.
+/// Fills `piece` up to the end of the input or an error. Returns the number of bytes read.
 pub(crate) fn fill(reader: &mut impl Read, piece: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut count = 0;
     while let Some(rest) = piece.get_mut(count..).filter(|rest| !rest.is_empty()) {
@@ -149,7 +150,7 @@ impl Read for Ahead {
 
 impl Drop for Ahead {
     fn drop(&mut self) {
-        // Who goes wants to know nothing more.
+        // A reader that is dropped early does not need the result.
         let _ = self.join();
     }
 }

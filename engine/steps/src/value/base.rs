@@ -1,4 +1,5 @@
-//! What a content's bytes are read from: a file, a bundle on another machine, or what is packed in a file.
+//! The file from which the bytes of a content are read: a local file, a bundle on another machine, or data packed
+//! inside a file.
 
 use std::fmt;
 use std::fs::File;
@@ -11,7 +12,7 @@ use prep_formats::read_at::ReadAt;
 
 use super::layered::LayeredFile;
 
-/// An open file, or one that lies elsewhere. Cheap to clone.
+/// An open file. Cheap to clone.
 #[derive(Clone)]
 pub enum BaseFile {
     Here(Arc<File>),
@@ -20,7 +21,7 @@ pub enum BaseFile {
 }
 
 impl BaseFile {
-    /// The file, if it is on this machine.
+    /// Returns the file if it is on this machine.
     pub fn here(&self) -> Option<&Arc<File>> {
         match self {
             BaseFile::Here(file) => Some(file),
@@ -28,7 +29,7 @@ impl BaseFile {
         }
     }
 
-    /// Announces what is going to be read.
+    /// Announces ranges that will be read.
     pub fn expect(&self, ranges: Vec<Range<u64>>) {
         if let BaseFile::Elsewhere(content) = self {
             content.expect(ranges);

@@ -1,14 +1,15 @@
-//! Numbers and texts in few bytes, for listings of millions of files.
+//! Compact encoding of numbers and texts, for listings of millions of files.
 //!
-//! Numbers take as many bytes as they need, seven bits in each, the lowest first. A number may be told as its difference to
-//! another one, and a text as how much it shares with the one before: sorted paths and offsets become short.
+//! A number is a variable-length integer of seven bits per byte, lowest bits first. It can be stored as the difference
+//! to another number. A text is stored as the length of the prefix that it shares with the previous one, and its rest.
+//! Sorted paths and offsets become short this way.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-/// The longest text that is read; no file system takes a longer path.
+/// Maximum length in bytes of a text. No file system supports longer paths.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// Texts one behind the other.
+/// Texts stored one after another in a single buffer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Texts {
     text: String,
@@ -28,7 +29,7 @@ impl Texts {
         self.ends.push(self.text.len() as u64);
     }
 
-    /// Adds a text that comes in two pieces.
+    /// Appends the concatenation of two texts.
     pub fn push_joined(&mut self, first: &str, second: &str) {
         self.text.push_str(first);
         self.push(second);
@@ -47,12 +48,12 @@ impl Texts {
         self.ends.len()
     }
 
-    /// Bytes of all texts.
+    /// Total bytes of all texts.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// Of sorted texts: the place of the first that is not less than this one.
+    /// For sorted texts: the index of the first one that is not less than `text`.
     pub fn first_not_below(&self, text: &str) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -87,23 +88,23 @@ pub(crate) fn write_number(out: &mut impl Write, mut value: u64) -> io::Result<(
     out.write_all(bytes.get(..count).unwrap_or_default())
 }
 
-/// A number as its difference to another one, small ones of both signs in few bytes.
+/// Writes the difference of a number to another one. Small differences of both signs are short.
 pub(crate) fn write_difference(out: &mut impl Write, value: u64, from: u64) -> io::Result<()> {
     write_number(out, difference(value, from))
 }
 
-/// A difference as a number that is small for small ones of both signs.
+/// Encodes a difference so that small ones of both signs are small numbers.
 pub(crate) fn difference(value: u64, from: u64) -> u64 {
     let distance = value.wrapping_sub(from).cast_signed();
     ((distance << 1) ^ (distance >> 63)).cast_unsigned()
 }
 
-/// The value whose [`difference`] this is.
+/// Returns the value with this [`difference`] to `from`.
 pub(crate) fn value_from(difference: u64, from: u64) -> u64 {
     from.wrapping_add((difference >> 1) ^ (difference & 1).wrapping_neg())
 }
 
-/// A text as what it shares with the one before, and the rest.
+/// Writes a text as the length of the prefix shared with the previous text, and the rest.
 pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8]) -> io::Result<()> {
     let shared = shared_start(before, now);
     let rest = now.get(shared..).unwrap_or_default();
@@ -114,8 +115,7 @@ pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8])
     out.write_all(rest)
 }
 
-/// How many bytes are the same from the first on. Words of eight are compared: where two differ is no surprise then to the
-/// processor.
+/// Length of the common prefix. It compares words of eight bytes, because this has fewer mispredicted branches.
 pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
     let mut shared = 0;
     while let (Some((first, after)), Some((other, after_other))) =
@@ -131,7 +131,7 @@ pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
     shared + a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Reads what these functions wrote.
+/// Reads the encoding that these functions write.
 pub(crate) struct Input<R>(BufReader<R>);
 
 impl<R: Read> Input<R> {
@@ -165,7 +165,7 @@ impl<R: Read> Input<R> {
         Ok(value_from(self.number()?, from))
     }
 
-    /// Changes the text before into the next one.
+    /// Changes `before`, the previous text, into the next one.
     pub fn text(&mut self, before: &mut Vec<u8>) -> io::Result<()> {
         let shared = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         let more = usize::try_from(self.number()?).unwrap_or(usize::MAX);
@@ -176,7 +176,7 @@ impl<R: Read> Input<R> {
         self.append(more, before)
     }
 
-    /// Appends the next so many bytes, as they come: a length that is wrong takes no memory.
+    /// Appends the next `count` bytes while they are read, so that a wrong length allocates no memory.
     pub fn append(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let input = Read::by_ref(&mut self.0).take(count as u64);
         match { input }.read_to_end(bytes)? == count {

@@ -1,4 +1,4 @@
-//! Where the bytes of a tree's file are, and reading them.
+//! Content references: the location of a file's bytes, and readers for them.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,22 +23,22 @@ use super::layers::Layers;
 
 /// The bytes of one file.
 ///
-/// The base of a part is the file that holds it: a bundle, or an object of the store. Where the archive is itself packed in
-/// a bundle (`layered`), it is the object with its layers, by which it is read.
+/// A part of another file has a base, which is a bundle or an object of the store. If the archive is itself packed in a
+/// bundle (`layered`), the base is the object that describes its layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// A whole object of the store.
+    /// An entire object of the store.
     Object { digest: Digest, bytes: u64 },
-    /// `bytes` from `offset` on of what `base` holds: a file in an archive.
+    /// A range of the base: a file in an archive.
     Slice {
         base: Digest,
         layered: bool,
         offset: u64,
         bytes: u64,
-        /// Its CRC-32, where nothing else tells whether it is right.
+        /// CRC-32 of the bytes, if there is no other checksum.
         crc32: Option<u32>,
     },
-    /// A member of a zip, which `base` holds.
+    /// A member of a zip file in the base.
     Member {
         base: Digest,
         layered: bool,
@@ -46,15 +46,21 @@ pub enum Content {
     },
 }
 
+/// A content that cannot be read.
 #[derive(Debug, Error)]
 pub enum ContentError {
+    /// The store reports an error.
     #[error("{0}")]
     Store(#[from] StoreError),
+    /// The zip archive is invalid.
     #[error("{0}")]
     Zip(#[from] ZipError),
+    /// A read failed.
     #[error("cannot read {what}: {cause}")]
     Io {
+        /// The file or object.
         what: String,
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
@@ -67,6 +73,7 @@ impl From<ContentError> for StepError {
 }
 
 impl Content {
+    /// Length in bytes.
     pub fn bytes(&self) -> u64 {
         match self {
             Content::Object { bytes, .. } | Content::Slice { bytes, .. } => *bytes,
@@ -74,7 +81,7 @@ impl Content {
         }
     }
 
-    /// Where in its base the bytes lie; of a member, with its header.
+    /// Range of the bytes in the base. For a zip member, it includes the header.
     pub fn range(&self) -> Range<u64> {
         match self {
             Content::Object { bytes, .. } => 0..*bytes,
@@ -83,7 +90,7 @@ impl Content {
         }
     }
 
-    /// Whether the base has to be unpacked.
+    /// Whether the base must be unpacked.
     pub fn is_layered(&self) -> bool {
         match self {
             Content::Object { .. } => false,
@@ -91,7 +98,7 @@ impl Content {
         }
     }
 
-    /// The object or outside file that holds the bytes, or the layers around them.
+    /// Digest of the object or file that holds the bytes, or of the object that describes its layers.
     pub fn base(&self) -> &Digest {
         match self {
             Content::Object { digest, .. } => digest,
@@ -100,22 +107,22 @@ impl Content {
     }
 }
 
-/// Contents up to this length are checked in one piece, which is faster.
+/// Contents up to this length in bytes are verified in one call, which is faster.
 const SHORT: u64 = 4 << 20;
 
-/// Opens contents; keeps base files open. Shared by the threads of a step.
+/// Opens contents and keeps their base files open. The threads of a step share it.
 pub struct Opener {
     context: Context,
-    /// By base, and whether it was opened for nobody else to write to.
+    /// By base, and whether it was opened as a private copy that nobody else can modify.
     bases: Mutex<HashMap<(Digest, bool), BaseFile>>,
-    /// By the object of its layers.
+    /// By the object that describes the layers.
     layered: Mutex<HashMap<Digest, BaseFile>>,
 }
 
-/// Only a content longer than this is read ahead: below, starting a thread takes longer.
+/// Minimum length in bytes of a content that is read ahead. For shorter ones, starting a thread takes longer.
 const LONG: u64 = 4 * PIECE as u64;
 
-/// Reads an object that may have another name outside the store: at its end, nobody must have written to it.
+/// Reads an object that may have another hard link outside the store, and reports at its end if the file was modified.
 struct Unchanged<R> {
     inner: R,
     file: BaseFile,
@@ -141,7 +148,7 @@ impl<R: Read> Read for Unchanged<R> {
     }
 }
 
-/// An opened base file and what to read of it.
+/// A content with its open base file.
 pub struct OpenContent<'a> {
     file: BaseFile,
     content: &'a Content,
@@ -150,6 +157,7 @@ pub struct OpenContent<'a> {
 }
 
 impl Opener {
+    /// Creates an opener for a step.
     pub fn new(context: &Context) -> Opener {
         Opener {
             context: context.clone(),
@@ -158,12 +166,17 @@ impl Opener {
         }
     }
 
+    /// The store of the step.
     pub fn store(&self) -> &Store {
         &self.context.store
     }
 
+    /// Opens a content.
+    ///
+    /// # Errors
+    /// If its base is missing or was modified.
     pub fn open<'a>(&self, content: &'a Content) -> Result<OpenContent<'a>, ContentError> {
-        // An object as a whole may be published and checked; what is only a part of one is never linked.
+        // A published file may be a hard link to an entire object. Objects with parts are never linked.
         let is_whole = matches!(content, Content::Object { .. });
         let file = self.holder(content, !is_whole)?;
         Ok(OpenContent {
@@ -174,12 +187,18 @@ impl Opener {
         })
     }
 
-    /// What holds a content: a verified object that nobody can write to, the outside file, or what is packed there.
+    /// Opens the file that holds a content: a verified private object, a file outside the store, or an unpacked layer.
+    ///
+    /// # Errors
+    /// As for [`Opener::open`].
     pub fn base(&self, content: &Content) -> Result<BaseFile, ContentError> {
         self.holder(content, true)
     }
 
-    /// The open file behind the digest of an object, which is on this machine.
+    /// Opens an object of the store.
+    ///
+    /// # Errors
+    /// If it is not on this machine.
     pub fn stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
         match self.base_as(object, true)? {
             BaseFile::Here(file) => Ok(file),
@@ -190,13 +209,13 @@ impl Opener {
         }
     }
 
-    /// Whether contents of this base lie on another machine.
+    /// Whether the contents of this base are on another machine.
     pub fn is_elsewhere(&self, base: &Digest) -> bool {
         let location = self.context.location(base);
         matches!(location, Some(Location::Ranges(_)))
     }
 
-    /// Announces which contents are going to be read, so that neighbours on another machine come together.
+    /// Announces the contents that will be read, so that adjacent ranges on another machine are fetched together.
     pub fn expect(&self, contents: impl Iterator<Item = Content>) {
         let mut wanted: HashMap<Digest, Vec<Range<u64>>> = HashMap::new();
         for content in contents {
@@ -219,7 +238,7 @@ impl Opener {
         }
     }
 
-    /// What is packed, by the object of its layers.
+    /// Opens the content inside layers. `layers` is the object that describes them.
     pub(crate) fn layered(&self, layers: &Digest) -> Result<BaseFile, ContentError> {
         let mut layered = self.layered.lock();
         if let Some(open) = layered.get(layers) {
@@ -232,7 +251,7 @@ impl Opener {
         };
         let found = Layers::read(&object).map_err(failed)?;
         let mut file = self.base_as(&found.base, true)?;
-        // What one step unpacks, those that run beside it need not.
+        // Concurrent steps share the unpacked layers.
         let shared = self.context.shared(layers, || {
             for layer in found.layers {
                 let opened = LayeredFile::new(&self.context, file, &object, layer);
@@ -260,10 +279,10 @@ impl Opener {
         };
         let open = match outside {
             Some(open) => open,
-            // What is known, but not there any more, its source brings again.
+            // A known file that no longer exists is requested again from its source.
             None => {
                 let store = &self.context.store;
-                // A read-only handle cannot make an object private. Its bytes are only read here, not mapped.
+                // A read-only store cannot make a private copy. The bytes are only read here, not mapped.
                 let object = match private && !store.is_read_only() {
                     true => store.open_private(base)?.into(),
                     false => store.open_object(base)?,
@@ -280,7 +299,8 @@ impl Opener {
         Ok(open)
     }
 
-    /// The outside file, if it is there. It must hold what it held when it was read for its digest.
+    /// Opens a file outside the store. `None` if it does not exist. Its content must be the one for which its digest
+    /// was recorded.
     fn outside(&self, base: &Digest, path: &Path) -> Result<Option<File>, ContentError> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -301,8 +321,11 @@ impl Opener {
 }
 
 impl OpenContent<'_> {
-    /// Reads the content in sequence; damage is an error, never wrong bytes that pass for right ones. Reading ends with
-    /// an error, too, when the run is cancelled.
+    /// Returns a sequential reader. It reports damaged data as an error and never returns wrong bytes as valid ones. It
+    /// also returns an error when the run is cancelled.
+    ///
+    /// # Errors
+    /// If the header of a zip member cannot be read.
     pub fn reader(&self) -> Result<Box<dyn Read + Send>, ContentError> {
         let file = self.file.clone();
         Ok(match self.content {
@@ -327,8 +350,11 @@ impl OpenContent<'_> {
         })
     }
 
-    /// As [`reader`](OpenContent::reader), for who has work to do with the bytes: a long content is read on another
-    /// thread, if one is free, while they are used.
+    /// Like [`reader`](OpenContent::reader), for callers that process the bytes. A long content is read on another
+    /// thread, if one is available.
+    ///
+    /// # Errors
+    /// As for [`OpenContent::reader`].
     pub fn ahead(&self) -> Result<Box<dyn BufRead + Send>, ContentError> {
         let reader = self.reader()?;
         let permit = match self.bytes() > LONG {
@@ -345,16 +371,20 @@ impl OpenContent<'_> {
         })
     }
 
+    /// The content reference.
     pub fn content(&self) -> &Content {
         self.content
     }
 
-    /// Length of the content.
+    /// Length in bytes.
     pub fn bytes(&self) -> u64 {
         self.content.bytes()
     }
 
-    /// Reads the whole content into `buffer`, which is replaced.
+    /// Replaces the content of `buffer` by the entire content.
+    ///
+    /// # Errors
+    /// If the data are damaged or cannot be read.
     pub fn read_into(
         &self,
         inflater: &mut MemberInflater,
@@ -375,8 +405,10 @@ impl OpenContent<'_> {
         }
     }
 
-    /// Reads the content to its end, as far as it is not known to be whole, and keeps nothing of it. `buffer` serves for
-    /// short contents.
+    /// Reads the content to verify it and discards the bytes. `buffer` is used for short contents.
+    ///
+    /// # Errors
+    /// If the data are damaged or cannot be read.
     pub fn check(
         &self,
         inflater: &mut MemberInflater,
@@ -392,7 +424,7 @@ impl OpenContent<'_> {
         })
     }
 
-    /// The zip member behind the content, with its base file, when its compressed bytes can be passed on.
+    /// The base file and the zip entry of a zip member, for copying its compressed bytes.
     pub fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {
             Content::Member { entry, .. } => Some((&self.file, entry)),

@@ -1,4 +1,4 @@
-//! A seeded generator between two draws, as a value.
+//! The state of a seeded random generator between two steps.
 
 use prep_core::{StepError, Value};
 use prep_splits::Rng;
@@ -10,7 +10,7 @@ struct GeneratorValue {
     state: Rng,
 }
 
-/// The state of a generator, from which another step goes on.
+/// Stores the state of a generator, with which another step can continue.
 pub(crate) fn into_value(generator: &Rng) -> Value {
     let state = GeneratorValue {
         state: generator.clone(),
@@ -18,7 +18,7 @@ pub(crate) fn into_value(generator: &Rng) -> Value {
     Value::new(serde_json::json!(state), Vec::new())
 }
 
-/// The generator that another step left.
+/// Loads the state of a generator that another step stored.
 pub(crate) fn of(value: &Value) -> Result<Rng, StepError> {
     let value: GeneratorValue = super::decode(value)?;
     Ok(value.state)

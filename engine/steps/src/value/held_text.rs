@@ -1,37 +1,38 @@
-//! The text of a table that is read from a bundle, in memory or in the store.
+//! Stores the text of a table that is read from a bundle, in memory or in the store.
 //!
-//! Reading it once more takes hardly longer than reading it back, so a long text that is not published as it stands is held
-//! in memory while steps want it, where there is room. Otherwise it becomes an object of the store, which is also where
-//! short ones go: there a later run finds them.
+//! Reading the table again from the bundle takes hardly longer than reading the text back from disk. Therefore a long
+//! text that is not published unchanged is kept in memory while steps need it, if there is memory. Otherwise it becomes
+//! an object of the store. Short texts are always stored, so that later runs can use them.
 
 use std::io::{self, Read, Write};
 
 use prep_cache::{Buffer, ObjectWriter, Stored};
 use prep_core::{Claim, Context, StepError};
 
-/// A text of fewer bytes is stored: its disk is not worth reading it twice.
+/// Texts with fewer bytes are stored. The disk space is less important than a second reading.
 const SHORT: u64 = 4 << 20;
 
-/// By so much a text may be longer than the file that it is read from, as cells get quotes: this, and a part of it.
+/// Bytes by which a text may be longer than its file, because cells get quotes: this constant plus one part in
+/// [`LONGER_PART`].
 const LONGER: u64 = 1 << 16;
 const LONGER_PART: u64 = 64;
 
-/// Takes the pieces of a text.
+/// A writer for a text, which keeps it in memory or writes it to the store.
 pub(crate) struct TextWriter {
     out: ObjectWriter,
     claim: Option<Claim>,
 }
 
-/// A text in memory, and the room that it takes there.
+/// A text in memory, with the claim for its memory.
 pub(crate) struct HeldText {
     pub buffer: Buffer,
     pub claim: Claim,
 }
 
 impl TextWriter {
-    /// For the text of a file of so many bytes.
+    /// Creates a writer for the text of a file of `bytes` bytes.
     pub fn new(context: &Context, bytes: u64) -> Result<TextWriter, StepError> {
-        // What is published becomes a file in any case.
+        // A published text becomes a file anyway.
         let is_worth_it = bytes >= SHORT && !context.store.has_sums();
         let held = is_worth_it.then(|| HeldText::new(context, bytes)).flatten();
         Ok(match held {
@@ -46,12 +47,12 @@ impl TextWriter {
         })
     }
 
-    /// Takes a piece; returns one whose bytes are not needed any more, if there is one.
+    /// Appends a chunk. Returns a chunk for reuse, if there is one.
     pub fn push(&mut self, piece: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         self.out.push(piece)
     }
 
-    /// What was written, from its beginning, for one who wants no table of it after all.
+    /// Returns a reader over the text written so far, for callers that need no table after all.
     pub fn read_back(self) -> Result<impl Read, StepError> {
         Ok(Back {
             text: self.out.read_back()?,
@@ -59,7 +60,7 @@ impl TextWriter {
         })
     }
 
-    /// The text's object, and the text itself if it is not in the store.
+    /// Returns the text's object, and the text itself if it is not in the store.
     pub fn finish(self) -> Result<(Stored, Option<HeldText>), StepError> {
         let (object, buffer) = self.out.finish()?;
         let held = buffer.zip(self.claim);
@@ -70,7 +71,7 @@ impl TextWriter {
     }
 }
 
-/// Reads what was written.
+/// Reads the written text back.
 struct Back {
     text: Box<dyn Read>,
     _claim: Option<Claim>,
@@ -93,7 +94,7 @@ impl Write for TextWriter {
 }
 
 impl HeldText {
-    /// Room for the text of a file of so many bytes, if there is some.
+    /// Allocates memory for the text of a file of `bytes` bytes. `None` if there is not enough.
     fn new(context: &Context, bytes: u64) -> Option<HeldText> {
         let bytes = bytes.checked_add(bytes / LONGER_PART + LONGER)?;
         let claim = context.try_claim_to_hold(bytes)?;

@@ -1,8 +1,8 @@
-//! What is packed in a file, as a source of bytes.
+//! Reads data that are packed inside a file.
 //!
-//! It is read where it lies, which costs little for who reads from front to back, and much for who reads here and there:
-//! each time some megabytes are unpacked anew. Once that has happened a few times, all of it is unpacked into a file without
-//! a name, which is gone when nobody reads it any more.
+//! Data are decompressed in place. Sequential reads are cheap. Each random read decompresses several megabytes again.
+//! After a few of those, all data are decompressed into an unlinked temporary file, which the system removes when it is
+//! closed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,37 +18,37 @@ use prep_formats::spans::{Spans, Unpacked};
 use super::base::BaseFile;
 use super::layers::{Layer, Packing};
 
-/// So many spans are kept, if there is memory for them.
+/// Maximum number of decompressed spans in memory, if there is memory for them.
 const KEPT: usize = 5;
-/// Without it: two, as readers are at the end of one and at the beginning of the next.
+/// Number of spans without a memory claim. Readers need two of them, at the end of one and the beginning of the next.
 const FEW: usize = 2;
 
-/// What a span of deflate takes, mostly.
+/// Typical size in bytes of a span of deflate.
 const MEMORY_OF_SPAN: u64 = 9 << 20;
 
-/// Longer parts of a 7z are decoded in pieces, one after the other ...
+/// Longer parts of a 7z archive are decoded in chunks. In bytes.
 const LONGEST_PART: u64 = 128 << 20;
-/// ... of this length.
+/// Bytes per chunk of a long part.
 const PIECE_OF_PART: u64 = 8 << 20;
 
-/// When so many bytes were unpacked anew, a copy takes less.
+/// Number of bytes decompressed repeatedly after which a copy is cheaper.
 const MOST_AGAIN: u64 = 32 << 20;
 
-/// Bytes that are copied at a time.
+/// Bytes per write to the copy.
 const PIECE: usize = 1 << 18;
 
-/// What is packed in another file.
+/// Data that are packed inside another file.
 pub struct LayeredFile {
     spans: Unpacked<Box<dyn Spans + Send + Sync>>,
     copy: OnceLock<File>,
     copying: Mutex<()>,
     context: Context,
-    /// For the spans that are kept.
+    /// Memory of the cached spans.
     _memory: Option<Claim>,
 }
 
 impl LayeredFile {
-    /// The layer in `file`, whose windows `object` holds.
+    /// Opens the layer in `file`. `object` holds its windows.
     pub(super) fn new(
         context: &Context,
         file: BaseFile,

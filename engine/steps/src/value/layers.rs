@@ -1,21 +1,25 @@
-//! How an archive is read that is packed in a bundle, in one layer or in several.
+//! Describes how to read an archive that is packed inside a bundle, in one or more layers.
 //!
-//! A tar that was gzipped and put into a zip lies in two layers of deflate, a zip in a zip mostly in one, the members of a 7z
-//! in one of LZMA. Reading needs to know where each layer begins in the one around it, and from which places on it can be
-//! unpacked. All of that is one object:
+//! A gzipped tar in a zip is packed in two layers of deflate, a zip in a zip usually in one, and the members of a 7z
+//! archive in one layer of LZMA. To read it at random positions, a reader needs the range of each layer in its outer
+//! one, and the positions where decompression can start. All of this is one object:
 //!
 //! ```text
-//! windows of all layers, one behind the other
+//! windows of all layers, one after another
 //! table:
-//!   the digest of what holds the archive, and the number of layers
-//!   a layer: where its packed bytes begin in what the layer before holds, their number, and how they are packed:
-//!     0 deflate: the length of what is packed, and the number of spans
-//!       a span: its first byte, twice the place of its bytes in the stream (and 1 if they are coded), both counted from the
-//!       span before; then the length of a block, or the first bit (and 8 if the window is stored) and the place of the window
-//!     1 7z: the number of parts
-//!       a part: its place, counted from the end of the one before, its length, how many bytes come out, the dictionary, and
-//!       0 for LZMA2 or one more than the properties of LZMA
-//! where the table begins, 8 bytes
+//!   digest of the file that holds the archive, number of layers
+//!   for each layer: offset and length of its packed bytes in the outer layer, and its kind:
+//!     0 deflate: unpacked length, number of spans
+//!       for each span:
+//!         its first byte, as the difference to the previous span
+//!         position in the stream * 2, plus 1 if its bytes are coded, as the difference to the previous span
+//!         not coded: length of the block
+//!         coded: first bit, plus 8 if the window is stored; otherwise also the position of the window
+//!     1 7z: number of parts
+//!       for each part:
+//!         position, as the difference to the end of the previous one; length; unpacked length
+//!         dictionary size; 0 for LZMA2, or the properties of LZMA + 1
+//! position of the table, 8 bytes
 //! ```
 
 use std::cell::RefCell;
@@ -30,19 +34,19 @@ use prep_formats::sevenz::{Coder, Part};
 
 use super::compact::{Input, write_difference, write_number};
 
-/// Among the first bit of a coded span, which is below it.
+/// A flag in the number with the first bit of a coded span.
 const WINDOW_IS_STORED: u8 = 8;
 
-/// What lies around an archive.
+/// The layers around an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layers {
-    /// The bundle.
+    /// Digest of the bundle.
     pub base: Digest,
     /// From the outermost to the innermost.
     pub layers: Vec<Layer>,
 }
 
-/// Packed bytes, in what the layer around them holds.
+/// A range of packed bytes in the outer layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layer {
     pub offset: u64,
@@ -50,15 +54,15 @@ pub(crate) struct Layer {
     pub packing: Packing,
 }
 
-/// How bytes are packed.
+/// The compression of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Packing {
     Deflate(Index),
     SevenZip(Vec<Part>),
 }
 
-/// Writes the object of layers; dropped before it is finished, it leaves nothing. The indexes of its layers keep their
-/// windows in it.
+/// Writes the object that describes layers, including the windows of their indexes. A writer that is dropped before
+/// `finish` stores nothing.
 pub(crate) struct LayersWriter(RefCell<Out>);
 
 struct Out {

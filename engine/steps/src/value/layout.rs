@@ -1,8 +1,8 @@
-//! Several outputs in one folder or archive: every path is one output's, and no file is in the way of another.
+//! Checks that the outputs in one directory or archive do not collide.
 //!
-//! What an output writes is often known only when it was made (a copied folder, a query that gives paths), so it is here
-//! that two of them are found on one path. Where names are not told apart by case, paths that differ in nothing else are
-//! one path.
+//! The files of an output are often unknown until it has been made (a copied directory, a query that returns paths).
+//! Therefore collisions of paths are found here and not when the pipeline is loaded. If the file system ignores case,
+//! paths that differ only in case collide, too.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{Tree, TreeBuilder, TreeError};
 
-/// Two outputs in each other's way.
+/// Two outputs that collide.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(crate) enum Collision {
     #[error("`{path}` would be written twice: by the output `{first}` and by `{second}`")]
@@ -41,17 +41,17 @@ pub(crate) enum Collision {
     },
 }
 
-/// Files and folders, each with the output that it is from.
+/// Files and directories, each with the output that it belongs to.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     outputs: Vec<String>,
-    /// Where the files of each output end.
+    /// For each output, the index after its last file.
     ends: Vec<usize>,
     files: TreeBuilder,
 }
 
 impl Layout {
-    /// Adds what an output writes, which `add` adds.
+    /// Adds the files of an output by calling `add`.
     pub(crate) fn add<E>(
         &mut self,
         output: &str,
@@ -63,14 +63,14 @@ impl Layout {
         Ok(())
     }
 
-    /// All of it as one tree.
+    /// Returns all files as one tree.
     ///
     /// # Errors
-    /// The first collision by path; or there are too many files, or the run is cancelled.
+    /// If files collide (the first collision by path), there are too many files, or the run is cancelled.
     pub(crate) fn into_tree(self, case_folds: bool, cancel: &Cancel) -> Result<Tree, LayoutError> {
         let mut order = self.files.sorted(cancel)?;
         let files = &self.files;
-        // Two outputs may have the same empty folder.
+        // Two outputs may contain the same empty directory.
         order.dedup_by(|b, a| {
             files.path(*a) == files.path(*b) && files.is_folder(*a) && files.is_folder(*b)
         });
@@ -89,7 +89,7 @@ impl Layout {
         Ok(self.files.in_order(&order))
     }
 
-    /// The output that a file is from.
+    /// The output that a file belongs to.
     fn output(&self, file: u32) -> String {
         let number = self.ends.partition_point(|end| *end <= file as usize);
         self.outputs.get(number).cloned().unwrap_or_default()
@@ -130,7 +130,7 @@ impl Layout {
     }
 }
 
-/// Why outputs cannot be one tree.
+/// The reason why outputs cannot form one tree.
 #[derive(Debug, Error)]
 pub(crate) enum LayoutError {
     #[error("{0}")]
@@ -139,7 +139,7 @@ pub(crate) enum LayoutError {
     Tree(#[from] TreeError),
 }
 
-/// A file and something below it, as places in a list of so many paths that is sorted.
+/// A file and a path below it, as indices in a sorted list of `count` paths.
 pub(crate) fn below_a_file<'a>(
     count: usize,
     path: impl Fn(usize) -> &'a str,
@@ -162,7 +162,7 @@ pub(crate) fn below_a_file<'a>(
         let Some((parent, _)) = path(place).rsplit_once('/') else {
             continue;
         };
-        // Neighbours mostly have the same folder.
+        // Neighbours usually have the same directory.
         if std::mem::replace(&mut looked_at, parent) == parent {
             continue;
         }
@@ -175,7 +175,7 @@ pub(crate) fn below_a_file<'a>(
     None
 }
 
-/// The folders in which a path lies, outermost first.
+/// The directories that contain a path, outermost first.
 fn folders_of(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/')
         .map(|(at, _)| path.get(..at).unwrap_or_default())

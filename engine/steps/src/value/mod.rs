@@ -1,4 +1,4 @@
-//! What flows between steps. Each type is a view of a [`prep_core::Value`].
+//! Values that steps exchange: files, trees and tables. Each type is a view of a [`prep_core::Value`].
 
 mod ahead;
 mod base;
@@ -36,20 +36,26 @@ use prep_core::{Context, Inputs, StepError, Value};
 
 use crate::kinds::TREE;
 
-/// The input called `name`; its absence is a defect of the graph.
+/// Returns the input called `name`.
+///
+/// # Errors
+/// If it is missing, which is a defect of the graph.
 pub(crate) fn input<'a>(inputs: &'a Inputs, name: &str) -> Result<&'a Value, StepError> {
     inputs
         .get(name)
         .ok_or_else(|| StepError::internal(format!("a step lacks its input `{name}`")))
 }
 
-/// All inputs that are trees.
+/// Loads all inputs that are trees.
 pub(crate) fn trees(context: &Context, inputs: &Inputs) -> Result<Vec<Arc<Tree>>, StepError> {
     let trees = inputs.iter().filter(|(name, _)| name.starts_with(TREE));
     trees.map(|(_, value)| Tree::load(context, value)).collect()
 }
 
-/// The tree of a step that reads one path; its absence is a defect of the graph.
+/// Loads the tree of a step that reads one path.
+///
+/// # Errors
+/// If it is missing, which is a defect of the graph.
 pub(crate) fn only_tree(context: &Context, inputs: &Inputs) -> Result<Arc<Tree>, StepError> {
     let first = trees(context, inputs)?.into_iter().next();
     first.ok_or_else(|| StepError::internal("a step lacks its tree"))

@@ -1,22 +1,26 @@
-//! Which rows of a stored table make up a table, and in which order.
+//! Row selections: the rows of a stored table that form another table, in their order.
 
 use prep_cache::Digest;
 use prep_core::{Context, StepError};
 use serde::{Deserialize, Serialize};
 
-/// Rows of a stored table. Runs are used where they are shorter: groups whose rows stand together.
+/// Selected rows of a stored table. If selected rows are often consecutive, runs are shorter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Positions {
+    /// The number of each row.
     Rows(Vec<u32>),
-    /// First row and length of each run.
+    /// Consecutive rows.
     Runs {
+        /// First row and length of each run.
         runs: Vec<(u64, u64)>,
+        /// Position of the first row of each run.
         starts: Vec<u64>,
+        /// Total number of rows.
         rows: u64,
     },
 }
 
-/// A reference to stored positions.
+/// A reference to positions in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stored {
     pub object: Digest,
@@ -25,7 +29,7 @@ pub(crate) struct Stored {
 }
 
 impl Positions {
-    /// The shorter of the two forms.
+    /// Chooses the shorter of the two forms.
     pub fn new(rows: Vec<u32>) -> Positions {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for &row in &rows {
@@ -53,6 +57,7 @@ impl Positions {
         Positions::Runs { runs, starts, rows }
     }
 
+    /// Number of rows.
     pub fn len(&self) -> u64 {
         match self {
             Positions::Rows(rows) => rows.len() as u64,
@@ -60,6 +65,7 @@ impl Positions {
         }
     }
 
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -78,7 +84,7 @@ impl Positions {
         }
     }
 
-    /// The stored rows at `len` positions from `first` on.
+    /// The stored rows at `len` positions from `first`.
     pub fn range(&self, first: u64, len: usize) -> Vec<u64> {
         match self {
             Positions::Rows(rows) => {
@@ -92,6 +98,7 @@ impl Positions {
         }
     }
 
+    /// All stored rows, in order.
     pub fn iter(&self) -> Box<dyn Iterator<Item = u64> + Send + '_> {
         match self {
             Positions::Rows(rows) => Box::new(rows.iter().map(|row| u64::from(*row))),
@@ -101,7 +108,7 @@ impl Positions {
         }
     }
 
-    /// Are the stored rows in ascending order?
+    /// Whether the stored rows are in ascending order.
     pub fn is_ascending(&self) -> bool {
         match self {
             Positions::Rows(rows) => rows.is_sorted(),

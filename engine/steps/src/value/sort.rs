@@ -1,17 +1,17 @@
-//! Sorting millions of things without losing sight of Ctrl-C.
+//! Sorts millions of items and can be cancelled at any time.
 
 use std::cmp::Ordering;
 
 use prep_core::{Cancel, StepError};
 
-/// Things that are sorted, or merged, between two looks at the flag.
+/// Number of items that are sorted or merged between two checks for cancellation.
 const STRETCH: usize = 1 << 16;
 
-/// The numbers below `count` in the order that `compare` tells; those that it calls equal stay as they are. What is in order
-/// already is only looked at.
+/// Returns the numbers below `count` in the order of `compare`. The sort is stable, and fast for items that are already
+/// in order.
 ///
 /// # Errors
-/// As soon as the flag is set.
+/// If the run is cancelled.
 pub(crate) fn sorted(
     count: u32,
     cancel: &Cancel,

@@ -1,8 +1,9 @@
-//! The text of a table as steps read it: what is known of it, and the text itself once somebody wants it.
+//! The text of a table as steps read it. The text itself is mapped only when a step needs it.
 //!
-//! Whoever writes a text knows where its rows start, and may keep a few of its columns in memory. That is enough for most
-//! queries, and for an output that is the table as it stands; then the text is never mapped, and publishing it is one
-//! more name for its file. Texts are kept for the steps that come next; a text may be in memory only (`held_text`).
+//! The writer of a text knows where its rows start, and may keep a few of its columns in memory. This is sufficient for
+//! most queries, and for an output that is the unchanged table. In these cases the text is never mapped, and publishing
+//! it only adds a hard link. Opened texts are cached for later steps. A text may also exist only in memory
+//! (`held_text`).
 
 use std::io::Write;
 use std::ops::Range;
@@ -36,42 +37,43 @@ fn map(object: &PrivateObject) -> Result<ObjectText, StepError> {
     object.map().map(ObjectText).map_err(StepError::machine)
 }
 
-/// Bytes of a text that may stay mapped after rows were looked up anywhere: half of all memory.
+/// Bytes of a text that may stay mapped after random reads: half of the run's memory.
 pub(crate) fn room_for_text(context: &Context) -> u64 {
     context.limits.memory / 2
 }
 
-/// What is known of a text that was just written.
+/// Facts about a text that are known when it has been written.
 #[derive(Default)]
 pub(crate) struct Known {
-    /// Where its rows start; nothing, if that has to be looked for.
+    /// Starts of the rows. Empty if the text must be scanned for them.
     pub index: RowIndex,
+    /// Columns in memory.
     pub projection: Option<Projection>,
 }
 
-/// A text with a schema, stored or held in memory.
+/// A text with a schema, in the store or in memory.
 pub(crate) struct StoredText {
     schema: Schema,
     store: Store,
     object: Stored,
     room: u64,
-    /// Where the rows start, as long as the text is not mapped. Held while it is, so that it is mapped once.
+    /// Starts of the rows, until the text is mapped. The lock is held during mapping, so that the text is mapped once.
     index: Mutex<RowIndex>,
     whole: OnceLock<TextTable>,
     few: Option<Few>,
 }
 
-/// Some columns, in memory.
+/// Some columns of a table, in memory.
 struct Few {
-    /// Their places in the whole.
+    /// Their indices in the table, ascending.
     columns: Vec<usize>,
     table: TextTable,
-    /// The values of each, once a query wanted them.
+    /// The typed values of each column, after a query has requested them.
     values: Vec<OnceLock<ArrayRef>>,
 }
 
 impl StoredText {
-    /// Keeps what is known of a text for the steps that come next.
+    /// Caches the facts about a stored text for later steps.
     pub fn keep(
         context: &Context,
         object: Stored,
@@ -83,7 +85,7 @@ impl StoredText {
         kept.map(drop)
     }
 
-    /// Holds a text in memory for the steps that come next; `known` says what is known of it.
+    /// Keeps a text in memory for later steps.
     pub fn hold(
         context: &Context,
         object: Stored,
@@ -121,7 +123,7 @@ impl StoredText {
         })
     }
 
-    /// Stores the text, if it is not there yet.
+    /// Stores the text if the store does not have it yet.
     pub fn store(&self, context: &Context) -> Result<(), StepError> {
         let store = &context.store;
         if store.len_of(&self.object.digest).is_some() {
@@ -134,7 +136,7 @@ impl StoredText {
         Ok(())
     }
 
-    /// The text of this name as a table with a schema; mapped, if nothing is known of it yet.
+    /// Opens an object as a table with a schema. Maps it if it is not cached.
     pub fn open(
         context: &Context,
         object: &Digest,
@@ -161,7 +163,7 @@ impl StoredText {
             Some(text) => text,
             None => context.kept(object, open, StoredText::memory)?,
         };
-        // The same bytes may have been read with other types.
+        // The same bytes may have been cached with other types.
         match text.schema == *schema {
             true => Ok(text),
             false => Ok(Arc::new(text.with_schema(schema)?)),
@@ -186,7 +188,7 @@ impl StoredText {
         self.index.lock()
     }
 
-    /// Bytes of memory that keeping the text takes.
+    /// Bytes of memory that the cached text uses.
     fn memory(&self) -> u64 {
         let whole = self.whole.get().map_or(0, TextTable::index_bytes);
         self.index().bytes() + whole + self.few.as_ref().map_or(0, Few::memory)
@@ -197,12 +199,12 @@ impl StoredText {
         &self.schema
     }
 
-    /// The object that holds the text, if it is stored.
+    /// The object of the text. The store may not have it.
     pub fn object(&self) -> Stored {
         self.object
     }
 
-    /// The text, mapped.
+    /// The mapped text.
     pub fn whole(&self) -> Result<&TextTable, StepError> {
         if let Some(whole) = self.whole.get() {
             return Ok(whole);
@@ -218,7 +220,7 @@ impl StoredText {
         Ok(self.whole.get_or_init(|| whole))
     }
 
-    /// The few columns in memory, and where these are among them, if they are.
+    /// The columns in memory and the indices of `columns` among them, if all are in memory.
     fn held(&self, columns: &[usize]) -> Option<(&Few, Vec<usize>)> {
         let few = self.few.as_ref()?;
         Some((few, few.places(columns)?))
@@ -233,7 +235,7 @@ impl StoredText {
         values.collect::<Result<_, _>>().map(Some)
     }
 
-    /// A table that has these columns, and their places in it: the few in memory, if they are enough.
+    /// A table that has these columns, and their indices in it. It is the table in memory if that has all of them.
     pub fn holding(&self, columns: &[usize]) -> Result<(&TextTable, Vec<usize>), StepError> {
         match self.held(columns) {
             Some((few, places)) => Ok((&few.table, places)),
@@ -263,12 +265,12 @@ impl Few {
         Ok(Few::new(self.columns.clone(), table))
     }
 
-    /// Bytes of memory, with those of values.
+    /// Bytes of memory, including the values.
     fn memory(&self) -> u64 {
         2 * (self.table.text().len() as u64 + self.table.index_bytes())
     }
 
-    /// Where these columns of the whole are; none if one is not here.
+    /// Indices of these columns of the table. `None` if one is not in memory.
     fn places(&self, columns: &[usize]) -> Option<Vec<usize>> {
         let place = |column| self.columns.binary_search(column).ok();
         columns.iter().map(place).collect()

@@ -1,4 +1,4 @@
-//! A table: stored rows, and optionally a choice of them.
+//! A table: stored rows, and optionally a selection of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,32 +24,35 @@ pub enum Storage {
     Npy {
         object: Digest,
     },
-    /// The rows of a tree listing.
+    /// The files of a tree listing.
     Listing {
         object: Digest,
     },
 }
 
-/// A table, as a value. The schema counts the stored rows, before the choice.
+/// A table as a value. The schema contains the number of stored rows, before the selection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "table")]
 pub struct TableValue {
+    /// Columns, and number of stored rows.
     pub schema: Schema,
+    /// Where the rows are stored.
     pub storage: Storage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rows: Option<Stored>,
-    /// What pandas infers of columns that are text to queries.
+    /// The types that pandas infers for columns that queries read as text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inferred: BTreeMap<String, ColumnType>,
-    /// Columns that `*` does not mean: `record`, and `piece`.
+    /// Indices of columns that `*` does not include: `record` and `piece`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub hidden: BTreeSet<usize>,
-    /// Columns that were declared numbers: queries compute with doubles, even where all cells are integers.
+    /// Indices of columns that are declared as numbers. Queries read them as doubles, even if all cells are integers.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub numbers: BTreeSet<usize>,
 }
 
 impl TableValue {
+    /// A table of all stored rows.
     pub fn new(schema: Schema, storage: Storage) -> TableValue {
         TableValue {
             schema,
@@ -61,27 +64,36 @@ impl TableValue {
         }
     }
 
-    /// The same table, these columns of which were declared numbers.
+    /// Returns the table with these columns declared as numbers.
     pub fn with_numbers(mut self, numbers: BTreeSet<usize>) -> TableValue {
         self.numbers = numbers;
         self
     }
 
+    /// Decodes a value.
+    ///
+    /// # Errors
+    /// If the value is not a table.
     pub fn of(value: &Value) -> Result<TableValue, StepError> {
         super::decode(value)
     }
 
-    /// Number of rows, after the choice.
+    /// Number of rows after the selection.
     pub fn len(&self) -> u64 {
         self.rows
             .as_ref()
             .map_or(self.schema.rows, |rows| rows.rows)
     }
 
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// Loads the selected rows. `None` if all are selected.
+    ///
+    /// # Errors
+    /// If the positions cannot be read.
     pub fn positions(&self, context: &Context) -> Result<Option<Positions>, StepError> {
         self.rows
             .as_ref()
@@ -89,7 +101,10 @@ impl TableValue {
             .transpose()
     }
 
-    /// The table of the rows of this one at `chosen`, in that order.
+    /// Returns the table of the rows of this one at `chosen`, in that order.
+    ///
+    /// # Errors
+    /// If a row does not exist, or the positions cannot be stored.
     pub fn choose(&self, context: &Context, chosen: Vec<u32>) -> Result<TableValue, StepError> {
         let chosen = match self.positions(context)? {
             None => chosen,
@@ -111,6 +126,7 @@ impl TableValue {
         })
     }
 
+    /// Encodes the table as a value.
     pub fn into_value(self) -> Value {
         let (Storage::Text { object }
         | Storage::Parquet { object }

@@ -1,4 +1,4 @@
-//! Storing a table row by row.
+//! Stores a table row by row.
 
 use prep_cache::ObjectWriter;
 use prep_core::{Context, StepError};
@@ -6,14 +6,14 @@ use prep_formats::pandas::{Column, CsvWriter, Schema};
 
 use super::{Known, Storage, StoredText, TableValue};
 
-/// Rows between two looks at whether the run was cancelled.
+/// Number of rows between two checks for cancellation.
 const BETWEEN_CHECKS: u64 = 4096;
 
 /// Writes a table as canonical text into the store.
 pub(crate) struct TableWriter<'a> {
     pub context: &'a Context,
     cells: CsvWriter<ObjectWriter>,
-    /// Columns, and the rows written so far.
+    /// Columns, and the number of rows written so far.
     pub schema: Schema,
 }
 
@@ -43,7 +43,7 @@ impl<'a> TableWriter<'a> {
         self.cells.end_row().map_err(StepError::machine)
     }
 
-    /// The stored table.
+    /// Stores the table.
     pub fn finish(mut self) -> Result<TableValue, StepError> {
         let index = self.cells.take_index();
         let out = self.cells.finish().map_err(StepError::machine)?;

@@ -1,7 +1,7 @@
-//! `pack`: outputs as an archive. The same members give the same bytes, on any machine.
+//! `pack`: outputs as an archive. The same members always give the same bytes.
 //!
-//! A member that comes deflated from a zip and goes into a zip keeps its compressed bytes; it is inflated once to be
-//! checked, but not deflated again.
+//! A member that is deflated in a zip archive and goes into another zip archive keeps its compressed bytes. It is
+//! inflated once for verification, but not deflated again.
 
 mod gaps;
 
@@ -22,7 +22,7 @@ use crate::value::{
     Content, File as TreeFile, Layout, OpenContent, Opener, Tree, TreeBuilder, memory_of_trees,
 };
 
-/// LZMA2 level of 7z archives: images hardly compress, and higher levels take hours.
+/// LZMA2 level of 7z archives. Images hardly compress, and higher levels take hours.
 const SEVEN_ZIP_LEVEL: u32 = 1;
 
 pub(crate) static ZIP: Kind = kind(
@@ -78,7 +78,7 @@ const fn kind(
 enum ArchiveKind {
     /// Deflated members.
     Zip,
-    /// Members stored as they are.
+    /// Uncompressed members.
     ZipStored,
     Tar,
     SevenZip,
@@ -86,7 +86,7 @@ enum ArchiveKind {
 
 struct Pack {
     kind: ArchiveKind,
-    /// Inputs, each named by its place in the archive; a folder ends in `/`, `./` is the top.
+    /// Inputs, each named by its path in the archive. A directory ends in `/`, and `./` is the root.
     members: Vec<String>,
 }
 
@@ -118,7 +118,7 @@ impl Step for Pack {
     }
 
     fn memory(&self, inputs: &Inputs) -> u64 {
-        // The trees, the tree of all, and the directory that is written last.
+        // The trees, the combined tree, and the central directory, which is written last.
         (96 << 20) + 3 * memory_of_trees(inputs)
     }
 
@@ -138,7 +138,7 @@ impl Step for Pack {
             ArchiveKind::ZipStored => store(context, &tree, |out| Zip::new(out, Method::Stored))?,
             ArchiveKind::Tar => store(context, &tree, TarWriter::new)?,
             ArchiveKind::SevenZip => {
-                // The format's first bytes are written last, which an object under way cannot do.
+                // The header is written last, but an object in progress cannot be overwritten.
                 let file = context.temp_file().map_err(StepError::machine)?;
                 let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
                 let mut file = write(context, &Opener::new(context), &tree, archive, None)?;
@@ -152,7 +152,8 @@ impl Step for Pack {
     }
 }
 
-/// Adds what an output at `path` writes: a file, or the files of a tree below it; `./` at its end is the folder above.
+/// Adds the files of an output at `path`: a single file, or a tree. If `path` ends in `./`, the tree is added to the
+/// parent directory.
 pub(crate) fn place(
     context: &Context,
     value: &prep_core::Value,
@@ -185,22 +186,22 @@ pub(crate) fn place(
     Ok(())
 }
 
-/// A format that files and folders can be put into, one after the other.
+/// An archive format to which files and directories are added one after another.
 trait ArchiveWriter<W> {
     fn folder(&mut self, path: &str) -> Result<(), StepError>;
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
-    /// Which bytes of a content a gap is filled with, where the archive can be written around one.
+    /// The form of the bytes that fill a gap, if the archive can have gaps.
     fn bytes(&self) -> Bytes {
         Bytes::Plain
     }
-    /// Adds a file whose bytes come later. False, and nothing is added, where it is not known how many they will be.
+    /// Adds a file whose bytes are written later. Returns false and adds nothing if their number is unknown.
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,
         content: &Content,
         gaps: &Gaps,
     ) -> Result<bool, StepError>;
-    /// Ends the archive; returns what it was written to.
+    /// Ends the archive. Returns the writer.
     fn finish(self) -> Result<W, StepError>;
 }
 
@@ -219,7 +220,7 @@ fn store<A: ArchiveWriter<Out>>(
     out.commit(context, &opener, tree, bytes)
 }
 
-/// Puts a tree into an archive, but what gaps can be left for.
+/// Writes a tree to an archive, except for the files for which a gap can be left.
 fn write<W>(
     context: &Context,
     opener: &Opener,

@@ -1,4 +1,4 @@
-//! Columns of files that follow one another: what [`listing`](super::listing) writes and reads at a time.
+//! A run of consecutive files in columns: the unit that [`listing`](super::listing) writes and reads.
 
 use std::io::{self, Read, Write};
 
@@ -8,19 +8,19 @@ use super::texts::{TextColumn, shared_end};
 use super::{Kind, NOTHING, Name, Place, Tree};
 use crate::value::compact::{LONGEST, difference, value_from, write_number};
 
-/// Length of a zip record without its name, its other fields and its data.
+/// Bytes of a zip record without its name, extra fields and data.
 const RECORD: u64 = 30;
 
-/// Files of a chunk.
+/// Maximum number of files in a chunk.
 pub(super) const FILES: usize = 4096;
 
-/// A chunk whose paths and names have as many bytes ends.
+/// Bytes of paths and names at which a chunk ends.
 const TEXT: usize = 1 << 20;
 
-/// Bytes of the paths and names of a chunk at the most.
+/// Maximum bytes of the paths and names of a chunk.
 const MOST_TEXT: usize = TEXT + 2 * LONGEST;
 
-/// Some files that follow one another, in columns; and what the next file is told relative to.
+/// A run of consecutive files in columns, plus the values of the previous file, to which the next one is delta-encoded.
 #[derive(Default)]
 pub(super) struct Chunk {
     kinds: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) struct Chunk {
     end: u64,
 }
 
-/// Numbers, and how many of them were taken.
+/// Numbers, and the number of them that have been taken.
 #[derive(Default)]
 struct Column {
     values: Vec<u64>,
@@ -137,7 +137,7 @@ impl Chunk {
         self.text += name.len();
     }
 
-    /// Writes all columns, and empties them.
+    /// Writes all columns and clears them.
     pub fn write(&mut self, packer: &mut Packer, out: &mut impl Write) -> io::Result<()> {
         write_number(out, self.kinds.len() as u64)?;
         packer.bytes(out, &self.kinds)?;
@@ -156,7 +156,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Reads the columns of so many files, instead of those that were there.
+    /// Replaces the content by the columns of the next `count` files.
     pub fn read(&mut self, input: &mut Unpacker<impl Read>, count: usize) -> io::Result<()> {
         input.bytes(count, &mut self.kinds)?;
         let kinds = || self.kinds.iter().filter_map(|kind| Kind::of(*kind));
@@ -179,7 +179,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Adds the next file to a tree. None: it makes no sense.
+    /// Adds the next file to a tree. `None` if it is invalid.
     pub fn take(&mut self, file: usize, tree: &mut Tree) -> Option<()> {
         let kind = Kind::of(*self.kinds.get(file)?)?;
         let path = std::str::from_utf8(self.paths.take()?).ok()?;
@@ -234,7 +234,7 @@ impl Chunk {
     }
 }
 
-/// Where the record of a member ends at the least.
+/// The smallest possible end of a member's record.
 fn least_end(place: &Place, name: usize) -> u64 {
     place
         .offset
@@ -243,7 +243,8 @@ fn least_end(place: &Place, name: usize) -> u64 {
         .wrapping_add(place.compressed)
 }
 
-/// A name as what stands before the end that it shares with the path, and the byte of the path at which this end begins.
+/// Splits a name into its front, and the end that it shares with the path. The end is returned as its first byte in the
+/// path.
 fn front_and_end<'a>(path: &str, name: &'a str) -> (&'a str, usize) {
     let shared = shared_end(path.as_bytes(), name.as_bytes());
     let mut front = name.len() - shared;

@@ -1,14 +1,14 @@
-//! Columns of numbers and texts in few bytes.
+//! Compressed columns of numbers and texts.
 //!
 //! ```text
-//! numbers:  how many of their eight bytes are ever used, then these: the lowest of all numbers as bytes, the next of all ...
-//! bytes:    the length of what they are packed to, or their own where that is no longer; then that
+//! numbers:  number of low bytes in use (0 to 8), then for each of them: this byte of all numbers, as bytes
+//! bytes:    compressed length, or their own length if compression does not shorten them; then the data
 //! ```
 //!
-//! How many there are, whoever reads knows from what came before, so nothing is unpacked to more than is wanted. Bytes of one
-//! place next to each other have a distribution of their own: the low ones of offsets are noise, the high ones nearly the
-//! same. They are packed by zstd, whose output for a version and level is the same on every processor. (That of zlib-rs
-//! depends on it; digests of listings are parts of keys.)
+//! The reader knows the number of values from earlier data, so it never decompresses more than that. Grouping the bytes
+//! by significance helps compression: the low bytes of offsets are noise, and the high ones are nearly constant. The
+//! compression is zstd, because its output for a version and level is the same on all processors. The output of zlib-rs
+//! depends on the processor, but digests of listings are parts of keys.
 
 use std::io::{self, Read, Write};
 
@@ -17,10 +17,10 @@ use zstd::zstd_safe::compress_bound;
 
 use crate::value::compact::{Input, write_number};
 
-/// Higher ones find little more in what is noise for the most part, and take longer.
+/// zstd level. Higher levels are slower and hardly better, because most of the data is noise.
 const LEVEL: i32 = 1;
 
-/// What is shorter stays as it is: a frame of zstd alone takes as much.
+/// Data of up to this length in bytes are not compressed, because a zstd frame alone has about this size.
 const SHORTEST: usize = 16;
 
 pub(super) struct Packer {
@@ -67,7 +67,7 @@ impl Packer {
     }
 }
 
-/// Reads what [`Packer`] wrote.
+/// Reads the output of [`Packer`].
 pub(super) struct Unpacker<R> {
     input: Input<R>,
     zstd: Decompressor<'static>,
@@ -89,7 +89,7 @@ impl<R: Read> Unpacker<R> {
         self.input.number()
     }
 
-    /// So many numbers, instead of those that were there.
+    /// Replaces `values` by the next `count` numbers.
     pub fn numbers(&mut self, count: usize, values: &mut Vec<u64>) -> io::Result<()> {
         let planes = self.input.number()?;
         if planes > 8 {
@@ -108,13 +108,13 @@ impl<R: Read> Unpacker<R> {
         Ok(())
     }
 
-    /// So many bytes as they are, instead of those that were there.
+    /// Replaces `bytes` by the next `count` uncompressed bytes.
     pub fn plain(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.clear();
         self.input.append(count, bytes)
     }
 
-    /// So many bytes, instead of those that were there.
+    /// Replaces `bytes` by the next `count` bytes.
     pub fn bytes(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let length = usize::try_from(self.input.number()?).unwrap_or(usize::MAX);
         bytes.clear();

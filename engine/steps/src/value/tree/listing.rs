@@ -3,27 +3,28 @@
 //! ```text
 //! "prep tree 3\n"
 //! number of bases, bases (32 bytes each)
-//! number of files, then these by chunks, sorted by path
+//! number of files, then the files in chunks, sorted by path
 //!
-//! a chunk: number of files, then columns, each for those files that have such:
-//!   kind       0 folder, 1 object, 2 slice, 3 member as it is, 4 deflated member, 5 row of a table of files, 6 and 7 as 3
-//!              and 4, and 8 as 2, of an archive that is itself packed, whose layers are the base, 9 as 8 with a checksum
+//! a chunk: number of files, then columns, each for those files that have the value:
+//!   kind       0 directory, 1 object, 2 slice, 3 stored member, 4 deflated member, 5 row of a table of files;
+//!              of an archive that is itself packed, with its layers as the base: 6 like 3, 7 like 4, 8 like 2,
+//!              9 like 8 with a checksum
 //!   path       text
-//!   bytes      unless a folder
-//!   base       unless a folder or a row, as the difference to the one before
-//!   offset     of slices and members, counted from the end of the one before
+//!   bytes      except directories
+//!   base       except directories and rows, as the difference to the previous one
+//!   offset     of slices and members, relative to the end of the previous one
 //!   compressed of members, as the difference to its bytes
-//!   limit      of members, counted from the least end of the record
-//!   crc        of members, and where the kind says so, 4 bytes, never packed
-//!   name       of members: the byte of the path from which on it is the end of the name, and what stands before as a text
-//! texts: bytes shared with the start of the one before, bytes shared with its end, bytes between, and these of all in one
+//!   limit      of members, relative to the smallest possible end of the record
+//!   crc        of members and of kind 9, 4 bytes, not compressed
+//!   name       of members: the index in the path from which the path equals the end of the name, and the rest as a text
+//! texts: lengths shared with the start and with the end of the previous text, lengths between, and the bytes between
 //! ```
 //!
-//! Columns are written and packed as `columns` has them, so that like stands by like. A member takes some 14 bytes where its
-//! name and its place in the archive are noise, four of which are its checksum; half as many where they are not.
+//! `columns` compresses the columns, so that similar values are adjacent. A member takes about 14 bytes if its name and
+//! position are random, four of them for its checksum, and half as many otherwise.
 //!
-//! Whoever reads a listing does not trust it: a chunk has so many files and so much text at the most, and there are no more
-//! chunks than the listing has bytes for.
+//! The reader does not trust a listing. A chunk has a maximum number of files and bytes of text, and the number of
+//! chunks is limited by the size of the listing.
 
 use std::io::{self, Read, Write};
 
@@ -36,19 +37,20 @@ use crate::value::compact::{Input, write_number};
 
 const MAGIC: [u8; 12] = *b"prep tree 3\n";
 
-/// Room that is made for files before the first one is read: a number that is wrong must not take all memory.
+/// Maximum number of files for which memory is reserved before the first one is read, so that a wrong number cannot
+/// exhaust memory.
 const ROOM: usize = 1 << 22;
 
 /// A file of a tree.
 pub(super) struct Entry<'a> {
     pub path: &'a str,
-    /// Its base is counted among those of the listing.
+    /// Its base is an index into the bases of the listing.
     pub place: Place,
-    /// What a member is called in its archive.
+    /// Name of a member in its archive.
     pub name: &'a str,
 }
 
-/// Writes a tree of so many files, sorted by path.
+/// Writes a tree of `count` files, sorted by path.
 pub(super) fn write<'a>(
     bases: &[Digest],
     count: u64,
@@ -75,7 +77,7 @@ pub(super) fn write<'a>(
     }
 }
 
-/// Reads what [`write`] wrote.
+/// Reads the output of [`write`].
 pub(super) fn read(input: impl Read) -> Result<Tree, ReadError> {
     let mut input = Input::new(input);
     if input.bytes::<{ MAGIC.len() }>()? != MAGIC {
@@ -106,7 +108,7 @@ pub(super) fn read(input: impl Read) -> Result<Tree, ReadError> {
     Ok(tree)
 }
 
-/// Why a listing cannot be read.
+/// The reason why a listing cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
     #[error("{0}")]
@@ -214,7 +216,7 @@ mod tests {
             let mut turned = Vec::new();
             write_tree(&Tree::new(entries.into_iter().rev().collect())?, &mut turned)?;
             prop_assert_eq!(&turned, &bytes);
-            // One that is cut off is refused.
+            // A truncated listing is an error.
             prop_assert!(read(&bytes[..bytes.len() - 1]).is_err());
         }
 
@@ -240,7 +242,7 @@ mod tests {
             for place in 0..bytes.len() {
                 prop_assert!(read(&bytes[..place]).is_err(), "cut off at {place}");
                 bytes[place] ^= change;
-                // Whether it is the right one, the store knows by its digest.
+                // The store verifies the digest, so this test only checks that the reader does not fail otherwise.
                 let found = read(&bytes[..]);
                 prop_assert!(found.is_err() || place >= MAGIC.len(), "another form is read");
                 bytes[place] ^= change;
@@ -288,7 +290,7 @@ mod tests {
         assert!(damaged, "{found:?}");
     }
 
-    /// A listing of one chunk, whose paths are these texts between.
+    /// A listing of one chunk whose paths consist of these texts between.
     fn lying(
         files: u64,
         chunk: u64,
@@ -311,9 +313,9 @@ mod tests {
 
     #[test]
     fn a_listing_that_lies_takes_no_memory() -> Test {
-        // All is well.
+        // Valid.
         let honest = lying(2, 2, &[0, 0], &[1, 1], b"ab")?;
-        // The columns that are empty.
+        // The empty columns.
         let honest = [&honest[..], &[0; 10]].concat();
         assert_eq!(read(&honest[..])?.len(), 2);
         let many = usize::MAX as u64;
@@ -332,7 +334,7 @@ mod tests {
             ("much text", lying(1, 1, &[0], &[1 << 26], &huge)?),
             ("more than is told", lying(1, 1, &[0], &[17], &huge)?),
             ("shares what is not", lying(2, 2, &[0, 2], &[1, 1], b"ab")?),
-            // Each path shares the one before: few bytes, a quarter of a gigabyte of paths.
+            // Each path contains the previous one, so a few bytes expand to a quarter of a gigabyte.
             (
                 "texts that grow",
                 lying(4096, 4096, &growing, &[256; 4096], &huge[..1 << 20])?,
@@ -365,7 +367,7 @@ mod tests {
                 size: compressed + 11,
                 crc32: u32::from_le_bytes(*hash.as_bytes()[8..].first_chunk().unwrap()),
             };
-            // Below another folder than in the archive, as most are published.
+            // Below another directory than in the archive, as in most outputs.
             let path = path.replace("train", "test");
             let base = Digest::of(b"bundle");
             let layered = false;
@@ -379,7 +381,8 @@ mod tests {
         let tree = Tree::new(entries.collect())?;
         let mut bytes = Vec::new();
         write_tree(&tree, &mut bytes)?;
-        // Half a byte for each digit, four for the checksum and as many for the place in the archive, two for the size.
+        // Half a byte for each digit, four bytes for the checksum, four for the position in the archive, and two for
+        // the size.
         let each = bytes.len() / 10_000;
         assert!(each < 16, "{each} bytes a member");
         Ok(())

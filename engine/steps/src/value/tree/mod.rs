@@ -1,8 +1,8 @@
-//! A set of files: path to content.
+//! A tree: a set of files, each with a path and a content reference.
 //!
-//! A tree may have millions of files, so it is held in columns: all paths in one text, and some 60 bytes a file for where
-//! its bytes are. A [`Content`] is made of these when it is asked for. The stored form is in [`listing`]. A stored tree is
-//! read once, and shared by the steps that use it at the same time.
+//! A tree may have millions of files, so its memory is organized in columns: all paths in one buffer, and about 60
+//! bytes per file for the location of its bytes. A [`Content`] is built from these on request. [`listing`] defines the
+//! stored form. A stored tree is read once and shared by all steps that use it at the same time.
 
 mod chunk;
 mod columns;
@@ -21,18 +21,19 @@ use super::Content;
 use super::compact::Texts;
 use super::sort::sorted;
 
-/// A file or an empty folder of a tree that is being made from few of them.
+/// A file or an empty directory, for building small trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
+    /// Path relative to the tree.
     pub path: String,
-    /// None: an empty folder.
+    /// `None` for an empty directory.
     pub content: Option<Content>,
 }
 
-/// Memory that a file takes in a tree, with its path.
+/// Approximate memory in bytes of a file in a tree, including its path.
 const MEMORY_OF_FILE: u64 = 130;
 
-/// Memory that the trees among a step's inputs take when they are open.
+/// Memory in bytes of the trees among a step's inputs, when they are loaded.
 pub(crate) fn memory_of_trees(inputs: &prep_core::Inputs) -> u64 {
     let files = inputs
         .values()
@@ -40,22 +41,22 @@ pub(crate) fn memory_of_trees(inputs: &prep_core::Inputs) -> u64 {
     files.sum::<u64>().saturating_mul(MEMORY_OF_FILE)
 }
 
-/// Files sorted by path in code-point order, every path once.
+/// Files sorted by path in code-point order, with unique paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     paths: Texts,
     places: Vec<Place>,
-    /// Names of members that are not the ends of their paths.
+    /// Names of members that are not a suffix of their path.
     names: Texts,
-    /// Objects and outside files that hold bytes.
+    /// Digests of the objects and files that hold the bytes.
     bases: Vec<Digest>,
 }
 
-/// Where the bytes of a file are.
+/// The location of a file's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     kind: Kind,
-    /// Place of the base among all.
+    /// Index into the bases of the tree.
     base: u32,
     crc32: u32,
     offset: u64,
@@ -72,13 +73,13 @@ enum Kind {
     Slice = 2,
     Stored = 3,
     Deflated = 4,
-    /// A row of a table of files: where its bytes are is not told.
+    /// A row of a table of files, without the location of its bytes.
     Row = 5,
-    /// As those above, of an archive that is itself packed.
+    /// Like the kinds above, in an archive that is itself packed.
     LayeredStored = 6,
     LayeredDeflated = 7,
     LayeredSlice = 8,
-    /// The same with a checksum.
+    /// Like the previous one, with a checksum.
     LayeredChecked = 9,
 }
 
@@ -94,7 +95,7 @@ impl Kind {
         )
     }
 
-    /// Whether a checksum is told.
+    /// Whether the kind has a CRC-32.
     fn has_crc(self) -> bool {
         self == Kind::LayeredChecked || self.member().is_some()
     }
@@ -104,7 +105,8 @@ impl Kind {
             || matches!(self.member(), Some((_, true)))
     }
 
-    /// Of a member: how it is compressed, and whether its archive is itself packed.
+    /// Returns the member's compression method and whether its archive is nested in another compressed archive. `None`
+    /// if this is not a member.
     fn member(self) -> Option<(Method, bool)> {
         Some(match self {
             Kind::Folder | Kind::Object | Kind::Row => return None,
@@ -126,19 +128,20 @@ impl Kind {
     }
 }
 
-/// What a member is called in its archive.
+/// The name of a member in its archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Name {
-    /// As the path from this byte on.
+    /// The path from this byte on.
     EndOfPath(u32),
-    /// As this one among the names.
+    /// The name with this index.
     Own(u32),
 }
 
-/// Which bytes a file has, in few words: equal origins have equal contents. A base is its place among [`Tree::bases`].
+/// A short identifier of a file's bytes within a tree. Files with equal origins have equal contents. `base` is an index
+/// into [`Tree::bases`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Its base as a whole.
+    /// The entire base.
     Object {
         base: u32,
     },
@@ -153,7 +156,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// Where in its base it begins.
+    /// Start of the bytes in the base.
     pub(crate) fn offset(&self) -> u64 {
         match self {
             Origin::Object { .. } => 0,
@@ -182,18 +185,23 @@ const NOTHING: Place = Place {
 };
 
 #[derive(Debug, Error)]
+/// A tree that cannot be built or read.
 pub enum TreeError {
     #[error("two files would be called `{0}`")]
+    /// Two files have the same path.
     Duplicate(String),
     #[error("a stored listing is damaged at file {file}")]
+    /// A stored listing is damaged at this file.
     Damaged { file: usize },
     #[error("a tree of more than {} files cannot be held", u32::MAX)]
+    /// The tree has more files than the format supports.
     TooMany,
     #[error("{0}")]
+    /// The run was cancelled.
     Stopped(#[source] StepError),
 }
 
-/// A file or an empty folder of a [`Tree`].
+/// A file or an empty directory of a [`Tree`].
 #[derive(Debug, Clone, Copy)]
 pub struct File<'a> {
     tree: &'a Tree,
@@ -209,11 +217,12 @@ struct Body {
 }
 
 impl<'a> File<'a> {
+    /// Path relative to the tree.
     pub fn path(&self) -> &'a str {
         self.tree.paths.get(self.index)
     }
 
-    /// Its place in the tree.
+    /// Index in the tree.
     pub fn index(&self) -> usize {
         self.index
     }
@@ -222,29 +231,29 @@ impl<'a> File<'a> {
         self.tree.places.get(self.index).copied().unwrap_or(NOTHING)
     }
 
-    /// Is it an empty folder?
+    /// Whether it is an empty directory.
     pub fn is_folder(&self) -> bool {
         self.place().kind == Kind::Folder
     }
 
-    /// Length of the content.
+    /// Length of the content in bytes.
     pub fn bytes(&self) -> u64 {
         self.place().bytes
     }
 
-    /// Whether it lies in what has to be unpacked.
+    /// Whether its archive is itself packed.
     pub(crate) fn is_layered(&self) -> bool {
         self.place().kind.is_layered()
     }
 
-    /// What holds its bytes; nothing for an empty folder or a row.
+    /// Digest of the file that holds its bytes. `None` for an empty directory or a row.
     pub(crate) fn base(&self) -> Option<&'a Digest> {
         let place = self.place();
         let has_base = place.kind.has_base();
         has_base.then(|| self.tree.bases.get(place.base as usize))?
     }
 
-    /// Which bytes it has; none for an empty folder or a row.
+    /// Identifier of its bytes. `None` for an empty directory or a row.
     pub(crate) fn origin(&self) -> Option<Origin> {
         let Place {
             kind, base, offset, ..
@@ -257,7 +266,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Where its bytes are; none for an empty folder or a row.
+    /// Its content reference. `None` for an empty directory or a row.
     pub fn content(&self) -> Option<Content> {
         let place = self.place();
         let base = *self.tree.bases.get(place.base as usize)?;
@@ -303,7 +312,10 @@ impl<'a> File<'a> {
 }
 
 impl Tree {
-    /// A tree of these files; two of one path are refused.
+    /// Builds a tree of these files.
+    ///
+    /// # Errors
+    /// If two files have the same path.
     pub fn new(entries: Vec<TreeEntry>) -> Result<Tree, TreeError> {
         let mut builder = TreeBuilder::default();
         for entry in &entries {
@@ -312,25 +324,27 @@ impl Tree {
         builder.finish(&Cancel::default())
     }
 
-    /// Number of files and empty folders.
+    /// Number of files and empty directories.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
+    /// Whether there are no files.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// All files and empty directories, sorted by path.
     pub fn files(&self) -> impl ExactSizeIterator<Item = File<'_>> {
         (0..self.len()).map(|index| File { tree: self, index })
     }
 
-    /// The file at a place.
+    /// The file with this index.
     pub fn file(&self, index: usize) -> Option<File<'_>> {
         (index < self.len()).then_some(File { tree: self, index })
     }
 
-    /// The file or empty folder at `path`.
+    /// The file or empty directory at `path`.
     pub fn find(&self, path: &str) -> Option<File<'_>> {
         let first = self.paths.first_not_below(path);
         self.file(first).filter(|file| file.path() == path)
@@ -341,19 +355,19 @@ impl Tree {
         self.find(path)?.content()
     }
 
-    /// All whose path begins with `prefix`.
+    /// All files whose path begins with `prefix`.
     pub fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = File<'a>> {
         let first = self.paths.first_not_below(prefix);
         let files = (first..self.len()).map(|index| File { tree: self, index });
         files.take_while(move |file| file.path().starts_with(prefix))
     }
 
-    /// Objects and outside files that hold bytes, in the order in which files use them.
+    /// Digests of the objects and files that hold the bytes, in the order in which files use them.
     pub(crate) fn bases(&self) -> &[Digest] {
         &self.bases
     }
 
-    /// Number of files, and their bytes.
+    /// Number of files, and their total size in bytes.
     pub fn size(&self) -> (u64, u64) {
         let files = self
             .places
@@ -364,7 +378,10 @@ impl Tree {
         })
     }
 
-    /// The tree that a value stands for, shared with all who have it open.
+    /// Loads the tree of a value. Steps that use the tree at the same time share it.
+    ///
+    /// # Errors
+    /// If the value is not a tree, or its listing is damaged or missing.
     pub fn load(context: &Context, value: &Value) -> Result<Arc<Tree>, StepError> {
         let body: Body = super::decode(value)?;
         Tree::load_listing(context, &body.listing)
@@ -378,12 +395,16 @@ impl Tree {
         })
     }
 
+    /// Stores the tree. Returns its value.
+    ///
+    /// # Errors
+    /// If the store cannot be written or the run is cancelled.
     pub fn save(&self, context: &Context) -> Result<Value, StepError> {
         Ok(value(self.size(), self.save_listing(context)?))
     }
 
-    /// Stores a tree of files of other trees, without making it: `file` gives path and file for every number below `count`,
-    /// sorted by path, every path once.
+    /// Stores a tree of files from other trees without building it. `file` returns path and file for each number below
+    /// `count`, sorted by path, with unique paths.
     pub(crate) fn save_picked<'a>(
         context: &Context,
         count: usize,
@@ -406,7 +427,7 @@ impl Tree {
                 place.base = bases.number_of(base);
             }
             if place.kind.member().is_some() {
-                // Which of the names it is does not matter here.
+                // The index of the name does not matter here.
                 place.name = end_of_path(path, name).unwrap_or(Name::Own(0));
             }
             listing::Entry { path, place, name }
@@ -415,7 +436,7 @@ impl Tree {
         Ok(value((files, bytes), stored))
     }
 
-    /// Stores the listing; returns it and the objects of the store that it refers to.
+    /// Stores the listing. Returns its digest, and the digests of the objects that it refers to.
     pub(crate) fn save_listing(
         &self,
         context: &Context,
@@ -432,10 +453,10 @@ impl Tree {
     }
 }
 
-/// Files between two looks at whether the run was cancelled.
+/// Number of files between two checks for cancellation.
 pub(crate) const BETWEEN_CHECKS: usize = 1024;
 
-/// Stores the listing of so many files; returns it and the objects of the store that it refers to.
+/// Stores the listing of `count` files. Returns its digest, and the digests of the objects that it refers to.
 fn save_entries<'a>(
     context: &Context,
     bases: &[Digest],
@@ -459,7 +480,7 @@ fn save_entries<'a>(
     Ok((stored.digest, objects))
 }
 
-/// The value of a tree with so many files and bytes, whose listing is stored.
+/// The value of a tree with this number of files and bytes, whose listing is stored.
 fn value((files, bytes): (u64, u64), stored: (Digest, Vec<Digest>)) -> Value {
     let (listing, mut objects) = stored;
     objects.push(listing);
@@ -471,7 +492,7 @@ fn value((files, bytes): (u64, u64), stored: (Digest, Vec<Digest>)) -> Value {
     Value::new(serde_json::json!(body), objects)
 }
 
-/// Bases numbered as they come.
+/// Bases, numbered in the order of their first occurrence.
 #[derive(Debug, Default)]
 struct Bases {
     all: Vec<Digest>,
@@ -479,9 +500,9 @@ struct Bases {
 }
 
 impl Bases {
-    /// The number of a base, which is a new one if it did not come before.
+    /// Returns the number of a base. Assigns the next number to a new one.
     fn number(&mut self, base: &Digest) -> u32 {
-        // Neighbours mostly have one base.
+        // Neighbours usually have the same base.
         if self.all.last() == Some(base) {
             return u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX);
         }
@@ -492,20 +513,20 @@ impl Bases {
         })
     }
 
-    /// The number of a base that came before.
+    /// The number of a known base.
     fn number_of(&self, base: &Digest) -> u32 {
         self.numbers.get(base).copied().unwrap_or(u32::MAX)
     }
 }
 
-/// A member's name where its path ends in it.
+/// The name of a member, if its path ends with it.
 fn end_of_path(path: &str, name: &str) -> Option<Name> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;
     path.ends_with(name).then_some(Name::EndOfPath(from))
 }
 
-/// Makes a tree of files that come in any order.
+/// Builds a tree of files that are added in any order.
 #[derive(Debug, Default)]
 pub struct TreeBuilder {
     tree: Tree,
@@ -513,7 +534,7 @@ pub struct TreeBuilder {
 }
 
 impl TreeBuilder {
-    /// Adds a file, or an empty folder.
+    /// Adds a file, or an empty directory.
     pub fn push(&mut self, path: &str, content: Option<&Content>) {
         let place = match content {
             None => NOTHING,
@@ -562,7 +583,8 @@ impl TreeBuilder {
         self.add(path, place);
     }
 
-    /// Adds a member of the archive that `base` holds, or of which it is the index.
+    /// Adds a member of an archive. `base` is the digest of the file that holds the archive, or of its layers if
+    /// `layered`.
     pub fn push_member(&mut self, path: &str, base: &Digest, layered: bool, member: &Member<'_>) {
         if member.kind == EntryKind::Directory {
             return self.add(path, NOTHING);
@@ -590,7 +612,7 @@ impl TreeBuilder {
         self.add(path, place);
     }
 
-    /// Adds a file of another tree under a path of its own.
+    /// Adds a file of another tree under this path.
     pub fn push_file(&mut self, path: &str, file: File<'_>) {
         let mut place = file.place();
         if let Some(base) = file.tree.bases.get(place.base as usize)
@@ -604,12 +626,12 @@ impl TreeBuilder {
         self.add(path, place);
     }
 
-    /// Is there nothing yet?
+    /// Whether nothing has been added yet.
     pub fn is_empty(&self) -> bool {
         self.tree.is_empty()
     }
 
-    /// Number of files and folders so far.
+    /// Number of files and directories so far.
     pub fn len(&self) -> usize {
         self.tree.len()
     }
@@ -627,25 +649,25 @@ impl TreeBuilder {
         })
     }
 
-    /// The path at a place, in the order in which they came.
+    /// The path of the file that was added at this place.
     pub(super) fn path(&self, place: u32) -> &str {
         self.tree.paths.get(place as usize)
     }
 
-    /// Is there an empty folder at a place?
+    /// Whether an empty directory was added at this place.
     pub(super) fn is_folder(&self, place: u32) -> bool {
         let found = self.tree.places.get(place as usize);
         found.is_none_or(|found| found.kind == Kind::Folder)
     }
 
-    /// All places, sorted by path; those of one path in the order in which they came.
+    /// All places, sorted by path. Places with the same path are in the order in which they were added.
     pub(super) fn sorted(&self, cancel: &Cancel) -> Result<Vec<u32>, TreeError> {
         let count = u32::try_from(self.len()).map_err(|_| TreeError::TooMany)?;
         let by_path = |a: u32, b: u32| self.path(a).cmp(self.path(b));
         sorted(count, cancel, by_path).map_err(TreeError::Stopped)
     }
 
-    /// The tree of the files at these places, which are sorted by path, every path once.
+    /// Builds the tree of the files at these places, which are sorted by path and have unique paths.
     pub(super) fn in_order(self, order: &[u32]) -> Tree {
         let TreeBuilder { mut tree, bases } = self;
         tree.bases = bases.all;
@@ -663,7 +685,10 @@ impl TreeBuilder {
         tree
     }
 
-    /// The tree. Two files of one path are refused.
+    /// Builds the tree.
+    ///
+    /// # Errors
+    /// If two files have the same path, or the run is cancelled.
     pub fn finish(self, cancel: &Cancel) -> Result<Tree, TreeError> {
         let order = self.sorted(cancel)?;
         let mut pairs = order.iter().zip(order.iter().skip(1));
@@ -675,8 +700,8 @@ impl TreeBuilder {
 }
 
 impl Tree {
-    /// Counts bases and names in the order in which files use them, so that equal trees are equal whatever order they were
-    /// made in, and gives spare memory back.
+    /// Numbers bases and names in the order in which files use them, so that a tree does not depend on the order in
+    /// which it was built. Also releases unused memory.
     fn number_anew(&mut self) {
         let mut bases = vec![u32::MAX; self.bases.len()];
         let mut used = Vec::with_capacity(self.bases.len());

@@ -1,19 +1,20 @@
-//! A column of texts, each told relative to the one before.
+//! A column of texts, each encoded relative to the previous one.
 
 use std::io::{self, Read, Write};
 
 use super::columns::{Packer, Unpacker};
 use crate::value::compact::{LONGEST, shared_start};
 
-/// Texts as what they share with the one before at both ends, and what is between. Of `a/b/1.png` and `a/b/2.png` that is
-/// `2`: what is left is mostly digits, which take half a byte each.
+/// Texts, each stored as the lengths that it shares with the previous one at both ends, and the bytes between. For
+/// `a/b/1.png` and `a/b/2.png`, the bytes between are `2`. They are mostly digits, which zstd compresses to half a byte
+/// each.
 #[derive(Default)]
 pub(super) struct TextColumn {
     starts: Vec<u64>,
     ends: Vec<u64>,
     lengths: Vec<u64>,
     between: Vec<u8>,
-    /// Texts that were taken, and bytes between.
+    /// Number of texts that have been taken, and number of their bytes between.
     taken: (usize, usize),
     before: Vec<u8>,
     spare: Vec<u8>,
@@ -35,7 +36,7 @@ impl TextColumn {
         before.extend_from_slice(rest);
     }
 
-    /// Writes all texts, and forgets them but for the last one.
+    /// Writes all texts and clears them, except for the last one.
     pub fn write(&mut self, packer: &mut Packer, out: &mut impl Write) -> io::Result<()> {
         packer.numbers(out, &self.starts)?;
         packer.numbers(out, &self.ends)?;
@@ -48,7 +49,7 @@ impl TextColumn {
         Ok(())
     }
 
-    /// Reads so many texts, which have no more than `most` bytes.
+    /// Reads `count` texts, which have at most `most` bytes between.
     pub fn read(
         &mut self,
         input: &mut Unpacker<impl Read>,
@@ -68,7 +69,7 @@ impl TextColumn {
         input.bytes(between, &mut self.between)
     }
 
-    /// The next text. None: it makes no sense.
+    /// The next text. `None` if it is invalid.
     pub fn take(&mut self) -> Option<&[u8]> {
         let (text, from) = self.taken;
         let number = |column: &[u64]| usize::try_from(*column.get(text)?).ok();
@@ -89,7 +90,7 @@ impl TextColumn {
     }
 }
 
-/// How many bytes are the same before the end.
+/// Length of the common suffix.
 pub(super) fn shared_end(mut a: &[u8], mut b: &[u8]) -> usize {
     let mut shared = 0;
     while let (Some((before, last)), Some((before_other, other))) =
