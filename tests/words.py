@@ -11,9 +11,11 @@ Markdown is checked without code. In Rust, Python, shell, TOML and YAML, the com
 string literals of at least three words, because messages and help are made of them. `` `code` `` is never checked.
 """
 
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from collections import Counter
 from pathlib import Path
 
@@ -71,10 +73,6 @@ RUST = re.compile(
     r"""|(?P<string>(?:b|c)?"(?:\\.|\\\n|[^"\\])*")|b?'(?:\\[^\n]+?|[^'\\\n])'""",
     re.S | re.X,
 )
-PYTHON = re.compile(
-    r"""(?P<comment>\#[^\n]*)|(?P<raw>[rbf]*(?P<hash>\"\"\"|''')(?:\\.|.)*?(?P=hash))|(?P<string>[rbf]*(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))""",
-    re.S | re.X,
-)
 HASH = re.compile(r"(?:^|(?<=\s))(?P<comment>\#(?!!)[^\n]*)(?P<raw>\b\B)?(?P<string>\b\B)?", re.M | re.X)
 
 
@@ -89,27 +87,36 @@ def markdown(text):
     return re.sub(r"\]\([^)]*\)", keep_lines, text)
 
 
+def pieces(path, text):
+    """Yields (line, whether it is a comment, text) of each comment and each string."""
+    if path.endswith(".py"):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in (tokenize.COMMENT, tokenize.STRING):
+                yield token.start[0], token.type == tokenize.COMMENT, token.string
+        return
+    for match in (RUST if path.endswith(".rs") else HASH).finditer(text):
+        if found := match.group("comment") or match.group("raw") or match.group("string"):
+            yield text.count("\n", 0, match.start()) + 1, match.group("comment") is not None, found
+
+
 def passages(path, text):
     """Yields (first line, text) of each piece of prose; a run of line comments is one piece."""
     if path.endswith(".md"):
         yield 1, markdown(text)
         return
-    syntax = RUST if path.endswith(".rs") else PYTHON if path.endswith(".py") else HASH
     run, first, last = [], 0, 0
-    for match in syntax.finditer(text):
-        line = text.count("\n", 0, match.start()) + 1
-        if match.group("comment"):
-            body = re.sub(r"^(//[/!]?|/\*+|#+)", "", match.group(0)).removesuffix("*/")
-            if run and line == last + 1 and "\n" not in match.group(0):
+    for line, is_comment, found in pieces(path, text):
+        if is_comment:
+            body = re.sub(r"^(//[/!]?|/\*+|#+)", "", found).removesuffix("*/")
+            if run and line == last + 1 and "\n" not in found:
                 run.append(body)
             else:
                 if run:
                     yield first, markdown("\n".join(run))
                 run, first = [body], line
             last = line
-        elif (body := match.group("raw") or match.group("string")) and len(body.split()) >= 3:
-            if not re.search(r"\b(SELECT|FROM|JOIN)\b", body):
-                yield line, re.sub(r"\\n|\{[^{}]*\}", "  ", body)
+        elif len(found.split()) >= 3 and not re.search(r"\b(SELECT|FROM|JOIN)\b", found):
+            yield line, re.sub(r"\\n|\{[^{}]*\}", "  ", found)
     if run:
         yield first, markdown("\n".join(run))
 

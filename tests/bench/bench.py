@@ -1,26 +1,25 @@
 #!/usr/bin/env python3
-"""Benchmarks of `prep` beside an alternative, in one run on one machine; prints one table.
+"""Compares `prep` with alternatives, in one run on one machine, and prints one table.
 
   bench.py --prep target/release/prep [NAME...] [--python PYTHON] [--save FILE] [--against FILE]
 
-table       the taxi competition with twice --rows rides; beside the benchmark's own script, as below
-memory      the same with two and a half times --rows, and with a tenth of them: bytes of memory for a further row
-images      images of 12 KB in one zip, prepared into train and test folders; beside Info-ZIP's unzip into one folder
+table       the taxi competition with twice --rows rides, compared with upstream's own script, as below
+memory      the same with two and a half times --rows, and with a tenth of that: bytes of memory per additional row
+images      images of 12 KB in one zip, prepared as train and test; compared with Info-ZIP's unzip into one directory
 grading     recorded submissions of the competitions whose metrics scikit-learn has by `prep grade`, one call for all cases
-            of a name; beside those metrics in a process of its own, without its imports
-many_rows   a submission of five times --rows rows in another order than the answers; beside pandas reading both
+            of a name; compared with those metrics in a separate process, without its imports
+many_rows   a submission of five times --rows rows in another order than the answers; compared with pandas reading both
 nothing     a run with nothing to do, of all competitions whose bundles --cases has
 integers, comments, documents, json_lines, tar_gz, solid_7z, arrays, deep_images, nested_images, quoted
             a competition at a larger size, on a made-up bundle: 56 columns of integers, quoted comments, BSON
-            documents, JSON lines, a tar.gz, a solid 7z, npy arrays, deep folders of images, images in a zip that is zipped
-            once more, a large quoted CSV. Beside
-            the benchmark's own script (its `extract` and its `prepare` in one process, trees compared byte by byte) if
-            the package `mlebench` can be imported, and beside the archive's own tool where bytes are only copied.
-            --scale N makes N times as much.
+            documents, JSON lines, a tar.gz, a solid 7z, npy arrays, deep directories of images, images in a zip that is
+            zipped again, a large quoted CSV. Compared with upstream's own script (its `extract` and its `prepare` in one
+            process, trees compared byte by byte) if the package `mlebench` can be imported. If bytes are only copied,
+            also compared with the archive's own tool. --scale N makes N times as much data.
 
 The alternatives run in PYTHON (default: this one): pandas 2.2, scikit-learn 1.5, PyYAML, and for the last group the
-benchmark's package with pymongo and py7zr; unzip, tar and 7z are Debian's. What is missing is left out, and said.
-Both sides read from the page cache; `prep` runs twice, and the quicker run counts. --save keeps the figures; --against
+upstream's package with pymongo and py7zr; unzip, tar and 7z are Debian's. A missing alternative is skipped with a message.
+Both sides read from the page cache. `prep` runs twice, and the table has the quicker run. --save keeps the figures; --against
 names what got slower or larger than them by more than a tenth, and then ends with 1.
 """
 import argparse, shutil, sys, tempfile
@@ -42,7 +41,7 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0, help="how much larger the sized bundles are")
     parser.add_argument("--memory", dest="memory_limit", metavar="SIZE", help="prep's --memory")
     parser.add_argument("--cases", type=Path, default=Path(__file__).resolve().parents[1] / "cases")
-    parser.add_argument("--work", type=Path, help="folder for bundles and results; kept")
+    parser.add_argument("--work", type=Path, help="directory for bundles and results; kept")
     parser.add_argument("--save", type=Path)
     parser.add_argument("--against", type=Path)
     args = parser.parse_args()

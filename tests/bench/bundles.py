@@ -1,4 +1,4 @@
-"""Made-up bundles in the layout of the real ones, as large as one likes, written one member after the other."""
+"""Made-up bundles in the layout of the real ones, of any size, written one member after the other."""
 import io, json, random, struct, subprocess, tarfile, tempfile, zipfile
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def bson_binary(value):
 def json_lines(bundle, count):
     """Questions with a document of 1,000 to 9,000 words and up to a hundred candidates."""
     draw = random.Random(0)
-    # Documents are cut from one long text; drawing every word anew would take most of the time.
+    # Documents are cut from one long text, because drawing every word would take most of the time.
     long = text(draw, 100_000)
     with archive(bundle) as out, out.open("simplified-nq-train.jsonl", "w", force_zip64=True) as member:
         for number in range(count):
@@ -134,7 +134,7 @@ def npy(kind, shape, value):
 
 
 def deep_images(bundle, count):
-    """Drawings of molecules of 4 to 8 KB in folders named after the first three characters."""
+    """Drawings of molecules of 4 to 8 KB in directories named after the first three characters."""
     draw = random.Random(0)
     with archive(bundle) as out:
         rows = ["image_id,InChI\n"]

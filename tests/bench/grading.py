@@ -1,4 +1,4 @@
-"""Recorded submissions, beside scikit-learn's metrics; a submission of many rows, beside reading it and its answers."""
+"""Recorded submissions, compared with scikit-learn's metrics; a submission of many rows, compared with reading it in pandas."""
 import json, multiprocessing, os, random, subprocess
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def many_rows(args, work):
                 out.write("".join(lines).encode())
     prep(args, work, "bench-grading")
     answers, submission = work / "data/bench-grading/prepared/private/test.csv", work / "submission.csv"
-    # In a process of its own: a child's peak begins with the memory of its parent.
+    # In a separate process, because the peak memory of a child begins with the memory of its parent.
     writer = multiprocessing.Process(target=write_submission, args=(answers, submission))
     writer.start()
     writer.join()

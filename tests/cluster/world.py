@@ -1,4 +1,4 @@
-"""What the scenarios of a cluster are made of: a store that speaks S3, machines, competitions that exist nowhere else."""
+"""Parts of the cluster scenarios: an S3 server, machines, and made-up competitions."""
 import hashlib
 import json
 import os
@@ -47,7 +47,7 @@ private:
 
 
 def free_port():
-    """A port that is free, as is the one 10,000 above it: SeaweedFS takes both."""
+    """A free port whose port + 10,000 is free, too, because SeaweedFS uses both."""
     while True:
         port = random.randrange(20000, 50000)
         try:
@@ -72,7 +72,7 @@ def declare(pipelines, id, text, **values):
 
 
 def competitions(folder, pipelines, scale=1):
-    """Twelve: tables, galleries, galleries in an archive inside of the bundle. Returns their ids."""
+    """Makes twelve competitions: tables, galleries, galleries in an archive inside the bundle. Returns their ids."""
     ids = []
     folder.mkdir(parents=True, exist_ok=True)
     for n in range(12):
@@ -192,7 +192,7 @@ class Weed:
 
 
 class Machine:
-    """A machine: folders of its own, a key, and whom it believes."""
+    """A machine: its directories, its key, and its trusted keys."""
 
     def __init__(self, world, name, remote, endpoint, trusted=(), who=ADMIN, mirror=True):
         self.world, self.name, self.home = world, name, world.base / "machines" / name

@@ -1,15 +1,15 @@
-//! Makes accesses to files go wrong: a library that is preloaded stands between a program and the C library (`trouble.c`).
-//! Tests of several crates use it.
+//! Injects faults into accesses to files, through a library that is preloaded between a program and the C library
+//! (`trouble.c`). Tests of several crates use it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Makes the library in `folder`.
+/// Compiles the library into `folder`.
 ///
 /// # Errors
-/// Why it cannot be made or preloaded here.
+/// The reason why it cannot be compiled or preloaded here.
 pub fn library(folder: &Path) -> Result<PathBuf, &'static str> {
     if !cfg!(target_os = "linux") {
         return Err("the library that makes accesses fail is written for Linux");
@@ -27,7 +27,8 @@ pub fn library(folder: &Path) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Acts when an access waits at the gate, then lets it go on. The thread ends with the process if none comes.
+/// Runs `act` when an access waits at the gate, then lets the access continue. If there is no such access, the thread ends with
+/// the process.
 pub fn act_at(gate: PathBuf, act: impl FnOnce(&Path) + Send + 'static) {
     thread::spawn(move || {
         loop {

@@ -1,20 +1,20 @@
-//! What it costs to try an input: the most memory at a time and the memory requested in all, counted by the allocator.
+//! The cost of an input: peak memory, and the sum of all requested memory, counted by the allocator.
 //!
-//! A decoder that trusts a declared number breaks the first limit (a buffer of terabytes) or the second (a loop without end, a
-//! text that grows with the square of the input) long before it crashes. Both are exact and depend on no clock; a generous
-//! limit on time catches what loops without allocating.
+//! A decoder that trusts a declared number exceeds the first limit (a buffer of terabytes) or the second (an endless loop, a text
+//! that grows with the square of the input) long before it crashes. Both limits are exact and depend on no clock. A generous
+//! limit of time catches loops that do not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Memory that may be taken at a time, for any input: buffers, and the limits that targets set.
+/// Peak memory allowed for any input: buffers, and the limits that targets set.
 const PEAK: u64 = 96 << 20;
-/// Memory that may be requested in all.
+/// Sum of requested memory allowed for any input.
 const TOTAL: u64 = 1 << 30;
-/// So many times the input's length may be taken in addition.
+/// Additional memory allowed per byte of input.
 const PER_BYTE: u64 = 4096;
-/// Even where many programs share a processor.
+/// Limit of time, generous enough for a busy processor.
 const TIME: Duration = Duration::from_secs(20);
 
 /// Counts what each thread requests.
@@ -29,9 +29,9 @@ thread_local! {
     static REQUESTED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Notes that a block of `old` bytes has become one of `new` bytes.
+/// Records that a block of `old` bytes became one of `new` bytes.
 fn count(old: usize, new: usize) {
-    // At the end of a thread there is nothing to count in.
+    // At the end of a thread its counter does not exist any more.
     let _ = NOW.try_with(|now| {
         now.set(now.get() + new as i64 - old as i64);
         let _ = PEAK_NOW.try_with(|peak| peak.set(peak.get().max(now.get())));
@@ -66,18 +66,18 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What a call cost.
+/// The cost of a call.
 #[derive(Debug)]
 pub struct Cost {
-    /// Bytes of memory at a time, at most.
+    /// Peak memory in bytes.
     pub peak: u64,
-    /// Bytes requested in all.
+    /// Sum of requested bytes.
     pub requested: u64,
     pub time: Duration,
 }
 
 impl Cost {
-    /// Of this call, on this thread.
+    /// Measures this call, on this thread.
     pub fn of(call: impl FnOnce()) -> Cost {
         let before = NOW.get();
         PEAK_NOW.set(before);
@@ -92,7 +92,7 @@ impl Cost {
     }
 }
 
-/// Tries an input; panics where that costs more than an input of this length may.
+/// Tries an input. Panics if it costs more than the limit for an input of this length.
 pub fn bounded(input: &[u8], check: fn(&[u8])) {
     let cost = Cost::of(|| check(input));
     let more = PER_BYTE * input.len() as u64;

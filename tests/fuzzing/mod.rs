@@ -1,7 +1,8 @@
-//! Fuzzing without a fuzzer: seeds are changed at random and tried, for a fixed time.
+//! Fuzzing without a fuzzer: random changes of seeds are tried for a fixed time.
 //!
 //! It finds less than a fuzzer that sees which code runs, but needs no tools and is quick, so that it is among the tests.
-//! `PREP_FUZZ=60` tries for so many seconds (default: 2). What breaks a promise, or costs too much ([`cost`]), is kept in a file that the message names.
+//! `PREP_FUZZ=60` tries for 60 seconds (default: 2). If an input breaks a promise or costs too much ([`cost`]), the message names a
+//! file with that input.
 
 pub mod cost;
 
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Longer inputs only take longer.
 const LONGEST: usize = 1 << 14;
 
-/// Bytes that numbers, lengths and texts break at.
+/// Bytes that are limits of numbers, lengths and texts.
 const SPECIAL: &[&[u8]] = &[
     b"\0",
     b"\x01",
@@ -98,7 +99,7 @@ fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], chance: &mut Chance) {
     bytes.truncate(LONGEST);
 }
 
-/// The contents of these files, or of the files in these folders.
+/// Returns the contents of these files, and of the files in these directories.
 pub fn seeds(root: &Path, names: &[&str]) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for name in names {
@@ -117,7 +118,7 @@ pub fn seeds(root: &Path, names: &[&str]) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Tries the seeds, and changes of them until the time is over.
+/// Tries the seeds, and then random changes of them until the time is over.
 pub fn fuzz(name: &str, seeds: &[Vec<u8>], check: fn(&[u8])) {
     let seconds =
         std::env::var("PREP_FUZZ").map_or(2, |text| text.parse().expect("PREP_FUZZ is a number"));

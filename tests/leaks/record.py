@@ -1,9 +1,9 @@
-"""Bundles with the leaks that the real ones have, made of the recorded cases.
+"""Bundles with the leaks of the real ones, made from the recorded cases.
 
     python record.py            (needs numpy and scipy)
 
-Each bundle is `tests/cases/ID/seed0/raw.zip` with the files that give answers away put in as Kaggle's bundle has them:
-always in the training part, never in Kaggle's own test part. All values are made up.
+Each bundle is `tests/cases/ID/seed0/raw.zip` with the leaking files added, as Kaggle's bundle has them: always in the
+training part, never in Kaggle's own test part. All values are made up.
 """
 
 import csv
@@ -35,7 +35,7 @@ def save(id, files):
 
 
 def pizza():
-    """Who gave the pizza is known, for some of those who got one and for nobody else."""
+    """The giver of the pizza is known for some of the successful requests, and for no others."""
     files = case("random-acts-of-pizza")
     rng = random.Random(1)
     labelled = json.loads(files["train.json"])
@@ -50,14 +50,14 @@ def pizza():
         record["requester_username"] = f"asker{rng.randrange(10**6)}"
         records.append(record)
     files["train.json"] = json.dumps(records).encode()
-    # The test part is as large as Kaggle's is beside it.
+    # The test part has the same relative size as Kaggle's.
     unlabelled = json.loads(files["test.json"])[0]
     files["test.json"] = json.dumps([{**unlabelled, "request_id": f"u3_{n:05x}"} for n in range(370)]).encode()
     save("random-acts-of-pizza", files)
 
 
 def smartphone():
-    """The reference receiver's log lies beside the phone's, in training drives only."""
+    """The log of the reference receiver is next to the phone's, in training drives only."""
     files = case("smartphone-decimeter-2022")
     for name in [name for name in files if name.endswith("ground_truth.csv")]:
         folder = name.rsplit("/", 1)[0]
@@ -73,7 +73,7 @@ def smartphone():
                 f"{'N' if float(latitude) >= 0 else 'S'},{angle(longitude, 3)},"
                 f"{'E' if float(longitude) >= 0 else 'W'},4,10,0.9,12.3,M,0,M,,*00")
         files[f"{folder}/supplemental/span_log.nmea"] = "\n".join(lines).encode()
-    # Kaggle's own test part: as a training drive, without truth and log.
+    # Kaggle's own test part is like a training drive, without truth and log.
     files = {name: content for name, content in files.items() if not name.startswith("test/")}
     for name in list(files):
         part, *rest = name.split("/")
@@ -83,7 +83,7 @@ def smartphone():
 
 
 def gesture():
-    """What is gestured when stands in the same file as the skeleton; in the validation part it does not."""
+    """The labels are in the same file as the skeleton, except in the validation part."""
     files = case("multi-modal-gesture-recognition")
     rng = random.Random(2)
     names = ["vattene", "vieniqui", "perfetto", "furbo", "cheduepalle", "chevuoi"]
@@ -114,7 +114,7 @@ def with_matlab(content, rng, names):
                     dtype=[("Name", object), ("Begin", object), ("End", object)])
             out = io.BytesIO()
             scipy.io.savemat(out, {"Video": video}, do_compression=True)
-            # The first bytes tell the time of writing.
+            # The first bytes are the time of writing.
             members[name] = b"MATLAB 5.0 MAT-file".ljust(116) + out.getvalue()[116:]
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:

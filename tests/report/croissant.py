@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Validates the Croissant metadata of copies with MLCommons' own package: `croissant.py COPY...` (`pip install mlcroissant`).
 
-COPY is a folder that `prep export ID COPY` made. Rows are read, too: every record set has those of its table.
+COPY is a directory that `prep export ID` made. The script also checks that every record set has the rows of its table.
 """
 
 import csv
@@ -31,7 +31,7 @@ def main():
                     if [field.name for field in records.fields] != header:
                         found.append(f"{name}: fields are not its columns")
                     tables += 1
-            except Exception as error:  # whatever the package says
+            except Exception as error:  # for any result of the package
                 found = [f"{type(error).__name__}: {error}"]
             for one in found:
                 wrong += 1

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Opens a page of `prep report` in headless Chromium, in the width of a phone and of a desk, light and dark.
+"""Opens a page of `prep report` in headless Chromium, as wide as a phone and as a desktop, light and dark.
 
 `look.py [PAGE.html] [--pictures DIR] [--prep PROGRAM]`: without a page, one about the program's own samples is made, graded and all.
-Fails on an error in the console, on a request to anywhere, on a page that is wider than the window, on a picture without a
-text alternative, and on text that became markup. Pictures of what was seen are left in DIR.
+Fails on an error in the console, on any request, on a page that is wider than the window, on a picture without a text
+alternative, and on text that became markup. Writes screenshots to DIR.
 
-Needs Debian's `chromium` and `chromium-driver`; nothing else. Where they are not there it says so and ends with 77.
+Needs Debian's `chromium` and `chromium-driver`. Without them, it prints a message and ends with 77.
 """
 
 import argparse

@@ -5,10 +5,10 @@
 
     ID.zip              a bundle with the layout of the competition's; every value in it is made up
     ID/better.csv       a submission that knows most of the labels
-    ID/incomplete.csv   one that is refused
+    ID/incomplete.csv   an invalid submission
 
-Needs the standard library only. The same Python (rather: the same zlib) makes the same bytes each time: random numbers
-come from fixed seeds, and members of archives carry a fixed time.
+Needs the standard library only. The same zlib makes the same bytes each time, because random numbers come from fixed seeds
+and members of archives have a fixed time.
 """
 
 import io
@@ -57,7 +57,7 @@ def write(path, content):
 
 
 def permutation(count):
-    """The order into which NumPy's `RandomState(0)` shuffles `count` rows; pipelines that say `seed: 0` split by it.
+    """The order into which NumPy's `RandomState(0)` shuffles `count` rows. Pipelines with `seed: 0` split by it.
 
     Its generator is Python's, MT19937, but is started from a seed in another way.
     """
@@ -173,7 +173,7 @@ def cactus():
 
 
 def conductors():
-    """Materials with a geometry file each; the files are found by the number of their folder."""
+    """Materials with a geometry file each. The number of a file's directory is the id of its material."""
     dice = random.Random(3)
     columns = (
         "id,spacegroup,number_of_total_atoms,percent_atom_al,percent_atom_ga,percent_atom_in,"

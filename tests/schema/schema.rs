@@ -1,4 +1,4 @@
-//! What `prep schema` prints is a JSON Schema, and accepts the pipelines that `prep` accepts.
+//! The output of `prep schema` is a JSON Schema, and accepts the pipelines that `prep` accepts.
 //!
 //! `cargo test --manifest-path tests/schema/Cargo.toml`, against `target/release/prep` or `PREP_BINARY`.
 
@@ -24,7 +24,7 @@ fn schema() -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// Which of the texts the schema refuses, and why. Compiling a schema checks it against the metaschema.
+/// Returns the texts that the schema rejects, with the reasons. Compiling a schema checks it against the metaschema.
 fn refused(texts: &[(String, String)]) -> Vec<String> {
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.add_resource("prep.json", schema()).unwrap();
@@ -87,7 +87,7 @@ fn pipelines_of_the_tests_are_valid() {
     let mut texts: Vec<_> = ["everything", "small"]
         .iter()
         .map(|name| read(path(&format!("engine/spec/tests/accept/{name}.yaml"))))
-        // What is in `grade` does not matter to those tests.
+        // The content of `grade` does not matter to those tests.
         .map(|(name, text)| (name, text.replace("metric: rmse", "metric: { accuracy: y }")))
         .collect();
     for folder in fs::read_dir(path("tests/end_to_end/kinds")).unwrap() {

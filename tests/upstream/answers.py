@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Do our Python functions answer as the benchmark's? For every recorded case and each of its submissions.
+"""Compares the results of our Python functions with upstream's, for every recorded case and each of its submissions.
 
-`answers.py CHECKOUT [--theirs PYTHON] [--ours PYTHON] [--prep PROGRAM] [--cases FOLDER] [--case seed0]`
+`answers.py CHECKOUT [--theirs PYTHON] [--ours PYTHON] [--prep PROGRAM] [--cases DIR] [--case seed0]`
 
-CHECKOUT is a checkout of openai/mle-bench; PYTHON an interpreter that can import it (and one with pandas, for ours). All cases
-are prepared once, by `prep`; then both packages are asked, on the same folder: `grade_csv`, `validate_submission`,
-`get_competition`, `is_dataset_prepared` (also of a competition that is not prepared). Left out are what is ours to word: reasons and descriptions.
+CHECKOUT is a checkout of openai/mle-bench; PYTHON an interpreter that can import it (and one with pandas, for ours). `prep`
+prepares all cases once. Then both packages run on the same directory: `grade_csv`, `validate_submission`, `get_competition`,
+`is_dataset_prepared` (also for a competition that is not prepared). Reasons and descriptions are not compared, because they are
+our own texts.
 """
 
 import argparse
@@ -23,7 +24,7 @@ FIELDS = ["id", "name", "competition_type", "answers", "gold_submission", "sampl
 
 
 def dump(cases, data, case, out):
-    """Run in either interpreter: everything that is asked, as JSON."""
+    """Runs in either interpreter and prints all results as JSON."""
     from mlebench.data import is_dataset_prepared
     from mlebench.grade import grade_csv, validate_submission
     from mlebench.registry import registry
@@ -110,11 +111,11 @@ def compare(theirs, ours):
             if own == value:
                 continue
             if isinstance(value, list) and "raises" in str(value[0]) and isinstance(own[0], dict) and own[0]["score"] is None:
-                # Theirs cannot read the file and ends; ours is a report without a score.
+                # Upstream cannot read the file and ends. Ours is a report without a score.
                 better += 1
                 continue
             if theirs[name]["answers"].endswith(".jsonl") and isinstance(value, list) and value[0] == own[0]:
-                # Theirs grades against JSON answers, and validates against them as if they were a CSV (its issue 134).
+                # Upstream grades against JSON answers, but validates against them as if they were a CSV (its issue 134).
                 known += 1
                 continue
             differ += 1

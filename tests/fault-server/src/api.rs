@@ -1,5 +1,4 @@
-//! Kaggle's API, in both protocols: methods by POST, as `kaggle` 2 and `kagglehub` call them, and paths by GET, as `kaggle`
-//! 1.6 reads them.
+//! Kaggle's API in both protocols: methods called by POST (`kaggle` 2, `kagglehub`), and paths read by GET (`kaggle` 1.6).
 
 use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, HeaderName};
@@ -13,14 +12,14 @@ use crate::log::{self, Side};
 use crate::shared::{REFRESH_TOKEN, Shared, State, USERNAME};
 use crate::store;
 
-/// What a request asks for.
+/// The content that a request selects.
 enum Call {
     Bundle(String),
     File(String, String),
     Files(String, String),
     Summary(String),
     Hello,
-    /// The competitions, of which it tells none.
+    /// The list of competitions, which is empty.
     List,
     Introspect(String),
     AccessToken(Value),
@@ -28,9 +27,9 @@ enum Call {
     Unknown,
 }
 
-/// Answers; `None`: the connection is cut.
+/// Returns the answer, or `None` to cut the connection.
 pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Response<Body>> {
-    // Clients that take the API for a proxy ask it for the store's addresses, too.
+    // Clients that treat the API as a proxy send it requests for the store's URLs, too.
     let asked = request.uri().authority();
     if asked.is_some_and(|asked| asked.as_str() == shared.store.to_string()) {
         return store::serve(shared, request);
@@ -134,7 +133,7 @@ fn respond(
             }
             None => answer::refusal(404, "Not found"),
         },
-        // Neither is held back by rules.
+        // Rules apply to neither of them.
         Call::Files(id, page) => match state.bundle(&id) {
             Some(bundle) => answer::json(200, &data::page(bundle, &page)),
             None => answer::refusal(404, "Not found"),
@@ -149,7 +148,7 @@ fn respond(
     })
 }
 
-/// The refusal of a competition that is unknown, or whose rules are not accepted.
+/// The error for an unknown competition, or for one whose rules are not accepted.
 fn refused(state: &State, id: &str) -> Option<Response<Body>> {
     match state.bundle(id) {
         None => Some(answer::refusal(404, "Not found")),
@@ -163,7 +162,7 @@ fn refused(state: &State, id: &str) -> Option<Response<Body>> {
 
 fn call(request: &Request<Bytes>) -> Call {
     let path = request.uri().path();
-    // Behind a proxy, or beside Kaggle's own host for methods.
+    // Behind a proxy, or for a client that also calls Kaggle's own host for methods.
     let below = path
         .strip_prefix("/api/v1/")
         .or_else(|| path.strip_prefix("/v1/"));

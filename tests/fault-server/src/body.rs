@@ -12,10 +12,10 @@ use tokio::time::sleep;
 
 use crate::bundle::Content;
 
-/// Most bytes handed over at once.
+/// Maximum bytes per write.
 const PART: usize = 64 * 1024;
 
-/// What happens at a byte.
+/// An event at a byte of the body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Interruption {
     Drop,
@@ -32,7 +32,7 @@ struct State {
     sent: Arc<AtomicU64>,
 }
 
-/// The bytes `range` of `content`.
+/// Streams the bytes `range` of `content`.
 pub(crate) fn stream(
     content: Content,
     range: Range<u64>,
@@ -69,7 +69,7 @@ impl State {
             self.interruptions.pop();
             match what {
                 Interruption::Drop => {
-                    // What was handed over before gets a moment to leave.
+                    // Earlier bytes get a moment to be sent.
                     sleep(Duration::from_millis(10)).await;
                     return Err(io::ErrorKind::ConnectionReset.into());
                 }
@@ -82,7 +82,7 @@ impl State {
             .last()
             .map_or(self.range.end, |&(byte, _)| byte);
         let most = usize::try_from(stop - self.range.start).unwrap_or(usize::MAX);
-        // A slow connection sends little at a time, not much after a long pause.
+        // A slow connection sends small pieces often, not large pieces after long pauses.
         let slow = self.rate.map_or(PART as u64, |rate| (rate / 50).max(1));
         let part = PART.min(usize::try_from(slow).unwrap_or(PART));
         let mut part = self.content.read(self.range.start, most.min(part));

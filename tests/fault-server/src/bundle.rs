@@ -1,4 +1,4 @@
-//! What the server serves.
+//! Competitions and bundles of the server.
 
 use base64::Engine as _;
 use bytes::Bytes;
@@ -7,9 +7,9 @@ use md5::{Digest as _, Md5};
 /// The bytes of a bundle.
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// All of them.
+    /// Bytes in memory.
     Memory(Bytes),
-    /// A block, over and over, `len` bytes in all: big bundles that need no memory.
+    /// A block that is repeated up to `len` bytes, for large bundles without memory.
     Repeat { block: Bytes, len: u64 },
 }
 
@@ -27,7 +27,7 @@ impl Content {
         self.len() == 0
     }
 
-    /// Up to `max` bytes from `offset` on; fewer where a block ends, none at the end.
+    /// Returns up to `max` bytes from `offset` on: fewer at the end of a block, none at the end of the content.
     pub fn read(&self, offset: u64, max: usize) -> Bytes {
         let (block, from, left) = match self {
             Content::Memory(bytes) => (bytes, offset, self.len().saturating_sub(offset)),
@@ -112,7 +112,7 @@ impl Bundle {
         }
     }
 
-    /// A bundle whose digest is not computed, because its content is too long for that. Its ETag is made from its length.
+    /// A bundle that is too long to compute its digest. Its ETag depends on its length.
     pub fn without_digest(id: &str, content: Content) -> Bundle {
         Bundle {
             id: id.to_owned(),
@@ -125,7 +125,7 @@ impl Bundle {
         }
     }
 
-    /// The same, with these files for the API.
+    /// Adds files that the API lists.
     pub fn with_files(mut self, files: Vec<MemberFile>) -> Bundle {
         self.files = files;
         self
@@ -135,19 +135,19 @@ impl Bundle {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The same, but its rules are not accepted.
+    /// Marks the rules as not accepted.
     pub fn without_consent(mut self) -> Bundle {
         self.rules_accepted = false;
         self
     }
 
-    /// The same, but answers do not tell its MD5.
+    /// Leaves the MD5 out of answers.
     pub fn without_hash(mut self) -> Bundle {
         self.hash_header = false;
         self
     }
 
-    /// Quoted, as in the header.
+    /// The ETag with quotes, as in the header.
     pub(crate) fn etag(&self) -> String {
         format!("\"{}\"", self.md5)
     }

@@ -1,17 +1,17 @@
-//! What goes wrong, where, and how often.
+//! Faults: their kind, their place, and how often they happen.
 
 use std::time::Duration;
 
 use crate::bundle::Content;
 
-/// What goes wrong.
+/// Kinds of faults.
 #[derive(Debug, Clone)]
 pub enum Kind {
     /// The connection is cut at the byte.
     Drop,
     /// Nothing is sent for this long, from the byte on.
     Stall(Duration),
-    /// The answer ends before the byte, and says so in its headers.
+    /// The answer ends before the byte, and its headers have the shorter length.
     Truncate,
     /// The byte is sent with all bits flipped.
     Corrupt,
@@ -23,7 +23,7 @@ pub enum Kind {
         retry_after: Option<String>,
         body: String,
     },
-    /// Another status, whose text comes a byte at a time with this pause between, and never ends.
+    /// Another status with an endless text, one byte at a time with this pause in between.
     SlowStatus { code: u16, pause: Duration },
     /// 200 with a web page.
     Html,
@@ -39,11 +39,11 @@ pub enum Kind {
     Expire,
     /// Each signature serves one request; further ones get 403.
     SingleUse,
-    /// 200 with the whole bundle, whatever was asked for.
+    /// 200 with the entire bundle, although a range was requested.
     IgnoreRange,
     /// The object is replaced (for good) before the request is answered.
     Replace(Content),
-    /// 206 whose `Content-Range` is not what was asked for.
+    /// 206 whose `Content-Range` is not the requested one.
     OtherRange,
     /// 206 without `Content-Range`.
     NoContentRange,
@@ -60,7 +60,7 @@ impl Kind {
     }
 }
 
-/// Where it goes wrong.
+/// The requests that a fault can hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
     /// At requests of the API, in either protocol.
@@ -75,16 +75,16 @@ pub enum At {
     Byte(u64),
 }
 
-/// One thing that goes wrong.
+/// A fault.
 #[derive(Debug, Clone)]
 pub struct Fault {
-    /// What.
+    /// The kind.
     pub kind: Kind,
-    /// Where.
+    /// The place.
     pub at: At,
-    /// Requests of that place that are spared first.
+    /// Number of requests of that place before the first fault.
     pub skip: usize,
-    /// How many requests it then hits.
+    /// Number of requests that it then hits.
     pub times: usize,
 }
 
@@ -109,24 +109,24 @@ impl Fault {
         }
     }
 
-    /// The same, this many times.
+    /// Repeats the fault `times` times.
     pub fn times(mut self, times: usize) -> Fault {
         self.times = times;
         self
     }
 
-    /// The same, without end.
+    /// Repeats the fault for all requests.
     pub fn always(self) -> Fault {
         self.times(usize::MAX)
     }
 
-    /// The same, after the first `skip` requests.
+    /// Starts after the first `skip` requests.
     pub fn after(mut self, skip: usize) -> Fault {
         self.skip = skip;
         self
     }
 
-    /// Whether it hits now; counts it if so.
+    /// Returns whether the fault hits this request, and counts it if so.
     pub(crate) fn hits(&mut self) -> bool {
         if self.skip > 0 {
             self.skip -= 1;

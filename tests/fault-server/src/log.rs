@@ -1,10 +1,10 @@
-//! What was asked for, and what was sent.
+//! The log of requests and sent bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Which of the two servers.
+/// One of the two servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The API.
@@ -22,9 +22,9 @@ pub struct Request {
     pub path: String,
     /// `GET` or `POST`.
     pub method: String,
-    /// What was sent with it.
+    /// The body of the request.
     pub body: String,
-    /// The range asked for, end exclusive; none when the whole was asked for.
+    /// The requested range, end exclusive. `None` if the entire file was requested.
     pub range: Option<Range<u64>>,
     /// The `If-Range` header.
     pub if_range: Option<String>,

@@ -1,8 +1,8 @@
-//! Serves a folder of `ID.zip` as Kaggle would: `prep-fault-server FOLDER [PORT] [BYTES_PER_SECOND]`.
+//! Serves a directory of `ID.zip` as Kaggle would: `prep-fault-server DIRECTORY [PORT] [BYTES_PER_SECOND]`.
 
 #![allow(
     clippy::print_stdout,
-    reason = "a program: what it prints is its result"
+    reason = "a program prints its result"
 )]
 
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! Listening, on a thread of its own.
+//! The two servers and their listening threads.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,10 +22,10 @@ use crate::log::{Request, Side};
 use crate::shared::Shared;
 use crate::{api, store};
 
-/// Answers a request; `None`: the connection is cut.
+/// Returns the answer to a request, or `None` to cut the connection.
 type Handler = fn(&Shared, &HttpRequest<Bytes>) -> Option<Response<Body>>;
 
-/// Both servers. They stop when it is dropped.
+/// Both servers. Dropping the value stops them.
 pub struct FaultServer {
     api: SocketAddr,
     shared: Arc<Shared>,
@@ -37,7 +37,7 @@ impl FaultServer {
     /// Serves these bundles, with these faults, on two free ports.
     ///
     /// # Errors
-    /// When no port or no thread can be had.
+    /// When no port is free, or the system starts no thread.
     pub fn start(bundles: Vec<Bundle>, faults: Vec<Fault>) -> io::Result<FaultServer> {
         Self::start_at(0, bundles, faults)
     }
@@ -91,7 +91,7 @@ impl FaultServer {
         self.shared.store.to_string()
     }
 
-    /// The address of a bundle as a plain file, which no account and no signature guards.
+    /// The URL of a bundle as a plain file, without account and signature.
     pub fn file(&self, id: &str) -> String {
         format!("http://{}/files/{id}", self.shared.store)
     }
@@ -162,7 +162,7 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>, handler: Handler) 
                     answer.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionReset))
                 }
             });
-            // Its errors are those that the faults make.
+            // Errors of a connection are those that the faults cause.
             let _ = http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;

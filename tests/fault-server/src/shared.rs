@@ -1,4 +1,4 @@
-//! What both servers know.
+//! State that both servers use.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -11,17 +11,17 @@ use crate::bundle::Bundle;
 use crate::fault::{At, Fault, Kind};
 use crate::log::Request;
 
-/// The user that the API knows.
+/// The user of the API.
 pub const USERNAME: &str = "somebody";
 /// That user's key.
 pub const KEY: &str = "0123456789abcdef-key-of-somebody";
-/// A bearer token that the API knows.
+/// A bearer token that the API accepts.
 pub const TOKEN: &str = "KGAT_0123456789abcdef-token-of-somebody";
-/// What buys access tokens, for a login.
+/// The refresh token of a login, for which the API issues access tokens.
 pub const REFRESH_TOKEN: &str = "refresh-token-of-somebody";
-/// What every access token of a login begins with.
+/// Prefix of every access token of a login.
 pub const ACCESS_TOKEN: &str = "access-token-of-somebody-";
-/// What every signature begins with, so that leaks are found.
+/// Prefix of every signature, so that tests find leaked ones.
 pub const SIGNATURE: &str = "signed-by-the-store-";
 
 pub(crate) struct Shared {
@@ -34,12 +34,12 @@ pub(crate) struct State {
     pub(crate) bundles: Vec<Bundle>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) log: Vec<Request>,
-    /// How many signatures were given, and from which on they are valid.
+    /// Number of issued signatures, and the number of the first valid one.
     pub(crate) signatures: usize,
     pub(crate) first_valid: usize,
-    /// Signatures that have served a request, where each serves only one.
+    /// Used signatures, if each one is valid for only one request.
     pub(crate) used: HashSet<String>,
-    /// When each access token expires that was issued, on the server's clock.
+    /// Expiry time of each issued access token, on the server's clock.
     access_tokens: Vec<Duration>,
     /// The server's clock, which tests set.
     pub(crate) now: Duration,
@@ -79,7 +79,7 @@ impl State {
         self.bundles.iter().find(|bundle| bundle.id == id)
     }
 
-    /// The faults that hit a request of `side`; `covers` tells whether its answer holds a byte.
+    /// Returns the faults that hit a request of `side`. `covers` returns whether its answer has a byte.
     pub(crate) fn hits(&mut self, side: At, covers: impl Fn(u64) -> bool) -> Vec<(At, Kind)> {
         let concerns = |at: At| match at {
             At::Byte(offset) => side == At::Store && covers(offset),
@@ -100,7 +100,7 @@ impl State {
         format!("{ACCESS_TOKEN}{}", self.access_tokens.len() - 1)
     }
 
-    /// Whether a header `Authorization` is that of the user.
+    /// Returns whether a header `Authorization` belongs to the user.
     pub(crate) fn knows(&self, given: &str) -> bool {
         let basic = base64::engine::general_purpose::STANDARD.encode(format!("{USERNAME}:{KEY}"));
         let (scheme, rest) = given.split_once(' ').unwrap_or_default();
@@ -111,7 +111,7 @@ impl State {
         }
     }
 
-    /// Whether an access token is one that was issued, and has not expired.
+    /// Returns whether an access token was issued and has not expired.
     fn is_current(&self, token: &str) -> bool {
         let number = token
             .strip_prefix(ACCESS_TOKEN)
@@ -120,7 +120,7 @@ impl State {
         expires.is_some_and(|expires| *expires > self.now)
     }
 
-    /// A signature that is valid until one of them expires.
+    /// Issues a signature. It is valid until all signatures are revoked.
     pub(crate) fn sign(&mut self) -> String {
         self.signatures += 1;
         format!("{SIGNATURE}{}", self.signatures - 1)

@@ -17,11 +17,11 @@ use crate::fault::{At, Kind};
 use crate::log::{self, Side};
 use crate::shared::{Shared, State};
 
-/// What the store says of a signature that is too old.
+/// The store's answer to an expired signature.
 const EXPIRED: &str = "<?xml version='1.0' encoding='UTF-8'?><Error><Code>ExpiredToken</Code>\
                        <Message>Invalid argument.</Message></Error>";
 
-/// When all bundles were last modified, as far as clients are told.
+/// `Last-Modified` of all bundles.
 const MODIFIED: &str = "Tue, 10 Dec 2024 09:08:07 GMT";
 
 pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Response<Body>> {
@@ -143,7 +143,7 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
             Kind::Drop => plan.interruptions.push((byte, Interruption::Drop)),
             Kind::Stall(time) => plan.interruptions.push((byte, Interruption::Stall(time))),
             Kind::Corrupt => plan.interruptions.push((byte, Interruption::Corrupt)),
-            // Of the API only.
+            // Faults of the API only.
             Kind::RedirectToLogin | Kind::RedirectTo { .. } | Kind::SendBundle => {}
         }
     }
@@ -174,7 +174,7 @@ fn member(state: &State, id: &str, name: &str, entry: &log::Request) -> Response
     }
 }
 
-/// How an answer departs from the right one.
+/// Differences of an answer from the correct one.
 struct Plan {
     ignore_range: bool,
     shift: u64,
@@ -212,7 +212,7 @@ impl Plan {
             set(&mut answer, CONTENT_RANGE, &format!("bytes */{total}"));
             return answer;
         }
-        // An answer without a byte would be no legal 206.
+        // A 206 must have at least one byte.
         let end = range.end.min(self.end).max(range.start + 1).min(total);
         let range = range.start..end;
         let stream = body::stream(
