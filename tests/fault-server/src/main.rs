@@ -1,9 +1,6 @@
 //! Serves a directory of `ID.zip` as Kaggle would: `prep-fault-server DIRECTORY [PORT] [BYTES_PER_SECOND]`.
 
-#![allow(
-    clippy::print_stdout,
-    reason = "a program prints its result"
-)]
+#![allow(clippy::print_stdout, reason = "a program prints its result")]
 
 use std::error::Error;
 use std::path::Path;
