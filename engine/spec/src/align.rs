@@ -1,8 +1,8 @@
-//! Where a character of a scalar stands in the file.
+//! Maps positions in a scalar's text to positions in the file.
 //!
-//! A scalar's text differs from what was written: indentation is stripped, lines are folded, escapes are resolved.
-//! All of that leaves the characters that are not white space in their order, so one walk through both texts finds
-//! each of them, in every style of YAML. White space is found exactly within a line and as the nearest place elsewhere.
+//! The text of a scalar differs from the source: indentation is removed, lines are folded, escapes are resolved. In
+//! every style of YAML, the characters other than white space keep their order, so one walk through both texts finds
+//! each of them. White space is found exactly within a line, and approximately elsewhere.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -10,7 +10,8 @@ use std::str::CharIndices;
 use crate::diagnostic::{SourceFile, Span};
 use crate::yaml::Style;
 
-/// Byte offset in the file of the character at byte `offset` of a scalar's text; the scalar's end if there is none.
+/// Returns the byte offset in the file of the character at byte `offset` of a scalar's text, or the end of the scalar
+/// if there is no such character.
 pub fn place(source: &SourceFile, span: Span, style: Style, text: &str, offset: usize) -> usize {
     let written = source.slice(span);
     let quote = matches!(style, Style::SingleQuoted | Style::DoubleQuoted);
@@ -44,7 +45,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Place of the next character of the text, which is `wanted`; moves behind it.
+    /// Returns the position of the next character `wanted` and moves past it.
     fn find(&mut self, wanted: char) -> usize {
         if wanted.is_whitespace() {
             return self.white_space(wanted);
@@ -89,8 +90,8 @@ impl Walk<'_> {
         at
     }
 
-    /// Moves behind an escape sequence whose backslash is passed; `None` for an escaped line break, which stands for
-    /// nothing.
+    /// Moves past an escape sequence whose backslash was consumed. Returns `None` for an escaped line break, which is
+    /// not part of the text.
     fn escape(&mut self) -> Option<()> {
         let (_, kind) = self.characters.next()?;
         let digits = match kind {

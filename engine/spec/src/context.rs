@@ -1,7 +1,7 @@
-//! What the parser carries along, and the readers of single values.
+//! The state of the parser, and readers of single values.
 //!
-//! Every reader takes a node, reports what is wrong with it and returns what could be made of it, so that one mistake
-//! does not hide the next.
+//! Each reader takes a node, reports its errors, and returns the valid part, so that one mistake does not hide the
+//! next.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,34 +12,35 @@ use crate::suggest::nearest;
 use crate::words::{Section, Vocabulary, Word};
 use crate::yaml::{Entry, Kind, Node, Style};
 
-/// Who reads a table.
+/// The part of a pipeline that reads a table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reader {
-    /// The table of this name, or those that are made with it.
+    /// The table with this name, including those that are created together with it.
     Table(String),
     /// An output or a check.
     End,
 }
 
+/// The state of parsing one variant of a pipeline.
 pub struct Context {
     pub vocabulary: Vocabulary,
     pub source: Arc<SourceFile>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Shared with the queries, which name them.
+    /// Shared with the queries that use them.
     pub lists: Arc<BTreeMap<String, Vec<String>>>,
     pub list_places: BTreeMap<String, Span>,
     pub used_lists: BTreeSet<String>,
     pub source_places: BTreeMap<String, Span>,
-    /// The only file of a source that has no other.
+    /// The file name of each source that consists of one file.
     pub source_files: BTreeMap<String, String>,
     pub used_sources: BTreeSet<String>,
-    /// Every mention of a table, with who reads it.
+    /// Every mention of a table, with the part that reads it.
     pub reads: Vec<(Reader, Spanned<String>)>,
-    /// Who reads the tables that are mentioned now.
+    /// The part that is being parsed.
     pub reader: Reader,
-    /// Tables of which something could not be read; what follows from them is not reported.
+    /// Tables with errors. Errors that follow from them are not reported.
     pub unread: BTreeSet<String>,
-    /// Keys that were suggested in place of unknown ones, with the place of their mapping: they are not missing.
+    /// Keys that were suggested for unknown ones, with the position of their mapping. They are not reported as missing.
     suggested: BTreeSet<(usize, &'static str)>,
 }
 
@@ -50,11 +51,11 @@ pub struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    /// The value of a key that was written and is not null.
+    /// Returns the value of a key, if it exists and is not null.
     pub fn get(&self, key: &str) -> Option<&'n Node> {
         debug_assert!(
             self.section.key(key).is_some(),
-            "`{key}` is no key of {}",
+            "`{key}` is not a key of {}",
             self.section.name
         );
         self.entries
@@ -96,12 +97,12 @@ impl Context {
         self.error("wrong-type", node.span, message);
     }
 
-    /// Notes that the current reader reads a table.
+    /// Records that the current part reads a table.
     pub fn read(&mut self, table: Spanned<String>) {
         self.reads.push((self.reader.clone(), table));
     }
 
-    /// The entries of a mapping; those with a key that was there before are reported as `duplicate-WHAT` and left out.
+    /// Returns the entries of a mapping. Entries with a key that occurred before are reported as `code` and left out.
     pub fn entries<'n>(
         &mut self,
         node: &'n Node,
@@ -129,20 +130,20 @@ impl Context {
         Some(unique)
     }
 
-    /// The entries of a mapping with fixed keys; unknown, double and missing ones are reported.
+    /// Returns the entries of a mapping with fixed keys. Reports unknown, duplicate and missing keys.
     pub fn fields<'n>(&mut self, node: &'n Node, section: &'static Section) -> Option<Fields<'n>> {
         let entries = self.keys(node, section.name)?;
         let known = self.known(&entries, node, &[section], section.name);
         Some(self.select(&known, node, section, section.name))
     }
 
-    /// All entries of a mapping with fixed keys; double ones are reported.
+    /// Returns all entries of a mapping with fixed keys. Reports duplicate keys.
     pub fn keys<'n>(&mut self, node: &'n Node, name: &str) -> Option<Vec<&'n Entry>> {
         let wanted = format!("{name} as a mapping");
         self.entries(node, &wanted, "duplicate-key", "key")
     }
 
-    /// The entries whose key one of the sections has; the others are reported.
+    /// Returns the entries whose key belongs to one of the sections. Reports the others.
     pub fn known<'n>(
         &mut self,
         entries: &[&'n Entry],
@@ -169,12 +170,12 @@ impl Context {
             }
             self.report(match near {
                 Some(key) => found.suggest(Some(key)),
-                // What is left of a query behind its first comma.
+                // This is usually the rest of a query after its first comma.
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
                     "inside `{ }` a comma ends a value: put the query in quotes, or write the mapping in lines of its own",
                 ),
                 None => {
-                    // Kinds share keys.
+                    // Several kinds may have the same key.
                     let mut seen = BTreeSet::new();
                     let unique = keys().filter(|key| seen.insert(*key));
                     found.help(format!("its keys are {}", quoted(unique)))
@@ -184,7 +185,7 @@ impl Context {
         known
     }
 
-    /// Picks a section's entries and reports the required ones that are missing.
+    /// Selects the entries of a section. Reports required keys that are missing.
     pub fn select<'n>(
         &mut self,
         entries: &[&'n Entry],
@@ -235,7 +236,7 @@ impl Context {
         }
     }
 
-    /// One word of a closed list, as its position in it.
+    /// Reads one word of a closed list and returns its name.
     pub fn word(&mut self, node: &Node, words: &'static [Word]) -> Option<&'static str> {
         let names = || words.iter().map(|word| word.name);
         let wanted = format!("one of {}", quoted(names()));
@@ -249,7 +250,7 @@ impl Context {
         None
     }
 
-    /// One ASCII character that is no quote and no line break; or `tab`.
+    /// Reads a delimiter: one ASCII character other than a quote or line break, or `tab`.
     pub fn delimiter(&mut self, node: &Node) -> Option<u8> {
         let text = self.text(node, "one character or `tab`")?;
         match text.value.as_bytes() {
@@ -293,7 +294,7 @@ impl Context {
         }
     }
 
-    /// The name of a table: a word that SQL reads as written, quoted or not.
+    /// Reads the name of a table: a word that SQL reads in the same way quoted and unquoted.
     pub fn name(&mut self, name: &str, span: Span, what: &str) -> Spanned<String> {
         let mut characters = name.chars();
         let first = characters
@@ -313,7 +314,7 @@ impl Context {
     }
 }
 
-/// Where a mapping begins: its first key, or the node.
+/// Returns the first key of a mapping, or the span of another node.
 fn start_of(node: &Node) -> Span {
     match &node.kind {
         Kind::Mapping(entries) => entries.first().map_or(node.span, |entry| entry.key_span),
@@ -328,7 +329,7 @@ pub fn scalar_style(node: &Node) -> Option<Style> {
     }
 }
 
-/// Names as a phrase: `a`, `b` and `c`.
+/// Formats names as a phrase: `a`, `b` and `c`.
 pub fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     match names.split_last() {

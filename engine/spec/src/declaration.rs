@@ -1,4 +1,4 @@
-//! A table or output of one of the vocabulary's kinds, as a pipeline declares it.
+//! Tables and outputs of the vocabulary's kinds, as a pipeline declares them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,13 +10,16 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Column, Output, Query, Spanned};
 use crate::words::{Form, Key, Section, Value};
 
-/// A kind with the values of its keys. All required keys are there, and every value is of its key's type.
+/// A kind with the values of its keys. All required keys exist, and every value has its key's type.
 #[derive(Debug, Clone)]
 pub struct Declaration {
+    /// The kind.
     pub form: &'static Form,
+    /// The method of the kind, if it has methods.
     pub method: Option<&'static Section>,
     /// The table's first name, or the output's path.
     pub name: Spanned<String>,
+    /// The position of the mapping in the file.
     pub span: Span,
     pub(crate) settings: BTreeMap<&'static str, Spanned<Setting>>,
 }
@@ -26,41 +29,55 @@ pub struct Declaration {
 pub enum Setting {
     /// A text, path, name or word.
     Text(String),
+    /// An integer.
     Natural(u64),
+    /// A fraction or a number of rows.
     Share(Size),
+    /// A delimiter.
     Delimiter(u8),
+    /// The word `true`.
     True,
+    /// A query.
     Query(Query),
+    /// Queries by name.
     Queries(Vec<(Spanned<String>, Query)>),
+    /// Declared columns.
     Columns(Vec<Column>),
+    /// A list of texts.
     Texts(Vec<String>),
+    /// The members of an archive.
     Outputs(Vec<Output>),
+    /// A list of mappings.
     Items(Vec<Item>),
+    /// A number or a column.
     Operand(Operand),
+    /// Comparisons that must all hold.
     Condition(Vec<Comparison>),
 }
 
-/// A mapping of a list, named by its first key.
+/// A mapping in a list, named by its first key.
 #[derive(Debug, Clone)]
 pub struct Item {
+    /// The first key.
     pub name: Spanned<String>,
-    /// Told by the value of the first key.
+    /// The section that the value of the first key selects.
     pub section: &'static Section,
     pub(crate) settings: BTreeMap<&'static str, Spanned<Setting>>,
 }
 
 impl Item {
-    /// The keys that are set, with their values, in the order of the vocabulary.
+    /// Returns the keys that are set, with their values, in the order of the vocabulary.
     pub fn settings(&self) -> impl Iterator<Item = (&'static Key, &Spanned<Setting>)> {
         let keys = self.section.keys.iter();
         keys.filter_map(|key| Some((key, self.settings.get(key.name)?)))
     }
 
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Setting> {
         self.settings.get(key).map(|setting| &setting.value)
     }
 
-    /// The columns of the table that it reads.
+    /// Returns the columns that the mapping refers to, with their positions.
     pub fn columns(&self) -> impl Iterator<Item = (&str, Span)> {
         self.settings.values().flat_map(|setting| {
             let operands: Vec<&Operand> = match &setting.value {
@@ -79,27 +96,40 @@ impl Item {
     }
 }
 
-/// A number, or a column that holds one.
+/// A number, or a column with numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Operand {
+    /// A number.
     Number(f64),
+    /// The name of a column.
     Column(String),
 }
 
+/// A comparison of two operands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+/// The left operand.
 pub struct Comparison {
+    /// The operator.
     pub left: Operand,
+    /// The right operand.
     pub operator: Operator,
     pub right: Operand,
 }
 
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// `=`
 pub enum Operator {
+    /// `<>`
     Equal,
+    /// `<`
     NotEqual,
+    /// `<=`
     Less,
+    /// `>`
     LessOrEqual,
+    /// `>=`
     Greater,
     GreaterOrEqual,
 }
@@ -133,6 +163,7 @@ impl fmt::Display for Operator {
 }
 
 impl Operator {
+    /// Whether the comparison of two numbers holds.
     pub fn holds(self, left: f64, right: f64) -> bool {
         match self {
             Operator::Equal => left == right,
@@ -146,14 +177,14 @@ impl Operator {
 }
 
 impl Declaration {
-    /// The keys that are set, with their values, in the order of the vocabulary.
+    /// Returns the keys that are set, with their values, in the order of the vocabulary.
     pub fn settings(&self) -> impl Iterator<Item = (&'static Key, &Spanned<Setting>)> {
         self.form
             .keys(self.method)
             .filter_map(|key| Some((key, self.settings.get(key.name)?)))
     }
 
-    /// What a message calls it.
+    /// Returns the name of the kind for messages.
     pub fn title(&self) -> String {
         let name = self.form.section.name;
         match self.method {
@@ -162,27 +193,28 @@ impl Declaration {
         }
     }
 
-    /// Whether it draws from a generator that another table can go on with.
+    /// Whether it draws from a generator that another table can continue.
     pub fn is_drawn(&self) -> bool {
         let mut keys = self.form.keys(self.method);
         keys.any(|key| matches!(key.value, Value::Drawn))
     }
 
-    /// Whether a key is set; also of a key that the method does not have.
+    /// Whether a key is set. Accepts keys that the method does not have.
     pub fn has(&self, key: &str) -> bool {
         self.settings.contains_key(key)
     }
 
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Spanned<Setting>> {
         debug_assert!(
             self.form.keys(self.method).any(|own| own.name == key),
-            "`{key}` is no key of {}",
+            "`{key}` is not a key of {}",
             self.form.section.name
         );
         self.settings.get(key)
     }
 
-    /// A text, path, name or word.
+    /// Returns a text, path, name or word.
     pub fn text(&self, key: &str) -> Option<&str> {
         match &self.get(key)?.value {
             Setting::Text(text) => Some(text),
@@ -190,6 +222,7 @@ impl Declaration {
         }
     }
 
+    /// Returns an integer.
     pub fn natural(&self, key: &str) -> Option<u64> {
         match self.get(key)?.value {
             Setting::Natural(number) => Some(number),
@@ -197,12 +230,12 @@ impl Declaration {
         }
     }
 
-    /// A whole number of 32 bits.
+    /// Returns an integer of 32 bits.
     pub fn seed(&self, key: &str) -> Option<u32> {
         u32::try_from(self.natural(key)?).ok()
     }
 
-    /// A share or a count; none where a query computes it.
+    /// Returns a fraction or a number of rows; `None` if a query computes it.
     pub fn share(&self, key: &str) -> Option<Size> {
         match self.get(key)?.value {
             Setting::Share(size) => Some(size),
@@ -210,6 +243,7 @@ impl Declaration {
         }
     }
 
+    /// Returns a delimiter.
     pub fn delimiter(&self, key: &str) -> Option<u8> {
         match self.get(key)?.value {
             Setting::Delimiter(byte) => Some(byte),
@@ -217,6 +251,7 @@ impl Declaration {
         }
     }
 
+    /// Returns a query.
     pub fn query(&self, key: &str) -> Option<&Query> {
         match &self.get(key)?.value {
             Setting::Query(query) => Some(query),
@@ -224,6 +259,7 @@ impl Declaration {
         }
     }
 
+    /// Returns queries by name; none if the key is not set.
     pub fn queries(&self, key: &str) -> &[(Spanned<String>, Query)] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Queries(queries)) => queries,
@@ -231,7 +267,7 @@ impl Declaration {
         }
     }
 
-    /// Declared columns; none where the key is not set.
+    /// Returns declared columns; none if the key is not set.
     pub fn columns(&self, key: &str) -> &[Column] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Columns(columns)) => columns,
@@ -239,6 +275,7 @@ impl Declaration {
         }
     }
 
+    /// Returns a list of mappings; none if the key is not set.
     pub fn items(&self, key: &str) -> &[Item] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Items(items)) => items,
@@ -246,7 +283,7 @@ impl Declaration {
         }
     }
 
-    /// A list of texts; none where the key is not set.
+    /// Returns a list of texts; none if the key is not set.
     pub fn texts(&self, key: &str) -> &[String] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Texts(texts)) => texts,
@@ -254,6 +291,7 @@ impl Declaration {
         }
     }
 
+    /// Returns the members of an archive; none if the key is not set.
     pub fn outputs(&self, key: &str) -> &[Output] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Outputs(outputs)) => outputs,
@@ -261,13 +299,13 @@ impl Declaration {
         }
     }
 
-    /// A finding about the value of a key.
+    /// Returns a diagnostic at the value of a key.
     pub fn fault(&self, key: &str, code: &'static str, message: impl Into<String>) -> Diagnostic {
         let span = self.get(key).map_or(self.span, |setting| setting.span);
         Diagnostic::error(code, span, message)
     }
 
-    /// What follows the last dot of a file's name, in lower case.
+    /// Returns the part of a file name after its last dot, in lower case.
     pub fn extension(path: &str) -> String {
         let name = path.rsplit('/').next().unwrap_or(path);
         match name.rsplit_once('.') {
@@ -276,7 +314,7 @@ impl Declaration {
         }
     }
 
-    /// Finds every output in an archive's outputs, and itself, and hands on the declarations.
+    /// Calls `visit` for this declaration and for all outputs inside it, if it is an archive.
     pub fn walk<'d>(&'d self, visit: &mut dyn FnMut(&'d Declaration)) {
         visit(self);
         for (_, setting) in self.settings() {

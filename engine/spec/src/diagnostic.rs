@@ -1,22 +1,25 @@
-//! What is wrong with a pipeline file, and where.
+//! Errors in a pipeline file, with their positions.
 //!
-//! Positions are byte ranges of the file; lines and columns (both from 1, columns in characters) are worked out only
-//! when a diagnostic is shown. [`Display`](fmt::Display) of [`Diagnostics`] is plain text, one line per finding and
-//! indented lines for what goes with it; a terminal may render the same data with the source beside it.
+//! Positions are byte ranges of the file. Lines and columns, both counted from 1 and columns in characters, are
+//! computed only when a diagnostic is displayed. [`Display`](fmt::Display) of [`Diagnostics`] is plain text: one line
+//! per diagnostic, followed by indented lines with details. A terminal can show the same data next to the source.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A text file, by the name under which the user knows it.
+/// A text file with the name that messages use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
+    /// The name that messages use.
     pub name: String,
+    /// The content.
     pub text: String,
-    /// Byte offset of the first character of every line.
+    /// Byte offset of the first character of each line.
     lines: Vec<usize>,
 }
 
 impl SourceFile {
+    /// Creates a file from its name and content.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
@@ -30,7 +33,7 @@ impl SourceFile {
         }
     }
 
-    /// Line and column, both from 1, of a byte offset. An offset behind the end counts as the end.
+    /// Returns line and column of a byte offset, both from 1. An offset beyond the end is treated as the end.
     pub fn position(&self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= offset);
@@ -40,12 +43,12 @@ impl SourceFile {
             .copied()
             .unwrap_or(0);
         let before = self.text.as_bytes().get(start..offset).unwrap_or_default();
-        // Bytes that continue a character are not counted.
+        // Continuation bytes of a character are not counted.
         let column = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
         (line, column + 1)
     }
 
-    /// The text in a span; empty where the span does not fit.
+    /// Returns the text of a span, empty if the span is not valid.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start..span.end).unwrap_or("")
     }
@@ -54,12 +57,14 @@ impl SourceFile {
 /// A range of bytes of a [`SourceFile`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span {
+    /// The first byte.
     pub start: usize,
-    /// First byte behind the range.
+    /// The first byte after the range.
     pub end: usize,
 }
 
 impl Span {
+    /// Creates a span. If `end` is before `start`, the span is empty.
     pub fn new(start: usize, end: usize) -> Self {
         Self {
             start,
@@ -68,27 +73,33 @@ impl Span {
     }
 }
 
-/// A second place that explains a diagnostic, for example where a name was first used.
+/// A second position that explains a diagnostic, for example that of the first use of a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
+    /// The position.
     pub span: Span,
+    /// The explanation.
     pub message: String,
 }
 
-/// One finding. A pipeline with any cannot be used.
+/// An error in a pipeline. A pipeline with errors cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
-    // First, so that diagnostics are ordered by place.
+    // The first field, so that diagnostics are ordered by position.
+    /// The position of the error.
     pub span: Span,
-    /// Short name of the rule, in kebab case: `unknown-key`.
+    /// Short name of the rule in kebab case, for example `unknown-key`.
     pub code: &'static str,
+    /// The error.
     pub message: String,
+    /// Further positions.
     pub labels: Vec<Label>,
-    /// The way out.
+    /// A suggestion how to correct the error.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
+    /// Creates a diagnostic without labels and help.
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
             span,
@@ -99,6 +110,7 @@ impl Diagnostic {
         }
     }
 
+    /// Adds a label.
     #[must_use]
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
         let message = message.into();
@@ -106,13 +118,14 @@ impl Diagnostic {
         self
     }
 
+    /// Sets the help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Adds a suggestion where one was found.
+    /// Adds the suggestion `name`, if there is one.
     #[must_use]
     pub fn suggest(self, name: Option<&str>) -> Self {
         match name {
@@ -122,7 +135,7 @@ impl Diagnostic {
     }
 }
 
-/// All findings in one file: never empty, ordered by place.
+/// All diagnostics of one file. Never empty; ordered by position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics {
     source: Arc<SourceFile>,
@@ -130,23 +143,25 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// `None` when there is nothing to report. Findings that are equal are reported once.
+    /// Returns the diagnostics without duplicates; `None` if there are none.
     pub fn new(source: Arc<SourceFile>, mut list: Vec<Diagnostic>) -> Option<Self> {
         list.sort();
         list.dedup();
         (!list.is_empty()).then_some(Self { source, list })
     }
 
-    /// A single finding.
+    /// Returns a single diagnostic.
     pub fn of(source: Arc<SourceFile>, one: Diagnostic) -> Self {
         let list = vec![one];
         Self { source, list }
     }
 
+    /// Returns the file.
     pub fn source(&self) -> &Arc<SourceFile> {
         &self.source
     }
 
+    /// Returns the diagnostics in the order of their positions.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }

@@ -1,8 +1,8 @@
-//! A file between its first and its last check.
+//! A pipeline file between its first and its last check.
 //!
-//! The parser understands what it can and notes what it cannot. Checks that need more than this crate knows (planning
-//! a query, reading the rules of grading) look at what was understood and add what they find, so that one look at a
-//! file finds everything, wherever it is. Only [`Draft::finish`] makes a [`Pipeline`] of it that may be used.
+//! The parser reads as much as it can and records errors. Checks that need more than this crate (planning a query, the
+//! rules of grading) examine the result and add their errors, so that all errors of a file are reported at once. Only
+//! [`Draft::finish`] turns it into a usable [`Pipeline`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::load::known_variants;
 use crate::model::{Pipeline, Variant};
 use crate::suggest::nearest;
 
-/// A file that was read: its variants as far as they were understood, and what is wrong with it so far.
+/// A file that was parsed: its variants as far as they were understood, and the errors so far.
 #[derive(Debug, Clone)]
 pub struct Draft {
     source: Arc<SourceFile>,
-    /// The base first.
+    /// The variants, the base first.
     readings: Vec<Reading>,
     findings: Vec<Diagnostic>,
 }
@@ -24,9 +24,9 @@ pub struct Draft {
 /// One variant, as far as it was understood.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    /// What could not be read is empty or left out here; that it is wrong was reported.
+    /// The pipeline. Parts with errors are empty or left out; the errors were reported.
     pub pipeline: Pipeline,
-    /// Tables whose content is not known, because something in them is wrong.
+    /// Tables whose content is unknown because of an error in them.
     pub unread: BTreeSet<String>,
 }
 
@@ -43,21 +43,21 @@ impl Draft {
         }
     }
 
-    /// Every variant that the file tells of, the base first. Empty when nothing could be understood.
+    /// Returns the variants of the file, the base first. Empty if nothing could be understood.
     pub fn readings(&self) -> &[Reading] {
         &self.readings
     }
 
-    /// Adds what another check found. Findings that variants share count once.
+    /// Adds the errors of another check. Duplicates are removed at the end.
     pub fn report(&mut self, findings: impl IntoIterator<Item = Diagnostic>) {
         self.findings.extend(findings);
     }
 
-    /// The pipeline in one of its variants. A known variant without a section of its own is the base;
-    /// [`Variant::differs`] tells.
+    /// Returns the pipeline in one of its variants. A known variant without a section of its own equals the base;
+    /// [`Variant::differs`] distinguishes the two.
     ///
     /// # Errors
-    /// Everything that was found, in all variants; and a variant that the language does not know.
+    /// All errors in all variants, and an unknown variant.
     pub fn finish(mut self, variant: &str) -> Result<Pipeline, Diagnostics> {
         if known_variants().all(|name| name != variant) {
             let message = format!("there is no variant `{variant}`");

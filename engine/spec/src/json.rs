@@ -1,4 +1,4 @@
-//! Nodes as JSON, for the parts of a pipeline that another crate reads: scalars by YAML's core schema.
+//! Converts nodes to JSON by YAML's core schema, for the parts of a pipeline that another crate interprets.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::suggest::nearest;
 use crate::yaml::{Kind, Node, Scalar, Style};
 
-/// A node as JSON; double keys are reported.
+/// Converts a node to JSON. Reports duplicate keys.
 pub fn tree(context: &mut Context, node: &Node) -> Value {
     match &node.kind {
         Kind::Scalar(one) => scalar(one),
@@ -29,7 +29,7 @@ pub fn tree(context: &mut Context, node: &Node) -> Value {
     }
 }
 
-/// `{ list: NAME }`: the texts of one of the pipeline's `lists`.
+/// Converts `{ list: NAME }` to the texts of one of the pipeline's `lists`.
 fn list(context: &mut Context, name: &Node) -> Value {
     let text = match &name.kind {
         Kind::Scalar(scalar) => scalar.text.as_str(),
@@ -50,7 +50,7 @@ fn list(context: &mut Context, name: &Node) -> Value {
     Value::Array(Vec::new())
 }
 
-/// Where each value was written, by JSON pointer.
+/// Collects the position of each value by its JSON pointer.
 pub fn places(node: &Node, pointer: &str, places: &mut BTreeMap<String, Span>) {
     places.insert(pointer.to_owned(), node.span);
     match &node.kind {
@@ -69,7 +69,7 @@ pub fn places(node: &Node, pointer: &str, places: &mut BTreeMap<String, Span>) {
     }
 }
 
-/// Only plain scalars can be anything but a text.
+/// Converts a scalar. Only plain scalars can be anything but a text.
 fn scalar(scalar: &Scalar) -> Value {
     let text = scalar.text.as_str();
     if scalar.style != Style::Plain {
@@ -83,7 +83,7 @@ fn scalar(scalar: &Scalar) -> Value {
     }
 }
 
-/// A decimal number. Words such as `inf` are texts here.
+/// Parses a decimal number. Words such as `inf` are texts.
 fn number(text: &str) -> Option<Number> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let first = digits.bytes().find(|byte| *byte != b'.')?;

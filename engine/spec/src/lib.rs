@@ -1,18 +1,27 @@
-//! The pipeline language: text to a checked [`Pipeline`].
+//! The pipeline language: parses a text into a checked [`Pipeline`].
 //!
-//! A pipeline is a YAML file with SQL in it. [`load`] parses it, resolves every name and checks every rule that can
-//! be checked without data; all findings of a file come at once, each with its place and, where there is one, a way
-//! out. [`read`] does the same and returns a [`Draft`], to which others add what they find (queries that cannot be
-//! planned, a metric that does not exist) before it is a pipeline. The modules, in the order in which a text passes
-//! them:
+//! A pipeline is a YAML file with SQL in it. [`load`] parses it, resolves all names and checks every rule that needs no
+//! data. It reports all errors of a file at once, each with its position and, if possible, a suggestion. [`read`] does
+//! the same but returns a [`Draft`], to which other checks can add errors (queries that cannot be planned, unknown
+//! metrics) before it becomes a pipeline. The modules, in the order in which a text passes them:
 //!
-//! - `yaml`: the YAML parser behind a tree of nodes that know their places;
-//! - `merge`: the differences of a variant, laid over the tree;
-//! - `parse`: nodes to the [`model`], by the vocabulary in [`words`] and the kinds that are passed in;
+//! - `yaml`: the YAML parser, which returns a tree of nodes with positions;
+//! - `merge`: applies the differences of a variant to the tree;
+//! - `parse`: turns nodes into the [`model`], by the vocabulary in [`words`] and the kinds that the caller passes;
 //! - `query`: SQL, its macros, and the tables that it reads;
-//! - `links`: how tables hang together.
+//! - `links`: dependencies between tables.
 //!
-//! [`schema`] and [`mod@reference`] print the vocabulary for editors and for people.
+//! [`schema`] and [`mod@reference`] generate a JSON Schema and a reference page from the vocabulary.
+//!
+//! # Example
+//!
+//! ```
+//! use prep_spec::{Vocabulary, load};
+//! let vocabulary = Vocabulary { tables: Vec::new(), outputs: Vec::new() };
+//! let text = "name: Taxis\ncategory: Tabular\nbundle: { kaggle: taxis }\nlists: { a: [x] }\n";
+//! let errors = load(&vocabulary, "taxis", "pipeline.yaml", text, "v1").unwrap_err();
+//! assert!(errors.to_string().starts_with("pipeline.yaml:4:10: error: "));
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! How tables hang together: every name is known, no table is made of itself, and everything leads somewhere.
+//! Checks the dependencies between tables: all names exist, there are no cycles, and everything is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::model::{FurtherSource, Made, Setting, Spanned, Table};
 use crate::suggest::nearest;
 use crate::words::Value;
 
-/// Makes tables of the lists that are read as tables.
+/// Creates tables for the lists that queries read as tables.
 pub fn lists_as_tables(
     context: &mut Context,
     lists: &[(Spanned<String>, Vec<String>)],
@@ -28,7 +28,7 @@ pub fn lists_as_tables(
     }
 }
 
-/// Reports unknown tables and cycles; and, apart, what is unused.
+/// Reports unknown tables and cycles. Unused tables are collected separately in `unused`.
 pub fn check(context: &mut Context, tables: &[Table], unused: &mut Vec<Diagnostic>) {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, table) in tables.iter().enumerate() {
@@ -122,7 +122,7 @@ impl Context {
     }
 }
 
-/// Only the generator of a table that was drawn can go on.
+/// Reports references to a generator of a table that is not drawn.
 fn report_not_drawn(context: &mut Context, tables: &[Table]) {
     let is_drawn = |table: &Table| match &table.made {
         Made::Kind(declaration) => declaration.is_drawn(),
@@ -147,7 +147,7 @@ fn report_not_drawn(context: &mut Context, tables: &[Table]) {
     context.diagnostics.extend(found);
 }
 
-/// Adds everything that what is used is made of.
+/// Adds all tables that the used ones depend on.
 fn spread(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize>) {
     let mut open: Vec<usize> = used.iter().copied().collect();
     while let Some(source) = open.pop() {
@@ -159,7 +159,7 @@ fn spread(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize
     }
 }
 
-/// Walks depth-first; a way back to a table that is still being walked is a cycle.
+/// Reports cycles. Walks depth-first; a reference to a table that is still being walked closes a cycle.
 fn report_cycles(
     context: &mut Context,
     edges: &BTreeMap<usize, Vec<(usize, Span)>>,
@@ -173,7 +173,7 @@ fn report_cycles(
     };
     let mut done: BTreeSet<usize> = BTreeSet::new();
     for start in edges.keys() {
-        // The way from the start, each with the next edge to try.
+        // The path from the start. Each table has the index of its next edge.
         let mut way: Vec<(usize, usize)> = vec![(*start, 0)];
         while let Some((source, next)) = way.last_mut() {
             let source = *source;

@@ -1,4 +1,4 @@
-//! The entry: one file, all its variants.
+//! Entry points: parse one file in all its variants.
 
 use std::sync::Arc;
 
@@ -10,19 +10,20 @@ use crate::parse::resolve;
 use crate::words::{self, Vocabulary};
 use crate::yaml::{self, Entry, Kind, Node};
 
-/// The variant that a file describes without `variants`.
+/// The variant that a file describes outside of `variants`.
 pub const BASE_VARIANT: &str = "v1";
 
-/// The variants that the language knows; every pipeline has each of them.
+/// Returns the names of the variants that the language knows. Every pipeline has each of them.
 pub fn known_variants() -> impl Iterator<Item = &'static str> {
     let others = words::VARIANTS.keys.iter().map(|key| key.name);
     std::iter::once(BASE_VARIANT).chain(others)
 }
 
-/// Loads a pipeline of the kinds in `vocabulary`: `id` is the competition's, `file_name` what messages call the file.
+/// Loads a pipeline in one variant. `vocabulary` has the kinds that it may use, `id` is the competition's id, and
+/// messages call the file `file_name`.
 ///
 /// # Errors
-/// As of [`Draft::finish`]; the first fault alone when the file is not YAML.
+/// The errors of [`Draft::finish`]. If the text is not YAML, only the first syntax error.
 pub fn load(
     vocabulary: &Vocabulary,
     id: &str,
@@ -33,7 +34,7 @@ pub fn load(
     read(vocabulary, id, file_name, text).finish(variant)
 }
 
-/// Reads a pipeline in all its variants.
+/// Parses a pipeline in all its variants.
 pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> Draft {
     let source = Arc::new(SourceFile::new(file_name, text));
     let (readings, findings) = match yaml::parse(&source) {
@@ -43,10 +44,10 @@ pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> D
     Draft::new(source, readings, findings)
 }
 
-/// The variants that a file tells of: always [`BASE_VARIANT`], then the keys of `variants`.
+/// Returns the variants that a file defines: [`BASE_VARIANT`], then the keys of `variants`.
 ///
 /// # Errors
-/// The first fault where the text is not YAML.
+/// The first syntax error if the text is not YAML.
 pub fn variants(text: &str) -> Result<Vec<String>, Diagnostics> {
     let source = Arc::new(SourceFile::new("pipeline.yaml", text));
     let root = yaml::parse(&source).map_err(|fault| Diagnostics::of(source, fault))?;
@@ -68,7 +69,7 @@ fn all_variants(
         name: name.to_owned(),
         differs,
     };
-    // `variants` itself stays in what the base is resolved from, so that its keys are checked once.
+    // The base is resolved together with `variants`, so that the keys of `variants` are checked once.
     let first = resolve(vocabulary, id, source, root, variant(BASE_VARIANT, false));
     let mut readings: Vec<Reading> = first.reading.into_iter().collect();
     let mut findings = first.diagnostics;
@@ -82,7 +83,7 @@ fn all_variants(
         readings.extend(other.reading);
         findings.extend(other.diagnostics);
         unused.retain(|one| other.unused.contains(one));
-        // What only the variant has is not in the base's list.
+        // Things that exist only in the variant are not in the base's list.
         unused.extend(
             other
                 .unused
@@ -90,14 +91,14 @@ fn all_variants(
                 .filter(|one| within(one.span, section.value.span)),
         );
     }
-    // What a mistake elsewhere hides may be what uses it.
+    // If there are errors, something that seems unused may be used in a part that could not be read.
     if findings.is_empty() {
         findings.extend(unused);
     }
     (readings, findings)
 }
 
-/// The tree without `variants`, and the variants that are a mapping.
+/// Returns the tree without `variants`, and the variants that are mappings.
 fn take_variants(root: &Node) -> (Option<Node>, Vec<Entry>) {
     let Kind::Mapping(entries) = &root.kind else {
         return (None, Vec::new());

@@ -1,9 +1,9 @@
-//! Variants: a pipeline with differences laid over it.
+//! Applies the differences of a variant to a pipeline.
 
 use crate::yaml::{Kind, Node};
 
-/// Lays `patch` over `base`: mappings are merged key by key, everything else is replaced, and null removes the
-/// key. New keys come last, in the patch's order.
+/// Applies `patch` to `base`. Mappings are merged key by key, other values are replaced, and null removes the key. New
+/// keys are appended in the order of the patch.
 pub fn merge(base: &mut Node, patch: &Node) {
     let (Kind::Mapping(entries), Kind::Mapping(changes)) = (&mut base.kind, &patch.kind) else {
         *base = patch.clone();

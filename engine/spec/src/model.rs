@@ -1,7 +1,7 @@
-//! What a pipeline says, after parsing and before planning.
+//! The content of a pipeline, after parsing and before planning.
 //!
-//! Everything that a diagnostic may have to point at carries its [`Span`] in the YAML text. The types know nothing
-//! of how a step is executed: they are the language, one type per word of it.
+//! Everything that a diagnostic may point at has its [`Span`] in the YAML text. The types describe the language, not
+//! how a step is executed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -11,35 +11,45 @@ use crate::yaml::Style;
 
 pub use crate::declaration::{Comparison, Declaration, Item, Operand, Operator, Setting};
 
-/// A value and the place in the pipeline file where it was written.
+/// A value and its position in the pipeline file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spanned<T> {
+    /// The value.
     pub value: T,
+    /// Its position.
     pub span: Span,
 }
 
-/// One competition: a bundle, tables made from it, outputs, checks and grading.
+/// The pipeline of one competition: a bundle, tables made from it, outputs, checks and grading.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    /// The competition's id: the name of the folder that holds the file.
+    /// Id of the competition: the name of the directory with the file.
     pub id: String,
+    /// Title of the competition.
     pub name: String,
+    /// Category of its task.
     pub category: String,
+    /// The bundle.
     pub bundle: Bundle,
-    /// Sources beside the bundle.
+    /// Sources in addition to the bundle.
     pub sources: Vec<FurtherSource>,
-    /// Named lists of texts that queries can use and grading can use.
+    /// Named lists of texts for queries and grading.
     pub lists: Vec<(Spanned<String>, Vec<String>)>,
+    /// Tables in file order.
     pub tables: Vec<Table>,
+    /// Outputs for participants.
     pub public: Vec<Output>,
+    /// Outputs for the grader only.
     pub private: Vec<Output>,
+    /// Checks.
     pub checks: Vec<Check>,
-    /// What is known to give answers away, and why it stays.
+    /// Leaks that are known and accepted, with the reason.
     pub accepted: Vec<(Spanned<String>, String)>,
-    /// The section as written; `prep-grade` gives it its meaning.
+    /// The grading section as written; `prep-grade` interprets it.
     pub grade: Option<Spanned<Grade>>,
-    /// Which variant this is.
+    /// The variant.
     pub variant: Variant,
+    /// The file.
     pub source: Arc<SourceFile>,
 }
 
@@ -48,7 +58,7 @@ pub struct Pipeline {
 pub struct Variant {
     /// `v1`, or a key of `variants`.
     pub name: String,
-    /// Whether the file says anything that sets it apart from `v1`.
+    /// Whether the file defines differences from `v1`.
     pub differs: bool,
 }
 
@@ -57,84 +67,98 @@ pub struct Variant {
 pub struct Bundle {
     /// Kaggle's name of the competition.
     pub kaggle: String,
-    /// Published MD5 of the zip, 32 hex digits.
+    /// Published MD5 of the archive, 32 hexadecimal digits.
     pub md5: Option<String>,
 }
 
-/// A source beside the bundle. A path in it is written `NAME:path`.
+/// A source in addition to the bundle. A path in it is written `NAME:path`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FurtherSource {
+    /// The name of the source.
     pub name: Spanned<String>,
+    /// Its location.
     pub place: Place,
 }
 
-/// Where a further source is.
+/// The location of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// One file, at an address.
+    /// One file at a URL.
     Url(RemoteFile),
-    /// All files below a folder: absolute, or relative to the folder of the pipeline's file.
+    /// All files below a directory: an absolute path, or relative to the directory of the pipeline's file.
     Folder(String),
 }
 
-/// A file at an address.
+/// A file at a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteFile {
+    /// The URL.
     pub url: String,
-    /// The only path of the source.
+    /// The file's name, which is the only path of the source.
     pub file: String,
-    /// Published sums: 32 and 64 hex digits, in lower case.
+    /// Published MD5: 32 hexadecimal digits in lower case.
     pub md5: Option<String>,
+    /// Published SHA-256: 64 hexadecimal digits in lower case.
     pub sha256: Option<String>,
-    /// Length in bytes, as the pipeline says.
+    /// Length in bytes, as stated in the pipeline.
     pub size: Option<u64>,
 }
 
-/// A named, ordered sequence of rows; or two, made together.
+/// A named, ordered sequence of rows, or several that are created together.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// As many as the kind makes.
+    /// One name for each table that the kind creates.
     pub names: Vec<Spanned<String>>,
+    /// How the table is created.
     pub made: Made,
 }
 
 impl Table {
+    /// Whether this is one of the table's names.
     pub fn has(&self, name: &str) -> bool {
         self.names.iter().any(|own| own.value == name)
     }
 }
 
-/// How a table is made.
+/// How a table is created.
 #[derive(Debug, Clone)]
 pub enum Made {
-    /// `name: SELECT ...`
+    /// By a query: `name: SELECT ...`
     Query(Query),
-    /// `name: { read: train.csv, columns: [...] }`: by one of the vocabulary's kinds.
+    /// By one of the vocabulary's kinds: `name: { read: train.csv, columns: [...] }`
     Kind(Declaration),
-    /// One of `lists`, read as a table: the column `value`.
+    /// From one of `lists`, with the column `value`.
     List(Vec<String>),
 }
 
-/// A declared column. The type is a promise that queries may rely on; a file that breaks it is refused.
+/// A declared column. Queries may rely on its type; a file that does not conform is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
+    /// The column's name.
     pub name: Spanned<String>,
+    /// The column's type.
     pub kind: ColumnKind,
 }
 
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnKind {
+    /// Text as in the file.
     Text,
+    /// An integer of 64 bits.
     Integer,
+    /// A double.
     Number,
+    /// `True` or `False`.
     Boolean,
+    /// A JSON value.
     Json,
-    /// What pandas infers from the whole column.
+    /// The type that pandas infers from the whole column.
     Inferred,
 }
 
 impl ColumnKind {
-    /// The word of the language.
+    /// Returns the word of the language.
     pub fn name(self) -> &'static str {
         match self {
             ColumnKind::Text => "text",
@@ -147,50 +171,54 @@ impl ColumnKind {
     }
 }
 
-/// One entry of `public`, `private` or of an archive: a path and what is put there.
+/// One entry of `public`, `private` or of an archive.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// Relative path. It ends in `/` when the output is a folder of files; `./` is the folder of the section itself.
+    /// Relative path. It ends in `/` if the output is a directory; `./` is the directory of the section itself.
     pub path: Spanned<String>,
+    /// The content.
     pub declaration: Declaration,
 }
 
-/// A query that must return no rows; those that it returns are shown.
+/// A query that must return no rows. Messages show the rows that it returns.
 #[derive(Debug, Clone)]
 pub struct Check {
+    /// The name of the check.
     pub name: Spanned<String>,
+    /// The query.
     pub query: Query,
 }
 
-/// Grading: where answers and sample lie, and the rules and metric as a tree.
+/// Grading: paths of the answers and the sample submission, and a tree with the metric and its rules.
 #[derive(Debug, Clone)]
 pub struct Grade {
-    /// `private/...` path of an output.
+    /// Path of an output, `private/...`.
     pub answers: Spanned<String>,
-    /// `public/...` or `private/...` path of the sample submission.
+    /// Path of the sample submission, `public/...` or `private/...`.
     pub sample: Spanned<String>,
-    /// The whole section without `answers` and `sample`.
+    /// The section without `answers` and `sample`.
     pub rules: serde_json::Value,
-    /// Where each value of `rules` was written, by its JSON pointer (`/metric/name`; `""` is the section).
+    /// The position of each value of `rules`, by its JSON pointer (`/metric/name`; `""` is the section).
     pub places: BTreeMap<String, Span>,
 }
 
-/// A SELECT, parsed.
+/// A parsed SELECT.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// As written.
+    /// The text as written.
     pub text: String,
+    /// Position of the text.
     pub span: Span,
-    /// Where it stands, for messages: `taxi.yaml:12:5`.
+    /// Position for messages: `taxi.yaml:12:5`.
     pub place: String,
-    /// The tree printed again: equal for queries that differ in layout and comments only. Part of step keys.
+    /// The syntax tree as text. Queries that differ only in layout and comments have the same one. Part of step keys.
     pub normal: String,
-    /// Tables that it reads, without those that it defines itself (`WITH`).
+    /// Tables that the query reads, without those that it defines itself (`WITH`).
     pub tables: BTreeSet<String>,
-    /// How the text was written, by which places in it are found in the file.
+    /// The YAML style of the text, needed to find positions of the text in the file.
     pub(crate) style: Style,
-    /// The lists of the pipeline, which macros name.
+    /// The pipeline's lists, for macros.
     pub(crate) lists: Arc<BTreeMap<String, Vec<String>>>,
-    /// Once it was asked for.
+    /// The syntax tree, parsed on first use.
     pub(crate) tree: OnceLock<Arc<sqlparser::ast::Query>>,
 }

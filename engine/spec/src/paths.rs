@@ -1,4 +1,4 @@
-//! Paths in a pipeline: relative, with `/` between segments, never out of their folder.
+//! Checks paths in a pipeline: relative, with `/` between segments, inside their directory.
 
 use crate::context::Context;
 use crate::diagnostic::{Diagnostic, Span};
@@ -6,10 +6,10 @@ use crate::model::Spanned;
 use crate::suggest::nearest;
 use crate::yaml::Node;
 
-/// What is wrong with a path, and a way out.
+/// An error of a path, and its help.
 type Fault = (&'static str, &'static str);
 
-/// Checks a path; one `/` at its end (a folder) and the path `./` are fine.
+/// Checks a path. One `/` at the end (a directory) and the path `./` are valid.
 fn fault(path: &str) -> Option<Fault> {
     if path == "./" {
         return None;
@@ -43,9 +43,9 @@ fn fault(path: &str) -> Option<Fault> {
     None
 }
 
-/// The further source that a path is in, and the path in it; of a path in the bundle no source.
+/// Splits `NAME:path` into the name of a source and the path in it. A path in the bundle has no source name.
 ///
-/// A source's name is that of a table, of two characters or more.
+/// A source's name has the form of a table's name, with two or more characters.
 pub fn split_source(path: &str) -> (Option<&str>, &str) {
     let Some((name, inner)) = path.split_once(':') else {
         return (None, path);
@@ -61,7 +61,7 @@ pub fn split_source(path: &str) -> (Option<&str>, &str) {
 }
 
 impl Context {
-    /// A path in the bundle or in a further source, checked.
+    /// Parses and checks a path in the bundle or in another source.
     fn source_path(&mut self, node: &Node) -> Option<Spanned<String>> {
         let path = self.text(node, "a path")?;
         let (source, inner) = split_source(&path.value);
@@ -82,7 +82,7 @@ impl Context {
         Some(path)
     }
 
-    /// A path in a source of one file begins with that.
+    /// Reports a path in a source of one file that does not begin with that file.
     fn check_file(&mut self, path: &Spanned<String>) {
         let (Some(source), inner) = split_source(&path.value) else {
             return;
@@ -98,14 +98,14 @@ impl Context {
         self.report(Diagnostic::error("bad-path", path.span, message).help(help));
     }
 
-    /// A path in the bundle or in a further source, without wildcards.
+    /// Parses a path in the bundle or in another source, without wildcards.
     pub fn plain_source_path(&mut self, node: &Node) -> Option<Spanned<String>> {
         let path = self.source_path(node)?;
         self.check_file(&path);
         Some(path)
     }
 
-    /// A path, checked.
+    /// Parses and checks a path.
     pub fn path(&mut self, node: &Node) -> Option<Spanned<String>> {
         let path = self.text(node, "a path")?;
         self.check_path(&path.value, node.span);
@@ -120,7 +120,7 @@ impl Context {
         }
     }
 
-    /// A path with wildcards, checked.
+    /// Parses and checks a path with wildcards.
     pub fn glob(&mut self, node: &Node) -> Option<Spanned<String>> {
         let glob = self.source_path(node)?;
         let (_, inner) = split_source(&glob.value);

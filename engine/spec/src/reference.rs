@@ -1,4 +1,4 @@
-//! The reference of the language, as Markdown, printed from the vocabulary.
+//! Generates the reference page of the language, as Markdown, from the vocabulary.
 
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ Three functions stand for several columns. They are items of a list after `SELEC
 | `constants(value, list)`, `constants(value, 'a', 'b')` | for each text one of that name, with the value |
 ";
 
-/// The reference as Markdown.
+/// Returns the reference as Markdown.
 pub fn markdown(vocabulary: &Vocabulary) -> String {
     let mut text = INTRODUCTION.to_owned();
     heading(&mut text, 2, "Pipeline", &PIPELINE);
@@ -77,7 +77,7 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
     text
 }
 
-/// A kind, its methods, and the words of its keys, those that were not printed before.
+/// Writes a kind, its methods, and those words of its keys that were not printed before.
 fn form(text: &mut String, form: &Form, printed: &mut Vec<&'static [Word]>) {
     heading(text, 3, &format!("`{}`", form.head()), &form.section);
     if let Makes::File(endings) = form.makes
@@ -138,12 +138,12 @@ fn words(text: &mut String, key: &str, words: &[Word]) {
     }
 }
 
-/// A bar would end the cell.
+/// Escapes bars, which would end the table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// What a value is, in a few words.
+/// Describes the type of a value in a few words.
 fn kind(key: &Key) -> String {
     match &key.value {
         Value::Word(words) => words

@@ -1,7 +1,7 @@
-//! JSON Schema of the language (draft 2020-12), for editors.
+//! Generates a JSON Schema of the language (draft 2020-12), for editors.
 //!
-//! Printed from the vocabulary in [`words`](crate::words), so it accepts the keys that the parser accepts. It knows
-//! shapes, not names: that a table exists is for [`load`](crate::load) to say.
+//! It is generated from the vocabulary in [`words`](crate::words), so it accepts the same keys as the parser. The
+//! schema covers structure only; [`load`](crate::load) checks names, for example whether a table exists.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -9,8 +9,8 @@ use crate::words::{
     COLUMN_KINDS, Form, GRADE, Key, PIPELINE, SOURCE, Section, VARIANTS, Value, Vocabulary, Word,
 };
 
-/// The schema. `grade` is the fragment that describes the keys of `grade` besides `answers` and `sample`: an object
-/// schema, whose `properties`, `required` and `$defs` become part of the whole.
+/// Returns the schema. `grade` is the schema of the keys of `grade` other than `answers` and `sample`: an object schema
+/// whose `properties`, `required` and `$defs` are merged into the result.
 pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     let mut definitions = Map::new();
     definitions.insert("query".to_owned(), json!({
@@ -50,7 +50,7 @@ pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     root
 }
 
-/// A mapping with a section's keys and no others.
+/// Returns the schema of a mapping with the keys of a section and no others.
 fn section(section: &Section) -> Json {
     object(section.doc, section.keys.iter())
 }
@@ -73,7 +73,8 @@ fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a Key>) -> Json {
     })
 }
 
-/// What a key holds, with its description. Null stands for a key that is not there, except where it is required.
+/// Returns the schema of a key's value, with its description. Null is allowed for optional keys and means that the key
+/// is absent.
 fn described(key: &Key) -> Json {
     let mut schema = value(&key.value);
     if let Some(members) = schema.as_object_mut() {
@@ -140,19 +141,19 @@ fn value(of: &Value) -> Json {
     }
 }
 
-/// A mapping with keys that the author chooses.
+/// Returns the schema of a mapping with keys that the author chooses.
 fn mapping(values: Json) -> Json {
     json!({ "type": "object", "additionalProperties": values })
 }
 
-/// A query, or one of several kinds.
+/// Returns the schema of a query or one of several kinds.
 fn query_or(forms: &[&'static Form]) -> Json {
     let kinds = forms.iter().flat_map(|form| kinds(form));
     let all: Vec<Json> = std::iter::once(reference("query")).chain(kinds).collect();
     json!({ "anyOf": all })
 }
 
-/// The mapping of a kind; of one with methods, a mapping for each.
+/// Returns the schemas of a kind: one, or one for each of its methods.
 fn kinds(form: &Form) -> Vec<Json> {
     if form.methods.is_empty() {
         return vec![section(&form.section)];
@@ -175,7 +176,7 @@ fn one_of_words(words: &[Word]) -> Json {
     json!({ "enum": words.iter().map(|word| word.name).collect::<Vec<_>>() })
 }
 
-/// The keys of `grade`: those of this crate and those of the fragment.
+/// Merges the keys of `grade` in this crate with those of the fragment.
 fn grade_section(fragment: &Json) -> Json {
     let mut whole = section(&GRADE);
     let own = fragment.get("properties").and_then(Json::as_object);
@@ -192,7 +193,7 @@ fn grade_section(fragment: &Json) -> Json {
     whole
 }
 
-/// A part of a pipeline: its keys, none of them required, with anything in them.
+/// Returns the schema of a part of a pipeline: its keys, all optional, with any values.
 fn patch() -> Json {
     let keys = PIPELINE.keys.iter().filter(
         |key| !matches!(key.value, Value::Section(inner) if std::ptr::eq(inner, &VARIANTS)),

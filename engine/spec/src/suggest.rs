@@ -1,7 +1,7 @@
-//! "Did you mean": the known word nearest to a mistyped one.
+//! "Did you mean": finds the known word nearest to a mistyped one.
 
-/// The candidate with the fewest edits from `word`, if that is near enough to be a slip of the pen: at most a third
-/// of the longer word's characters, and not all of the shorter one's. The first of equally near candidates wins.
+/// Returns the candidate with the fewest edits from `word`, if it may be a typing error: at most a third of the longer
+/// word's characters, and fewer than the shorter one's. The first of equally near candidates wins.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
@@ -15,10 +15,11 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// Names that a message lists before it only counts.
+/// Maximum number of names that a message lists; the rest is only counted.
 const LISTED: usize = 20;
 
-/// The way out for a name that is not there: the nearest one, if any, and those that there are. `owner` is what has them.
+/// Returns the help for an unknown name: the nearest known one, if any, and the list of known ones. `owner` is the
+/// thing that has them.
 pub fn alternatives<'a>(
     word: &str,
     owner: &str,
@@ -32,7 +33,7 @@ pub fn alternatives<'a>(
     }
 }
 
-/// `owner` has these names; of many, the first.
+/// Formats the names that `owner` has. Long lists are shortened.
 pub fn listed(owner: &str, names: &[&str]) -> String {
     let first = names.iter().take(LISTED).copied().collect::<Vec<_>>();
     let first = first.join(", ");
@@ -43,7 +44,7 @@ pub fn listed(owner: &str, names: &[&str]) -> String {
     }
 }
 
-/// Edit distance with transpositions of neighbours (optimal string alignment).
+/// Edit distance with transpositions of adjacent characters (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();

@@ -1,14 +1,14 @@
-//! The only place that knows the YAML parser: text to a tree of nodes that know where they were written.
+//! Parses YAML into a tree of nodes with positions. Only this module uses the YAML parser.
 //!
-//! The language needs little of YAML. Scalars stay text (what they mean depends on the key they belong to), and
-//! anchors, aliases, tags, several documents and keys that are not scalars are refused: a file should say what it
-//! says at the place where it is read.
+//! The language needs only a small part of YAML. Scalars stay text, because their meaning depends on their key.
+//! Anchors, aliases, tags, multiple documents and keys that are not scalars are errors: a value should be written where
+//! it is used.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 
-/// Deepest nesting that is accepted; it bounds the recursion of everything that walks a tree.
+/// Maximum nesting. It limits the recursion of everything that processes a tree.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Node {
 pub enum Kind {
     Scalar(Scalar),
     Sequence(Vec<Node>),
-    /// In file order. Keys may be there twice: who reads the mapping reports that.
+    /// In file order. Keys may occur twice; the reader of the mapping reports that.
     Mapping(Vec<Entry>),
 }
 
@@ -31,13 +31,13 @@ pub struct Scalar {
     pub style: Style,
 }
 
-/// How a scalar was written, as far as it matters.
+/// The style of a scalar, as far as it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     Plain,
     SingleQuoted,
     DoubleQuoted,
-    /// `|` or `>`; the node's span begins at its first character, behind the header.
+    /// `|` or `>`. The node's span begins at its first character, after the header.
     Block,
 }
 
@@ -49,12 +49,12 @@ pub struct Entry {
 }
 
 impl Node {
-    /// Whether nothing was written, or `null`.
+    /// Whether the node is empty or `null`.
     pub fn is_null(&self) -> bool {
         matches!(&self.kind, Kind::Scalar(scalar) if scalar.style == Style::Plain && matches!(scalar.text.as_str(), "" | "~" | "null"))
     }
 
-    /// What the node is, in words for a message.
+    /// Describes the node for a message.
     pub fn describe(&self) -> &'static str {
         match &self.kind {
             Kind::Mapping(_) => "a mapping",
@@ -65,16 +65,16 @@ impl Node {
     }
 }
 
-/// A collection that is still open.
+/// A collection that is not closed yet.
 enum Open {
     Sequence(Span, Vec<Node>),
     Mapping(Span, Vec<Entry>, Option<(String, Span)>),
 }
 
-/// The one document of a file. An empty file is an empty mapping.
+/// Parses the only document of a file. An empty file is an empty mapping.
 ///
 /// # Errors
-/// The first place where the text is not YAML, or uses a part of YAML that the language does not.
+/// The first position where the text is not YAML, or uses a part of YAML that the language does not support.
 pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
     let text = source.text.as_str();
     let offsets = Offsets::new(text);
@@ -84,7 +84,7 @@ pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
     while let Some(event) = parser.next_event() {
         let (event, range) = event.map_err(|error| {
             let at = offsets.byte(error.marker().index());
-            // A text that is not complete ends with its last line, not on the empty one behind it.
+            // An incomplete text ends with its last line, not with the empty line after it.
             let at = match text.get(at..) {
                 Some(rest) if rest.trim().is_empty() => text.trim_end().len(),
                 _ => at,
@@ -134,7 +134,7 @@ pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
                 (Some((key, key_span)), kind) => {
                     let mut span = node.span;
                     if span.start == span.end {
-                        // An empty value: the parser's place for it is sometimes the next line.
+                        // For an empty value, the parser's position is sometimes on the next line.
                         span = Span::new(key_span.end, key_span.end);
                     }
                     let value = Node { span, kind };
@@ -171,7 +171,7 @@ fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span)
 }
 
 fn close(done: Open, end: Span) -> Node {
-    // Only flow collections have an end of their own; a block ends with what it holds.
+    // Only flow collections have an end of their own. A block ends with its last item.
     let until = |last: Option<Span>, start: Span| match last {
         Some(last) if end.start == end.end => last.end,
         _ => end.end.max(start.end),
@@ -211,9 +211,9 @@ fn refusal(what: &str, span: Span) -> Diagnostic {
     .help("write the value where it is needed")
 }
 
-/// Byte offsets of characters: the parser counts characters.
+/// Byte offsets of characters, because the parser counts characters.
 enum Offsets {
-    /// One byte each; the length of the text.
+    /// All characters have one byte; holds the length of the text.
     Ascii(usize),
     Table(Vec<usize>),
 }

@@ -1,4 +1,4 @@
-//! Tables and outputs of the vocabulary's kinds: any of them, by its form.
+//! Parses tables and outputs of the vocabulary's kinds.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::words::{self, Form, Key, Section, Value};
 use crate::yaml::{Entry, Kind, Node, Style};
 
 impl Context {
-    /// A mapping that is one of several kinds, told by the first key of each.
+    /// Parses a mapping of one of several kinds. The kind is recognised by its first key.
     pub fn declared(
         &mut self,
         node: &Node,
@@ -72,7 +72,7 @@ impl Context {
         complete.then_some(declaration)
     }
 
-    /// What a query alone stands for: the first key of a form.
+    /// Parses a query as the first key of a kind.
     pub fn by_query(
         &mut self,
         node: &Node,
@@ -92,21 +92,21 @@ impl Context {
         self.checked(&declaration, true).then_some(declaration)
     }
 
-    /// Asks the kind what else is wrong with a declaration whose values are right.
+    /// Runs the kind's own check.
     fn checked(&mut self, declaration: &Declaration, complete: bool) -> bool {
         let Some(check) = declaration.form.check else {
             return true;
         };
         let findings = check(declaration);
         let sound = findings.is_empty();
-        // Of a declaration that lacks something, what is lacking was reported.
+        // An incomplete declaration has already been reported.
         if complete || !sound {
             self.diagnostics.extend(findings);
         }
         sound
     }
 
-    /// The form whose first key is there.
+    /// Returns the kind whose first key is in the mapping.
     fn form(
         &mut self,
         entries: &[&Entry],
@@ -155,7 +155,7 @@ impl Context {
         }
     }
 
-    /// The method that the key `method` names.
+    /// Returns the method that the key `method` names.
     fn method(
         &mut self,
         entries: &[&Entry],
@@ -182,7 +182,7 @@ impl Context {
         found.copied()
     }
 
-    /// The value of a key, if it is of the key's type.
+    /// Parses the value of a key by the key's type.
     pub fn setting(&mut self, key: &'static Key, node: &Node) -> Option<Setting> {
         let text = |found: Option<Spanned<String>>| found.map(|text| Setting::Text(text.value));
         match &key.value {
@@ -224,19 +224,19 @@ impl Context {
             Value::Operand => self.operand(node).map(Setting::Operand),
             Value::Condition => self.condition(node).map(Setting::Condition),
             Value::Outputs => Some(Setting::Outputs(self.outputs(node, key.name))),
-            // What is left is part of no kind.
+            // The other types do not occur in kinds.
             _ => text(self.text(node, "a text")),
         }
     }
 
-    /// The name of a table that is read.
+    /// Parses the name of a table that is read.
     pub fn table_name(&mut self, node: &Node) -> Option<Spanned<String>> {
         let name = self.text(node, "the name of a table")?;
         self.read(name.clone());
         Some(name)
     }
 
-    /// Queries by name.
+    /// Parses queries by name.
     fn queries(&mut self, node: &Node) -> Option<Vec<(Spanned<String>, Query)>> {
         let entries = self.entries(node, "queries by name", "duplicate-key", "key")?;
         let mut queries = Vec::new();
@@ -254,7 +254,7 @@ impl Context {
         complete.then_some(queries)
     }
 
-    /// A whole number of 32 bits.
+    /// Parses an integer of 32 bits.
     fn seed(&mut self, node: &Node) -> Option<u64> {
         let number = self.natural(node)? as u64;
         if number > u64::from(u32::MAX) {
@@ -268,7 +268,7 @@ impl Context {
         Some(number)
     }
 
-    /// A share or a count: the spelling decides.
+    /// Parses a fraction or a number of rows. A number with a decimal point is a fraction.
     fn share(&mut self, node: &Node) -> Option<Size> {
         if scalar_style(node) == Some(Style::Plain) {
             self.number(node)?;
@@ -285,7 +285,7 @@ impl Context {
         }
     }
 
-    /// A list of names, or a mapping from names to types.
+    /// Parses a list of names, or a mapping from names to types.
     fn columns(&mut self, node: &Node) -> Vec<Column> {
         let mut columns: Vec<Column> = Vec::new();
         match &node.kind {
@@ -340,7 +340,7 @@ impl Context {
     }
 }
 
-/// Whether a value is meant as a query: a text that is no number.
+/// Whether a value is a query: a text that is not a number.
 fn is_query(node: &Node) -> bool {
     match &node.kind {
         Kind::Scalar(scalar) => scalar.text.parse::<f64>().is_err(),

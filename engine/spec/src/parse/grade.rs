@@ -1,4 +1,4 @@
-//! `grade`: where the answers and the sample lie. The rest is handed on as a tree.
+//! Parses the paths in `grade`. The rest of the section is kept as a tree.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl Context {
         let mut places = BTreeMap::new();
         json::places(&rest, "", &mut places);
         let rules = json::tree(self, &rest);
-        // A path that is not there was reported; the rest of the section can still be looked at.
+        // A missing path was reported. The rest of the section can still be checked.
         let nothing = || Spanned {
             value: String::new(),
             span: node.span,
@@ -65,7 +65,8 @@ impl Context {
         })
     }
 
-    /// Reports a path that no output makes. What a folder will hold is not known yet, so it may hold anything.
+    /// Reports a path that no output creates. The files in a directory are not known yet, so any path in one is
+    /// accepted.
     fn check_made(&mut self, path: &Spanned<String>, public: &[Output], private: &[Output]) {
         let all: Vec<String> = [("public", public), ("private", private)]
             .into_iter()
@@ -92,7 +93,7 @@ impl Context {
         }
         let message = format!("no output makes `{}`", path.value);
         let found = Diagnostic::error("unknown-output", path.span, message);
-        // The same name elsewhere is a better guess than a similar path.
+        // An output with the same file name is a better suggestion than a similar path.
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same = all.iter().find(|output| name(output) == name(&path.value));
         let near = same

@@ -1,4 +1,4 @@
-//! Lists of mappings, each named by its first key; and what such mappings hold: operands and conditions.
+//! Parses lists of mappings that are named by their first key, and the operands and conditions in them.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::words::Section;
 use crate::yaml::{Node, Style};
 
 impl Context {
-    /// A list of mappings. The first key of each is a name that the author chooses; its value says which section the
-    /// further keys are of.
+    /// Parses a list of mappings. The first key of each is a name that the author chooses. Its value selects the
+    /// section of the other keys.
     pub fn items(
         &mut self,
         node: &Node,
@@ -103,7 +103,7 @@ impl Context {
         })
     }
 
-    /// A number, or the name of a column.
+    /// Parses a number, or the name of a column.
     pub fn operand(&mut self, node: &Node) -> Option<Operand> {
         let text = self.text(node, "a number or the name of a column")?;
         match text.value.parse::<f64>() {
@@ -114,7 +114,7 @@ impl Context {
         }
     }
 
-    /// Comparisons of columns and numbers, joined by AND.
+    /// Parses comparisons of columns and numbers, joined by AND.
     pub fn condition(&mut self, node: &Node) -> Option<Vec<Comparison>> {
         let text = self.text(node, "a condition")?;
         let parsed = Parser::new(&GenericDialect {})

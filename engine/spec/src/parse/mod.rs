@@ -1,7 +1,6 @@
-//! Nodes to the model: what the words of a pipeline mean.
+//! Turns nodes into the model.
 //!
-//! A pipeline is resolved once per variant. Everything is read even when something before it was wrong, so that all
-//! findings come at once.
+//! A pipeline is resolved once per variant. Parsing continues after an error, so that all errors are reported at once.
 
 mod declared;
 mod grade;
@@ -20,12 +19,12 @@ use crate::model::{Bundle, Check, Pipeline, Spanned, Table, Variant};
 use crate::words::{self, Vocabulary};
 use crate::yaml::Node;
 
-/// What came of one variant.
+/// The result of resolving one variant.
 pub struct Resolved {
-    /// As far as it was understood; `None` when the file is no mapping.
+    /// The variant as far as it was understood; `None` if the file is not a mapping.
     pub reading: Option<Reading>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Tables and lists that nothing uses. Only what no variant uses is a mistake.
+    /// Unused tables and lists. They are only reported if no variant uses them.
     pub unused: Vec<Diagnostic>,
 }
 
@@ -89,7 +88,7 @@ fn pipeline(
     links::unused_lists(context, &lists, unused);
     let sources = sources.unwrap_or_default();
     links::unused_sources(context, &sources, unused);
-    // What is not there was reported, so an empty value in its place never leaves this crate as a sound pipeline.
+    // Missing parts were reported, so these empty values never become part of a valid pipeline.
     let nothing = Bundle {
         kaggle: String::new(),
         md5: None,
@@ -150,7 +149,7 @@ impl Context {
         lists
     }
 
-    /// Variants are resolved apart; here only what they are.
+    /// Checks that variants are mappings; their content is resolved separately.
     fn variants(&mut self, node: &Node) {
         let Some(fields) = self.fields(node, &words::VARIANTS) else {
             return;
@@ -162,7 +161,7 @@ impl Context {
         }
     }
 
-    /// A list of different texts.
+    /// Parses a list of texts. Reports duplicates.
     pub fn texts(&mut self, node: &Node) -> Vec<String> {
         let mut texts: Vec<Spanned<String>> = Vec::new();
         let Some(items) = self.list(node, "a list of texts") else {
@@ -218,7 +217,7 @@ impl Context {
     }
 }
 
-/// So many hex digits, in lower case.
+/// Returns the text in lower case if it consists of `count` hexadecimal digits.
 fn hex_digits(text: &str, count: usize) -> Option<String> {
     let are_digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
     (text.len() == count && are_digits).then(|| text.to_ascii_lowercase())

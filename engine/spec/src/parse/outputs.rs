@@ -1,4 +1,4 @@
-//! `public`, `private`, and the members of archives.
+//! Parses `public`, `private`, and the members of archives.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use crate::model::{Output, Spanned};
 use crate::words::Makes;
 use crate::yaml::{Kind, Node};
 
-/// What every preparation adds to `public`.
+/// The output that is always added to `public`.
 const DESCRIPTION: &str = "description.md";
 
 impl Context {
-    /// Outputs below one folder. `place` is the key that holds them.
+    /// Parses the outputs of one directory. `place` is the key that contains them.
     pub fn outputs(&mut self, node: &Node, place: &str) -> Vec<Output> {
         let wanted = format!("outputs by path in `{place}`");
         let entries = self.entries(node, &wanted, "duplicate-output", "the output");
@@ -46,7 +46,7 @@ impl Context {
         outputs
     }
 
-    /// A query whose output's name tells the format.
+    /// Parses a query whose format follows from the output's name.
     fn by_name(&mut self, path: &Spanned<String>, node: &Node) -> Option<Declaration> {
         if let Some(form) = self.vocabulary.by_path(&path.value) {
             return self.by_query(node, form, path);
@@ -62,7 +62,7 @@ impl Context {
         None
     }
 
-    /// Folders end in `/`, files do not.
+    /// Reports a directory without `/` at the end of its path, and a file with it.
     fn check_shape(&mut self, path: &Spanned<String>, declaration: &Declaration) {
         let folder = path.value.ends_with('/');
         let from = match declaration.form.makes {
@@ -98,7 +98,7 @@ impl Context {
         self.report(Diagnostic::error("folder-or-file", path.span, message).help(help));
     }
 
-    /// No output is in the way of another: a file has nothing below it, an empty folder stays empty.
+    /// Reports outputs that conflict: paths below a file, and files in an empty directory.
     fn check_places(&mut self, outputs: &[Output]) {
         let mut taken: BTreeMap<&str, &Output> = BTreeMap::new();
         for output in outputs {

@@ -1,4 +1,4 @@
-//! `sources`: what a pipeline reads beside its bundle.
+//! Parses `sources`, the inputs in addition to the bundle.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ impl Context {
     pub(super) fn sources(&mut self, node: &Node) -> Vec<FurtherSource> {
         let entries = self.entries(node, "sources by name", "duplicate-source", "the source");
         let mut sources = Vec::new();
-        // Two files of one name could not lie in one folder.
+        // Two files of the same name could not be stored in one directory.
         let mut files: BTreeMap<String, Span> = BTreeMap::new();
         for entry in entries.unwrap_or_default() {
             let name = self.name(&entry.key, entry.key_span, "the name of a source");
@@ -41,7 +41,7 @@ impl Context {
         sources
     }
 
-    /// Where a source is: an address, or a folder.
+    /// Parses the location of a source: a URL or a directory.
     fn place(&mut self, entry: &Entry) -> Option<Place> {
         let fields = self.fields(&entry.value, &words::SOURCE)?;
         let Some(folder) = fields.get("folder") else {
@@ -80,7 +80,7 @@ impl Context {
         Some(Place::Folder(folder.value))
     }
 
-    /// An address, and the name of the file in it; a name has to be there unless the file is `named`.
+    /// Parses a URL. Returns it with the file name in it, which must be valid unless the file is `named` separately.
     fn url(&mut self, node: &Node, named: bool) -> Option<(String, String)> {
         let url = self.text(node, "an address")?.value;
         match parts(&url) {
@@ -122,7 +122,7 @@ impl Context {
     }
 }
 
-/// The last part of an address's path; or what is wrong with the address, and a way out.
+/// Returns the last part of a URL's path, or an error and its help.
 fn parts(url: &str) -> Result<String, (&'static str, &'static str)> {
     let rest = ["https://", "http://"]
         .into_iter()
@@ -148,7 +148,7 @@ fn parts(url: &str) -> Result<String, (&'static str, &'static str)> {
     Ok(unescaped(last).unwrap_or_else(|| last.to_owned()))
 }
 
-/// `a%20b` as `a b`; none where that is no text.
+/// Decodes `a%20b` to `a b`; `None` if the result is not UTF-8.
 fn unescaped(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -167,7 +167,7 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A name that stays in its folder.
+/// Whether a file name does not leave its directory.
 fn is_file_name(name: &str) -> bool {
     let plain = |c: char| !matches!(c, '/' | '\\' | ':') && !c.is_control();
     !matches!(name, "" | "." | "..") && name.chars().all(plain)

@@ -1,4 +1,4 @@
-//! `tables`: each a query, or of one of the vocabulary's kinds.
+//! Parses `tables`: each is a query, or one of the vocabulary's kinds.
 
 use crate::context::{Context, Reader};
 use crate::diagnostic::{Diagnostic, Span};
@@ -24,7 +24,7 @@ impl Context {
                 }
                 _ => self.query(&entry.value).map(Made::Query),
             };
-            // A table that is wrong still has a name that others may use.
+            // The name of a table with an error can still be used by others.
             let known = made.is_some();
             let made = made.unwrap_or(Made::List(Vec::new()));
             if known {
@@ -40,7 +40,7 @@ impl Context {
         tables
     }
 
-    /// The names that a key gives: one, or several with commas between them.
+    /// Parses the names in a key: one, or several separated by commas.
     fn names(&mut self, entry: &Entry) -> Vec<Spanned<String>> {
         let mut names = Vec::new();
         let mut start = 0;
@@ -53,7 +53,7 @@ impl Context {
         names
     }
 
-    /// The place of a part of a key.
+    /// Returns the position of a part of a key.
     fn part(&self, entry: &Entry, at: usize, part: &str) -> Span {
         let written = self.source.slice(entry.key_span);
         match written.find(&entry.key) {
@@ -65,7 +65,7 @@ impl Context {
         }
     }
 
-    /// As many names as the kind makes tables.
+    /// Reports a number of names that differs from the number of tables that the kind creates.
     fn check_count(&mut self, names: &[Spanned<String>], made: &Made) {
         let makes = match made {
             Made::Kind(declaration) => declaration.form.tables(),
@@ -91,7 +91,7 @@ impl Context {
         });
     }
 
-    /// No two tables, and no table and list, have the same name.
+    /// Reports names that occur twice among tables, or among tables and lists.
     fn check_names(&mut self, tables: &[Table], names: &[Spanned<String>]) {
         let mut own: Vec<&Spanned<String>> = Vec::new();
         for name in names {

@@ -1,4 +1,4 @@
-//! `column IN list`: a list's name stands for its texts.
+//! Expands `column IN list` to the texts of the list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use super::Fault;
 use crate::suggest::nearest;
 
-/// Puts the texts of a list in place of its name behind IN.
+/// Replaces names of lists after IN by their texts.
 pub(super) fn expand(
     tokens: Vec<TokenWithSpan>,
     lists: &BTreeMap<String, Vec<String>>,
@@ -40,7 +40,7 @@ pub(super) fn expand(
     Ok(expanded)
 }
 
-/// Pushes `('a', 'b')`, all at the place of the name.
+/// Appends `('a', 'b')`, all with the position of the name.
 fn push(tokens: &mut Vec<TokenWithSpan>, texts: &[String], name: &TokenWithSpan) {
     let mut token = |token| tokens.push(TokenWithSpan::new(token, name.span));
     token(Token::LParen);

@@ -1,10 +1,11 @@
-//! `one_hot`, `multi_hot` and `constants`: one item of a select list that stands for many.
+//! Expands `one_hot`, `multi_hot` and `constants`, which stand for several columns in a select list.
 //!
-//! - `one_hot(column, list)` or `one_hot(column, 'a', 'b')`: for each text a column of that name, 1 where the column
-//!   equals the text, else 0 (also where it is null).
-//! - `multi_hot(column, list)` or `multi_hot(column, 'a', 'b')`: for each text a column of that name, 1 where the text is
-//!   one of those that the column lists, separated by commas, else 0 (also where it is null).
-//! - `constants(value, list)` or `constants(value, 'a', 'b')`: for each text a column of that name with the value.
+//! - `one_hot(column, list)` or `one_hot(column, 'a', 'b')`: for each text, a column with that name. It is 1 if the
+//!   column equals the text, else 0 (also for null).
+//! - `multi_hot(column, list)` or `multi_hot(column, 'a', 'b')`: for each text, a column with that name. It is 1 if the
+//!   column contains the text in a comma-separated list, else 0 (also for null).
+//! - `constants(value, list)` or `constants(value, 'a', 'b')`: for each text, a column with that name that contains the
+//!   value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -19,7 +20,7 @@ use sqlparser::tokenizer::Location;
 use super::Fault;
 use crate::suggest::nearest;
 
-/// Most texts of a call: the planner's time grows with the square of the computed columns.
+/// Maximum number of texts in a call. Planning time grows with the square of the number of computed columns.
 const MAX_COLUMNS: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,7 @@ enum Macro {
     Constants,
 }
 
-/// Whether a function is expanded here and unknown to the engine that runs the query.
+/// Whether a function is expanded here, and so unknown to the query engine.
 pub fn is_macro(function: &Function) -> bool {
     which(function).is_some()
 }
@@ -46,7 +47,7 @@ fn which(function: &Function) -> Option<Macro> {
     }
 }
 
-/// Expands every macro of a query and returns the names of the lists that were used.
+/// Expands every macro of a query. Returns the names of the lists that were used.
 pub(super) fn expand(
     tree: &mut Tree,
     lists: &BTreeMap<String, Vec<String>>,
@@ -242,7 +243,7 @@ fn call(name: &str, args: [Expr; 2]) -> Expr {
     })
 }
 
-/// Finds calls that are no item of a select list: those are left over.
+/// Reports macro calls outside of a select list, which were not expanded.
 struct Strays<'f> {
     faults: &'f mut Vec<Fault>,
 }

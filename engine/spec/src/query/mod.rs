@@ -1,7 +1,7 @@
-//! SQL in a pipeline: one SELECT, parsed, its macros expanded and its tables known.
+//! SQL in a pipeline: parses one SELECT, expands its macros and finds its tables.
 //!
-//! Parsing happens here, long before DataFusion sees the query, so that a slip is reported at its line and column in
-//! the pipeline file, and so that step keys are made of the tree: layout and comments do not count.
+//! Parsing happens here, before DataFusion sees the query. So errors are reported with line and column in the pipeline
+//! file, and step keys depend on the syntax tree only, not on layout and comments.
 
 mod lists;
 mod macros;
@@ -27,16 +27,16 @@ use crate::yaml::{Kind, Node, Style};
 
 pub use names::is_row;
 
-/// Longest query, in words: trees of expressions are walked by recursion.
+/// Maximum number of words in a query, because expression trees are processed recursively.
 const MAX_TOKENS: usize = 4000;
 
-/// Deepest nesting of parentheses, subqueries and prefixes that is parsed, for the same reason.
+/// Maximum nesting of parentheses, subqueries and prefixes, for the same reason.
 const MAX_NESTING: usize = 32;
 
-/// Something wrong in a query, at a place of the query's text.
+/// An error in a query, with its position in the query's text.
 #[derive(Debug)]
 struct Fault {
-    /// Line and column from 1; line 0 when the place is not known (then it is the end of the text).
+    /// Line and column from 1. Line 0 if the position is unknown; it is then the end of the text.
     at: Location,
     code: &'static str,
     message: String,
@@ -59,7 +59,7 @@ impl Fault {
     }
 }
 
-/// What a query's text says.
+/// The result of parsing a query's text.
 struct Parsed {
     tree: Box<Tree>,
     /// Every mention of a table that the query does not define itself.
@@ -70,7 +70,7 @@ struct Parsed {
 }
 
 impl Context {
-    /// A query in a node; notes the tables and lists that it reads.
+    /// Parses a query in a node, and records the tables and lists that it reads.
     pub fn query(&mut self, node: &Node) -> Option<Query> {
         let text = self.text(node, "a query")?.value;
         let style = match &node.kind {
@@ -118,7 +118,7 @@ impl Context {
 }
 
 impl Context {
-    /// YAML folds the lines of most texts into one; a comment then hides what stood in the lines after it.
+    /// Reports a line comment that hides the following lines, because YAML folds the lines of most texts.
     fn check_comment(&mut self, span: Span) {
         if !self.source.slice(span).trim_end().contains('\n') {
             return;
@@ -130,10 +130,10 @@ impl Context {
 }
 
 impl Query {
-    /// Parses a query that stands in no file.
+    /// Parses a query that is not part of a file.
     ///
     /// # Errors
-    /// The first fault, with its line and column in `text`.
+    /// The first error, with its line and column in `text`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut faults = Vec::new();
         let parsed = read(text, &BTreeMap::new(), &mut faults);
@@ -154,8 +154,8 @@ impl Query {
         })
     }
 
-    /// The syntax tree, macros (`one_hot`, `constants`) expanded. It is made of the text when it is asked for first: the
-    /// trees of all pipelines take more memory than everything else that a run with nothing to do holds.
+    /// Returns the syntax tree with expanded macros (`one_hot`, `constants`). It is parsed from the text on first use,
+    /// because the trees of all pipelines would take more memory than everything else in a run that has nothing to do.
     pub fn statement(&self) -> &Tree {
         self.tree.get_or_init(|| {
             let parsed = read(&self.text, &self.lists, &mut Vec::new());
@@ -168,15 +168,15 @@ impl Query {
         })
     }
 
-    /// The computed columns of the result that have no name, each with its line, its column and its text.
+    /// Returns the computed columns of the result that have no name, each with line, column and text.
     pub fn unnamed(&self) -> Vec<(u64, u64, String)> {
         let found = subset::unnamed(self.statement());
         let found = found.into_iter();
         found.map(|(at, text)| (at.line, at.column, text)).collect()
     }
 
-    /// The place in the pipeline file of a line and column (both from 1) of the query's text: the parser's places
-    /// and DataFusion's.
+    /// Converts a line and column of the query's text, both from 1, to the position in the pipeline file. Works for
+    /// positions of the parser and of DataFusion.
     pub fn locate(&self, source: &SourceFile, line: u64, column: u64) -> Span {
         let offset = offset(&self.text, Location { line, column });
         let start = align::place(source, self.span, self.style, &self.text, offset);
@@ -184,7 +184,7 @@ impl Query {
     }
 }
 
-/// Byte offset of a line and column; the end of what is not blank when there is no such place.
+/// Returns the byte offset of a line and column; the end of the trimmed text if there is no such position.
 fn offset(text: &str, location: Location) -> usize {
     let Location { line, column } = location;
     let mut start = 0;
@@ -233,7 +233,7 @@ fn read(
     })
 }
 
-/// The one SELECT of a text.
+/// The only SELECT of a text.
 struct Text {
     tree: Box<Tree>,
     /// Comments that end with their line.
@@ -298,7 +298,7 @@ fn select(
     }
 }
 
-/// The parser puts the place behind its message.
+/// Converts a parser error. The parser appends the position to its message.
 fn syntax(error: ParserError) -> Fault {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
@@ -316,7 +316,7 @@ fn syntax(error: ParserError) -> Fault {
     Fault::new("sql-syntax", at, lower(words))
 }
 
-/// Messages begin in lower case here.
+/// Converts a message to lower case and short form.
 fn lower(message: &str) -> String {
     let message = message
         .replace("Expected: ", "expected ")

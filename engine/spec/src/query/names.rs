@@ -1,4 +1,4 @@
-//! Names in a query: the tables that it reads, and names that it must not give.
+//! Names in a query: finds the tables that it reads, and reports reserved names.
 
 use std::ops::ControlFlow;
 
@@ -9,10 +9,10 @@ use sqlparser::tokenizer::{Location, Span};
 
 use super::Fault;
 
-/// The hidden column that holds a row's position.
+/// The hidden column with a row's position.
 pub const ROW: &str = "_row";
 
-/// Deepest nesting of expressions; a chain of operators (`a + b + c`) is a level each.
+/// Maximum nesting of expressions. Each operator of a chain (`a + b + c`) is one level.
 const MAX_DEPTH: usize = 250;
 
 pub(super) fn not_a_select(at: Location) -> Fault {
@@ -20,7 +20,7 @@ pub(super) fn not_a_select(at: Location) -> Fault {
         .help("a query reads tables; it begins with SELECT or WITH")
 }
 
-/// Every mention of a table that the query does not define itself, in the order of the text.
+/// Returns every mention of a table that the query does not define itself, in the order of the text.
 pub(super) fn tables(tree: &Tree) -> Vec<(String, Span)> {
     let mut finder = Finder::default();
     let _: ControlFlow<()> = tree.visit(&mut finder);
@@ -29,8 +29,7 @@ pub(super) fn tables(tree: &Tree) -> Vec<(String, Span)> {
     found
 }
 
-/// Finds tables. A name that WITH defines hides a table of that name, in the query and in the definitions that come
-/// after it.
+/// Finds tables. A name that WITH defines hides a table of that name in the query and in the later definitions.
 #[derive(Default)]
 struct Finder {
     scopes: Vec<Scope>,
@@ -39,9 +38,9 @@ struct Finder {
 
 /// The names that one WITH defines.
 struct Scope {
-    /// Name, and the address of the query that makes it.
+    /// Name, and address of the query that defines it.
     names: Vec<(String, *const Tree)>,
-    /// How many of them can be seen where the walk is.
+    /// Number of names that are visible at the current position.
     visible: usize,
 }
 
@@ -114,8 +113,8 @@ fn dotted(name: &ObjectName) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
-/// Reports what is a query by syntax but does something else, and names that are taken. False when the tree is too
-/// deep to be walked any further.
+/// Reports statements that are queries by syntax only, and reserved names. Returns `false` if the tree is too deep to
+/// be processed further.
 pub(super) fn check(tree: &Tree, faults: &mut Vec<Fault>) -> bool {
     let mut checker = Checker { faults, depth: 0 };
     if tree.visit(&mut checker).is_break() {
@@ -137,7 +136,7 @@ pub(super) fn check(tree: &Tree, faults: &mut Vec<Fault>) -> bool {
 
 struct Checker<'f> {
     faults: &'f mut Vec<Fault>,
-    /// Expressions around the one that is visited.
+    /// Number of expressions around the current one.
     depth: usize,
 }
 
@@ -197,12 +196,12 @@ fn taken(ident: &Ident) -> Fault {
     Fault::new("reserved-column", ident.span.start, message)
 }
 
-/// Whether a column has the hidden column's name, in whatever case.
+/// Whether this is the hidden column's name, in any case.
 pub fn is_row(name: &str) -> bool {
     name.eq_ignore_ascii_case(ROW)
 }
 
-/// The column that an expression is.
+/// Returns the column name of an expression that is just a column.
 fn column(expr: &Expr) -> Option<&Ident> {
     match expr {
         Expr::Identifier(ident) => Some(ident),
@@ -219,7 +218,7 @@ fn reads(body: &SetExpr) -> bool {
     }
 }
 
-/// The SELECT that names the columns.
+/// Returns the SELECT that determines the column names.
 fn first_select(body: &SetExpr) -> Option<&Select> {
     match body {
         SetExpr::Select(select) => Some(select),

@@ -1,4 +1,4 @@
-//! Whether a query goes through its table row by row, or takes it as it stands.
+//! Recognises queries that process a table row by row, and queries that copy a table.
 
 use std::ops::ControlFlow;
 
@@ -9,8 +9,8 @@ use sqlparser::ast::{
 use crate::model::Query;
 
 impl Query {
-    /// Does the query read one table, and each row for itself, so that it holds a few rows at a time? A query of which this
-    /// is not certain does not.
+    /// Whether the query reads one table and computes each row independently, so that it holds only a few rows at a
+    /// time. Returns `false` if this is not certain.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         let tree = self.statement();
@@ -23,7 +23,7 @@ impl Query {
         }
     }
 
-    /// The table of `SELECT * FROM table`.
+    /// Returns the table of `SELECT * FROM table`.
     #[must_use]
     pub fn copied_table(&self) -> Option<&str> {
         let mut tables = self.tables.iter();
@@ -48,7 +48,7 @@ fn is_plain(select: &Select) -> bool {
     no_groups && is_table && all && select.having.is_none() && select.qualify.is_none()
 }
 
-/// Finds what needs other rows: subqueries, windows, and functions that may collect rows or make them.
+/// Stops at everything that needs other rows: subqueries, windows, and functions that may collect or generate rows.
 struct RowByRow;
 
 impl Visitor for RowByRow {
@@ -69,7 +69,7 @@ impl Visitor for RowByRow {
     }
 }
 
-/// Functions of the values in one row that need no memory to speak of. Others may, for all that is known here.
+/// Whether this is a function of the values in one row that needs little memory. The list is not complete.
 fn is_of_a_row(name: &str) -> bool {
     const NAMES: [&str; 34] = [
         "abs",

@@ -1,8 +1,8 @@
-//! A chain of UNIONs as a balanced tree.
+//! Balances chains of UNIONs.
 //!
-//! The parser makes `a UNION ALL b UNION ALL c ...` a tree as deep as the chain is long, which every pass over the query
-//! walks by recursion. UNION ALL is associative, and so is UNION: the tree is made as deep as the logarithm of that. It is
-//! printed as before.
+//! The parser turns `a UNION ALL b UNION ALL c ...` into a tree as deep as the chain is long, and every pass over the
+//! query processes it recursively. UNION ALL is associative, and so is UNION, so the tree can be rebalanced to
+//! logarithmic depth. Its text form does not change.
 
 use std::mem::replace;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ impl VisitorMut for Balancer {
     }
 }
 
-/// What stands in a place while its content is rearranged.
+/// A placeholder while the tree is rearranged.
 fn nothing() -> SetExpr {
     SetExpr::Values(Values {
         explicit_row: false,

@@ -1,36 +1,38 @@
-//! Kinds of tables and outputs, as the language sees them.
+//! Kinds of tables and outputs, as part of the language.
 
 use super::{Key, Section};
 use crate::diagnostic::Diagnostic;
 use crate::model::{ColumnKind, Declaration};
 
-/// A kind of table or output: everything that is known of it before it runs.
+/// A kind of table or output: everything that is known about it before it runs.
 ///
-/// Parser, schema, reference, the checks of queries, the graph of steps and the choice of the bundle's members follow
-/// from it. Which inputs a step has is told by the types of its keys: a table, a path in the bundle, a query.
+/// The parser, schema, reference, query checks, step graph and the selection of the bundle's members are derived from
+/// it. The inputs of a step follow from the types of its keys: a table, a path in the bundle, a query.
 #[derive(Debug)]
 pub struct Form {
-    /// Name, documentation and keys. The first key tells the kind.
+    /// Name, documentation and keys. The first key identifies the kind.
     pub section: Section,
-    /// Ways to go on with further keys, told by the key `method`; without such a key, none.
+    /// Methods with further keys, selected by the key `method`. Empty if the kind has no such key.
     pub methods: &'static [&'static Section],
+    /// What the kind creates.
     pub makes: Makes,
-    /// What no single key can tell of being wrong.
+    /// Checks that concern several keys.
     pub check: Option<fn(&Declaration) -> Vec<Diagnostic>>,
 }
 
 impl Form {
+    /// Returns the first key, which identifies the kind.
     pub fn head(&self) -> &'static str {
         self.section.head()
     }
 
-    /// The keys of the kind, and those of one of its methods.
+    /// Returns the keys of the kind and of one of its methods.
     pub fn keys(&self, method: Option<&'static Section>) -> impl Iterator<Item = &'static Key> {
         let more = method.map_or(&[] as &'static [Key], |method| method.keys);
         self.section.keys.iter().chain(more)
     }
 
-    /// How many tables it makes.
+    /// Returns the number of tables that it creates.
     pub fn tables(&self) -> usize {
         match self.makes {
             Makes::Parts(_) => 2,
@@ -39,7 +41,7 @@ impl Form {
     }
 }
 
-/// What a kind makes.
+/// What a kind creates.
 #[derive(Debug)]
 pub enum Makes {
     /// A table with these columns.
@@ -48,36 +50,40 @@ pub enum Makes {
     Same(&'static str),
     /// Two tables with the columns of the table that this key names.
     Parts(&'static str),
-    /// A file; the endings of a path at which a query alone is meant so.
+    /// A file. A query alone has this kind if the output's path ends in one of these suffixes.
     File(&'static [&'static str]),
-    /// A folder of files; a query alone is meant so where the path ends in `/`.
+    /// A directory of files. A query alone has this kind if the output's path ends in `/`.
     Folder,
-    /// A folder without files.
+    /// An empty directory.
     Empty,
-    /// A file or a folder, as the path behind this key.
+    /// A file or a directory, depending on the path in this key.
     Like(&'static str),
 }
 
-/// A column of a made table.
+/// A column of a created table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadeColumn {
+    /// The column's name.
     pub name: String,
+    /// The type of its cells.
     pub holds: Holds,
-    /// Not part of `*`.
+    /// Whether `*` leaves it out.
     pub hidden: bool,
 }
 
-/// What is known of a column's cells.
+/// What is known about a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
+    /// Values of this type.
     Values(ColumnKind),
-    /// JSON whose longer binaries stand in the file that was read: what writes them reads that file, too.
+    /// JSON whose longer binaries remain in the input file. A step that writes them also reads that file.
     Documents,
-    /// Entries of an array, which can only be passed on, to an array.
+    /// Entries of an array, which can only be passed on to an array.
     Entries,
 }
 
 impl MadeColumn {
+    /// Creates a visible column of values.
     pub fn new(name: &str, kind: ColumnKind) -> Self {
         Self {
             name: name.to_owned(),
@@ -86,24 +92,28 @@ impl MadeColumn {
         }
     }
 
+    /// Creates a text column.
     pub fn text(name: &str) -> Self {
         Self::new(name, ColumnKind::Text)
     }
 
+    /// Creates an integer column.
     pub fn integer(name: &str) -> Self {
         Self::new(name, ColumnKind::Integer)
     }
 }
 
-/// What a pipeline may be made of.
+/// The kinds that a pipeline can use.
 #[derive(Debug, Clone)]
 pub struct Vocabulary {
+    /// Kinds of tables.
     pub tables: Vec<&'static Form>,
+    /// Kinds of outputs.
     pub outputs: Vec<&'static Form>,
 }
 
 impl Vocabulary {
-    /// What a query alone is, as the output of this path.
+    /// Returns the kind of a query alone, as the output with this path.
     pub fn by_path(&self, path: &str) -> Option<&'static Form> {
         let ends = |ending: &&str| path.to_ascii_lowercase().ends_with(*ending);
         self.outputs.iter().copied().find(|form| match form.makes {
@@ -113,7 +123,7 @@ impl Vocabulary {
         })
     }
 
-    /// The endings by which [`Vocabulary::by_path`] tells formats.
+    /// Returns the suffixes that [`Vocabulary::by_path`] recognises.
     pub fn endings(&self) -> impl Iterator<Item = &'static str> {
         self.outputs
             .iter()

@@ -1,8 +1,8 @@
 //! The vocabulary: every section and key of the language, as data.
 //!
-//! The parser takes from these tables which keys there are and which must be there; the JSON Schema and the reference
-//! are printed from them. So the three cannot disagree. What tables and outputs can be is not said here but where each
-//! kind is implemented: it comes as a [`Vocabulary`] of [`Form`]s.
+//! The parser gets the known and required keys from these tables. The JSON Schema and the reference are generated from
+//! them. So the three cannot disagree. The kinds of tables and outputs are not defined here but where each kind is
+//! implemented; they are passed in as a [`Vocabulary`] of [`Form`]s.
 
 mod form;
 mod pipeline;
@@ -13,18 +13,21 @@ pub use pipeline::{BUNDLE, GRADE, PIPELINE, SOURCE, VARIANTS};
 /// A mapping with a fixed set of keys.
 #[derive(Debug)]
 pub struct Section {
-    /// What a message calls it: "the bundle".
+    /// Its name in messages, such as "the bundle".
     pub name: &'static str,
+    /// Its description in the reference.
     pub doc: &'static str,
+    /// Its keys, in the order of the reference.
     pub keys: &'static [Key],
 }
 
 impl Section {
-    /// The key by which a section among alternatives is told.
+    /// Returns the first key, which identifies a section among alternatives.
     pub fn head(&self) -> &'static str {
         self.keys.first().map_or("", |key| key.name)
     }
 
+    /// Returns the key with this name.
     pub fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
     }
@@ -33,15 +36,20 @@ impl Section {
 /// One key of a section.
 #[derive(Debug)]
 pub struct Key {
+    /// The key's name.
     pub name: &'static str,
+    /// Whether the key must exist.
     pub required: bool,
+    /// The type of its value.
     pub value: Value,
+    /// Its description in the reference.
     pub doc: &'static str,
-    /// YAML of a value, on one line.
+    /// An example value in YAML, on one line.
     pub example: &'static str,
 }
 
 impl Key {
+    /// Creates a required key.
     pub const fn required(
         name: &'static str,
         value: Value,
@@ -57,6 +65,7 @@ impl Key {
         }
     }
 
+    /// Creates an optional key.
     pub const fn optional(
         name: &'static str,
         value: Value,
@@ -76,75 +85,80 @@ impl Key {
 /// One word of a closed list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Word {
+    /// The word.
     pub name: &'static str,
+    /// Its description in the reference.
     pub doc: &'static str,
 }
 
-/// What stands behind a key.
+/// The type of a key's value.
 #[derive(Debug)]
 pub enum Value {
+    /// A text.
     Text,
-    /// 32 hex digits.
+    /// An MD5, 32 hexadecimal digits.
     Md5,
-    /// 64 hex digits.
+    /// A SHA-256, 64 hexadecimal digits.
     Sha256,
-    /// An address of http or https.
+    /// An http or https URL.
     Url,
-    /// SQL whose rows come in order.
+    /// A query with ordered rows.
     Rows,
-    /// SQL whose rows come in order and may hold documents with binaries in other files.
+    /// A query with ordered rows that may contain documents with binaries in other files.
     Documents,
-    /// SQL with the columns `file` (what is written) and `path` (where), in any order.
+    /// A query with the columns `file` (content) and `path` (destination), in any order.
     Placed,
-    /// Queries by name, whose rows come in order.
+    /// Queries by name, with ordered rows.
     Queries,
-    /// SQL with one column of texts, and perhaps one of booleans.
+    /// A query with one column of texts, and optionally one of booleans.
     Lines,
-    /// SQL with the one column `record` of a table that was read from an array.
+    /// A query with only the column `record` of a table that was read from an array.
     Entries,
-    /// SQL that must return no row.
+    /// A query that must return no row.
     Set,
     /// The path of an output: relative, with `/` between its segments.
     Path,
-    /// A path in the bundle, or in a further source.
+    /// A path in the bundle, or in another source.
     Source,
-    /// The same with wildcards.
+    /// A path in the bundle or in another source, with wildcards.
     Sources,
     /// The name of a table.
     Table,
     /// The name of a table whose column `file` names files of the bundle.
     Files,
-    /// The name of a table that was made by drawing from a generator.
+    /// The name of a table that is drawn from a generator.
     Drawn,
     /// The name of a column of the table that another key names.
     Column,
     /// One ASCII character, or `tab`.
     Delimiter,
-    /// A whole number from 0.
+    /// An integer from 0.
     Natural,
-    /// A whole number from 0 to 4294967295.
+    /// An integer from 0 to 4294967295.
     Seed,
-    /// A number (a share when it has a point, else a count).
+    /// A number: a fraction if it has a decimal point, else a number of rows.
     Share,
     /// A [`Value::Share`], or a query with one value.
     Size,
     /// The word `true`.
     True,
+    /// One of these words.
     Word(&'static [Word]),
-    /// The name of one of the form's methods.
+    /// The name of one of the kind's methods.
     Method,
-    /// A list of different texts.
+    /// A list of texts without duplicates.
     Texts,
     /// A list of names, or a mapping from names to types.
     Columns,
+    /// A mapping with the keys of this section.
     Section(&'static Section),
-    /// Further sources by name.
+    /// Sources by name.
     FurtherSources,
     /// Lists by name.
     Lists,
     /// Tables by name.
     Tables,
-    /// A list of mappings, each named by its first key, whose value says which section it is.
+    /// A list of mappings, each named by its first key. The value of that key selects one of these sections.
     Items(&'static [&'static Section]),
     /// A number, or the name of a column.
     Operand,
@@ -154,8 +168,9 @@ pub enum Value {
     Outputs,
     /// Checks by name.
     Checks,
-    /// Reasons by what they are for.
+    /// Reasons by the name of what they justify.
     Reasons,
+    /// The grading section.
     Grade,
     /// Any part of a pipeline.
     Patch,

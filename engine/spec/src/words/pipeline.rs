@@ -1,7 +1,8 @@
-//! The file's outermost sections.
+//! The outermost sections of a pipeline file.
 
 use super::{Key, Section, Value};
 
+/// The whole file.
 pub static PIPELINE: Section = Section {
     name: "the pipeline",
     doc: "A file `pipelines/ID/pipeline.yaml`: one competition, from Kaggle's archive to the grade.",
@@ -81,6 +82,7 @@ pub static PIPELINE: Section = Section {
     ],
 };
 
+/// The section `bundle`.
 pub static BUNDLE: Section = Section {
     name: "the bundle",
     doc: "The archive that Kaggle serves.",
@@ -100,6 +102,7 @@ pub static BUNDLE: Section = Section {
     ],
 };
 
+/// An entry of `sources`.
 pub static SOURCE: Section = Section {
     name: "the source",
     doc: "A file at an address (`url`), or a folder (`folder`). The file is the one path of its source: `labels:labels.zip`, and what is in it `labels:labels.zip/test.csv`.",
@@ -143,6 +146,7 @@ pub static SOURCE: Section = Section {
     ],
 };
 
+/// The section `grade`.
 pub static GRADE: Section = Section {
     name: "the grading",
     doc: "How a submission is validated and scored. Besides these keys it has those of the metric and its rules, in which `{ list: NAME }` stands for one of `lists`.",
@@ -162,6 +166,7 @@ pub static GRADE: Section = Section {
     ],
 };
 
+/// The section `variants`.
 pub static VARIANTS: Section = Section {
     name: "the section `variants`",
     doc: "The file itself is variant `v1`.",

@@ -1,4 +1,4 @@
-//! Functions and windows. Which of a function's clauses fit its kind is the planner's to know.
+//! Checks functions and windows. The planner checks which clauses a function supports.
 
 use sqlparser::ast::{
     Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,

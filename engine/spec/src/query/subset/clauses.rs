@@ -1,4 +1,4 @@
-//! Queries and the clauses of SELECT.
+//! Checks queries and the clauses of SELECT.
 
 use std::collections::BTreeSet;
 
@@ -138,7 +138,7 @@ impl Subset<'_, '_> {
                 self.set_expr(right);
             }
             SetExpr::Values(values) => self.values(values),
-            // No SELECT: reported elsewhere.
+            // Not a SELECT; reported elsewhere.
             _ => {}
         }
     }
@@ -172,7 +172,7 @@ impl Subset<'_, '_> {
             distinct,
             select_modifiers,
             top,
-            // Says something only of `top`.
+            // Only relevant with `top`.
             top_before_distinct: _,
             projection,
             exclude,
@@ -190,7 +190,7 @@ impl Subset<'_, '_> {
             having,
             named_window,
             qualify,
-            // The same in either order.
+            // The order makes no difference.
             window_before_qualify: _,
             value_table_mode,
             flavor,
@@ -224,7 +224,7 @@ impl Subset<'_, '_> {
         }
         let tables = from.iter().map(|table| 1 + table.joins.len()).sum();
         self.tables = self.tables.max(tables);
-        // The first table joins nothing.
+        // The first table is not a join.
         self.parts -= usize::from(!from.is_empty());
         if !lateral_views.is_empty() {
             self.clause("LATERAL VIEW", "write `CROSS JOIN unnest(list) AS u(x)`");
@@ -330,7 +330,7 @@ impl Subset<'_, '_> {
         });
     }
 
-    /// Of two replacements of a column one would have no effect, and neither has that of a column that is left out.
+    /// Reports a column that is replaced twice, or replaced and excluded: one of the two would have no effect.
     fn replace<'a>(
         &mut self,
         items: impl Iterator<Item = &'a ReplaceSelectElement>,
@@ -391,7 +391,7 @@ impl Subset<'_, '_> {
         }
     }
 
-    /// Keys of a sort; a number is a column's position where there may be `positions`.
+    /// Checks sort keys. If `positions`, a number is the position of a column.
     pub(super) fn keys(&mut self, keys: &[OrderByExpr], positions: bool) {
         for key in keys {
             let OrderByExpr {
@@ -446,7 +446,7 @@ impl Subset<'_, '_> {
     }
 }
 
-/// Is it a plain number, such as `ORDER BY 2` has for the second column?
+/// Whether the expression is a plain number, such as the column position in `ORDER BY 2`.
 fn is_position(expr: &Expr) -> bool {
     let Expr::Value(value) = expr else {
         return false;
@@ -454,7 +454,7 @@ fn is_position(expr: &Expr) -> bool {
     matches!(&value.value, Value::Number(digits, false) if digits.parse::<usize>().is_ok())
 }
 
-/// The name that is not dotted.
+/// Returns the name if it is not dotted.
 pub(super) fn single(name: &ObjectName) -> Option<&Ident> {
     match name.0.as_slice() {
         [part] => part.as_ident(),

@@ -1,4 +1,4 @@
-//! Expressions.
+//! Checks expressions.
 
 use sqlparser::ast::{
     AccessExpr, Array, BinaryOperator, CaseWhen, CeilFloorKind, DateTimeField, Expr, Interval,
@@ -116,7 +116,7 @@ impl Subset<'_, '_> {
                 }
             }
             Expr::Position { expr, r#in } => self.exprs([&**expr, &**r#in]),
-            // `substr(a, 1)`, `substring(a, 1)` and `substring(a FROM 1)` are the same.
+            // `substr(a, 1)`, `substring(a, 1)` and `substring(a FROM 1)` are equivalent.
             Expr::Substring {
                 expr,
                 substring_from,
@@ -231,7 +231,7 @@ impl Subset<'_, '_> {
 
     fn access(&mut self, access: &AccessExpr) {
         match access {
-            // `named_struct(...).member` by its name.
+            // A member of `named_struct(...)`.
             AccessExpr::Dot(Expr::Identifier(_)) => {}
             AccessExpr::Dot(expr) => {
                 let at = self.start(expr.span());
@@ -290,7 +290,7 @@ impl Subset<'_, '_> {
         };
         let operator = op.to_string();
         let span = left.span();
-        // The operator follows its left side.
+        // The operator follows its left operand.
         let start = if span.end.line == 0 {
             self.at
         } else {
@@ -367,12 +367,12 @@ impl Subset<'_, '_> {
     }
 }
 
-/// 2^63, which is an integer only behind a minus.
+/// 2^63, which is a valid integer only after a minus.
 fn is_least_integer(value: &ValueWithSpan) -> bool {
     matches!(&value.value, Value::Number(digits, false) if digits == "9223372036854775808")
 }
 
-/// The beginning of an expression, as it is named in a message.
+/// Returns the beginning of an expression for messages.
 fn shortened(expr: &Expr) -> String {
     let text = expr.to_string();
     let mut start: String = text.chars().take(30).collect();
@@ -382,7 +382,7 @@ fn shortened(expr: &Expr) -> String {
     start
 }
 
-/// Is it made of literals alone? As a key of a sort or group it would do nothing.
+/// Whether the expression consists of literals only. As a sort or group key it would have no effect.
 pub(super) fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Value(_) | Expr::TypedString(_) | Expr::Interval(_) => true,

@@ -1,8 +1,8 @@
-//! The part of SQL that queries may use: what is known to be carried out, and nothing else.
+//! The supported subset of SQL: constructs that are known to work, and nothing else.
 //!
-//! The parser reads the clauses of many databases, and the planner passes over many of those that it does not know. A
-//! clause without effect is worse than none, so every node of the tree is taken apart here, field by field and without
-//! `..`: a field that a later parser adds does not compile, and a variant that it adds is refused.
+//! The parser accepts the clauses of many databases, and the planner ignores many that it does not know. A clause
+//! without effect is worse than an error, so every node of the tree is destructured here field by field and without
+//! `..`. A field that a later parser adds does not compile, and a variant that it adds is an error.
 //!
 //! ```text
 //! clauses   queries, set operations, SELECT and its clauses      exprs    expressions and literals
@@ -24,13 +24,15 @@ use super::Fault;
 
 pub(super) use names::unnamed;
 
-/// Most joins, parts of WITH, EXCEPTs and INTERSECTs of a query: its plan is as deep, and walked by recursion.
+/// Maximum number of joins, parts of WITH, EXCEPTs and INTERSECTs in a query. Its plan has that depth and is processed
+/// recursively.
 const MAX_PARTS: usize = 100;
 
-/// Most tables of a SELECT: to plan a chain of joins takes the cube of its length.
+/// Maximum number of tables in a SELECT. Planning a chain of joins takes time cubic in its length.
 const MAX_TABLES: usize = 50;
 
-/// Reports everything in a query that would have no effect, or another one than it seems; false if there is any.
+/// Reports everything in a query that would have no effect, or a different one than expected. Returns whether there is
+/// nothing.
 pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> bool {
     let at = words.first().map_or(Location::new(1, 1), |word| word.at);
     let before = faults.len();
@@ -57,15 +59,15 @@ pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> boo
     faults.len() == before
 }
 
-/// A word of a query's text, and where it stands.
+/// A word of a query's text, with its position.
 #[derive(Debug)]
 pub(super) struct Word {
-    /// In upper case if it is a bare word; names in quotes and texts are left out.
+    /// In upper case if it is an unquoted word. Quoted names and texts are left out.
     text: String,
     at: Location,
 }
 
-/// The words by which clauses are found: the tree does not say where they stand.
+/// Returns the words by which clauses are located, because the tree has no positions for them.
 pub(super) fn words(tokens: &[TokenWithSpan]) -> Vec<Word> {
     let word = |token: &TokenWithSpan| {
         let text = match &token.token {
@@ -83,20 +85,20 @@ pub(super) fn words(tokens: &[TokenWithSpan]) -> Vec<Word> {
     tokens.iter().filter_map(word).collect()
 }
 
-/// Walks a query and notes what is outside of the subset.
+/// Walks a query and reports everything outside of the subset.
 struct Subset<'w, 'f> {
     words: &'w [Word],
     faults: &'f mut Vec<Fault>,
-    /// The nearest known place at or before what is looked at.
+    /// The nearest known position at or before the current node.
     at: Location,
-    /// Joins and other parts by which the plan gets deeper.
+    /// Number of joins and other parts that make the plan deeper.
     parts: usize,
-    /// The most tables of one SELECT.
+    /// Maximum number of tables in one SELECT.
     tables: usize,
 }
 
 impl Subset<'_, '_> {
-    /// Refuses a clause that begins with `words`, the first time that they follow.
+    /// Reports the first clause that begins with `words` at or after the current position.
     fn clause(&mut self, words: &str, help: &str) {
         let wanted: Vec<&str> = words.split(' ').collect();
         let follows = |found: &&[Word]| {
@@ -109,7 +111,7 @@ impl Subset<'_, '_> {
         self.refuse(at, words, help);
     }
 
-    /// Refuses what begins at a place.
+    /// Reports the construct that begins at a position.
     fn refuse(&mut self, at: Location, what: &str, help: &str) {
         self.report(at, format!("`{what}` is not supported"), help);
     }
@@ -123,7 +125,7 @@ impl Subset<'_, '_> {
         });
     }
 
-    /// The beginning of a span, or the nearest place before it if the tree does not know it.
+    /// Returns the start of a span, or the nearest known position before it if the tree has no position.
     fn start(&self, span: Span) -> Location {
         if span.start.line == 0 {
             self.at
@@ -132,7 +134,7 @@ impl Subset<'_, '_> {
         }
     }
 
-    /// Does something inside of a span; clauses are looked for behind its beginning.
+    /// Runs `what` inside a span. Clauses are then searched for from the start of the span.
     fn inside(&mut self, span: Span, what: impl FnOnce(&mut Self)) {
         let outside = self.at;
         self.at = self.start(span);

@@ -1,12 +1,12 @@
-//! Computed columns without a name, where the name would be written.
+//! Finds computed columns without a name.
 
 use sqlparser::ast::{Expr, Query as Tree, SelectItem, SetExpr, Spanned as _};
 use sqlparser::tokenizer::Location;
 
 use super::super::macros::is_macro;
 
-/// The computed columns of a query that have no name (AS), each with its place and text. The names of a set operation
-/// are those of its first SELECT; a subquery in FROM counts if `*` passes its columns on.
+/// Returns the computed columns of a query that have no name (AS), each with position and text. The names of a set
+/// operation are those of its first SELECT.
 pub(in crate::query) fn unnamed(tree: &Tree) -> Vec<(Location, String)> {
     let mut found = Vec::new();
     in_query(tree, &mut found);
@@ -40,7 +40,7 @@ fn in_body(body: &SetExpr, found: &mut Vec<(Location, String)>) {
     }
 }
 
-/// Does the column take its name from another one?
+/// Whether the column takes its name from another one.
 fn has_name(expr: &Expr) -> bool {
     match expr {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,

@@ -1,4 +1,4 @@
-//! FROM: tables, subqueries and joins.
+//! Checks FROM: tables, subqueries and joins.
 
 use sqlparser::ast::{
     Join, JoinConstraint, JoinOperator, Query as Tree, Spanned as _, TableAlias,
@@ -195,7 +195,8 @@ impl Subset<'_, '_> {
         self.clause(if is_short { "SAMPLE" } else { "TABLESAMPLE" }, help);
     }
 
-    /// Columns of a subquery are reached by their names, or passed on with them by `*`.
+    /// Reports unnamed computed columns of a subquery. Its columns are used by name, or passed on with their names by
+    /// `*`.
     pub(super) fn part_of_from(&mut self, query: &Tree, alias: Option<&TableAlias>) {
         if alias.is_some_and(|alias| !alias.columns.is_empty()) {
             return;

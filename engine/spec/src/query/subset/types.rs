@@ -1,6 +1,7 @@
-//! Types in CAST and before a text (`DATE '2020-01-31'`).
+//! Checks types in CAST and before a text (`DATE '2020-01-31'`).
 //!
-//! Lengths and precisions are refused where they would have no effect: a cast to `CHAR(3)` does not shorten a text.
+//! Lengths and precisions are errors if they would have no effect. For example, a cast to `CHAR(3)` does not shorten a
+//! text.
 
 use sqlparser::ast::{DataType, ExactNumberInfo, TimezoneInfo};
 use sqlparser::tokenizer::Location;
