@@ -30,7 +30,7 @@ pub(crate) struct Checksum {
     pub strictness: Strictness,
 }
 
-/// What a different MD5 means.
+/// The meaning of a different MD5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
     /// An error.

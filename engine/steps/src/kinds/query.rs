@@ -1,4 +1,4 @@
-//! `query`: a table made by SQL, stored as canonical text.
+//! `query`: the result of a SQL query as a table, stored as canonical text.
 
 use prep_spec::model::Query;
 use prep_sql::Session;

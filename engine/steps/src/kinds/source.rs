@@ -1,6 +1,6 @@
-//! `source`: what a further source brought, as a tree.
+//! `source`: the files of a further source as a tree.
 //!
-//! Paths begin with `NAME:`, so that a file has one name among all sources of a pipeline.
+//! Paths begin with `NAME:`, so that paths are unique among all sources of a pipeline.
 
 use prep_core::{FileValue, FolderValue, StepError};
 use prep_spec::split_source;
@@ -9,7 +9,7 @@ use super::made::Made;
 use super::one;
 use crate::value::{Content, TreeBuilder, input};
 
-/// The tree of the source `name`, which is one file of this name, or else a folder.
+/// The tree of the source `name`. `file` is the name of its only file. `None` for a directory.
 pub(crate) fn source_tree(name: String, file: Option<String>) -> Made {
     let params = serde_json::json!({ "name": name, "file": file });
     Made::new("source", 2, params, move |context, inputs| {
@@ -35,7 +35,7 @@ pub(crate) fn source_tree(name: String, file: Option<String>) -> Made {
     })
 }
 
-/// What a message calls the source of a path, and the path in it.
+/// The source of a path as messages name it, and the path in it.
 pub(crate) fn holder(path: &str) -> (String, &str) {
     match split_source(path) {
         (Some(source), inner) => (format!("the source `{source}`"), inner),

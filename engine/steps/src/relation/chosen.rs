@@ -135,7 +135,7 @@ mod tests {
                 RowSelection::Rows(rows) => rows.to_vec(),
                 RowSelection::All => Vec::new(),
             };
-            // Sometimes fewer are read than were handed out.
+            // Sometimes fewer rows are read than were returned.
             let count = rows.len().min(1 + found.len() % batch);
             stored.read(count);
             found.extend(&rows[..count]);

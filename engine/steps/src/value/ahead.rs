@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts upwards, in reads of odd lengths; fails, panics or ends at `end`.
+    /// Returns ascending numbers in reads of odd lengths. Fails, panics or ends at `end`.
     struct Counting {
         at: usize,
         end: usize,
@@ -217,7 +217,7 @@ mod tests {
         for end in [0, 1, PIECE - 1, PIECE, PIECE + 1, 9 * PIECE, 11 * PIECE + 5] {
             let (threads, _, mut ahead) = ahead(end, || Ok(0));
             let mut read = Vec::new();
-            // Both ways of reading, in turns.
+            // Both ways of reading, alternately.
             while read.len() < end {
                 let wanted = (end - read.len()).min(1 + read.len() % 70_000);
                 let before = read.len();

@@ -255,7 +255,7 @@ mod tests {
         );
     }
 
-    /// A folder of the slowest kind: every path that is taken, and by whom.
+    /// A simple model of a directory: every path in use, and its output.
     fn model(outputs: &[Vec<(String, bool)>], folds: bool) -> Result<BTreeMap<String, bool>, ()> {
         let mut taken: BTreeMap<String, bool> = BTreeMap::new();
         for (path, is_file) in outputs.iter().flatten() {
@@ -277,7 +277,7 @@ mod tests {
                 if below && *is_file {
                     return Err(());
                 }
-                // Every pair of folders or files on the two paths, cut at the same depth.
+                // All pairs of directories or files on the two paths, cut at the same depth.
                 let (parts, others): (Vec<&str>, Vec<&str>) =
                     (path.split('/').collect(), other.split('/').collect());
                 for depth in 1..=parts.len().min(others.len()) {
@@ -308,7 +308,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// Random outputs with collisions of every kind: refused exactly when they collide, else nothing is lost.
+        /// Random outputs with collisions of every kind. They are rejected exactly if they collide, and otherwise no
+        /// file is lost.
         #[test]
         fn collisions_are_refused_and_nothing_is_lost(outputs in outputs(), folds: bool) {
             let made = layout(&outputs).into_tree(folds, &Cancel::default());

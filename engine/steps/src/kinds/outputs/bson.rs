@@ -1,5 +1,5 @@
-//! `bson`: the records of a table as BSON documents, one after the other, as pymongo writes them. Binaries come straight
-//! from the file where they were read.
+//! `bson`: the records of a table as BSON documents, one after another, like pymongo writes them. Binary values are
+//! copied from the source file.
 
 use std::io::Write;
 

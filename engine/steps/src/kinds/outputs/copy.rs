@@ -1,4 +1,4 @@
-//! `copy`: a file or a folder of the bundle, as it is.
+//! `copy`: an unchanged file or directory of the bundle.
 
 use prep_core::{Context, Inputs, StepError, Value};
 use prep_spec::words::{Form, Key, Makes, Section, Value as Word};
@@ -35,7 +35,7 @@ pub(crate) static KIND: Kind = Kind {
     step: |declaration, _| {
         let from = declaration.text("copy")?.to_owned();
         let params = serde_json::json!({ "from": from });
-        // A folder ends in `/`.
+        // The path of a directory ends in `/`.
         let made = Made::new("copy", 3, params, move |context, inputs| {
             Ok(one(copied(context, inputs, &from)?))
         });

@@ -1,4 +1,4 @@
-//! `csv`: a table as CSV, as pandas writes it.
+//! `csv`: a table as CSV, in the format of pandas.
 
 use prep_formats::pandas::Quoting;
 use prep_spec::model::Declaration;
@@ -59,7 +59,7 @@ static QUOTING: &[Word] = &[
     },
 ];
 
-/// As declared, or as the file's name tells.
+/// The delimiter that is declared, or that the file name implies.
 fn delimiter(declaration: &Declaration) -> u8 {
     let by_name = match Declaration::extension(&declaration.name.value).as_str() {
         "tsv" => b'\t',

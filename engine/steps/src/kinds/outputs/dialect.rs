@@ -1,4 +1,4 @@
-//! How JSON is written: what the kinds that write it have in common.
+//! The keys for the format of JSON output, which several kinds share.
 
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
@@ -36,7 +36,7 @@ static DIALECTS: &[Word] = &[
     },
 ];
 
-/// The dialect that is declared, with the keys that the kind has.
+/// The declared dialect. Only considers keys that the kind has.
 pub(super) fn dialect(declaration: &Declaration) -> Dialect {
     let has = |key: &str| declaration.has(key);
     let indent = has("indent")
@@ -55,7 +55,7 @@ pub(super) fn dialect(declaration: &Declaration) -> Dialect {
     }
 }
 
-/// What only Python's writer can do.
+/// Reports keys that only Python's writer supports.
 pub(super) fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     if dialect(declaration).writer == Writer::Python {
         return Vec::new();

@@ -1,7 +1,7 @@
-//! `document`: a JSON object, made of the members of one that the bundle has, some of them replaced by the rows of a query.
+//! `document`: a JSON object from the bundle in which rows of queries replace some members.
 //!
-//! The object is read and written member by member: what is replaced is passed over, rows are written as they come. Memory
-//! is that of the largest member that is copied.
+//! The object is read and written member by member. Replaced members are skipped, and rows are written as they arrive.
+//! The memory is that of the largest copied member.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
@@ -148,7 +148,8 @@ impl Step for Document {
         let keys = self.keys(open()?)?;
         let mut out = ObjectWriter::new(context.store.writer()?, self.dialect);
         let mut rows = 0;
-        // Copied members are read when their turn comes. In the order of the file, that is one pass for all of them.
+        // Each copied member is searched from the current position. If the members are in the order of the file, one
+        // pass reads all of them.
         let mut file = open()?;
         for key in &keys {
             context.check()?;
@@ -235,7 +236,7 @@ impl Document {
         Ok(keys)
     }
 
-    /// A member of the rest of the file. That no key is repeated is known by now.
+    /// Searches for a member in the rest of the file. The keys have already been checked for duplicates.
     fn member(
         &self,
         file: &mut JsonElements<impl Read>,

@@ -1,4 +1,4 @@
-//! `empty`: a folder without files.
+//! `empty`: an empty directory.
 
 use prep_core::StepError;
 use prep_spec::words::{Form, Key, Makes, Section, Value};

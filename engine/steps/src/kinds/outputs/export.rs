@@ -1,4 +1,4 @@
-//! The rows of a query as a file: what the kinds that write one have in common.
+//! Steps that write the rows of a query as a file.
 
 use prep_core::{FileValue, Step, StepError};
 use prep_spec::model::Query;
@@ -8,7 +8,7 @@ use crate::kinds::made::Made;
 use crate::kinds::one;
 use crate::relation::{QueryRun, query_memory};
 
-/// A step that writes the rows of a query. `params` are those besides the query.
+/// A step that writes the rows of a query. `params` are its parameters other than the query.
 pub(super) fn export(
     kind: &'static str,
     query: &Query,

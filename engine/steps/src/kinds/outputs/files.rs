@@ -1,7 +1,7 @@
-//! `files`: which files go where, by a query with the columns `file` (a path in the bundle) and `path` (below the output's
-//! folder).
+//! `files`: a directory of files, given by a query with the columns `file` (a path in the bundle) and `path` (relative
+//! to the directory).
 //!
-//! Only references move here. Two files for one path are refused, the same file twice is not.
+//! The step only moves references. Two files with the same path are an error, but the same file twice is allowed.
 
 use std::sync::Arc;
 
@@ -115,11 +115,11 @@ impl Step for Files {
     }
 }
 
-/// Rows of the query: where which file goes.
+/// Rows of the query: paths, and the files for them.
 #[derive(Default)]
 struct Rows {
     paths: Texts,
-    /// Number of the tree, and place in it.
+    /// Index of the tree, and of the file in it.
     files: Vec<(u32, u32)>,
 }
 
@@ -139,7 +139,10 @@ impl Rows {
         Ok(())
     }
 
-    /// Stores the tree of all rows. A row that occurs twice counts once; two files for one path are refused.
+    /// Stores the tree of all rows without duplicates.
+    ///
+    /// # Errors
+    /// If two files have the same path.
     fn save(self, context: &Context, trees: &[Arc<Tree>]) -> Result<Value, StepError> {
         let row = |number: u32| {
             let (tree, place) = self.files.get(number as usize).copied()?;

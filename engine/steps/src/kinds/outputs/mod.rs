@@ -40,7 +40,7 @@ pub(super) static ALL: &[&Kind] = &[
     &archive::SEVEN_ZIP,
 ];
 
-/// Whether equal rows can be other bytes, because these depend on the library that writes them.
+/// Whether the bytes of an output depend on the library that writes it, so that equal rows may have different bytes.
 pub(crate) fn depends_on_writer(declaration: &Declaration) -> bool {
     std::ptr::eq(declaration.form, &parquet::KIND.form)
 }

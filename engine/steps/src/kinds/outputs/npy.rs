@@ -1,4 +1,4 @@
-//! `npy`: entries of an array, as `numpy.save` writes them.
+//! `npy`: entries of an array, in the format of `numpy.save`.
 
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 

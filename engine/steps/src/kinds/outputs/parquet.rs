@@ -52,7 +52,7 @@ pub(crate) static KIND: Kind = Kind {
     },
 };
 
-/// The versions that the file is to be written with.
+/// The declared versions of the libraries whose output is reproduced.
 fn versions(declaration: &Declaration) -> Option<Versions> {
     let (fastparquet, pandas) = (
         declaration.text("fastparquet")?,

@@ -1,4 +1,5 @@
-//! `redact`: a file of the bundle without some of what is in the MATLAB files in it, in archives however deep.
+//! `redact`: a file of the bundle without some variables of the MATLAB files in it. Archives inside archives are
+//! processed at any depth.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -71,7 +72,7 @@ impl Step for Redact {
     }
 
     fn memory(&self, inputs: &Inputs) -> u64 {
-        // A MATLAB file, as it is and inflated, and as it is written.
+        // A MATLAB file as stored, inflated, and rewritten.
         (512 << 20) + 2 * memory_of_trees(inputs)
     }
 
@@ -106,7 +107,7 @@ impl Step for Redact {
     }
 }
 
-/// What is wrong with a file, wherever it is.
+/// An error in a file, which may be inside archives.
 #[derive(Debug, Error)]
 #[error("`{path}`: {cause}")]
 struct Inside {
@@ -121,7 +122,7 @@ fn inside(path: &str, cause: impl Into<BoxError>) -> io::Error {
     io::Error::other(Inside { path, cause })
 }
 
-/// A file of this step's own: what goes wrong with it is the machine's fault, not the input's.
+/// A file of this step. Errors of writing to it are errors of the system and not of the input.
 struct Own<F>(F);
 
 fn machine(error: io::Error) -> io::Error {
@@ -144,7 +145,7 @@ impl<F: Write> Write for Own<F> {
     }
 }
 
-/// Tells how much was read.
+/// Reports the number of bytes read as progress.
 struct Counted<'a, R> {
     inner: R,
     context: &'a Context,
@@ -162,11 +163,11 @@ struct Redaction<'a> {
     variables: &'a [String],
     context: &'a Context,
     limits: Limits,
-    /// Of all archives together.
+    /// For all archives together.
     budget: ArchiveBudget,
 }
 
-/// Formats in which MATLAB files are found.
+/// Formats that may contain MATLAB variables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Matlab,
@@ -220,7 +221,7 @@ impl Redaction<'_> {
             Some(Format::Zip) => self.zip(path, depth, input, out),
             Some(Format::Tar) => self.tar(path, depth, input, out).map(drop),
             Some(Format::GzippedTar) => {
-                // What is in it is compressed already, mostly.
+                // Most of its content is already compressed.
                 let packed = GzEncoder::new(out, Compression::fast());
                 self.tar(path, depth, input, packed)?.finish().map(drop)
             }
@@ -288,7 +289,7 @@ impl Redaction<'_> {
         archive.finish().map_err(io::Error::other).map(drop)
     }
 
-    /// A file of its own, which is gone when it is closed.
+    /// Writes to an unlinked temporary file.
     fn apart(&self, fill: impl FnOnce(&mut Own<File>) -> io::Result<()>) -> io::Result<File> {
         let mut file = Own(self.context.temp_file().map_err(machine)?);
         fill(&mut file)?;
@@ -348,7 +349,7 @@ mod tests {
         }
     }
 
-    /// Of members that are no MATLAB files of version 5, whose names end so.
+    /// Archives of members whose names end in `end`, which are not MATLAB files of version 5.
     fn archives(end: &str) -> [(&'static str, Vec<u8>); 2] {
         let mut zip = ZipWriter::new(Vec::new());
         let mut tar = TarWriter::new(Vec::new());
@@ -374,7 +375,7 @@ mod tests {
             assert_eq!(error.failure(), Failure::Input, "{name}: {error}");
             let told = prep_core::chain(&error);
             assert!(told.contains(&format!("{name}/0.mat")), "{told}");
-            // There is no room, of which the system has told nothing.
+            // A full disk that the system reports as a short write.
             let mut full = Own([0_u8; 0].as_mut_slice());
             let error = failure(&context, "x", &mut archive.as_slice(), &mut full);
             assert_eq!(error.failure(), Failure::Machine, "{name}: {error}");
@@ -401,7 +402,7 @@ mod tests {
                 assert_eq!(error.failure(), Failure::Cancelled, "{name}: {error}");
             }
         }
-        // While the members are gone through: what is read lies in a file of its own by then.
+        // While members are processed. At this time the input is already in a temporary file.
         let (folder, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());
         let context = context(folder.path(), &cancel);
         let (name, archive) = archives(".txt").into_iter().next().unwrap();

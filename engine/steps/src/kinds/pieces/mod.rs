@@ -1,8 +1,8 @@
-//! Pieces of files of the bundle, one after the other.
+//! Reads parts of files in the bundle, mostly in ascending order.
 //!
-//! Who writes documents wants their binaries mostly in the order of the file: a compressed member is read once, forwards,
-//! [together] with the other steps that do so. The first piece that lies before the last one makes a copy of the member in
-//! the store, where every place can be read.
+//! Steps that write documents read the binary values in them mostly in the order of the source file. A compressed
+//! member is therefore read once, sequentially, and [together] with other steps that do the same. The first read before
+//! the current position extracts the member into the store, which allows random access.
 
 mod together;
 
@@ -17,7 +17,7 @@ use self::together::{Forwards, Reader, Together};
 use super::unpack::extract;
 use crate::value::{BaseFile, Content, Opener, Tree, trees};
 
-/// Files of which pieces are read; those that were used stay open.
+/// Files whose parts are read. Files that have been used stay open.
 pub(crate) struct Pieces<'c> {
     context: &'c Context,
     opener: Opener,
@@ -31,14 +31,14 @@ struct Opened {
 }
 
 enum Reading {
-    /// From the beginning of a compressed member.
+    /// Sequentially, from the start of a compressed member.
     Forwards(Reader),
-    /// Of a file, in which the content begins at an offset.
+    /// Randomly, in a file in which the content starts at this offset.
     Anywhere(BaseFile, u64),
 }
 
 impl<'c> Pieces<'c> {
-    /// The files of the trees among `inputs`.
+    /// Prepares to read the files of the trees among `inputs`.
     pub fn new(context: &'c Context, inputs: &Inputs) -> Result<Pieces<'c>, StepError> {
         Ok(Pieces {
             context,
@@ -48,10 +48,10 @@ impl<'c> Pieces<'c> {
         })
     }
 
-    /// Appends `bytes` bytes from `at` on of the file `path`.
+    /// Appends `bytes` bytes at offset `at` of the file `path` to `out`.
     ///
     /// # Errors
-    /// The file is not there, or shorter, or cannot be read.
+    /// If the file does not exist, is shorter, or cannot be read.
     pub fn read(
         &mut self,
         path: &str,
@@ -106,7 +106,7 @@ impl<'c> Pieces<'c> {
     }
 }
 
-/// A member from its beginning.
+/// Opens a member at its beginning.
 fn forwards(context: &Context, opener: &Opener, content: &Content) -> Result<Forwards, BoxError> {
     let Content::Member { entry, .. } = content else {
         return Err("only members are read forwards".into());

@@ -1,10 +1,11 @@
-//! A compressed member that several steps read forwards at the same time, and that is inflated once for all of them.
+//! A compressed member that several steps read sequentially at the same time, and that is inflated only once for all of
+//! them.
 //!
-//! What was inflated is kept in a *window* until every reader is past it. Whoever comes to its end first inflates the next
-//! chunk, while the others go on with what is there: who wants little of the member soon works for who wants much. A reader
-//! that would go further while the window is full waits for the slowest. One that does not move is left behind, and reads by
-//! itself from then on: nobody depends on when another one gets a turn, and memory is bounded. Who comes later reads by
-//! itself, too, until it has caught up.
+//! The inflated bytes are kept in a *window* until every reader has passed them. The reader that first reaches the end
+//! of the window inflates the next chunk, and the others copy from the window at the same time. If the window is full,
+//! the reader that is furthest ahead waits for the slowest one. A reader that makes no progress during that time is
+//! excluded and inflates the member by itself from then on. Therefore no reader depends on the progress of another, and
+//! memory is bounded. A reader that starts late also inflates by itself, until it has caught up with the window.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
@@ -16,52 +17,52 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::value::fill;
 
-/// Bytes that are inflated at a time.
+/// Bytes per chunk.
 const CHUNK: usize = 1 << 18;
 
-/// Chunks that are kept for those who are slower.
+/// Maximum number of chunks in the window.
 const WINDOW: usize = 32;
 
-/// Chunks that are kept to be filled again.
+/// Maximum number of buffers that are kept for reuse.
 const SPARE: usize = 4;
 
-/// How long a reader waits for another one that does not move. Who is left behind inflates the member anew from its
-/// beginning, which takes much longer: on a busy machine, a thread may get no turn for some tenths of a second.
+/// How long a reader waits for another one that makes no progress. An excluded reader inflates the member from its
+/// beginning, which is far slower than waiting. On a busy machine, a thread may not run for some tenths of a second.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Who comes later than this is not waited for.
+/// A reader that starts when the window is beyond this offset in bytes reads by itself.
 const LAG: u64 = 128 << 20;
 
-/// From the beginning of the member.
+/// A reader over a member from its beginning.
 pub(super) type Forwards = Box<dyn Read + Send>;
 
-/// A member that is being read.
+/// A member with its window and readers.
 pub(super) struct Together {
     state: Mutex<State>,
-    /// A reader went on, or is gone; or a chunk was inflated.
+    /// Signals that a reader advanced or ended, or that a chunk was inflated.
     moved: Condvar,
 }
 
 struct State {
     source: Source,
-    /// What was inflated last, in chunks, beginning at `start`.
+    /// The inflated chunks. The first one begins at offset `start`.
     window: VecDeque<Vec<u8>>,
     start: u64,
     end: u64,
     spare: Vec<Vec<u8>>,
-    /// By number: up to where each reader needs nothing any more.
+    /// For each reader, by number: the offset before which it needs no bytes.
     places: BTreeMap<u64, u64>,
     numbers: u64,
-    /// Readers that wait for a move.
+    /// Number of readers that wait for `moved`.
     waiting: usize,
 }
 
-/// What chunks come from.
+/// The source of chunks.
 enum Source {
     Here(Forwards),
-    /// A reader inflates a chunk.
+    /// A reader is inflating a chunk.
     Taken,
-    /// At its end, or broken: everybody then meets that alone.
+    /// At its end or broken. All readers then read the rest by themselves and find the same.
     Ended,
 }
 
@@ -86,7 +87,7 @@ impl Together {
         self.state.lock()
     }
 
-    /// Waits for a move; true if there was none for too long.
+    /// Waits for a change. Returns true after a timeout.
     fn wait(&self, state: &mut MutexGuard<'_, State>) -> bool {
         state.waiting += 1;
         let waited = self.moved.wait_for(state, PATIENCE);
@@ -94,14 +95,14 @@ impl Together {
         waited.timed_out()
     }
 
-    /// Wakes those who wait; mostly nobody does, and asking the kernel is not free.
+    /// Wakes waiting readers. Avoids the system call if no reader waits.
     fn tell(&self, state: &State) {
         if state.waiting > 0 {
             self.moved.notify_all();
         }
     }
 
-    /// Inflates a chunk with `reader`, while others read what is there.
+    /// Inflates a chunk with `reader`. Other readers can use the window at the same time.
     fn advance<'s>(
         &'s self,
         mut state: MutexGuard<'s, State>,
@@ -129,7 +130,7 @@ impl Together {
     }
 }
 
-/// Whose turn it is to inflate: what comes next is told in any case, even if the decoder panics.
+/// The right to inflate a chunk. When it is dropped, even by a panic of the decoder, waiting readers are woken.
 struct Turn<'t> {
     together: &'t Together,
     source: Source,
@@ -144,7 +145,7 @@ impl Drop for Turn<'_> {
 }
 
 impl State {
-    /// Drops what nobody needs.
+    /// Removes chunks that no reader needs.
     fn evict(&mut self) {
         let slowest = self.places.values().min().copied().unwrap_or(self.end);
         while let Some(chunk) = self.window.front() {
@@ -160,7 +161,7 @@ impl State {
         }
     }
 
-    /// Appends what lies in the window.
+    /// Appends bytes from the window.
     fn copy(&self, at: u64, bytes: u64, out: &mut Vec<u8>) {
         let mut begin = self.start;
         for chunk in &self.window {
@@ -174,20 +175,20 @@ impl State {
         }
     }
 
-    /// Who is furthest behind, and where.
+    /// Number and offset of the slowest reader.
     fn slowest(&self) -> Option<(u64, u64)> {
         let slowest = self.places.iter().min_by_key(|(_, place)| **place);
         slowest.map(|(number, place)| (*number, *place))
     }
 }
 
-/// One of those who read a member.
+/// One of the readers of a member.
 pub(super) struct Reader {
     together: Arc<Together>,
     number: u64,
-    /// Up to here everything was read or passed over.
+    /// Offset up to which everything has been read or skipped.
     pub reached: u64,
-    /// While it reads by itself: from the beginning, and how far that went.
+    /// The separate reader, if this one reads by itself, and its offset.
     alone: Option<(Forwards, u64)>,
 }
 
@@ -208,11 +209,11 @@ impl Reader {
         }
     }
 
-    /// Appends `bytes` bytes from `at` on, which is not before what was reached. `open` opens the member for this reader
-    /// alone.
+    /// Appends `bytes` bytes at offset `at`, which is not before `reached`. `open` opens the member for a separate
+    /// reader.
     ///
     /// # Errors
-    /// When the member cannot be read, or ends before.
+    /// If the member cannot be read or is shorter.
     pub(super) fn read<E: From<io::Error>>(
         &mut self,
         at: u64,
@@ -242,7 +243,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes a piece from the window, which is moved on for it; false when it has to be read alone.
+    /// Reads from the window and advances it if necessary. Returns false if this reader must read by itself.
     fn reads_together(&self, at: u64, end: u64, out: &mut Vec<u8>) -> bool {
         let mut state = self.together.state();
         loop {
@@ -272,7 +273,7 @@ impl Reader {
                     if timed_out && state.places.get(&number) == Some(&place) {
                         state.places.remove(&number);
                         state.evict();
-                        // Others may wait for the same one.
+                        // Other readers may wait for the same one.
                         self.together.tell(&state);
                     }
                 }
@@ -289,7 +290,7 @@ impl Reader {
         }
     }
 
-    /// Nothing before `place` is needed any more.
+    /// Declares that no bytes before `place` are needed.
     fn moved_to(&self, place: u64) {
         let mut state = self.together.state();
         if let Some(own) = state.places.get_mut(&self.number) {
@@ -319,7 +320,7 @@ mod tests {
         (0..40_u32 << 20).map(|place| (place / 7) as u8).collect()
     }
 
-    /// Reads every `step`th piece of a member, and says whether it read by itself.
+    /// Reads every `step`th part of a member. Returns whether it read by itself.
     fn read(content: &[u8], together: &Arc<Together>, step: usize, pause: Option<u64>) -> bool {
         let mut reader = Reader::new(Arc::clone(together));
         let (mut out, mut alone) = (Vec::new(), false);
@@ -364,14 +365,14 @@ mod tests {
         assert!(shared.state().window.is_empty(), "nobody needs anything");
     }
 
-    /// While one reader inflates, the other one gets what is there already.
+    /// While one reader inflates, the other one gets the bytes in the window.
     #[test]
     fn inflating_keeps_nobody_from_reading() {
         struct Gate(Cursor<Vec<u8>>, Arc<std::sync::Barrier>);
         impl Read for Gate {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
                 if self.0.position() == 4 * CHUNK as u64 {
-                    // Passed only when the other one has read.
+                    // Passed only after the other one has read.
                     self.1.wait();
                 }
                 let count = buffer.len().min(CHUNK);
@@ -431,7 +432,7 @@ mod tests {
         let mut out = Vec::new();
         assert!(first.read(1 << 24, 5, &mut out, never).is_ok());
         assert!(read(&content, &shared, 1 << 20, None));
-        // Left behind by the second one, it goes on where it was.
+        // The second reader has excluded it, so it continues by itself.
         let open = || Ok::<_, io::Error>(Box::new(Cursor::new(content.clone())) as Forwards);
         out.clear();
         assert!(first.read((1 << 24) + 9, 3, &mut out, open).is_ok());

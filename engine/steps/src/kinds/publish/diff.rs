@@ -1,4 +1,4 @@
-//! What has to be written and removed.
+//! Computes the files to write and to remove, so that the published tree equals the desired one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,18 +10,18 @@ use super::PublishError;
 use super::listing::{Listing, Written};
 use crate::value::{BETWEEN_CHECKS, Tree};
 
-/// The difference between what is wanted and what is there.
+/// The differences between the desired and the published tree.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// By their places among what is wanted: files that are there as wanted.
+    /// For each desired file, by its index: its record if it is already published.
     pub kept: Vec<Option<Written>>,
-    /// Places of those that are not.
+    /// Indices of the desired files that must be written.
     pub write: Vec<u32>,
-    /// Folders that must exist, parents first.
+    /// Directories that must exist, parents first.
     pub folders: BTreeSet<String>,
-    /// Files that do not belong, below `prepared`.
+    /// Files to remove, relative to `prepared`.
     pub remove: Vec<PathBuf>,
-    /// Folders that do not belong, innermost first.
+    /// Directories to remove, innermost first.
     pub remove_folders: Vec<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ impl Changes {
         self.write.is_empty() && self.remove.is_empty() && self.remove_folders.is_empty()
     }
 
-    /// Length of all that has to be written.
+    /// Total bytes to write.
     pub(super) fn bytes(&self, desired: &Tree) -> u64 {
         let files = self.write.iter();
         let bytes = files.filter_map(|place| Some(desired.file(*place as usize)?.bytes()));
@@ -38,7 +38,7 @@ impl Changes {
     }
 }
 
-/// Compares the wanted tree with the listing and the disk.
+/// Compares the desired tree with the listing and the disk.
 pub(super) fn compare(
     context: &Context,
     desired: &Tree,
@@ -88,7 +88,8 @@ fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(parent, _)| parent)
 }
 
-/// Finds what lies below `prepared` without being wanted. A name that is not UTF-8 is not.
+/// Collects files and directories below `prepared` that are not in the desired tree. This includes names that are not
+/// UTF-8.
 fn surplus(
     context: &Context,
     prepared: &Path,

@@ -1,17 +1,17 @@
-//! The list of published files: what was written, and from what it was made.
+//! The list of published files, with their metadata and the origin of their content.
 //!
 //! ```text
 //! DATA/ID/prepared.files
 //!   "prep files 4\n"
 //!   number of bases, bases (32 bytes each)
 //!   number of files, then for each, sorted by path:
-//!     path, as what it shares with the one before and the rest
-//!     bytes, time, inode (these two as differences to the file before)
+//!     path, as the length of the prefix shared with the previous path, and the rest
+//!     bytes, time, inode (time and inode as differences to the previous file)
 //!     SHA-256 of the content
-//!     origin: 0 a whole base; 1 a part of one; 2 a member of an archive: then base, and in 1 and 2 the offset
+//!     origin: 0 an entire base, 1 a part of one, 2 a member of an archive; then the base, and for 1 and 2 the offset
 //! ```
 //!
-//! Numbers and texts are written as trees write them, so that a file of an archive takes some 55 bytes.
+//! Numbers and texts have the same encoding as in trees, so that a file from an archive takes about 55 bytes.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -30,17 +30,17 @@ use crate::value::{
 const LISTING: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 4\n";
 
-/// Stands for a SHA-256 that nobody has computed yet.
+/// Placeholder for a SHA-256 that has not been computed yet.
 const UNKNOWN: Sha256 = Sha256::from_bytes([0; 32]);
 
-/// A file as it was written. There may be millions, so its length is where it is known anyway.
+/// Metadata of a published file. There may be millions, so its size is stored elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Written {
     /// Modification time in nanoseconds since 1970.
     time: i64,
-    /// Tells apart two files of one size that were made within a tick of the clock.
+    /// Distinguishes two files of the same size that were written within one tick of the clock.
     inode: NonZeroU64,
-    /// Of the content, unless it is [`UNKNOWN`].
+    /// SHA-256 of the content, or [`UNKNOWN`].
     sha256: Sha256,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Listing {
 pub(super) struct Listed {
     pub bytes: u64,
     pub written: Written,
-    /// What it was made of; equal origins have equal contents.
+    /// Origin of the content. Files with equal origins have equal contents.
     origin: Origin,
 }
 
@@ -70,7 +70,7 @@ impl Written {
         }
     }
 
-    /// SHA-256 of the content; none until somebody has read it.
+    /// SHA-256 of the content. `None` if it has not been computed.
     pub(super) fn sha256(&self) -> Option<Sha256> {
         Some(self.sha256).filter(|one| *one != UNKNOWN)
     }
@@ -81,7 +81,7 @@ impl Written {
 }
 
 impl Listed {
-    /// Is the file on disk this one, as far as inode, size and time tell?
+    /// Whether inode, size and time of the file on disk are unchanged.
     pub(super) fn is_untouched(&self, path: &Path) -> bool {
         fs::symlink_metadata(path).is_ok_and(|metadata| {
             metadata.is_file()
@@ -103,7 +103,8 @@ fn inode(number: u64) -> NonZeroU64 {
     NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN)
 }
 
-/// Writes the listing of a tree whose files were written so, by their places in it. Files that were not are left out.
+/// Writes the listing of a tree. `written` contains the metadata of its files by index. Files without metadata are
+/// omitted.
 pub(super) fn write_published(
     home: &Path,
     tree: &Tree,
@@ -126,10 +127,10 @@ pub(super) fn write_published(
     replace_with(home, LISTING, |out| write(out, &bases, files, listed()))
 }
 
-/// Those of some bases that origins refer to.
+/// The subset of bases to which origins refer.
 struct Bases {
     used: Vec<Digest>,
-    /// By place among all: place among those used.
+    /// For each base, its index in `used`.
     places: Vec<u32>,
 }
 
@@ -194,7 +195,7 @@ fn write<'a>(
 }
 
 impl Listing {
-    /// Only the files at places for which this holds.
+    /// The listing of the files for whose index `holds` returns true.
     pub(super) fn only(&self, holds: impl Fn(usize) -> bool) -> Listing {
         let mut listing = Listing {
             bases: self.bases.clone(),
@@ -213,19 +214,19 @@ impl Listing {
         self.files.len()
     }
 
-    /// Path and file at a place.
+    /// Path and file with this index.
     pub(super) fn get(&self, place: usize) -> Option<(&str, &Listed)> {
         Some((self.paths.get(place), self.files.get(place)?))
     }
 
-    /// The file at a path.
+    /// The file with this path.
     pub(super) fn find(&self, path: &str) -> Option<&Listed> {
         let place = self.paths.first_not_below(path);
         let (found, listed) = self.get(place)?;
         (found == path).then_some(listed)
     }
 
-    /// The file at the path of a wanted one, if it was made of the same.
+    /// The file with the path of `wanted`, if it has the same origin.
     pub(super) fn made_of(&self, wanted: &TreeFile<'_>) -> Option<&Listed> {
         let listed = self.find(wanted.path())?;
         let same = match (listed.origin, wanted.origin()?) {
@@ -238,11 +239,11 @@ impl Listing {
         (same && base == wanted.base() && listed.bytes == wanted.bytes()).then_some(listed)
     }
 
-    /// The last listing. What cannot be understood is left out: those files are then written anew.
+    /// Reads the last listing. Invalid parts are omitted, so that these files are written again.
     pub(super) fn read(home: &Path) -> Listing {
         let mut listing = Listing::default();
         if let Ok(file) = File::open(home.join(LISTING)) {
-            // As far as it can be read.
+            // A truncated listing yields its first files.
             let _ = listing.read_from(file);
         }
         listing
@@ -383,7 +384,7 @@ mod tests {
             let made = read.made_of(&file).map(|listed| listed.written);
             assert_eq!(made, written[place], "{}", file.path());
         }
-        // The same paths with other bytes.
+        // The same paths with different bytes.
         for (path, content) in [
             (
                 "public/x/1",
@@ -422,7 +423,7 @@ mod tests {
         }
         let some = read.only(|place| place != 1);
         assert_eq!((some.len(), some.find("public/x/1")), (2, None));
-        // One that is cut off still tells of its first files.
+        // A truncated listing still contains its first files.
         let path = home.path().join(LISTING);
         let bytes = fs::read(&path)?;
         fs::write(&path, &bytes[..bytes.len() - 1])?;

@@ -1,14 +1,14 @@
-//! What was published, and the proof that it is complete.
+//! The manifest of a published competition, which lists its outputs and records whether they are complete.
 //!
 //! ```text
-//! DATA/ID/prepared.json    Manifest: key, variant, outputs, and the times of the folders
-//! DATA/ID/prepared.files   the files, each with size, time, inode, SHA-256 and where the content came from (see `listing`)
-//! DATA/ID/prepared.lock    locked by whoever publishes
+//! DATA/ID/prepared.json    Manifest: key, variant, outputs, and modification times of the directories
+//! DATA/ID/prepared.files   the files with size, time, inode, SHA-256 and origin of the content (see `listing`)
+//! DATA/ID/prepared.lock    locked while a process publishes
 //! ```
 //!
-//! Looking at a manifest costs one `stat` per folder and per single output, however many images there are: adding,
-//! removing or replacing a file changes its folder's time. A file changed in place without that is found by comparing
-//! digests, which is what an audit is for.
+//! A check of the manifest needs one `stat` per directory and per output that is a single file, regardless of the
+//! number of files. Adding, removing or replacing a file changes the time of its directory. A file that is modified in
+//! place without changing that time is only found by an audit, which compares digests.
 
 use std::fs;
 use std::io;
@@ -26,64 +26,80 @@ const MANIFEST: &str = "prepared.json";
 const VERSION: u32 = 2;
 
 #[derive(Debug, Error)]
+/// A manifest or listing that cannot be read or written.
 pub enum ManifestError {
     #[error("{0}")]
+    /// The lock or the file system reports an error.
     Store(#[from] prep_cache::StoreError),
     #[error("cannot {what} `{path}`: {cause}")]
+    /// A file operation failed.
     Io {
+        /// The operation, such as `read`.
         what: &'static str,
+        /// The file.
         path: PathBuf,
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
 }
 
-/// What a competition's prepared folder holds.
+/// The content of a competition's `prepared` directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     version: u32,
+    /// Id of the competition.
     pub competition: String,
+    /// Variant of the pipeline.
     pub variant: String,
-    /// False while a publication is under way, and after one that was interrupted.
+    /// False during a publication, and after an interrupted one.
     pub complete: bool,
-    /// Key of the publication; equal keys mean equal trees.
+    /// Key of the publication. Equal keys mean equal trees.
     pub key: Digest,
+    /// Number of files.
     pub files: u64,
+    /// Total size of the files in bytes.
     pub bytes: u64,
-    /// The boot of the machine in which files of the tree were written last; none once they are known to have reached the
-    /// disk, or where boots cannot be told apart.
+    /// Identifier of the boot during which files of the tree were last written. `None` if the files are known to be on
+    /// disk, or if boots cannot be identified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) boot: Option<String>,
-    /// The machine of that boot, where other machines may see the tree, too.
+    /// The machine that wrote the files, if several machines share the file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     host: Option<String>,
-    /// Digests of the two sections.
+    /// Digests of `public` and `private`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,
-    /// What made the tree; none until the run that published it has ended.
+    /// The origin of the tree. `None` until the run that published it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// The published outputs.
     pub outputs: Vec<PublishedOutput>,
     folders: Vec<Stamp>,
     singles: Vec<Stamp>,
 }
 
-/// One entry of `public` or `private`.
+/// An entry of `public` or `private`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedOutput {
+    /// Path, with the section.
     pub path: String,
+    /// Number of files.
     pub files: u64,
+    /// Total size in bytes.
     pub bytes: u64,
-    /// blake3 of the content, of an output that is one file.
+    /// BLAKE3 of the content, if the output is a single file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+    /// Number of rows of a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
+    /// Columns of a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
 }
 
-/// Size and time of a file or folder; of folders the time only.
+/// Size and modification time of a file. For directories, only the time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     path: String,
@@ -97,10 +113,10 @@ pub(super) fn time(metadata: &fs::Metadata) -> i128 {
 }
 
 impl Manifest {
-    /// The manifest of a competition; none if there is none or it cannot be understood.
+    /// Reads the manifest of a competition. `None` if it does not exist or has an unknown format.
     ///
     /// # Errors
-    /// It is there but cannot be read.
+    /// If the file exists but cannot be read.
     pub fn read(data_dir: &Path, competition: &str) -> Result<Option<Manifest>, ManifestError> {
         let path = data_dir.join(competition).join(MANIFEST);
         match fs::read(&path) {
@@ -124,7 +140,7 @@ impl Manifest {
         }
     }
 
-    /// Is the tree at `prepared` complete, and unchanged as far as times and sizes tell?
+    /// Returns whether the tree at `prepared` is complete, and unchanged according to times and sizes.
     pub fn is_intact(&self, prepared: &Path) -> bool {
         let same = |stamp: &Stamp, is_folder: bool| {
             fs::symlink_metadata(prepared.join(&stamp.path)).is_ok_and(|metadata| {
@@ -138,8 +154,8 @@ impl Manifest {
             && self.singles.iter().all(|stamp| same(stamp, false))
     }
 
-    /// Did nothing happen since the files were written that may have kept them from reaching the disk? `boot` is the
-    /// present one. Where it cannot be told, the answer is yes. What another machine wrote is for that one to doubt.
+    /// Returns false if the system may have restarted before the files reached the disk. `boot` is the current boot.
+    /// Returns true if boots cannot be identified, or if another machine wrote the files, which must check this itself.
     pub fn is_settled(&self, boot: Option<&str>) -> bool {
         let other = self.host.is_some() && self.host != prep_cache::host();
         match (&self.boot, boot) {
@@ -148,7 +164,7 @@ impl Manifest {
         }
     }
 
-    /// The manifest of the same tree when it does not count as complete any more.
+    /// The manifest of the same tree, marked incomplete.
     pub(super) fn incomplete(self) -> Manifest {
         Manifest {
             complete: false,
@@ -156,12 +172,12 @@ impl Manifest {
         }
     }
 
-    /// The manifest of the same tree with its origin noted.
+    /// The manifest of the same tree with its origin.
     pub(super) fn with_origin(self, origin: Option<Origin>) -> Manifest {
         Manifest { origin, ..self }
     }
 
-    /// The manifest of a tree that is known to have reached the disk.
+    /// The manifest of a tree that is known to be on disk.
     pub(super) fn settled(self) -> Manifest {
         Manifest {
             boot: None,
@@ -170,7 +186,7 @@ impl Manifest {
         }
     }
 
-    /// Is this the content that was published at `path` (`private/test.csv`)?
+    /// Returns whether `content` is the content that was published at `path` (`private/test.csv`).
     pub fn vouches_for(&self, data_dir: &Path, path: &str, content: &[u8]) -> bool {
         let noted = self.outputs.iter().find(|output| output.path == path);
         if let Some(digest) = noted.and_then(|output| output.digest) {
@@ -181,7 +197,7 @@ impl Manifest {
         listed == Some(Sha256::of(content))
     }
 
-    /// Describes a complete tree.
+    /// Creates the manifest of a complete tree.
     pub(super) fn complete(
         key: Digest,
         competition: &str,
@@ -238,8 +254,7 @@ impl Manifest {
         replace_with(home, MANIFEST, |out| out.write_all(&text))
     }
 
-    /// From here on, and until [`Manifest::write`], nobody takes the tree for complete. What is written to it is written
-    /// in `boot`.
+    /// Marks the tree incomplete until [`Manifest::write`]. Files written from now on are written in `boot`.
     pub(super) fn mark_incomplete(home: &Path, boot: Option<String>) -> Result<(), ManifestError> {
         let path = home.join(MANIFEST);
         let failed = |what| {
@@ -264,14 +279,14 @@ impl Manifest {
     }
 }
 
-/// The machine to be noted beside its boot.
+/// The machine to record together with its boot.
 fn writer(folder: &Path, boot: Option<&String>) -> Option<String> {
     (boot.is_some() && prep_cache::is_shared(folder))
         .then(prep_cache::host)
         .flatten()
 }
 
-/// Stamps of all folders below `prepared`, itself included.
+/// Collects the times of all directories below `prepared`, including itself.
 fn walk_folders(
     prepared: &Path,
     inner: &str,
@@ -304,7 +319,7 @@ fn walk_folders(
     Ok(())
 }
 
-/// Replaces a file of `home` at once by what `write` writes.
+/// Replaces a file of `home` atomically by the output of `write`.
 pub(super) fn replace_with(
     home: &Path,
     name: &str,
@@ -322,7 +337,7 @@ pub(super) fn replace_with(
         .tempfile_in(home)
         .map_err(failed)?;
     write(&mut file).map_err(failed)?;
-    // A file system of other machines reports errors of writing later.
+    // A shared file system may report write errors later.
     if prep_cache::is_shared(home) {
         file.as_file().sync_data().map_err(failed)?;
     }

@@ -1,10 +1,10 @@
-//! `publish`: makes `DATA/ID/prepared` agree with the outputs.
+//! `publish`: writes the outputs into `DATA/ID/prepared`.
 //!
-//! A first publication is made in a folder of its own beside `prepared` and renamed as a whole. Later ones are a diff: a
-//! file is written anew only if its content changed, under a temporary name first, and what does not belong is removed.
-//! The [`Manifest`] is what says that a tree is complete: it is marked incomplete before the first change and written
-//! anew after the last, so an interrupted publication is never taken for a complete one. What a loss of power may have
-//! torn is found by [`settle`].
+//! The first publication of a competition is written into a temporary directory next to `prepared`, which is then
+//! renamed. Later ones only apply the differences: a file is written again only if its content changed, first under a
+//! temporary name, and surplus files are removed. The [`Manifest`] records that a tree is complete. It is marked
+//! incomplete before the first change and written after the last, so an interrupted publication is never treated as
+//! complete. After a loss of power, [`settle`] finds files that were only partially written.
 
 mod diff;
 mod listing;
@@ -49,7 +49,7 @@ pub(crate) enum PublishError {
 }
 
 impl PublishError {
-    /// What a failed access to `path` means. `what` completes "cannot ...".
+    /// Converts an I/O error on `path`. `what` completes the message "cannot ...".
     fn io(what: &'static str, path: &Path) -> impl Fn(std::io::Error) -> StepError {
         move |cause| {
             let path = path.to_path_buf();
@@ -62,13 +62,13 @@ pub(crate) struct Publish {
     pub competition: String,
     pub variant: String,
     pub data_dir: PathBuf,
-    /// The present boot of the machine, where boots can be told apart.
+    /// Identifier of the system's current boot, if available.
     pub boot: Option<String>,
-    /// Inputs that are outputs: name of the input, path below `prepared` (`public/train.csv`, `public/images/`).
+    /// Inputs that are outputs: name of the input, and path below `prepared` (`public/train.csv`, `public/images/`).
     pub outputs: Vec<(String, String)>,
-    /// Inputs that are what archives of outputs hold, likewise. What is published anyway is not published twice.
+    /// Inputs that are unpacked archives, likewise. Files that are also published otherwise are not published twice.
     pub expanded: Vec<(String, String)>,
-    /// What the tree must be; nothing else is published.
+    /// Digests that the tree must have. A different tree is not published.
     pub locked: Option<Trees>,
 }
 
@@ -86,7 +86,7 @@ impl Publish {
         }
     }
 
-    /// The tree, and what archives hold of which nothing is there yet.
+    /// The tree with the files of unpacked archives, except for those that it already has.
     fn with_expanded(
         &self,
         context: &Context,
@@ -115,7 +115,7 @@ impl Publish {
                     context.check()?;
                     match tree.find(file.path()) {
                         Some(there) if same(context, &opener, there, file)? => {}
-                        // Two files on one path are found where all of them are.
+                        // `into_tree` reports two different files with the same path.
                         _ => files.push_file(file.path(), file),
                     }
                 }
@@ -135,7 +135,7 @@ impl Publish {
                 let before = files.len();
                 place(context, value, path, files)?;
                 if files.len() == before {
-                    // A folder of no files is still a folder.
+                    // An empty directory.
                     let path = path.strip_suffix("/./").unwrap_or(path);
                     files.push(path.trim_end_matches('/'), None);
                 }
@@ -187,7 +187,7 @@ impl Publish {
     }
 }
 
-/// Whether two files have the same bytes, or both are folders.
+/// Returns whether two files have the same bytes, or both are directories.
 fn same(
     context: &Context,
     opener: &Opener,
@@ -201,7 +201,7 @@ fn same(
     Ok(one.content() == other.content() || sum(one)? == sum(other)?)
 }
 
-/// Refuses trees that are not those that are locked.
+/// Returns an error if the trees differ from the locked ones.
 fn require(locked: &Trees, found: &Trees) -> Result<(), StepError> {
     let locked = Locked::default().with_trees(locked);
     let found = Locked::default().with_trees(found);
@@ -214,7 +214,7 @@ fn require(locked: &Trees, found: &Trees) -> Result<(), StepError> {
     Err(StepError::new(Failure::Check, error))
 }
 
-/// Whoever publishes to this folder has this file locked, from whatever store and machine.
+/// A process that publishes into this directory locks this file, from any cache and machine.
 fn lock_file(home: &Path) -> PathBuf {
     home.join("prepared.lock")
 }
@@ -243,7 +243,7 @@ impl Sink for Publish {
     }
 
     fn memory(&self, inputs: &Inputs) -> u64 {
-        // The trees, the tree of all, and what was written before and is written now.
+        // The trees, the combined tree, and the listings before and after.
         write::MEMORY_OF_THREAD + (32 << 20) + 3 * memory_of_trees(inputs)
     }
 
@@ -273,7 +273,8 @@ impl Sink for Publish {
             Some(manifest) if is_settled(manifest) => Listing::read(&home),
             _ => {
                 let old = settle::holding(context, &prepared, &Listing::read(&home))?;
-                // Before the manifest names this boot: another attempt of it would trust the listing.
+                // Written before the manifest contains this boot. Otherwise a second attempt would trust the old
+                // listing.
                 old.write(&home).map_err(StepError::machine)?;
                 old
             }
@@ -294,7 +295,7 @@ impl Sink for Publish {
             false => write::changed(context, &home, &prepared, &desired, &changes, &old, &files),
         };
         if written.is_err() {
-            // The disk may be full. Where this fails, too, or the run is stopped, the next one does it.
+            // The disk may be full. If this fails too, or the run is cancelled, the next run removes the files.
             let _ = write::remove_leftovers(context, &home);
         }
         written?;
@@ -303,16 +304,16 @@ impl Sink for Publish {
         let noted = noted.and_then(|noted| Some((noted.trees?, noted.origin.clone()?)));
         let boot = match manifest {
             Some(manifest) if nothing_written && is_settled(&manifest) => manifest.boot,
-            // What is there was written in an earlier boot, and was just read.
+            // The existing files were written in an earlier boot and have just been read.
             Some(_) if nothing_written => None,
             _ => self.boot.clone(),
         };
-        // Nothing is called complete that another machine may be changing.
+        // If another machine took over the lock, it may be changing the tree.
         context.check()?;
         let mut files = files.into_inner();
         sums::complete(context, &prepared, &desired, &mut files)?;
         let trees = sums::of_written(&desired, &files);
-        // The same bytes have the same checksums, whether or not they were compared this time.
+        // The checksums of equal trees are equal, even if they were not compared this time.
         let origin = noted.filter(|(before, _)| Some(*before) == trees);
         let origin = origin.map(|(_, origin)| origin);
         write_published(&home, &desired, &files).map_err(StepError::machine)?;

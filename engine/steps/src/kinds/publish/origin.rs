@@ -1,4 +1,4 @@
-//! Noting what made a published tree, which is known only at the end of the run that published it.
+//! Records the origin of a published tree, which is known only at the end of the run that published it.
 
 use std::path::Path;
 
@@ -9,11 +9,12 @@ use prep_digests::Origin;
 use super::lock_file;
 use super::manifest::Manifest;
 
-/// Notes the origin of the tree that was published under `key`. What was noted of the same tree before stays. If another
-/// process is publishing, or has published another tree, nothing is noted: that process notes what it made.
+/// Records the origin of the tree that was published under `key`. Keeps facts that were recorded earlier for the same
+/// tree. If another process is publishing, or has published another tree, nothing is recorded, because that process
+/// records its own origin.
 ///
 /// # Errors
-/// When the manifest cannot be read or written.
+/// If the manifest cannot be read or written.
 pub fn note_origin(
     data_dir: &Path,
     competition: &str,

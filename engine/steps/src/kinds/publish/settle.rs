@@ -1,9 +1,9 @@
-//! After a restart of the machine: are the published files those that were written?
+//! Verifies published files after a restart of the system.
 //!
-//! Nothing is flushed to the disk while publishing, so a loss of power may tear files of a tree whose manifest says that
-//! it is complete. The manifest therefore notes in which boot of the machine files were written last. In the same boot
-//! the system answers for them. In a later one every file is read once and held against its digest in the listing; then
-//! the note is taken out, since what was read came from the disk.
+//! Publishing does not flush files to disk, so a loss of power may leave partially written files in a tree whose
+//! manifest states that it is complete. Therefore the manifest contains the boot during which files were last written.
+//! Within the same boot, the system guarantees their content. After a restart, every file is read once and compared
+//! with its digest in the listing. Then the boot is removed from the manifest, because the content came from the disk.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,29 +16,29 @@ use super::listing::Listing;
 use super::lock_file;
 use super::manifest::{Manifest, ManifestError};
 
-/// What a thread holds that reads a file.
+/// Memory in bytes of a thread that reads a file.
 const MEMORY_OF_READER: u64 = 1 << 20;
 
-/// What came of looking at a tree.
+/// The result of verifying a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// Every file is what was written. The manifest says so from now on.
+    /// All files are intact. The manifest now records this.
     Whole,
-    /// Somebody is at work on it.
+    /// Another process is publishing.
     Busy,
-    /// These files are not, or it is not known what they should be. The tree does not count as complete any more.
+    /// Some files are damaged or have no recorded digest. The tree is now marked incomplete.
     Damaged { files: u64 },
 }
 
 /// Reads all files of a tree that was complete before a restart.
 ///
 /// # Errors
-/// When the manifest cannot be read or written, or the run is cancelled. A published file that cannot be read counts as
-/// damaged.
+/// If the manifest cannot be read or written, or the run is cancelled. A published file that cannot be read is treated
+/// as damaged.
 pub fn settle(context: &Context, data_dir: &Path, competition: &str) -> Result<Settled, StepError> {
     let home = data_dir.join(competition);
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
-        // Somebody is publishing: the tree is not as it was left before the restart.
+        // Another process is publishing, so the tree is not in the state before the restart.
         return Ok(Settled::Busy);
     };
     let read = Manifest::read(data_dir, competition).map_err(StepError::machine)?;
@@ -51,7 +51,7 @@ pub fn settle(context: &Context, data_dir: &Path, competition: &str) -> Result<S
                 let settled = manifest.settled().write(&home);
                 return settled.map(|()| Settled::Whole).map_err(StepError::machine);
             }
-            // What is still listed was just read, so that the next publication need not read it again.
+            // The remaining files have just been read, so the next publication need not read them again.
             let written = whole.write(&home);
             written
                 .and_then(|()| Manifest::mark_incomplete(&home, None))
@@ -62,15 +62,15 @@ pub fn settle(context: &Context, data_dir: &Path, competition: &str) -> Result<S
     Ok(Settled::Damaged { files: damaged })
 }
 
-/// Takes back that the file `path` (`private/test.csv`) is what was published: the next publication writes it anew, though
-/// its size and time are those that were noted.
+/// Removes the file `path` (`private/test.csv`) from the listing, so that the next publication writes it again even if
+/// its size and time are unchanged.
 ///
 /// # Errors
-/// When the data folder cannot be written.
+/// If the data directory cannot be written.
 pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
     let home = data_dir.join(competition);
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
-        // Somebody is publishing. If that leaves the file alone, the next look at it finds it again.
+        // Another process is publishing. If it keeps the file, the next check finds the damage again.
         return Ok(());
     };
     let listing = Listing::read(&home);
@@ -82,7 +82,7 @@ pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), Ma
     }
 }
 
-/// The listed files that hold what the listing says.
+/// The listed files whose content matches their digest.
 pub(super) fn holding(
     context: &Context,
     prepared: &Path,
@@ -107,7 +107,7 @@ pub(super) fn holding(
     Ok(listing.only(holds))
 }
 
-/// None: it cannot be read.
+/// SHA-256 of a file. `None` if it cannot be read.
 fn digest_of(context: &Context, path: &Path) -> Result<Option<Sha256>, StepError> {
     let Ok(file) = File::open(path) else {
         return Ok(None);

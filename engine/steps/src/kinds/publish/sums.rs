@@ -1,7 +1,7 @@
-//! SHA-256 of published files, for the digests that anyone can compute again.
+//! Computes the SHA-256 of published files, for digests that anyone can reproduce.
 //!
-//! What is inflated from an archive is hashed while it is written, and so is an output by the step that makes it. Another
-//! object of the store is linked without being read, so it is read once here, after the files are in their places.
+//! Files from archives are hashed while they are written, and outputs by the step that makes them. Other objects of the
+//! store are linked without being read. They are read once here, after the files are in place.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use super::diff::Changes;
 use super::listing::Written;
 use crate::value::{Content, ContentError, File, Opener, Tree};
 
-/// What a thread may hold: a buffer, and what reading a content takes.
+/// Memory in bytes of a thread: a buffer, and a reader of a content.
 const MEMORY_OF_THREAD: u64 = 4 << 20;
 
-/// Adds the sums that are missing: those that are known from writing the object, and others by reading the published files.
+/// Adds missing checksums. Some are known from writing the object. For others, the published files are read.
 pub(super) fn complete(
     context: &Context,
     prepared: &Path,
@@ -48,7 +48,7 @@ pub(super) fn complete(
     Ok(())
 }
 
-/// What the trees will be, before anything is written: contents are read from where they are now.
+/// Computes the digests of the trees before anything is written, by reading the contents at their current location.
 pub(super) fn of_wanted(
     context: &Context,
     prepared: &Path,
@@ -76,7 +76,7 @@ pub(super) fn of_wanted(
     of_sums(desired, sums).ok_or_else(|| StepError::internal("a file has no digest"))
 }
 
-/// The sum of a file, which is read where it is now; none for a folder.
+/// The checksum of a file, read at its current location. `None` for a directory.
 pub(super) fn of_file(
     context: &Context,
     opener: &Opener,
@@ -100,12 +100,12 @@ pub(super) fn of_file(
     Ok(Some(digest?.0))
 }
 
-/// Digests of what was written; none where that of some file is not known.
+/// The digests of the written trees. `None` if a checksum is unknown.
 pub(super) fn of_written(desired: &Tree, files: &[Option<Written>]) -> Option<Trees> {
     of_sums(desired, files.iter().map(|file| file.as_ref()?.sha256()))
 }
 
-/// The two sections, from the sums of a tree's files in order. Folders need none.
+/// The digests of both sections, given the checksums of a tree's files in order. Directories need none.
 fn of_sums(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
     let has_line_ends = |path: &str| path.contains(['\n', '\r']);
     let hasher = match desired.files().any(|file| has_line_ends(file.path())) {
@@ -130,7 +130,7 @@ fn of_sums(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option
     })
 }
 
-/// Paths of the files at these places, which are sorted.
+/// Paths of the files with these indices, which are sorted.
 fn paths<'t>(desired: &'t Tree, places: &[usize]) -> Vec<&'t str> {
     let mut wanted = places.iter().peekable();
     desired
@@ -143,7 +143,7 @@ fn paths<'t>(desired: &'t Tree, places: &[usize]) -> Vec<&'t str> {
         .collect()
 }
 
-/// One sum for each number below `count`, in order, on as many threads as are free.
+/// Computes a checksum for each number below `count` on all available threads, in order.
 fn each(
     context: &Context,
     count: usize,

@@ -1,7 +1,8 @@
-//! Writing published files.
+//! Writes published files.
 //!
-//! Objects of the store are linked, members of archives are inflated straight to their place. Files are read-only, but for
-//! the description: harnesses write their own text over it, which must not reach the store.
+//! Objects of the store are hard-linked, and members of archives are inflated directly into the published file. Files
+//! are read-only, except for the description: evaluation harnesses overwrite it with their own text, which must not
+//! modify the store.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -21,16 +22,16 @@ use super::diff::Changes;
 use super::listing::{Listing, Written};
 use crate::value::{Content, ContentError, File as TreeFile, OpenContent, Opener, Tree};
 
-/// Names of temporary files and folders begin so; what an interrupted publication left is removed by the next one.
+/// Prefix of temporary files and directories. The next publication removes those of an interrupted one.
 pub(super) const LEFTOVER: &str = ".prep-";
 
-/// Contents above this size are written as they are read instead of being held whole.
+/// Contents with more bytes are streamed instead of being read into memory.
 const WHOLE: u64 = 8 << 20;
 
-/// What one thread may hold: a content, its compressed bytes, which may be a little more, and the decoder.
+/// Memory in bytes of a thread: a content, its compressed bytes, which may be slightly longer, and the decoder.
 pub(super) const MEMORY_OF_THREAD: u64 = 2 * WHOLE + (1 << 20);
 
-/// Does the file system of `home` take names that differ in case only for one?
+/// Whether the file system of `home` ignores the case of names.
 pub(super) fn folds_case(home: &Path) -> bool {
     let probe = tempfile::Builder::new()
         .prefix(LEFTOVER)
@@ -45,11 +46,11 @@ pub(super) fn folds_case(home: &Path) -> bool {
     })
 }
 
-/// What is known of files that are there as wanted, by their places among what is wanted. There may be millions: threads
-/// put them here, instead of each keeping its own.
+/// The metadata of the published files by their index in the desired tree. All threads store their results here,
+/// because there may be millions.
 pub(super) type Files = Mutex<Vec<Option<Written>>>;
 
-/// A first publication: in a folder of its own, renamed when it is complete.
+/// Writes a first publication into a temporary directory, which is renamed when it is complete.
 pub(super) fn all(
     context: &Context,
     home: &Path,
@@ -65,12 +66,12 @@ pub(super) fn all(
         let sha256 = worker.write_new(context, &path, file.path(), opened)?;
         look_at(&path, sha256)
     })?;
-    // Nothing becomes visible that another machine may be changing.
+    // If another machine took over the lock, nothing may become visible.
     context.check()?;
     fs::rename(&staging, prepared).map_err(PublishError::io("move into place", prepared))
 }
 
-/// A later publication: only what changed, file by file.
+/// Applies the changes of a later publication, file by file.
 pub(super) fn changed(
     context: &Context,
     home: &Path,
@@ -80,7 +81,7 @@ pub(super) fn changed(
     old: &Listing,
     files: &Files,
 ) -> Result<(), StepError> {
-    // A file may stand where a folder has to be, and a folder where a file has to be.
+    // A file may be in the place of a directory, or a directory in the place of a file.
     let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
         remove(path).map_err(PublishError::io("remove", path))
     };
@@ -110,7 +111,7 @@ pub(super) fn changed(
                 sha256 = Some(read.map_err(PublishError::io("read", &temporary))?.0);
             }
             if listed.written.sha256() == sha256 {
-                // Another origin, the same bytes: the file stays as it is.
+                // The origin differs, but the bytes are equal, so the file is kept.
                 remove(&temporary, |path| fs::remove_file(path))?;
                 return Ok(listed.written);
             }
@@ -119,11 +120,11 @@ pub(super) fn changed(
         fs::rename(&temporary, &target).map_err(PublishError::io("move into place", &target))?;
         look_at(&target, sha256)
     })?;
-    // A file that was the very same as the one in its place is still here: then renaming does nothing.
+    // If a file was a hard link to the one in its place, renaming had no effect and it is still here.
     remove_all(context, &staging)
 }
 
-/// Removes what interrupted publications left beside `prepared`.
+/// Removes temporary files of interrupted publications from `home`.
 pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), StepError> {
     let failed = PublishError::io("clean up", home);
     for entry in fs::read_dir(home).map_err(&failed)? {
@@ -135,7 +136,7 @@ pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), Ste
     Ok(())
 }
 
-/// Removes a file, or a folder with all that is in it. There may be millions of files.
+/// Removes a file, or a directory with its content, which may be millions of files.
 fn remove_all(context: &Context, path: &Path) -> Result<(), StepError> {
     context.check()?;
     let failed = PublishError::io("clean up", path);
@@ -149,7 +150,8 @@ fn remove_all(context: &Context, path: &Path) -> Result<(), StepError> {
 }
 
 fn staging(home: &Path) -> Result<PathBuf, StepError> {
-    // Temporary folders are private by default; this one becomes `prepared`, with the mode that the user's umask leaves.
+    // Temporary directories are private by default. This one becomes `prepared`, with the mode that the user's umask
+    // allows.
     let folder = tempfile::Builder::new()
         .prefix(LEFTOVER)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
@@ -173,13 +175,13 @@ fn look_at(path: &Path, sha256: Option<Sha256>) -> Result<Written, StepError> {
     Ok(Written::of(&metadata, sha256))
 }
 
-/// The file that users may write: no link, and with the mode that the umask leaves.
+/// The file that users may modify. It is not a hard link, and it has the mode that the umask allows.
 const OF_THE_USER: &str = "public/description.md";
 
 type WriteOne<'a> =
     &'a (dyn Fn(&TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<Written, StepError> + Sync);
 
-/// Writes files on as many threads as are free; the first error stops all.
+/// Writes files on all available threads. Stops at the first error.
 fn write_files(
     context: &Context,
     desired: &Tree,
@@ -216,8 +218,8 @@ fn write_files(
     Ok(())
 }
 
-/// The places in the order in which their contents lie in bundles on another machine, to which they are announced, and in
-/// archives that have to be inflated; none when all can be read in any order.
+/// Orders files by their position in bundles on another machine, which are informed of the reads, and in compressed
+/// archives. `None` if all files can be read in any order.
 fn as_they_lie(opener: &Opener, desired: &Tree, places: &[u32]) -> Option<Vec<u32>> {
     let bases: HashSet<&Digest> = desired
         .bases()
@@ -258,8 +260,8 @@ struct Worker {
 }
 
 impl Worker {
-    /// Makes the file `path`, which must not exist; returns the digest of its content, but of an object of the store, which
-    /// is linked unread.
+    /// Creates the file `path`, which must not exist. Returns the digest of its content. `None` for an object of the
+    /// store, which is linked without being read.
     fn write_new(
         &mut self,
         context: &Context,

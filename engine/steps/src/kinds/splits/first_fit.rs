@@ -1,4 +1,4 @@
-//! `first_fit`: whole groups, as long as they fit.
+//! `first_fit`: assigns entire groups as long as they fit.
 
 use prep_spec::words::{Key, Section, Value};
 use prep_splits::Method;

@@ -1,4 +1,4 @@
-//! The methods by which a table is divided in two: the parameters of each, and what `prep-splits` calls it.
+//! The methods that divide a table in two: their keys, and the conversion to a method of `prep-splits`.
 
 mod first_fit;
 mod python_sample;
@@ -9,10 +9,10 @@ use prep_spec::model::Declaration;
 use prep_spec::words::{Key, Section, Value, Word};
 use prep_splits::{Method, Order, Size};
 
-/// A method and its parameters.
+/// A method and its keys.
 pub(super) struct SplitMethod {
     pub section: Section,
-    /// Takes the size of the second table.
+    /// Converts a declaration. Takes the size of the second table.
     pub method: fn(&Declaration, Option<Size>) -> Option<Method>,
 }
 
@@ -24,7 +24,7 @@ pub(super) static ALL: &[&SplitMethod] = &[
     &first_fit::METHOD,
 ];
 
-/// Their sections.
+/// Keys of all methods.
 pub(super) static SECTIONS: &[&Section] = &[
     &shuffle::METHOD.section,
     &sample::METHOD.section,

@@ -20,7 +20,7 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
     method: |declaration, test_size| {
         Some(Method::PythonSample {
             test_size: test_size?,
-            // Not looked at where another generator goes on.
+            // Ignored if another generator is continued.
             seed: declaration.seed("seed").unwrap_or(0),
             order: order(declaration),
         })

@@ -1,4 +1,4 @@
-//! `digests`: what files are known by, a row per file.
+//! `digests`: the SHA-256 of files, one row per file.
 
 use std::io::Read;
 
@@ -13,7 +13,7 @@ use crate::kinds::Kind;
 use crate::kinds::made::{Made, column};
 use crate::value::{OpenContent, TableWriter};
 
-/// Bytes that are read at a time.
+/// Bytes per read.
 const PIECE: usize = 1 << 18;
 
 pub(crate) static KIND: Kind = Kind {

@@ -1,4 +1,4 @@
-//! `draws`: values drawn from one generator for each row of a table.
+//! `draws`: values drawn from a seeded generator for each row of a table.
 
 use std::sync::Arc;
 
@@ -149,13 +149,13 @@ enum DrawError {
     NoColumn(String),
 }
 
-/// A value that is drawn.
+/// A drawn value.
 #[derive(Debug, Clone, Serialize)]
 struct Drawn {
     name: String,
     draw: Draw,
     when: Vec<Comparison>,
-    /// Where it stands in the pipeline.
+    /// Source location in the pipeline.
     #[serde(skip)]
     span: Span,
 }
@@ -238,7 +238,7 @@ impl Drawn {
         Column {
             name: self.name.clone(),
             kind,
-            // Without numbers the text is empty, which is missing.
+            // The text of an empty sample is empty, which is missing.
             nullable: !self.when.is_empty() || matches!(self.draw, Draw::Sample { .. }),
         }
     }
@@ -259,7 +259,7 @@ impl Step for Draws {
     }
 
     fn params(&self) -> serde_json::Value {
-        // `restart` was a word once; keys of stored results have it.
+        // An earlier version had the key `restart`. Keys of stored results contain it.
         serde_json::json!({ "seeded": self.seeded, "restart": false, "values": self.values })
     }
 
@@ -305,7 +305,7 @@ impl Step for Draws {
 }
 
 impl Draws {
-    /// The columns of the table that something refers to, with their places in it.
+    /// The columns of the table that the values refer to, with their indices.
     fn read_columns(&self, table: &dyn Relation) -> Result<Vec<(String, usize)>, StepError> {
         let mut columns: Vec<(String, usize)> = Vec::new();
         for (index, value) in self.values.iter().enumerate() {
@@ -331,7 +331,7 @@ impl Draws {
 
 /// A column of numbers.
 struct Numbers {
-    /// None where the column holds fractions: a cast to integers would cut them off.
+    /// `None` if the column has fractions, which a cast to integers would remove.
     integers: Option<PrimitiveArray<Int64Type>>,
     numbers: PrimitiveArray<Float64Type>,
 }
@@ -362,9 +362,9 @@ impl Numbers {
     }
 }
 
-/// The same number as an integer; none if it has a fraction or is beyond 64 bits.
+/// The number as an integer. `None` if it has a fraction or exceeds 64 bits.
 fn integer_of(number: f64) -> Option<i64> {
-    // Both bounds are doubles; the upper one is just beyond the largest integer.
+    // Both bounds are exact doubles. The upper one is the largest integer plus one.
     const BOUND: f64 = 9_223_372_036_854_775_808.0;
     let is_integer = number.fract() == 0.0 && (-BOUND..BOUND).contains(&number);
     is_integer.then_some(number as i64)
@@ -377,7 +377,7 @@ enum Cell {
     Text(String),
 }
 
-/// A row of the table, and what has been drawn for it.
+/// A row of the table, and the values drawn for it.
 struct Row<'r> {
     number: u64,
     index: usize,
@@ -387,7 +387,7 @@ struct Row<'r> {
 }
 
 impl Row<'_> {
-    /// Draws a value, unless its condition does not hold.
+    /// Draws a value. `None` if its condition is false.
     fn draw(&self, value: &Drawn, rng: &mut Rng) -> Result<Option<Cell>, StepError> {
         for one in &value.when {
             let (left, right) = (self.number(&one.left), self.number(&one.right));

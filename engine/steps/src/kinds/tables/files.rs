@@ -1,8 +1,9 @@
-//! `files`: the files of a tree that a pattern names, as a table.
+//! `files`: the files of a tree that match a pattern, as a table.
 //!
-//! `*` and `?` stay within a path segment, `**` does not. Hidden files count. Rows are sorted by path in code-point order.
+//! `*` and `?` match within a path segment, `**` across segments. Hidden files are included. Rows are sorted by path in
+//! code-point order.
 //!
-//! A table of files knows their paths and lengths. Who reads what is in them has the tree as an input, too.
+//! A table of files contains their paths and sizes only. Steps that read the content also have the tree as an input.
 
 use globset::GlobBuilder;
 use prep_core::{Context, Inputs, StepError};

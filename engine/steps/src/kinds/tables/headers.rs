@@ -1,4 +1,4 @@
-//! `headers`: what the headers of files say, a row per file.
+//! `headers`: properties from the headers of files, one row per file.
 
 use std::io::{Chain, Cursor, Read};
 
@@ -58,7 +58,7 @@ struct HeaderError {
     cause: BoxError,
 }
 
-/// How arrays begin.
+/// First bytes of a NumPy array.
 const NPY: [u8; 6] = *b"\x93NUMPY";
 
 enum Header {
@@ -96,7 +96,7 @@ fn visit(
     table.end_row()
 }
 
-/// Reads no more than it takes.
+/// Reads a header, and not more.
 fn header(mut input: impl Read) -> Result<Header, BoxError> {
     let mut first = [0; NPY.len()];
     let mut read = 0;

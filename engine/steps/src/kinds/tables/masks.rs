@@ -1,4 +1,4 @@
-//! `masks`: NumPy arrays as run-length codes, a row per file.
+//! `masks`: NumPy arrays as run-length codes, one row per file.
 
 use prep_core::{BoxError, StepError};
 use prep_formats::npy::mask_code;

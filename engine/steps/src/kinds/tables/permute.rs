@@ -1,4 +1,4 @@
-//! `permute`: the rows of a table in a random order.
+//! `permute`: the rows of a table in random order.
 
 use prep_core::{Inputs, Outputs};
 use prep_spec::words::{Form, Key, Makes, Section, Value};

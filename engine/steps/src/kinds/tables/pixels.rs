@@ -1,4 +1,4 @@
-//! `pixels`: the grey values of PNG files, a row per pixel.
+//! `pixels`: the grey values of PNG files, one row per pixel.
 
 use prep_core::StepError;
 use prep_formats::pandas::ColumnType;

@@ -1,4 +1,4 @@
-//! `split`: the rows of a table, divided in two.
+//! `split`: divides the rows of a table in two.
 
 mod keys;
 
@@ -57,7 +57,7 @@ pub(crate) static KIND: Kind = Kind {
 
 const ROLES: [Role; 3] = [Role::Groups, Role::Stratify, Role::Within];
 
-/// The size in the method until the step runs, where a query computes it. Part of the step's key.
+/// Placeholder for a size that a query computes when the step runs. It is part of the step's key.
 const PLACEHOLDER: Size = Size::Fraction(0.5);
 
 /// The declared method with its parameters.
@@ -78,7 +78,7 @@ fn is_size_computed(declaration: &Declaration) -> bool {
     matches!(size, Some(Setting::Query(_)))
 }
 
-/// A method works with the values of at most one column, and draws from one generator; its sizes fit some table.
+/// Checks that a method uses at most one column and one generator, and that its sizes are valid.
 fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if let Some(Err(error)) = method(declaration).map(|method| method.check())
@@ -134,9 +134,9 @@ enum SplitTableError {
 
 struct SplitRows {
     method: Method,
-    /// Whether a query gives the size of the second table.
+    /// Whether a query computes the size of the second table.
     is_size_computed: bool,
-    /// A column whose values the method works with, and how.
+    /// The column whose values the method uses, and its role.
     keys: Option<(Role, String)>,
 }
 
@@ -254,7 +254,7 @@ fn python(method: &Method, generator: Rng) -> Result<PythonRandom, StepError> {
     }
 }
 
-/// The key that a refusal is about.
+/// The key that an error concerns.
 fn word(error: &SplitError) -> Subject {
     Subject::Key(error.parameter().unwrap_or("test_size"))
 }
@@ -263,7 +263,7 @@ fn of_sizes(error: SplitError) -> StepError {
     blamed(Failure::Input, word(&error), error)
 }
 
-/// A refusal with the key's value in place of its number.
+/// Converts an error. Replaces the number of a group or class by its value.
 fn of_keys(
     error: SplitError,
     table: Arc<dyn Relation>,
@@ -305,7 +305,7 @@ fn of_keys(
     }
 }
 
-/// What is wrong with the value of a query, at the query.
+/// Places an error about the value of a query at the query.
 fn size_fault(error: &StepError) -> StepError {
     blamed(
         error.failure(),

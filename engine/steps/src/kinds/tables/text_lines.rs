@@ -1,4 +1,4 @@
-//! `text_lines`: text files, a row per line.
+//! `text_lines`: text files, one row per line.
 
 use prep_core::StepError;
 use prep_formats::lines::{Lines, LinesError};

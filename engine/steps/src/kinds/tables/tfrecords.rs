@@ -1,4 +1,5 @@
-//! `tfrecords`: records of TFRecord files (`tf.train.Example`), a row per record with the first value of each feature.
+//! `tfrecords`: records of TFRecord files (`tf.train.Example`), one row per record with the first value of each
+//! feature.
 
 use prep_core::StepError;
 use prep_formats::pandas::{ColumnType, CsvWriter};
@@ -148,7 +149,7 @@ fn write_rows(
     Ok(())
 }
 
-/// Writes the first value of a feature; none if there is none of the wanted type.
+/// Writes the first value of a feature. `None` if it has no value of this type.
 fn write_first(
     writer: &mut CsvWriter<impl std::io::Write>,
     feature: &Feature,

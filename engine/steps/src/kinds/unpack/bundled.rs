@@ -1,4 +1,4 @@
-//! An archive that lies in a bundle: it need not be copied.
+//! An archive inside a bundle, which can be read there without being copied.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -13,19 +13,19 @@ use super::Cause;
 use crate::value::layers::{Layer, Packing};
 use crate::value::{BaseFile, Content, Opener};
 
-/// Where an archive lies.
+/// The location of an archive in a bundle.
 pub(super) struct Bundled<'a> {
     context: &'a Context,
     pub bundle: Digest,
     file: BaseFile,
-    /// Its bytes in the bundle.
+    /// The archive's bytes in the bundle.
     pub range: Range<u64>,
-    /// Its member, if it is one.
+    /// The archive's zip member, if it is one.
     entry: Option<&'a ZipEntry>,
 }
 
 impl<'a> Bundled<'a> {
-    /// None: the archive lies in what is no bundle, or is packed in another one that is deflated.
+    /// `None` if the content is not in a bundle.
     pub fn of(
         context: &'a Context,
         opener: &Opener,
@@ -58,7 +58,7 @@ impl<'a> Bundled<'a> {
         })
     }
 
-    /// The same while an index of it is made, if it is deflated in the bundle.
+    /// Reads the archive and builds an index of it, if it is deflated in the bundle.
     pub fn indexer<'w>(
         &'w self,
         windows: &'w dyn Windows,
@@ -67,7 +67,7 @@ impl<'a> Bundled<'a> {
         Ok(indexer.transpose()?.flatten())
     }
 
-    /// The layer of an archive that is deflated.
+    /// The layer of a deflated archive.
     pub fn layer(&self, index: Index) -> Layer {
         Layer {
             offset: self.range.start,
@@ -77,7 +77,7 @@ impl<'a> Bundled<'a> {
     }
 }
 
-/// The bundle; reading is counted, and ends when the run is cancelled.
+/// Reads from the bundle, counts the bytes as progress, and checks for cancellation.
 impl ReadAt for Bundled<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         self.context.check().map_err(io::Error::other)?;

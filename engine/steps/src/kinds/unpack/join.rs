@@ -1,4 +1,4 @@
-//! Archives whose members cannot be read where they lie: they are copied into the store.
+//! Copies archives into the store if their members cannot be read in place.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::Cause;
 use super::listed::Listed;
 use crate::value::{Content, Opener, TreeBuilder};
 
-/// Writes a content into the store as an object of its own.
+/// Stores a content as an object.
 pub(crate) fn extract(
     context: &Context,
     opener: &Opener,
@@ -27,7 +27,7 @@ pub(crate) fn extract(
     })
 }
 
-/// Copies with progress, until the run is cancelled.
+/// Copies with progress and checks for cancellation.
 fn copy(
     context: &Context,
     reader: &mut dyn io::Read,
@@ -49,10 +49,10 @@ fn copy(
     }
 }
 
-/// Is called with each member of an archive.
+/// Called for each member of an archive.
 type Visit<'v> = &'v mut dyn FnMut(&str, MemberKind, &mut dyn io::Read) -> io::Result<()>;
 
-/// Writes the members of an archive that is read from the beginning to the end, one behind the other, as an object.
+/// Stores the members of a sequential archive, one after another, as a single object.
 pub(super) fn join(
     context: &Context,
     prefix: &str,

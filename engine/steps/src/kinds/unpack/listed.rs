@@ -1,10 +1,10 @@
-//! The members of an archive and their places in what holds their bytes.
+//! The members of an archive, and their positions in the file that holds their bytes.
 
 use prep_cache::Digest;
 
 use crate::value::{Content, TreeBuilder};
 
-/// What holds the bytes is known only when all members are.
+/// Collects members before the digest of the file that holds them is known.
 pub(super) struct Listed {
     prefix: String,
     members: Vec<Member>,
@@ -12,7 +12,7 @@ pub(super) struct Listed {
 
 struct Member {
     path: String,
-    /// Where its bytes begin, and their number; none of a folder.
+    /// Offset and length of its bytes. `None` for a directory.
     place: Option<(u64, u64)>,
     crc32: Option<u32>,
 }
@@ -33,7 +33,7 @@ impl Listed {
         });
     }
 
-    /// The members as parts of what holds them.
+    /// The members as ranges of `base`.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
         for Member { path, place, crc32 } in self.members {

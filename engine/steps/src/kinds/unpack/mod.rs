@@ -1,12 +1,14 @@
 //! `unpack`: the members of an archive, as a tree.
 //!
-//! A zip costs nothing: its members are references into the file that holds it, and so are those of a plain tar. Of a 7z the
-//! directory is read, and how it can be decoded. An archive that is deflated, such as a zip inside a zip or a gzipped tar, is
-//! read once, to note from where on it can be inflated: see [`layers`](crate::value::layers). Only what cannot be read where
-//! it lies, because it is packed in another way, is copied into the store, members that are read in sequence as one object.
+//! The members of a zip archive or an uncompressed tar archive are references into the file that holds it, without any
+//! copy. For a 7z archive, only the directory and the parameters of decoding are read. A deflated archive, such as a
+//! zip inside a zip or a gzipped tar, is read once to record where decompression can start: see
+//! [`layers`](crate::value::layers). Archives that cannot be read in place, because they are compressed in another way,
+//! are copied into the store, with their members in a single object.
 //!
-//! Paths in the tree begin with the archive's own path (`train.zip/train/1.jpg`), so that a file has one name in the whole
-//! bundle. An archive `x.zip` that was already unpacked, so that the bundle holds a folder `x` instead, reads the same.
+//! Paths in the tree begin with the path of the archive (`train.zip/train/1.jpg`), so that each file has a unique path
+//! in the bundle. If the bundle contains a directory `x` instead of `x.zip`, because the archive was already unpacked,
+//! the tree is the same.
 
 mod bundled;
 mod join;
@@ -26,7 +28,7 @@ use crate::limits::undecodable;
 use crate::value::{Content, Opener, Tree, TreeBuilder, input};
 pub(crate) use join::extract;
 
-/// Suffixes of what is entered as an archive.
+/// Suffixes of names that are treated as archives.
 const SUFFIXES: [(&str, Kind); 5] = [
     (".zip", Kind::Zip),
     (".7z", Kind::SevenZip),
@@ -58,21 +60,21 @@ enum UnpackError {
 }
 
 pub(crate) struct Unpack {
-    /// Path of the archive in the bundle; none is the bundle itself.
+    /// Path of the archive in the bundle. `None` for the bundle itself.
     pub path: Option<String>,
 }
 
-/// Is this path segment entered as an archive?
+/// Whether a path segment is treated as an archive.
 pub(crate) fn is_archive(segment: &str) -> bool {
     kind(segment).is_some()
 }
 
-/// The suffix by which a path is known as an archive's.
+/// The suffix by which a path is treated as an archive.
 pub(crate) fn archive_suffix(path: &str) -> Option<&'static str> {
     kind(path).map(|(suffix, _)| suffix)
 }
 
-/// An archive's path without what makes it one.
+/// The path of an archive without its suffix.
 pub(crate) fn without_suffix(path: &str) -> &str {
     let suffix = archive_suffix(path).unwrap_or_default();
     path.strip_suffix(suffix).unwrap_or(path)
@@ -158,7 +160,7 @@ impl Unpack {
     }
 }
 
-/// A file of which nothing is read any more once the run is cancelled: a directory may have millions of members.
+/// A file that cannot be read after cancellation. A directory may have millions of members, so parsers must stop, too.
 pub(crate) struct Watched<'a, R> {
     pub cancel: &'a Cancel,
     pub file: &'a R,
@@ -171,7 +173,7 @@ impl<R: ReadAt> ReadAt for Watched<'_, R> {
     }
 }
 
-/// The files of the folder that stands in an archive's place: `x/` for `x.zip`.
+/// The files of the directory in place of an archive: `x/` for `x.zip`.
 fn unpacked_folder(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let (suffix, _) = kind(path)?;
     let folder = format!("{}/", path.strip_suffix(suffix)?);
@@ -183,7 +185,7 @@ fn unpacked_folder(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     (!inside.is_empty()).then_some(inside)
 }
 
-/// A file of the tree that differs from `path` in its folder or in case only.
+/// A file of the tree that differs from `path` in its directory or in case only.
 pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
     let name = path.rsplit('/').next()?;
     let mut paths = tree.files().map(|file| file.path());
@@ -202,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// What the parser of archives makes of it is still the user's wish.
+    /// A cancelled run stays cancelled, even if the parser reports a damaged archive.
     #[test]
     fn ctrl_c_ends_the_reading_of_a_directory() -> Result<(), Box<dyn std::error::Error>> {
         let mut file = ZipWriter::new(Vec::new());

@@ -1,4 +1,4 @@
-//! A 7z: its members are parts of what its streams are decoded to.
+//! Lists a 7z archive. Its members are ranges of its decoded streams.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -21,7 +21,7 @@ use crate::limits::limits;
 use crate::value::layers::{Layer, Layers, LayersWriter, Packing};
 use crate::value::{Content, Opener, TreeBuilder};
 
-/// The members of a 7z.
+/// Lists the members of a 7z archive.
 pub(super) fn list(
     context: &Context,
     opener: &Opener,
@@ -31,7 +31,7 @@ pub(super) fn list(
     if let Some(files) = list_bundled(context, opener, content, prefix)? {
         return Ok(files);
     }
-    // 7z keeps its directory at the end: reading needs a file to seek in.
+    // The directory of a 7z archive is at its end, so reading needs a file that can seek.
     let extracted = match content {
         Content::Member { entry, .. } if entry.method == Method::Deflate => {
             extract(context, opener, content)?
@@ -49,7 +49,7 @@ pub(super) fn list(
     join(context, prefix, |visit| Ok(archive.read(visit)?))
 }
 
-/// The members where they lie in the bundle; nothing is decoded. None where they cannot be read there.
+/// Lists the members in the bundle without decoding. `None` if they cannot be read there.
 fn list_bundled(
     context: &Context,
     opener: &Opener,
@@ -108,7 +108,7 @@ fn list_bundled(
     Ok(Some(listed.files(layers, true)))
 }
 
-/// Windows in a file without a name: they are read before the object that they belong to is complete.
+/// Windows in an unlinked temporary file. They are needed before the object that stores them is complete.
 struct WindowsFile {
     file: File,
     bytes: Cell<u64>,
@@ -122,7 +122,7 @@ impl WindowsFile {
         })
     }
 
-    /// Keeps them once more, at the same places.
+    /// Writes all windows to the object, at the same positions.
     fn copy(&self, to: &LayersWriter) -> io::Result<()> {
         let mut piece = vec![0; 1 << 18];
         let mut copied = 0;

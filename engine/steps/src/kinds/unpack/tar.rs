@@ -1,4 +1,4 @@
-//! A tar, plain or gzipped: its members are parts of it.
+//! Lists a tar archive, plain or gzipped. Its members are ranges of it.
 
 use std::io::Read;
 
@@ -17,7 +17,7 @@ use crate::limits::limits;
 use crate::value::layers::{Layer, Layers, LayersWriter, Packing};
 use crate::value::{Content, Opener, TreeBuilder};
 
-/// The members of a tar.
+/// Lists the members of a tar archive.
 pub(super) fn list(
     context: &Context,
     opener: &Opener,
@@ -35,7 +35,7 @@ pub(super) fn list(
     })
 }
 
-/// The members where they lie in the bundle. None where they cannot be read there.
+/// Lists the members in the bundle. `None` if they cannot be read there.
 fn list_bundled(
     context: &Context,
     opener: &Opener,
@@ -93,13 +93,13 @@ fn list_bundled(
     }))
 }
 
-/// What is listed of a plain tar while it is read.
+/// The members of a tar archive that is being read.
 struct Members {
     listed: Listed,
     budget: ArchiveBudget,
-    /// Where the tar begins.
+    /// Offset of the archive.
     begin: u64,
-    /// The content of each is in one piece.
+    /// True if the content of each member is contiguous.
     are_whole: bool,
 }
 
@@ -118,7 +118,8 @@ impl Members {
         })
     }
 
-    /// Reads a gzipped one; returns its layer, and the input at its end. None where it cannot be begun within.
+    /// Reads a gzipped archive. Returns its layer, and the input at its end. `None` if decompression can only start at
+    /// its beginning.
     fn read_gzipped<R: Read>(
         &mut self,
         input: R,

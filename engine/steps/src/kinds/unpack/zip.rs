@@ -1,4 +1,4 @@
-//! A zip: its members are references into the file that holds it.
+//! Lists a zip archive. Its members are references into the file that holds it.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::limits::limits;
 use crate::value::layers::{Layers, LayersWriter};
 use crate::value::{Content, Opener, TreeBuilder};
 
-/// The members of a zip.
+/// Lists the members of a zip archive.
 pub(super) fn list(
     context: &Context,
     opener: &Opener,
@@ -35,7 +35,7 @@ pub(super) fn list(
     list_as_it_lies(context, opener, &extracted, prefix)
 }
 
-/// The members of a zip that is not deflated.
+/// Lists the members of a zip archive that is not deflated.
 fn list_as_it_lies(
     context: &Context,
     opener: &Opener,
@@ -52,7 +52,7 @@ fn list_as_it_lies(
     Ok(references(&members, prefix, content.base(), is_layered))
 }
 
-/// Stores where a deflated zip can be begun. None where that is not possible.
+/// Stores the positions where decompression of a deflated archive can start. `None` if this is impossible.
 fn layers(context: &Context, opener: &Opener, content: &Content) -> Result<Option<Digest>, Cause> {
     let Some(bundled) = Bundled::of(context, opener, content)? else {
         return Ok(None);
@@ -71,7 +71,7 @@ fn layers(context: &Context, opener: &Opener, content: &Content) -> Result<Optio
     Ok(Some(writer.finish(&layers)?))
 }
 
-/// The directory of a zip that lies in a file.
+/// Reads the central directory of a zip archive inside a file.
 fn directory(
     context: &Context,
     file: &impl ReadAt,

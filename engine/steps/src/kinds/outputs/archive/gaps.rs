@@ -1,8 +1,9 @@
-//! Packing members in another order than they stand in the archive.
+//! Writes members of an archive in another order than that of the archive.
 //!
-//! Members stand sorted by path, and an archive that has to be inflated is read from front to back. So what comes from there
-//! and takes a known number of bytes is left out at first: the archive is written around it. Then these members are read as
-//! they lie, each into the gap that was left for it.
+//! The members of an archive are sorted by path, but a compressed source archive can only be read efficiently from
+//! front to back. Therefore members that come from such an archive and have a known size are skipped at first, and gaps
+//! of their size are left. Afterwards these members are read in the order of the source, and each is written into its
+//! gap.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Read, Write};
@@ -17,16 +18,16 @@ use thiserror::Error;
 
 use crate::value::{ContentError, OpenContent, Opener, Tree};
 
-/// Bytes that are copied at a time.
+/// Bytes per write.
 const PIECE: usize = 1 << 18;
 
-/// What an archive is written to.
+/// The destination of an archive.
 pub(super) enum Out {
     InOrder(ObjectWriter),
     WithGaps(WithGaps),
 }
 
-/// An object in which gaps are left.
+/// An object with gaps.
 pub(super) struct WithGaps {
     object: ScatteredWriter,
     gaps: Rc<Gaps>,
@@ -36,23 +37,25 @@ pub(super) struct WithGaps {
 /// The gaps of an archive.
 #[derive(Default)]
 pub(super) struct Gaps {
-    /// Bytes that were announced and did not come yet.
+    /// Announced bytes of a gap that the archive has not passed on yet.
     announced: Cell<u64>,
-    /// Where each begins.
+    /// Start of each gap in the object.
     places: RefCell<Vec<u64>>,
-    /// The files that belong there: their numbers in the tree.
+    /// Indices in the tree of the files for the gaps.
     files: RefCell<Vec<usize>>,
 }
 
-/// Which bytes of a content belong into an archive.
+/// The form in which the bytes of a content are written to an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The content.
 pub(super) enum Bytes {
     Plain,
-    /// As they are compressed where they come from.
+    /// The compressed bytes of its source archive.
     Compressed,
 }
 
-/// Stands for the bytes of a gap while the archive is written around it: what it yields is announced, and not written.
+/// A reader in place of a file for which a gap is left. It returns zeros and announces their number, so that
+/// [`WithGaps`] skips them.
 pub(super) struct Gap<'a> {
     gaps: &'a Gaps,
     left: u64,
@@ -73,7 +76,7 @@ impl Read for Gap<'_> {
 }
 
 impl Gaps {
-    /// A gap for a file of the tree, which takes so many bytes.
+    /// Adds a gap of `bytes` bytes for a file of the tree.
     pub(super) fn leave(&self, file: usize, bytes: u64) -> Gap<'_> {
         if bytes > 0 {
             self.files.borrow_mut().push(file);
@@ -86,7 +89,7 @@ impl Gaps {
 }
 
 impl Out {
-    /// With gaps, if some files of the tree have to be inflated.
+    /// An archive with gaps if some files of the tree are in a compressed archive.
     pub(super) fn new(context: &Context, tree: &Tree) -> Result<Out, StepError> {
         if !tree.files().any(|file| file.is_layered()) {
             return Ok(Out::InOrder(context.store.writer()?));
@@ -98,7 +101,7 @@ impl Out {
         }))
     }
 
-    /// The gaps that may be left.
+    /// The gaps, if the archive may have some.
     pub(super) fn gaps(&self) -> Option<Rc<Gaps>> {
         match self {
             Out::InOrder(_) => None,

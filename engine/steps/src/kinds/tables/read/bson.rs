@@ -1,7 +1,8 @@
-//! BSON documents, one after the other: the declared members as columns, and the whole documents.
+//! Reads BSON documents: the declared members as columns, and the entire documents.
 //!
-//! A document is its MongoDB Extended JSON, from which the output `bson` makes the same bytes as pymongo. Longer binaries
-//! stay in the bundle (see [`prep_formats::bson::BinaryAt`]): a table of pictures holds their places.
+//! A document is stored as MongoDB Extended JSON, from which the output `bson` makes the same bytes as pymongo. Long
+//! binary values stay in the bundle (see [`prep_formats::bson::BinaryAt`]), so a table of pictures only contains their
+//! positions.
 
 use std::cell::Cell;
 use std::io::BufRead;
@@ -30,8 +31,7 @@ fn documents<'r>(path: &'r str, _: &Cell<Nested>, reader: Box<dyn BufRead + 'r>)
     Box::new(documents.map(move |document| Ok(Record::from(document?.to_json_beside(path)?))))
 }
 
-/// Extended JSON has its own spelling of integers of 64 bits, and of doubles that are no number: as cells of a column they
-/// are what they are.
+/// Extended JSON has special forms for 64-bit integers and for doubles such as NaN. Columns contain the plain values.
 fn plain(member: &Value) -> Option<Value> {
     if let Some(digits) = member.get("$numberLong") {
         return digits.as_str()?.parse().ok().map(Value::Int);

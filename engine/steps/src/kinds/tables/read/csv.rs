@@ -1,7 +1,8 @@
-//! CSV, as pandas reads it.
+//! Reads CSV like pandas.
 //!
-//! The bytes go around between three threads, piece by piece, if there are as many: this one inflates them, the next scans
-//! and quotes them, the object's own writes them. None waits for another by more than a few pieces.
+//! Bytes pass through three threads in chunks, if these are available: this one inflates them, the next one scans and
+//! quotes them, and the thread of the object writer writes them. No thread is ahead of the next one by more than a few
+//! chunks.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
@@ -15,9 +16,9 @@ use prep_spec::words::Word;
 use super::{Format, Read, ReadError, check_columns, each, failed, fits};
 use crate::value::{Content, Known, Opener, Storage, StoredText, TableValue, TextWriter, fill};
 
-/// Bytes that go from one thread to the next at a time.
+/// Bytes per chunk.
 const PIECE: usize = 1 << 18;
-/// Pieces on their way between two threads.
+/// Maximum number of chunks between two threads.
 const PIECES: usize = 2;
 
 pub(super) const FORMAT: Format = Format {
@@ -71,14 +72,14 @@ fn read(
     };
     let (inflated, scanned) = match scanned {
         Ok(scanned) => scanned,
-        // No thread to be had.
+        // The system started no thread.
         Err(text) => {
             let (inflated, scan) = scan_here(text);
             inflated?;
             (Ok(()), scan.finish())
         }
     };
-    // A content that ends too early is the cause of what the scanner makes of its end.
+    // If the content is truncated, the scanner reports an error, too. The truncation is its cause.
     inflated?;
     let Scanned {
         rewritten,
@@ -88,7 +89,7 @@ fn read(
     let bytes = content.bytes();
     let text = match &rewritten {
         Rewritten::Canonical(_) => text,
-        // What was written is there still, and quicker to read than to inflate again.
+        // The written cells are still available, and faster to read than to inflate again.
         Rewritten::Cells(scan, options) => {
             let mut cells = text.read_back()?;
             printed(context, bytes, |out| {
@@ -105,7 +106,7 @@ fn read(
         }
     };
     let (object, held) = text.finish()?;
-    // What is printed anew has its rows elsewhere.
+    // A second pass moves the rows, so the recorded positions are invalid.
     let known = known.filter(|_| matches!(rewritten, Rewritten::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
@@ -122,7 +123,7 @@ fn read(
     Ok(table)
 }
 
-/// The text that is printed in a second pass, of a file of so many bytes.
+/// Writes the text in a second pass. `bytes` is the size of the file.
 fn printed(
     context: &Context,
     bytes: u64,
@@ -135,7 +136,7 @@ fn printed(
     Ok(out)
 }
 
-/// An error about a column's type, with the first cell that it is about: the file is read once more to find it.
+/// Adds the first cell with an unexpected type to an error about a column. Reads the file again to find it.
 fn with_cell(
     error: ReadError,
     opener: &Opener,
@@ -163,7 +164,7 @@ fn with_cell(
         path: path.clone(),
         column: column.clone(),
         declared: declared.name(),
-        // Integers among which some are missing are numbers.
+        // A column of integers with missing values is a column of numbers.
         other: match declared {
             ColumnKind::Integer if number => "number",
             _ => "text",
@@ -172,7 +173,7 @@ fn with_cell(
     }
 }
 
-/// Reads the content piece by piece and hands it on, until nobody takes it any more.
+/// Reads the content in chunks and passes them to `give`, until `give` returns `None`.
 fn inflate(
     context: &Context,
     opener: &Opener,
@@ -202,15 +203,15 @@ fn inflate(
     }
 }
 
-/// A text that was scanned, and written.
+/// The result of scanning a file.
 struct Scanned {
     rewritten: Rewritten,
-    /// What was noted on the way.
+    /// Facts recorded during the scan.
     known: Option<Known>,
     text: TextWriter,
 }
 
-/// Scans pieces as they come, and passes their text on to the store.
+/// Scans chunks and passes their text to the store.
 struct Scanning<'a> {
     rewriter: Rewriter,
     read: &'a Read,
@@ -219,7 +220,7 @@ struct Scanning<'a> {
 
 impl<'a> Scanning<'a> {
     fn new(options: &ReadOptions, read: &'a Read, text: TextWriter) -> Scanning<'a> {
-        // The columns that are declared are those that queries compute with.
+        // Queries compute with the declared columns, so these are kept in memory.
         let declared = read.columns.iter().map(|one| one.name.value.clone());
         Scanning {
             rewriter: Rewriter::new(options).with_projection(declared.collect()),
@@ -228,7 +229,7 @@ impl<'a> Scanning<'a> {
         }
     }
 
-    /// Takes a piece; returns one that is not needed any more, if there is one.
+    /// Scans a chunk. Returns a chunk for reuse, if there is one.
     fn feed(&mut self, piece: Vec<u8>) -> Result<Option<Vec<u8>>, StepError> {
         let fed = self.rewriter.feed(piece);
         fed.map_err(|cause| failed(self.read, cause))?;
@@ -259,7 +260,7 @@ impl<'a> Scanning<'a> {
     }
 }
 
-/// Scans on a thread of its own, and gives the memory of pieces back.
+/// Scans on a separate thread, and returns chunks for reuse.
 fn scan_pieces(
     options: &ReadOptions,
     read: &Read,
@@ -270,7 +271,7 @@ fn scan_pieces(
     let mut scan = Scanning::new(options, read, text);
     for piece in pieces {
         if let Some(spent) = scan.feed(piece)? {
-            // A full channel means there are pieces enough.
+            // A full channel contains enough chunks.
             let _ = empty.try_send(spent);
         }
     }

@@ -1,4 +1,4 @@
-//! `dialect` and `chunksize`: whose way of reading JSON.
+//! The keys `dialect` and `chunksize`: the library whose way of reading JSON is reproduced.
 
 use prep_formats::json::{Grammar, Typing};
 use prep_spec::Diagnostic;
@@ -35,7 +35,7 @@ static DIALECTS: &[Word] = &[
     },
 ];
 
-/// Name of the column that says which piece of its file a row is from.
+/// Name of the column with the number of the chunk of a row.
 pub(super) const PIECE: &str = "piece";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -56,7 +56,7 @@ impl Dialect {
         }
     }
 
-    /// Whose reader decides what a text means.
+    /// The library that defines the syntax.
     pub fn grammar(self) -> Grammar {
         match self {
             Dialect::Python | Dialect::Dataframe => Grammar::Python,
@@ -64,7 +64,7 @@ impl Dialect {
         }
     }
 
-    /// How the records become a table, if they do.
+    /// How the library infers the types of columns. `None` if it does not build a table.
     pub fn typing(self) -> Option<Typing> {
         match self {
             Dialect::Python => None,
@@ -74,13 +74,13 @@ impl Dialect {
     }
 }
 
-/// So many lines are a table of their own.
+/// The number of lines that form a table of their own.
 pub(super) fn chunksize(declaration: &Declaration) -> Option<u64> {
     let has = declaration.has("chunksize");
     has.then(|| declaration.natural("chunksize")).flatten()
 }
 
-/// Pieces have at least a line, a column of their own, and make a difference where records follow their table.
+/// Checks that chunks have at least one line, that their column name is free, and that the dialect uses them.
 pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
     let size = chunksize(declaration)?;
     let mut columns = declaration.columns("columns").iter();

@@ -1,7 +1,7 @@
 //! `read_each`: many files of one format as one table, in the order of the table that names them.
 //!
-//! Each file is read for itself, with the types that are inferred of it alone; then the columns come together as in
-//! `pandas.concat`: numbers of several types become doubles, other types that differ keep their own values.
+//! Each file is read with types that are inferred from it alone. Then the columns are combined like in `pandas.concat`:
+//! numbers of different types become doubles, and other different types keep their own values.
 
 use std::io::Read as _;
 
@@ -17,7 +17,7 @@ use crate::kinds::{Kind, one};
 use crate::relation::for_each_file;
 use crate::value::{Storage, TableValue};
 
-/// A file is read in pieces of this size.
+/// Bytes per read.
 const PIECE: usize = 1 << 18;
 
 pub(crate) static KIND: Kind = Kind {
@@ -48,7 +48,7 @@ pub(crate) static KIND: Kind = Kind {
         methods: &[],
         makes: Makes::Table(|declaration| {
             let mut all = vec![MadeColumn::text(FILE)];
-            // An entry of an array can only be passed on from the file in which it lies.
+            // An entry of an array can only be passed on from its own file.
             let columns = columns(declaration).into_iter();
             all.extend(columns.filter(|column| column.holds != Holds::Entries));
             all
@@ -81,7 +81,7 @@ impl Step for ReadEach {
     }
 
     fn version(&self) -> u32 {
-        // Since 4, integers and doubles of arrays become doubles.
+        // Since version 4, integers and doubles of arrays become doubles.
         match self.read.format.word.name == npy::FORMAT.word.name {
             true => 4,
             false => 3,
@@ -102,7 +102,7 @@ impl Step for ReadEach {
     }
 }
 
-/// CSV files: scanned one after the other, then printed as what their columns are together.
+/// Reads CSV files: scans each of them, then prints them with the common types of their columns.
 pub(super) fn csv(
     context: &Context,
     inputs: &Inputs,

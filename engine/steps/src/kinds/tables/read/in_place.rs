@@ -1,7 +1,9 @@
-//! Files of formats that are read in place (NumPy arrays of one axis, parquet), as one table: their declared columns, row by
-//! row, as text. A column has one type in all files, or becomes one of doubles as in `pandas.concat`: integers of any type
-//! beside doubles, and single beside double precision. For other pairs the common type depends on widths that are not kept
-//! here, or is `object`: they are errors.
+//! Combines files that are read in place (one-dimensional NumPy arrays, parquet) into one table of text with the
+//! declared columns.
+//!
+//! If the types of a column differ between files, doubles are combined with integers or single-precision numbers to
+//! doubles, like in `pandas.concat`. For other pairs, the common type depends on bit widths that are not known here, or
+//! it is `object`. Such pairs are an error.
 
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ use super::{Read, file_column, stored};
 use crate::relation::{for_each_file, open_table};
 use crate::value::{Opener, TableValue, TableWriter};
 
-/// Rows that are read at a time.
+/// Rows per read.
 const BATCH: usize = 8192;
 
 #[derive(Debug, Error)]
@@ -38,7 +40,7 @@ enum EachError {
     },
 }
 
-/// The files that the input `files` names as one table.
+/// Reads the files in the input `files` as one table.
 pub(super) fn each_table(
     context: &Context,
     inputs: &Inputs,
@@ -121,7 +123,7 @@ pub(super) fn each_table(
     Ok(table)
 }
 
-/// A column of a relation, and its place.
+/// A column of a relation, with its index.
 fn column_of<'r>(
     relation: &'r Arc<dyn Relation>,
     name: &str,
@@ -131,7 +133,7 @@ fn column_of<'r>(
     found.ok_or_else(|| StepError::internal("a column that was found is gone"))
 }
 
-/// The type that holds the values of both, as `pandas.concat` has it; none where it is not known here.
+/// The common type of both according to `pandas.concat`. `None` if it is unknown here.
 fn common_type(one: &DataType, other: &DataType) -> Option<DataType> {
     let is_number = |one: &DataType| one.is_integer() || one.is_floating();
     let is_double = |one: &DataType| *one == DataType::Float64;
@@ -144,7 +146,7 @@ fn common_type(one: &DataType, other: &DataType) -> Option<DataType> {
     }
 }
 
-/// The type as which values are written; none of what has no plain value.
+/// The type in which values are written. `None` for types without a text form.
 fn plain_type(found: &DataType) -> Option<DataType> {
     Some(match found {
         DataType::Boolean => DataType::Boolean,
@@ -168,7 +170,7 @@ fn column_type(found: &DataType) -> ColumnType {
     }
 }
 
-/// The values in the type that is written: that of the column in all files, and doubles if it is declared a number.
+/// Converts values to the written type: the common type of all files, or doubles if the column is declared a number.
 fn as_written(
     array: &ArrayRef,
     column: &Column,

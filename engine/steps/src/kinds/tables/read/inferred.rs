@@ -1,4 +1,4 @@
-//! What pandas infers of the members of records.
+//! Infers the types of record members like pandas.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use super::records::{Record, Walk, Whole};
 use super::{Read, ReadError};
 use crate::placed::{Subject, blamed};
 
-/// What pandas takes columns for.
+/// The types that pandas infers.
 pub(super) enum Types {
-    /// The inferred ones of the declared columns; records stay as they are.
+    /// Types of the declared columns that are inferred. Records are unchanged.
     Members(Vec<Option<Inferred>>),
-    /// All columns, piece by piece of the file; records follow.
+    /// Types of all columns, for each chunk of the file. Records are converted to them.
     Pieces(BTreeMap<u64, Columns>),
 }
 
@@ -34,7 +34,7 @@ impl Types {
         }
     }
 
-    /// The cell of the declared column `index`, where it is another value than the member.
+    /// The cell of the declared column `index`, if its value differs from the member.
     pub fn cell(&self, index: usize, plain: Plain<'_>) -> Option<Value> {
         let inferred = match self {
             Types::Members(inferred) => inferred.get(index).copied().flatten(),
@@ -48,7 +48,7 @@ impl Types {
         }
     }
 
-    /// What the inferred columns are, where all pieces agree.
+    /// The types of the inferred columns for which all chunks agree.
     pub fn inferred(&self, declared: &[&Column]) -> BTreeMap<String, ColumnType> {
         let kind = |index: usize, name: &str| match self {
             Types::Members(inferred) => inferred.get(index).copied().flatten().map(|one| one.kind),
@@ -70,7 +70,7 @@ impl Types {
     }
 }
 
-/// What the declared columns are that are inferred.
+/// Infers the types of declared columns that are `inferred`.
 pub(super) fn infer_members(
     read: &Read,
     declared: &[&Column],
@@ -102,11 +102,11 @@ pub(super) fn infer_members(
     Ok(inferred.collect())
 }
 
-/// What all columns are, piece by piece.
+/// Infers the types of all columns, chunk by chunk.
 ///
-/// Mostly pandas' table has the records as they are. So each is handed to `keep` at once, until a piece turns out to change
-/// some of its own, or `keep` says no: from then on, what is nested is passed over. The second part of the result is
-/// whether all records were kept.
+/// The types usually leave the records unchanged. Therefore each record is passed to `keep` immediately, until a chunk
+/// changes records or `keep` returns false. From then on, nested values are skipped, because the file is read again.
+/// The second part of the result is true if all records were kept.
 pub(super) fn infer_pieces(
     context: &Context,
     read: &Read,
@@ -147,7 +147,7 @@ pub(super) fn infer_pieces(
         if nested.get() == Nested::PassedOver {
             return Ok(());
         }
-        // A piece that would change its records now may not in the end, but seldom.
+        // A chunk that would change its records now may rarely not do so at its end.
         let is_likely = !seen.is_power_of_two() || frame.keeps_records();
         if !is_likely || !keep(path, number, record)? {
             change();
@@ -160,7 +160,7 @@ pub(super) fn infer_pieces(
     Ok((pieces, nested.get() == Nested::Read))
 }
 
-/// A member as a plain value: as it is, or in place of what the format has its own spelling for.
+/// A member as a plain value: unchanged, or converted from a special form of the format.
 pub(super) enum Plain<'m> {
     Same(&'m Value),
     Other(Value),

@@ -1,4 +1,4 @@
-//! JSON: a list of objects, the elements at a path of a document, or JSON lines.
+//! Reads JSON: a list of objects, the elements at a path of a document, or JSON lines.
 
 use std::cell::Cell;
 use std::io::BufRead;
@@ -79,7 +79,7 @@ fn list<'r>(
     }
 }
 
-/// An element at a path; of an object a record with `key` and `value` for each member.
+/// An element at a path. A member of an object becomes a record with `key` and `value`.
 fn member(element: (Option<prep_formats::json::JsonString>, Value)) -> Value {
     match element {
         (None, value) => value,
@@ -109,7 +109,7 @@ fn lines<'r>(
             Ok(Line::Value(value)) => Whole::Value(value),
             Err(error) => return Some(Err(BoxError::from(error))),
         };
-        // Lines count, also blank ones.
+        // Empty lines are counted, too.
         let piece = (lines.number() - 1) / piece;
         Some(Ok(Record { whole, piece }))
     }))

@@ -1,9 +1,8 @@
 //! `read`: one file of the bundle as a table.
 //!
-//! CSV is read as pandas reads it. The file is extracted into the store while it is scanned; if its bytes are what pandas
-//! would print, they are the stored table and nothing is written again, otherwise a second pass prints them. A JSON list
-//! becomes a table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays stay as they
-//! are.
+//! CSV is read like pandas. The file is extracted into the store while it is scanned. If its bytes are equal to the
+//! output of pandas, they become the stored table. Otherwise, a second pass prints the table. A JSON list becomes a
+//! table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are stored unchanged.
 
 mod bson;
 mod csv;
@@ -103,20 +102,20 @@ const AT: Key = Key::optional(
     "annotations",
 );
 
-/// Name of the column that says which file a row is from.
+/// Name of the column with the file of a row.
 const FILE: &str = "file";
 
-/// How a file is read as a table: one file of this folder each.
+/// A format of files that can be read as a table. Each is defined in a file of this directory.
 pub(super) struct Format {
     pub word: Word,
-    /// Ends of the names that tell it.
+    /// Extensions of file names.
     pub endings: &'static [&'static str],
-    /// What the hidden column `record` holds, if there is one.
+    /// Content of the hidden column `record`, if there is one.
     pub record: Option<Holds>,
     pub read: fn(&Context, &Opener, &Content, &Read) -> Result<TableValue, StepError>,
-    /// Reads the files that the input `files` names as one table, with the column `file`.
+    /// Reads the files in the input `files` as one table, with the column `file`.
     pub each: Each,
-    /// A member of a record that the format spells in its own way, as a plain value; for formats of records.
+    /// Converts a record's member from a special form of the format to a plain value.
     pub plain: Option<fn(&prep_formats::json::Value) -> Option<prep_formats::json::Value>>,
 }
 
@@ -150,19 +149,19 @@ static FLOAT_PRECISION: &[Word] = &[
     },
 ];
 
-/// What is read, and how.
+/// The file to read, and its options.
 #[derive(Clone)]
 pub(super) struct Read {
     pub path: String,
     pub format: &'static Format,
     pub columns: Vec<Column>,
     pub delimiter: u8,
-    /// pandas' word.
+    /// The pandas option.
     pub float_precision: String,
     pub at: Option<String>,
     pub encoding: Encoding,
     pub dialect: Dialect,
-    /// Lines that make a table each.
+    /// Number of lines that form a table of their own.
     pub chunksize: Option<u64>,
 }
 
@@ -187,7 +186,7 @@ impl Read {
         })
     }
 
-    /// How pandas reads the CSV.
+    /// The options of pandas' CSV reader.
     fn csv_options(&self) -> ReadOptions {
         let text = self.columns.iter();
         let text = text.filter(|column| column.kind == ColumnKind::Text);
@@ -203,7 +202,7 @@ impl Read {
     }
 }
 
-/// The format that is declared, or that the file's name tells.
+/// The format that is declared, or that the file name implies.
 fn format(declaration: &Declaration) -> Option<&'static Format> {
     if let Some(word) = declaration.text("format") {
         return FORMATS.iter().find(|format| format.word.name == word);
@@ -214,7 +213,7 @@ fn format(declaration: &Declaration) -> Option<&'static Format> {
         .find(|format| format.endings.contains(&ending.as_str()))
 }
 
-/// The declared columns, and the hidden one of the format.
+/// The declared columns, and the hidden ones of the format.
 fn columns(declaration: &Declaration) -> Vec<MadeColumn> {
     let declared = declaration.columns("columns").iter();
     let mut columns: Vec<MadeColumn> = declared
@@ -249,7 +248,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
         let found = declaration.fault(head, "unknown-format", message);
         return vec![found.help(format!("add `format:` with one of {names}"))];
     };
-    // Each key says something about some formats only.
+    // Each key applies to some formats only.
     let csv = [csv::FORMAT.word.name].as_slice();
     let value = [json::LIST.word.name].as_slice();
     let lines = [json::LINES.word.name].as_slice();
@@ -305,7 +304,7 @@ pub(super) enum ReadError {
         column: String,
         declared: &'static str,
         misfit: Box<Misfit>,
-        /// A type that would fit.
+        /// A type that would be valid.
         other: &'static str,
     },
     #[error("`{path}`: record {record} has no member `{column}`")]
@@ -327,7 +326,7 @@ pub(super) enum ReadError {
 }
 
 impl ReadError {
-    /// The step's failure, with the declared column that it is about.
+    /// Converts to the step's error, with the place of the declared column.
     fn blamed(self, read: &Read) -> StepError {
         let name = match &self {
             ReadError::Format { .. } => None,
@@ -355,7 +354,7 @@ impl Step for ReadTable {
     }
 
     fn version(&self) -> u32 {
-        // Since 5, ujson's corners are pandas'.
+        // Since version 5, the results for unusual input of ujson equal those of pandas.
         match self.read.dialect {
             Dialect::Ujson => 5,
             Dialect::Python | Dialect::Dataframe => 4,
@@ -382,7 +381,7 @@ impl Step for ReadTable {
     }
 }
 
-/// What the result depends on.
+/// The parameters of the step's key.
 fn read_params(read: &Read) -> serde_json::Value {
     let columns: Vec<_> = read
         .columns
@@ -402,7 +401,7 @@ fn read_params(read: &Read) -> serde_json::Value {
     })
 }
 
-/// The file, extracted into the store, for formats that are read in place.
+/// Extracts the file into the store, for formats that are read in place.
 fn extracted(
     context: &Context,
     opener: &Opener,
@@ -427,7 +426,7 @@ fn failed_at(path: &str, cause: impl Into<BoxError>) -> StepError {
     })
 }
 
-/// What a message says of a cell.
+/// Describes a cell for a message.
 fn held(misfit: &Misfit) -> String {
     match misfit.cell.as_str() {
         "" => "holds nothing".to_owned(),
@@ -443,7 +442,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// A declared column of a table that is written.
+/// A declared column of a written table.
 fn stored(column: &Column) -> StoredColumn {
     let kind = match column.kind {
         ColumnKind::Text | ColumnKind::Inferred => ColumnType::Text,
@@ -459,7 +458,7 @@ fn stored(column: &Column) -> StoredColumn {
     }
 }
 
-/// The column that says which file a row is from.
+/// The column with the file of a row.
 fn file_column() -> StoredColumn {
     StoredColumn {
         name: FILE.to_owned(),
@@ -468,12 +467,12 @@ fn file_column() -> StoredColumn {
     }
 }
 
-/// What the declaration says of columns besides their stored types.
+/// Properties of declared columns besides their stored types.
 #[derive(Default)]
 struct Declared {
-    /// What was inferred of columns that are text to queries.
+    /// The types inferred for columns that queries read as text.
     inferred: BTreeMap<String, ColumnType>,
-    /// Places of the columns that queries compute with as doubles.
+    /// Indices of the columns that queries read as doubles.
     numbers: BTreeSet<usize>,
 }
 
@@ -485,8 +484,8 @@ impl Declared {
     }
 }
 
-/// Holds the file against its declaration. A column declared text or inferred is text to queries, whatever its cells look
-/// like. Columns of a file without rows are what they are declared to be.
+/// Compares the file with its declaration, and sets the types of columns. A column declared text or inferred is text to
+/// queries, whatever its cells are. Columns of a file without rows have their declared types.
 fn check_columns(read: &Read, schema: &mut Schema) -> Result<Declared, ReadError> {
     let mut declarations = Declared::default();
     let rows = schema.rows;
@@ -558,7 +557,7 @@ fn fits(declared: ColumnKind, stored: ColumnType) -> bool {
     }
 }
 
-/// What a column holds, in words.
+/// Describes the values of a column.
 fn found(stored: ColumnType) -> &'static str {
     match stored {
         _ if is_integer(stored) => "integers",

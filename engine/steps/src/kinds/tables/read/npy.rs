@@ -1,4 +1,4 @@
-//! A NumPy array: extracted into the store, its entries read in place from there.
+//! Reads a NumPy array: extracts it into the store, where its entries are read in place.
 
 use prep_core::{Context, StepError};
 use prep_formats::npy::{ElementKind, NpyArray};
@@ -39,7 +39,7 @@ fn read(
         });
     }
     let record = columns.len();
-    // No cell of it is ever read as text.
+    // No cell of this column is read as text.
     columns.push(Column {
         name: RECORD.to_owned(),
         kind: ColumnType::Text,

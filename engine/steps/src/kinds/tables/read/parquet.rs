@@ -1,4 +1,4 @@
-//! A parquet file: extracted into the store, read in place from there.
+//! Reads a parquet file: extracts it into the store, where it is read in place.
 
 use arrow::datatypes::DataType;
 use prep_core::{Context, StepError};
@@ -49,7 +49,7 @@ fn read(
     ))
 }
 
-/// The nearest column type; only for checking declarations.
+/// The closest column type, which is only used to check declarations.
 fn kind(data_type: &DataType) -> ColumnType {
     match data_type {
         DataType::Int8 => ColumnType::Int8,

@@ -1,13 +1,13 @@
-//! Records (objects of JSON, documents of BSON) as a table: the declared members as columns, and the whole records.
+//! Reads records (JSON objects, BSON documents) as a table: the declared members as columns, and the entire records.
 //!
-//! A column of texts holds the texts as they are. An inferred one is what `pandas.DataFrame(records)` has: whole numbers
-//! become doubles beside fractions and missing ones, and everything is printed as `to_csv` prints it. Lists and objects
-//! have to be declared `json`.
+//! A column of texts contains the texts unchanged. An inferred column is the one of `pandas.DataFrame(records)`:
+//! integers become doubles if the column also has fractions or missing values, and values are printed like `to_csv`.
+//! Lists and objects must be declared `json`.
 //!
-//! Where the dialect is pandas', the records themselves are those of its table: all members in each, with the types of
-//! their columns. Types depend on the whole file (or on a piece of it). Mostly they change no record: all are stored as they
-//! are while the types are inferred. Where one turns out to be another in the table, the file is gone through a second time;
-//! the rest of the first time, what is nested in members is passed over.
+//! With a dialect of pandas, the records themselves are those of its table: each record has all members, with the types
+//! of their columns. The types depend on the entire file or on a chunk of it, but they rarely change a record.
+//! Therefore all records are stored unchanged while the types are inferred. If the table would change a record, a
+//! second pass over the file is needed. In the remainder of the first pass, nested values are skipped.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -28,16 +28,16 @@ use crate::placed::{Subject, blamed};
 use crate::relation::for_each_file;
 use crate::value::{Content, OpenContent, Opener, TableValue, TableWriter};
 
-/// A record, and which piece of its file it belongs to.
+/// A record, and the number of its chunk.
 pub(super) struct Record {
     pub whole: Whole,
     pub piece: u64,
 }
 
-/// All of a record.
+/// An entire record.
 pub(super) enum Whole {
     Value(Value),
-    /// An object that was read without making values of it.
+    /// An object as normalized text, without parsed values.
     Printed(Printed),
 }
 
@@ -57,7 +57,7 @@ impl Whole {
         }
     }
 
-    /// Replaces a member that is there.
+    /// Replaces an existing member.
     fn set(&mut self, key: &str, value: Value) -> Result<(), StepError> {
         match self {
             Whole::Value(Value::Object(record)) => {
@@ -89,14 +89,14 @@ impl From<Value> for Record {
     }
 }
 
-/// Records of a file, one after the other.
+/// The records of a file, one after another.
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
-/// Parses a file, given what it is called, and whether what is nested in the next record matters.
+/// Parses a file. Takes its path, and whether nested values of the next record are needed.
 type Parse<'p> =
     dyn for<'r> Fn(&'r str, &'r Cell<Nested>, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
 
-/// One file as a table.
+/// Reads one file as a table.
 pub(super) fn records(
     context: &Context,
     opener: &Opener,
@@ -110,7 +110,7 @@ pub(super) fn records(
     })
 }
 
-/// The files that the input `files` names as one table.
+/// Reads the files in the input `files` as one table.
 pub(super) fn each_record(
     context: &Context,
     inputs: &Inputs,
@@ -124,13 +124,13 @@ pub(super) fn each_record(
     })
 }
 
-/// Takes a file's name, the number of a record in it from 1, and the record.
+/// Takes a file's path, the number of a record in it from 1, and the record.
 pub(super) type Act<'a> = dyn FnMut(&str, u64, Record) -> Result<(), StepError> + 'a;
 
-/// Goes through all records.
+/// Calls a function for all records.
 pub(super) type Walk<'a> = dyn Fn(&Cell<Nested>, &mut Act<'_>) -> Result<(), StepError> + 'a;
 
-/// Makes a table of the records that `walk` hands over, of files that have names where `with_file`.
+/// Makes a table of all records of `walk`. `with_file` adds a column with the path of the file.
 fn table(
     context: &Context,
     read: &Read,
@@ -149,7 +149,7 @@ fn table(
             let mut rows = Rows::new(context, read, with_file, &declared)?;
             let mut keep = |path: &str, number, record| match rows.push(path, number, record, &none)
             {
-                // As pandas' table has the record, it may do.
+                // The record may be valid after its conversion to pandas' table.
                 Err(error) if error.failure() == Failure::Input => Ok(false),
                 pushed => pushed.map(|()| true),
             };
@@ -168,7 +168,7 @@ fn table(
     rows.finish(&types)
 }
 
-/// The table under way.
+/// The table that is being written.
 struct Rows<'a> {
     read: &'a Read,
     with_file: bool,
@@ -195,7 +195,7 @@ impl<'a> Rows<'a> {
                 nullable: false,
             });
         }
-        // Who declares it wants it among the others.
+        // A declared column `record` is not hidden.
         if declared.len() == read.columns.len() {
             hidden.insert(columns.len());
         }
@@ -272,7 +272,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Hands over every record of a file.
+/// Calls `act` for every record of a file.
 fn for_each(
     opened: &OpenContent<'_>,
     path: &str,
@@ -293,7 +293,7 @@ fn for_each(
     Ok(())
 }
 
-/// What is declared a text is one in pandas' table, as `astype(str)` makes it: numbers as Python prints them.
+/// Converts members that are declared text like pandas' `astype(str)`: numbers as Python prints them.
 fn spell_texts(record: &mut Whole, declared: &[&Column]) -> Result<(), StepError> {
     let texts = declared.iter().filter(|one| one.kind == ColumnKind::Text);
     for column in texts {
@@ -319,7 +319,7 @@ fn is_missing(member: &Value) -> bool {
     }
 }
 
-/// Writes a member as its declared type; none if it does not fit. Null and NaN are missing.
+/// Writes a member as its declared type. `None` if it does not fit. Null and NaN are missing.
 fn write_member(
     writer: &mut CsvWriter<impl std::io::Write>,
     column: &Column,
@@ -343,7 +343,7 @@ fn write_member(
     Some(())
 }
 
-/// JSON on one line, ASCII only: halves of surrogate pairs survive in escaped form.
+/// JSON on one line, ASCII only, so that unpaired surrogates are preserved as escapes.
 fn compact(value: &Value) -> Result<String, StepError> {
     let text = value
         .to_json(&WriteOptions::default())

@@ -1,8 +1,8 @@
-//! A column as key numbers.
+//! Numbers the distinct values of a column.
 //!
-//! Groups are numbered by first appearance, as pandas' `unique` does; a missing key is a key of its own. Classes of a
-//! stratified split are numbered in sorted order, as scikit-learn does with `numpy.unique`: numbers by value, text by code
-//! point; there, what is missing or infinite is refused.
+//! Groups are numbered by first appearance, like pandas' `unique`, and a missing value is a group of its own. Classes
+//! of a stratified split are numbered in sorted order, like scikit-learn with `numpy.unique`: numbers by value, text by
+//! code point. Missing and infinite classes are an error.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ enum KeyError {
     },
 }
 
-/// A number for each row. `inferred` is what pandas takes a text column for.
+/// The number of the value in each row. `inferred` is the type that pandas infers for a text column.
 pub(super) fn codes(
     table: Arc<dyn Relation>,
     column: &str,
@@ -111,7 +111,7 @@ pub(super) fn codes(
     Ok(codes)
 }
 
-/// What stands in a row of a column, for a message.
+/// The value in a row of a column, for a message.
 pub(super) fn value(
     table: &Arc<dyn Relation>,
     column: &str,
@@ -136,12 +136,12 @@ pub(super) fn value(
     Ok("missing".to_owned())
 }
 
-/// The distinct keys so far, in order of first appearance.
+/// The distinct values so far, in the order of first appearance.
 #[derive(Default)]
 struct Keys {
     floating: bool,
     numbers: HashMap<Box<str>, u32>,
-    /// By number; empty for the missing one.
+    /// By number. Empty for the missing value.
     names: Vec<Box<str>>,
     missing: Option<u32>,
 }
@@ -156,7 +156,7 @@ impl Keys {
             }
             return number;
         };
-        // The two zeros are one number.
+        // 0.0 and -0.0 are one value.
         let key = match key {
             "-0.0" if self.floating => "0.0",
             key => key,
@@ -169,7 +169,7 @@ impl Keys {
         next
     }
 
-    /// For each key its place in sorted order; the number of a key that cannot be a class otherwise.
+    /// For each value, its index in sorted order. The error is the number of a value that cannot be a class.
     fn sorted(&self, data_type: &DataType) -> Result<Vec<u32>, u32> {
         let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
         let name = |key: &u32| self.names.get(*key as usize).map_or("", |name| &**name);
@@ -182,7 +182,7 @@ impl Keys {
             }
             order.sort_by(|a, b| value(a).partial_cmp(&value(b)).unwrap_or(Ordering::Equal));
         } else {
-            // `False` comes before `True`, too.
+            // In this order, `False` is before `True`.
             order.sort_by(|a, b| name(a).cmp(name(b)));
         }
         let mut places = vec![0; order.len()];
