@@ -1,10 +1,10 @@
-//! Why reports cannot be summed up.
+//! Errors of reports and experiments.
 
 use std::path::PathBuf;
 
 use crate::groups::Group;
 
-/// A file that cannot be used.
+/// An error of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentsError {
     #[error("cannot read {}: {source}", path.display())]
@@ -59,7 +59,7 @@ pub enum ExperimentsError {
     NoRuns { path: PathBuf },
 }
 
-/// Why an experiment has no number for a set.
+/// The reason why an experiment has no value for a set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SeedsError {
     #[error("no run of {}", shown(.missing))]
@@ -70,7 +70,7 @@ pub enum SeedsError {
     TooFew { there: usize, wanted: usize },
 }
 
-/// Some names, and how many more there are.
+/// Writes some names and the number of the others.
 fn shown(names: &[String]) -> String {
     const SOME: usize = 5;
     let some: Vec<&str> = names.iter().take(SOME).map(String::as_str).collect();

@@ -1,6 +1,6 @@
-//! Which run group belongs to which experiment, and where its report is.
+//! The table that assigns run groups to experiments, and the reports of run groups.
 //!
-//! The table is a CSV of `experiment_id,run_group`; a run group is a folder with one file `*grading_report*.json`.
+//! The table is a CSV of `experiment_id,run_group`. A run group is a directory with one file `*grading_report*.json`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub struct Group {
     pub run_group: String,
 }
 
-/// Why a run group does not count.
+/// The reason why a run group is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     Folder,
@@ -24,10 +24,10 @@ pub enum Missing {
 /// The report of a run group.
 pub type Found = Result<PathBuf, Missing>;
 
-/// Reads the table in a file. Run groups keep its order; a header and empty lines are left out.
+/// Reads the table in a file. Run groups keep their order. A header and empty lines are skipped.
 ///
 /// # Errors
-/// When it cannot be read, names nothing, has a line without a comma, or an experiment has a run group twice.
+/// When the file cannot be read, is empty, has a line without a comma, or assigns a run group to an experiment twice.
 pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     let text = report::read(path)?;
     let text = text.trim_start_matches('\u{feff}');
@@ -64,10 +64,10 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     }
 }
 
-/// The report of each run group below the folder `runs`, in order of the groups' names, which are dates.
+/// Finds the report of each run group in the directory `runs`, in order of the groups' names, which begin with dates.
 ///
 /// # Errors
-/// When a group has more than one report, or its folder cannot be read.
+/// When a group has more than one report, or its directory cannot be read.
 pub fn collect<'a>(
     groups: impl IntoIterator<Item = &'a str>,
     runs: &Path,
@@ -80,10 +80,10 @@ pub fn collect<'a>(
         .collect()
 }
 
-/// The grading reports in a folder and those below it, in order of their paths. Links to folders are not followed.
+/// Finds the grading reports in a directory and below it, in order of their paths. Links to directories are not followed.
 ///
 /// # Errors
-/// When a folder cannot be read, or there is no report.
+/// When a directory cannot be read, or there is no report.
 pub fn reports_in(folder: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     let (mut reports, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(path) = folders.pop() {
@@ -109,7 +109,7 @@ pub fn reports_in(folder: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     }
 }
 
-/// By the name of a file.
+/// Returns whether a file's name is that of a grading report.
 fn is_report(name: &str) -> bool {
     name.contains("grading_report") && name.ends_with(".json")
 }

@@ -1,19 +1,18 @@
-//! From grading reports to the numbers of a leaderboard.
+//! Summarizes grading reports as the values of upstream's leaderboard.
 //!
 //! An *experiment* is one agent in one setting. It consists of *run groups*, each with one grading report; a report has
-//! one *run* per competition and attempt. The k-th runs of all competitions of a set make up *seed* k. Of each seed the
-//! share of competitions with a medal is taken; the experiment's number is the mean over the seeds, with its standard
-//! error.
+//! one *run* per competition and attempt. The k-th runs of all competitions of a set make up *seed* k. A metric of a seed is,
+//! for example, the percentage of its competitions with a medal. The value of the experiment is the mean over the seeds, with its
+//! standard error.
 //!
 //! ```text
-//! report   reads grading reports: the benchmark's and ours    groups   which run group belongs to which experiment
-//! seeds    runs -> seeds                                      metrics  what is counted; mean and standard error
+//! report   reads grading reports of upstream and of `prep`   groups   assigns run groups to experiments
+//! seeds    runs -> seeds                                      metrics  percentages; mean and standard error
 //! sets     sets of competitions                               summary  one experiment, set by set
-//! list     a folder of runs -> the list of submissions that is graded
+//! list     a directory of runs -> a list of submissions for grading
 //! ```
 //!
-//! Nothing here prints. Figures are those of the benchmark's own script, which takes the first seeds; [`Take`] says
-//! which ones are taken here.
+//! Values equal those of upstream's own script, which uses the first seeds. [`Take`] chooses the seeds.
 
 mod error;
 mod groups;

@@ -1,8 +1,8 @@
-//! From a folder of runs to the list of submissions that is graded.
+//! Makes a list of submissions for grading from a directory of runs.
 //!
-//! A run group is a folder with `metadata.json`, whose `runs` names its runs in order. A run is a folder
-//! `ID_anything`, with `submission/submission.csv` and, if they are kept, logs and code. A folder without metadata is
-//! taken by its sub-folders.
+//! A run group is a directory with `metadata.json`, whose `runs` lists its runs in order. A run is a directory
+//! `ID_anything`, with `submission/submission.csv` and optional logs and code. Without metadata, the runs of a group are its
+//! subdirectories.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,11 +11,11 @@ use serde_json::Value;
 use crate::error::ExperimentsError;
 use crate::report;
 
-/// A line of the list. Keys and their order are the benchmark's.
+/// A line of the list. Keys and their order are upstream's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
     pub competition_id: String,
-    /// None where there is no such file.
+    /// `None` if there is no such file.
     pub submission_path: Option<String>,
     pub logs_path: Option<String>,
     pub code_path: Option<String>,
@@ -36,7 +36,7 @@ impl Submission {
     }
 }
 
-/// JSON with everything beyond ASCII escaped.
+/// Writes JSON in which all characters beyond ASCII are escaped.
 fn ascii(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -51,7 +51,7 @@ fn ascii(json: &str) -> String {
     out
 }
 
-/// Where a run keeps its files, below its folder.
+/// The paths of a run's files, relative to its directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     pub submission: PathBuf,
@@ -72,10 +72,10 @@ impl Default for Places {
 /// The submissions of a run group.
 pub type List = Vec<Submission>;
 
-/// Lists the submissions of the run group at `path`: a folder, or its `metadata.json`.
+/// Lists the submissions of the run group at `path`: a directory, or its `metadata.json`.
 ///
 /// # Errors
-/// When it cannot be read, or its metadata are none.
+/// When the group cannot be read, or its metadata are malformed.
 pub fn list(path: &Path, places: &Places) -> Result<List, ExperimentsError> {
     let metadata = match path.is_dir() {
         true => path.join("metadata.json"),
@@ -107,7 +107,7 @@ pub fn list(path: &Path, places: &Places) -> Result<List, ExperimentsError> {
         .collect())
 }
 
-/// The runs that metadata name, in their order.
+/// Returns the runs of the metadata, in order.
 fn named(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     let text = report::read(metadata)?;
     let value: Value = serde_json::from_str(&text).map_err(|source| ExperimentsError::Json {
@@ -139,7 +139,7 @@ fn sub_folders(folder: &Path) -> Result<Vec<String>, ExperimentsError> {
     Ok(names)
 }
 
-/// The path without `.` and repeated separators.
+/// Returns the path without `.` and repeated separators.
 fn plain(path: &Path) -> PathBuf {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))

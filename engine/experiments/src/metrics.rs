@@ -1,19 +1,19 @@
-//! What is counted in a seed, and what the seeds come to.
+//! Metrics of a seed, and their mean and standard error over seeds.
 
 use serde::Serialize;
 
 use crate::report::Run;
 
-/// A share of a seed's runs.
+/// A metric: the percentage of a seed's runs with a property.
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {
-    /// Key in results; the benchmark's words.
+    /// Key in results, as upstream names it.
     pub name: &'static str,
-    /// Whether a run counts.
+    /// Returns whether a run has the property.
     pub counts: fn(&Run) -> bool,
 }
 
-/// In the order of the benchmark's script.
+/// All metrics, in the order of upstream's script.
 pub const METRICS: [Metric; 7] = [
     Metric {
         name: "submission_exists_percentage",
@@ -46,7 +46,7 @@ pub const METRICS: [Metric; 7] = [
 ];
 
 impl Metric {
-    /// The share of runs that count, in percent.
+    /// Returns the percentage of runs with the property.
     pub fn of(&self, seed: &[Run]) -> f64 {
         let count = seed.iter().filter(|run| (self.counts)(run)).count();
         count as f64 / seed.len() as f64 * 100.0
@@ -64,7 +64,7 @@ pub struct Estimate {
     pub standard_error: f64,
 }
 
-/// The mean of values and its standard error. There is at least one value.
+/// Computes the mean of values and its standard error. There must be at least one value.
 pub fn estimate(values: &[f64]) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

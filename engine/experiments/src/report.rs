@@ -1,7 +1,7 @@
-//! Reading grading reports: those of the benchmark, and those that `prep grade` writes.
+//! Reads grading reports of upstream and of `prep grade`.
 //!
-//! A report is written by Python's `json`, which writes `NaN` and `Infinity` where JSON has no number. Scores are read
-//! as `None` then; medals do not depend on them any more.
+//! Upstream's reports are written by Python's `json`, which writes `NaN` and `Infinity` although JSON has no such numbers. Such a
+//! score is read as `None`. Medals do not depend on it.
 
 use std::path::Path;
 
@@ -12,15 +12,15 @@ use crate::error::ExperimentsError;
 /// A grading report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// In order of competitions; several of one competition in the report's order.
+    /// Runs, sorted by competition. Runs of one competition keep the report's order.
     pub runs: Vec<Run>,
 }
 
-/// One graded submission, or its absence.
+/// One graded submission, or a run without a submission.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Run {
     pub competition: String,
-    /// None also where it is no finite number.
+    /// `None` also if it is not a finite number.
     pub score: Option<f64>,
     pub gold: bool,
     pub silver: bool,
@@ -31,7 +31,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run that came to nothing.
+    /// Returns a run without a submission.
     pub fn failed(competition: &str) -> Run {
         Run {
             competition: competition.to_owned(),
@@ -48,13 +48,13 @@ impl Report {
     /// Reads the report in a file.
     ///
     /// # Errors
-    /// When it cannot be read, or is none.
+    /// When the file cannot be read, or is not a report.
     pub fn read(path: &Path) -> Result<Report, ExperimentsError> {
         parse(&read(path)?, path)
     }
 }
 
-/// A text file, which is no pointer to one.
+/// Reads a text file. A Git LFS pointer is an error.
 pub(crate) fn read(path: &Path) -> Result<String, ExperimentsError> {
     let text = std::fs::read_to_string(path).map_err(|source| ExperimentsError::Read {
         path: path.to_owned(),
@@ -68,10 +68,10 @@ pub(crate) fn read(path: &Path) -> Result<String, ExperimentsError> {
     }
 }
 
-/// Parses a report: that of a list of submissions, or that of a single one.
+/// Parses a report of a list of submissions or of a single one.
 ///
 /// # Errors
-/// When it is no report; `path` names it.
+/// When the text is not a report. The error names `path`.
 pub fn parse(text: &str, path: &Path) -> Result<Report, ExperimentsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value: Value =
@@ -125,7 +125,7 @@ fn run(entry: &Value) -> Result<Run, String> {
 fn flag(entry: &Map<String, Value>, key: &str) -> Result<bool, String> {
     match entry.get(key) {
         Some(Value::Bool(flag)) => Ok(*flag),
-        // Some harnesses write reports with numbers.
+        // Some harnesses write numbers in place of booleans.
         Some(Value::Number(number)) if number.as_f64() == Some(0.0) => Ok(false),
         Some(Value::Number(number)) if number.as_f64() == Some(1.0) => Ok(true),
         Some(other) => Err(format!("`{key}` is {other}, expected true or false")),
@@ -133,7 +133,7 @@ fn flag(entry: &Map<String, Value>, key: &str) -> Result<bool, String> {
     }
 }
 
-/// The text with `null` for the numbers that Python writes and JSON does not know. Strings stay as they are.
+/// Replaces numbers that Python writes and JSON does not have by `null`. Strings do not change.
 fn without_nan(text: &str) -> String {
     const WORDS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
     let mut out = String::with_capacity(text.len());
@@ -158,7 +158,7 @@ fn without_nan(text: &str) -> String {
     out
 }
 
-/// Bytes of the string at the start of `text`, quotes included; all of it if the string does not end.
+/// Returns the length of the string at the start of `text`, with its quotes. If the string does not end, that is all of `text`.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {

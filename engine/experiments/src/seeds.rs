@@ -1,16 +1,15 @@
-//! From runs to seeds: each has one run of every competition.
+//! Combines runs into seeds. A seed has one run of every competition.
 //!
-//! Runs of one competition are in order of time. There are as many seeds as the competition with the fewest runs has
-//! runs. Which runs of a competition with more of them count is a choice: the first ones, as the benchmark's script
-//! counts; or the last ones, because earlier ones may be there since they failed for reasons of the machine (so the
-//! benchmark's authors counted).
+//! Runs of one competition are in order of time. The number of seeds is the smallest number of runs of any competition. If a
+//! competition has more runs, [`Take`] chooses: the first ones, as upstream's script does, or the last ones, because earlier runs
+//! may have failed for technical reasons (upstream's authors did that for their results).
 
 use std::collections::HashMap;
 
 use crate::error::SeedsError;
 use crate::report::Run;
 
-/// Which runs count where a competition has more than there are seeds.
+/// The runs to use of a competition with more runs than seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Take {
     #[default]
@@ -18,13 +17,13 @@ pub enum Take {
     Last,
 }
 
-/// How seeds are made.
+/// Options for making seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Choice {
     pub take: Take,
-    /// Exactly so many seeds; all that there are if not given.
+    /// The exact number of seeds. `None`: as many as there are.
     pub number: Option<usize>,
-    /// As many seeds as the competition with the most runs has; a missing run counts as one that failed.
+    /// Makes as many seeds as the competition with the most runs has. A missing run is treated as failed.
     pub pad: bool,
 }
 
@@ -33,24 +32,24 @@ pub struct Choice {
 pub struct Seeds {
     /// Every seed's runs, in the order of the competitions.
     pub seeds: Vec<Vec<Run>>,
-    /// Runs that were not there.
+    /// Number of missing runs.
     pub padded: usize,
     pub left_out: Option<LeftOut>,
 }
 
-/// Why there are no more seeds, where some competitions have more runs.
+/// The competitions that limit the number of seeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Runs of the competition with the most.
+    /// The largest number of runs of any competition.
     pub most: usize,
-    /// The competitions that have no more runs than there are seeds.
+    /// The competitions with as many runs as there are seeds.
     pub fewest: Vec<String>,
 }
 
-/// Makes seeds of the runs, which are in order of time, for the competitions of a set.
+/// Makes seeds for the competitions of a set. `runs` are in order of time.
 ///
 /// # Errors
-/// When a competition has no run, or there are fewer seeds than wanted.
+/// When a competition has no run, or there are fewer seeds than requested.
 pub fn seeds(runs: &[Run], competitions: &[String], choice: &Choice) -> Result<Seeds, SeedsError> {
     let mut by_competition: HashMap<&str, Vec<&Run>> = HashMap::new();
     for run in runs {
@@ -165,7 +164,7 @@ mod tests {
         ] {
             let found = seeds(&runs(text), &["a".into(), "b".into()], &choice).unwrap();
             assert_eq!(shown(&found), expected, "{text} {choice:?}");
-            // A number that was chosen, or missing runs that count, leave nothing unsaid.
+            // Nothing to report if the number was requested or missing runs are filled in.
             let left_out =
                 (text == three && choice.number.is_none() && !choice.pad).then(|| LeftOut {
                     most: 3,

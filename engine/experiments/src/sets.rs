@@ -1,4 +1,4 @@
-//! Sets of competitions that numbers are given for.
+//! Sets of competitions in a summary.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// A named set: low, medium, high, all, dev, systemcard. The benchmark's file names `split75` and `lite` are known, too.
+    /// Finds a named set: low, medium, high, all, dev, systemcard. Upstream's file names `split75` and `lite` are valid, too.
     pub fn named(name: &str) -> Option<Set> {
         let known = if name == "split75" { "all" } else { name };
         let ids = prep_splits::set(known)?;
@@ -23,10 +23,10 @@ impl Set {
         })
     }
 
-    /// The set in a text file with one id per line.
+    /// Reads a set from a text file with one id per line.
     ///
     /// # Errors
-    /// When it cannot be read, or is empty.
+    /// When the file cannot be read, or is empty.
     pub fn read(path: &Path) -> Result<Set, ExperimentsError> {
         let text = report::read(path)?;
         let lines = text.lines().map(str::trim);
@@ -46,7 +46,7 @@ impl Set {
         })
     }
 
-    /// What the leaderboard has columns for.
+    /// The sets that are columns of the leaderboard.
     pub fn leaderboard() -> Vec<Set> {
         ["low", "medium", "high", "all"]
             .into_iter()

@@ -1,4 +1,4 @@
-//! One experiment: its figures for every set, and competition by competition.
+//! The summary of one experiment: metrics for every set, and counts for every competition.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::report::Run;
 use crate::seeds::{Choice, LeftOut, Seeds, seeds};
 use crate::sets::Set;
 
-/// An experiment's figures.
+/// The summary of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     pub name: String,
@@ -17,27 +17,27 @@ pub struct Experiment {
     pub competitions: Vec<Competition>,
 }
 
-/// The figures for a set.
+/// The metrics for a set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SetSummary {
     pub set: String,
     pub competitions: usize,
     pub seeds: usize,
-    /// Runs that were not there and count as failed.
+    /// Number of missing runs that are treated as failed.
     pub padded: usize,
     /// Why there are no more seeds, where some competitions have more runs.
     #[serde(skip)]
     pub left_out: Option<LeftOut>,
-    /// Figure by figure, in the order of [`METRICS`].
+    /// Mean and standard error of each metric, in the order of [`METRICS`].
     #[serde(skip)]
     pub estimates: Vec<(&'static str, Estimate)>,
-    /// The same figures of every seed.
+    /// The metrics of every seed.
     #[serde(skip)]
     pub by_seed: Vec<Vec<f64>>,
 }
 
 impl SetSummary {
-    /// The figure called `name`.
+    /// Returns the metric called `name`.
     pub fn estimate(&self, name: &str) -> Option<Estimate> {
         let mut estimates = self.estimates.iter();
         estimates
@@ -46,11 +46,11 @@ impl SetSummary {
     }
 }
 
-/// One competition of an experiment, over the runs that count.
+/// One competition of an experiment, over the runs in seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Competition {
     pub competition: String,
-    /// low, medium, high or dev.
+    /// Complexity: low, medium, high or dev.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complexity: Option<&'static str>,
     pub runs: usize,
@@ -61,13 +61,13 @@ pub struct Competition {
     pub silver: usize,
     pub bronze: usize,
     pub any_medal: usize,
-    /// Of the runs with a score.
+    /// Mean score of the runs with a score.
     pub mean_score: Option<f64>,
-    /// None of a single one.
+    /// Standard error of that mean. `None` for a single score.
     pub score_standard_error: Option<f64>,
 }
 
-/// Sums up the runs of an experiment, which are in order of time.
+/// Summarizes the runs of an experiment. They are in order of time.
 pub fn summarise(name: &str, runs: &[Run], sets: &[Set], choice: &Choice) -> Experiment {
     let made: Vec<(&Set, Result<Seeds, SeedsError>)> = sets
         .iter()
@@ -77,7 +77,7 @@ pub fn summarise(name: &str, runs: &[Run], sets: &[Set], choice: &Choice) -> Exp
     ids.sort_unstable();
     ids.dedup();
     let competitions = ids.into_iter().map(|id| {
-        // The runs that count in the first set that has them.
+        // The runs in the seeds of the first set that has them.
         let counting = made.iter().find_map(|(set, seeds)| {
             let at = set.competitions.iter().position(|one| one == id)?;
             let seeds = &seeds.as_ref().ok()?.seeds;

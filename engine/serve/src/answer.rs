@@ -1,4 +1,4 @@
-//! Answers as JSON, in the form that the benchmark's server gives them: sorted keys, no blanks, ASCII, a line end.
+//! JSON responses in the form of upstream's server: sorted keys, no spaces, ASCII, a line end.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -13,7 +13,7 @@ pub(crate) fn running() -> Answer {
     json(StatusCode::OK, "{\"status\":\"running\"}\n".to_owned())
 }
 
-/// `{"result":MESSAGE}`; with `is_valid` for servers of all competitions.
+/// `{"result":MESSAGE}`, and `is_valid` if the server is for all competitions.
 pub(crate) fn result(message: &str, valid: Option<bool>) -> Answer {
     let valid = valid.map_or_else(String::new, |valid| format!("\"is_valid\":{valid},"));
     json(
@@ -22,7 +22,7 @@ pub(crate) fn result(message: &str, valid: Option<bool>) -> Answer {
     )
 }
 
-/// `{"details":DETAILS,"error":ERROR}`: some clients read `details` where there is an `error`.
+/// `{"details":DETAILS,"error":ERROR}`. Some clients read `details` if there is an `error`.
 pub(crate) fn error(status: StatusCode, error: &str, details: &str) -> Answer {
     let text = format!(
         "{{\"details\":{},\"error\":{}}}\n",
@@ -32,7 +32,7 @@ pub(crate) fn error(status: StatusCode, error: &str, details: &str) -> Answer {
     json(status, text)
 }
 
-/// Nothing but what is allowed.
+/// The answer to `OPTIONS`, or 405, with the header `Allow`.
 pub(crate) fn allowed(status: StatusCode, methods: &'static str) -> Answer {
     let mut answer = match status {
         StatusCode::OK => json(status, String::new()),

@@ -1,22 +1,22 @@
-//! What the server tells its owner. Clients never see it.
+//! Events for the owner of the server. Clients never see them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A request that was answered.
+/// An answered request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub client: SocketAddr,
     pub request: String,
     pub status: u16,
-    /// Of the upload.
+    /// Length of the upload in bytes.
     pub bytes: Option<u64>,
-    /// Whether the submission is valid, if it came to that.
+    /// Whether the submission is valid. `None` if it was not graded.
     pub valid: Option<bool>,
     pub time: Duration,
-    /// What is wrong on this side, which clients are not told.
+    /// An error of the server, which clients do not see.
     pub trouble: Option<String>,
 }
 
-/// Takes events; called from several threads.
+/// A function for events. Several threads call it.
 pub type Log = std::sync::Arc<dyn Fn(&Event) + Send + Sync>;

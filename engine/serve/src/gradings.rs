@@ -1,6 +1,6 @@
-//! What submissions are graded with: read at the first request, then kept.
+//! Answers, rules and leaderboards, read at the first request and kept.
 //!
-//! The server starts although nothing is prepared yet, and looks again at every request until there is something.
+//! The server also starts if the competition is not prepared yet. It then reads the answers again at every request until they exist.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use prep_app::{Catalog, Error, Grading, Settings};
 
-/// The grading of one competition, once somebody asked for it.
+/// The grading of one competition, read at the first request.
 type Place = Arc<Mutex<Option<Arc<Grading>>>>;
 
 pub(crate) struct Gradings {
@@ -30,9 +30,9 @@ impl Gradings {
         self.catalog.find(id).is_some()
     }
 
-    /// The grading of a competition. Reads the answers if nobody did yet; others wait for that.
+    /// Returns the grading of a competition. The first caller reads the answers, and the others wait.
     pub(crate) fn get(&self, id: &str) -> Result<Arc<Grading>, Error> {
-        // Only known ids get a place: clients choose them.
+        // Only known ids get an entry, because clients choose the ids.
         self.catalog.get(id)?;
         let place = {
             let mut open = self.open.lock();

@@ -1,28 +1,27 @@
-//! Validates submissions over HTTP: what an agent asks while it works, from inside a container.
+//! Validates submissions over HTTP, for agents that work inside a container.
 //!
 //! ```text
-//! server    listening, limits on clients and time      routes    which request is answered how
-//! upload    a multipart body -> a file of its own      answer    JSON, as the benchmark's server writes it
-//! gradings  what submissions are graded with           event     what the server tells its owner
+//! server    listening, limits for clients and time     routes    requests and their answers
+//! upload    a multipart body -> a file                 answer    JSON, as upstream's server writes it
+//! gradings  answers, rules and leaderboards            event     events for the owner of the server
 //! ```
 //!
-//! `POST /validate` takes a file in the field `file` and answers `{"result": ...}` with the benchmark's words;
-//! `GET /health` answers `{"status": "running"}`. No answer holds a score, a medal, or a path of this machine, unless the
-//! server was started to give scores (`POST /grade`), for harnesses that no agent reaches.
+//! `POST /validate` takes a file in the field `file` and answers `{"result": ...}` with upstream's texts.
+//! `GET /health` answers `{"status": "running"}`. No answer has a score, a medal, or a path of this machine. Only a server that was
+//! started with scores answers `POST /grade`, for harnesses on a network without agents.
 //!
-//! # What clients cannot do
+//! # Limits for clients
 //!
-//! | They send | What happens |
+//! | A client sends | The server |
 //! |---|---|
-//! | at the same time | every upload is a file of its own; as many are graded at once as there are processors |
-//! | too much | 413; what was written is removed |
-//! | too slowly, or nothing more | 408 after a time without a byte, or a multiple of it for the whole |
-//! | a header or a field's header without an end | refused at 64 KiB |
-//! | something else | 400, 404, 405 |
+//! | at the same time as others | writes each upload to a separate file, and grades as many at a time as there are processors |
+//! | too many bytes | answers 413 and removes the partial file |
+//! | too slowly, or nothing | answers 408 after a time without a byte, or after a multiple of that time for the entire request |
+//! | a header without an end | rejects it at 64 KiB |
+//! | another request | answers 400, 404 or 405 |
 //!
-//! Uploads go to disk piece by piece, into files without a name. Memory holds the answers, a buffer per client, and of a
-//! submission that is being graded the columns that its rules look at.
-//! Nothing here prints or reads the environment.
+//! Uploads are written to disk piece by piece, into files without a name. Memory is needed for the answers, a buffer per client, and
+//! the columns that the rules need of each submission that is being graded.
 
 mod answer;
 mod event;

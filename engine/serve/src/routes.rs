@@ -1,4 +1,4 @@
-//! Which request is answered how.
+//! Requests and their answers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,30 +17,30 @@ use crate::gradings::Gradings;
 use crate::upload::{self, Limits, Upload, UploadError};
 use crate::worker::{Worker, caught};
 
-/// How long an upload waits for its turn.
+/// Longest time that an upload waits to be graded.
 const TURN: Duration = Duration::from_secs(300);
 
-/// A longer upload is graded alone, so that several do not add up in memory.
+/// Uploads above this length are graded one at a time, because several would add up in memory.
 const LARGE: u64 = 16 << 20;
 
-/// The header that chooses the competition where the server has not one of its own.
+/// The header that names the competition, for servers of all competitions.
 const CHOICE: &str = "exp-id";
 
-/// What all requests share.
+/// State of the server for all requests.
 pub(crate) struct Shared {
     pub competition: Option<String>,
     pub scores: bool,
     pub limits: Limits,
     pub uploads: std::path::PathBuf,
     pub gradings: Gradings,
-    /// Uploads that may be graded at the same time. A [`LARGE`] one takes all turns.
+    /// Permits for grading uploads at the same time. A [`LARGE`] one takes all permits.
     pub turns: Semaphore,
     pub graders: u32,
-    /// Grades the large ones.
+    /// Grades large uploads.
     pub large: Worker,
 }
 
-/// An answer, with what only the owner is told.
+/// An answer, with details for the owner of the server only.
 pub(crate) struct Handled {
     pub answer: Answer,
     pub bytes: Option<u64>,
@@ -92,7 +92,7 @@ fn health(method: &Method) -> Answer {
     }
 }
 
-/// Takes the upload, waits for a turn, grades.
+/// Receives the upload, waits for a permit, and grades.
 async fn submission(shared: &Arc<Shared>, wanted: Wanted, request: Request<Incoming>) -> Handled {
     let (head, mut body) = request.into_parts();
     let id = match competition(shared, &head.headers) {
@@ -140,7 +140,7 @@ async fn submission(shared: &Arc<Shared>, wanted: Wanted, request: Request<Incom
     Handled { bytes, ..handled }
 }
 
-/// The competition that is asked about, or what is wrong with the request.
+/// Returns the competition of a request, or the error of the request.
 fn competition(shared: &Shared, headers: &HeaderMap) -> Result<String, &'static str> {
     if let Some(id) = &shared.competition {
         return Ok(id.clone());
@@ -161,7 +161,7 @@ async fn receive(
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let length = text(CONTENT_LENGTH).and_then(|text| text.parse::<u64>().ok());
     if length.is_some_and(|length| length > shared.limits.bytes) {
-        // Before the client is told to go on.
+        // Before the client gets `100 Continue`.
         return Err(UploadError::TooLarge(shared.limits.bytes));
     }
     upload::receive(text(CONTENT_TYPE), body, &shared.limits, &shared.uploads).await
@@ -210,7 +210,7 @@ impl Shared {
     }
 }
 
-/// The benchmark's report. The file's name on this machine is nobody's business.
+/// Returns upstream's report, without the path of the file on this machine.
 fn report(grading: &Grading, outcome: Outcome) -> Answer {
     let report = grading.report_of(Path::new("submission.csv"), Some(outcome));
     answer::json(
@@ -219,7 +219,7 @@ fn report(grading: &Grading, outcome: Outcome) -> Answer {
     )
 }
 
-/// Data that cannot be graded with. Only the owner learns where they are and what is wrong with them.
+/// Answers that cannot be used. Only the owner gets their path and the error.
 fn not_gradable(id: &str, error: &Error) -> Handled {
     let details = format!(
         "Dataset for competition `{id}` is not prepared! Please run `mlebench prepare -c {id}` to prepare the dataset."

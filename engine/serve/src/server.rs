@@ -1,4 +1,4 @@
-//! Listening, with limits on clients and time.
+//! The listening server, with limits for clients and time.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -20,34 +20,34 @@ use crate::routes::{self, Handled, Shared};
 use crate::upload::Limits;
 use crate::worker::Worker;
 
-/// Threads that talk with clients.
+/// Number of threads for connections.
 const THREADS: usize = 2;
 
-/// How long a thread for blocking work stays without work: ten years.
+/// Time that an idle thread for blocking work stays: ten years.
 const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// How a server is to be.
+/// Settings of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Host and port, as `127.0.0.1:5000`; port 0 takes any that is free.
+    /// Host and port, for example `127.0.0.1:5000`. Port 0 takes any free port.
     pub address: (String, u16),
-    /// None: the header `exp-id` of each request names it, and answers say `is_valid`.
+    /// The competition. `None`: the header `exp-id` of each request names it, and answers have `is_valid`.
     pub competition: Option<String>,
-    /// Whether `POST /grade` gives scores.
+    /// Whether `POST /grade` returns scores.
     pub scores: bool,
-    /// Bytes of an upload.
+    /// Maximum length of an upload in bytes.
     pub max_upload: u64,
-    /// Without a byte; an upload as a whole may take ten times as long.
+    /// Maximum time without a byte. An entire upload may take ten times as long.
     pub timeout: Duration,
-    /// Connections at the same time; further ones wait.
+    /// Maximum connections at the same time. Further ones wait.
     pub clients: usize,
-    /// Submissions that are graded at the same time.
+    /// Maximum submissions that are graded at the same time.
     pub graders: usize,
-    /// A folder for uploads while they are graded.
+    /// Directory for uploads while they are graded.
     pub uploads: PathBuf,
 }
 
-/// Why there is no server.
+/// Errors of starting a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("cannot listen on {host}:{port}: {source}")]
@@ -60,7 +60,7 @@ pub enum ServeError {
     Runtime(#[from] std::io::Error),
 }
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     listener: StdListener,
     shared: Arc<Shared>,
@@ -70,10 +70,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Begins to listen; clients are answered once it [runs](Self::run).
+    /// Begins to listen. [`run`](Self::run) answers clients.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// When the address is not available.
     pub fn bind(
         options: Options,
         settings: Settings,
@@ -115,15 +115,15 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address.
     ///
     /// # Errors
-    /// When the operating system does not tell.
+    /// When the operating system does not return it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers clients until `stop` comes. Requests that are not answered by then are dropped.
+    /// Answers clients until `stop` completes. Unanswered requests are then dropped.
     ///
     /// # Errors
     /// When threads cannot be started.
@@ -135,7 +135,7 @@ impl Server {
             .thread_keep_alive(FOR_GOOD)
             .enable_all()
             .build()?;
-        // With one thread for blocking work, it is done whatever comes.
+        // One thread for blocking work is enough for any request.
         drop(runtime.spawn_blocking(|| ()));
         let ended = runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener.try_clone()?)?;
@@ -153,7 +153,7 @@ impl Server {
         let free = Arc::new(Semaphore::new(self.clients));
         loop {
             let Ok(place) = Arc::clone(&free).acquire_owned().await else {
-                return; // It is never closed.
+                return; // The semaphore is never closed.
             };
             match listener.accept().await {
                 Ok((stream, client)) => {
@@ -163,7 +163,7 @@ impl Server {
                         drop(place);
                     });
                 }
-                // Too many open files, say: wait until some are closed.
+                // For example too many open files: wait until some are closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
@@ -199,7 +199,7 @@ impl Server {
                     Ok::<_, Infallible>(answer)
                 }
             });
-            // A client that goes away is its own affair.
+            // A client that disconnects is not an error of the server.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
         }
     }

@@ -1,4 +1,4 @@
-//! From a multipart body to a file of its own: piece by piece, within limits.
+//! Writes the file of a multipart body to disk, piece by piece and within limits.
 
 use std::fs::File;
 use std::path::Path;
@@ -14,27 +14,27 @@ use multer::{Field, Multipart};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// Bytes that may wait for the parser: more are only there when a field's header has no end.
+/// Maximum bytes that wait for the parser. There are more only if a field's header has no end.
 const WAITING: u64 = 64 << 10;
 
-/// What an upload may take.
+/// Limits of an upload.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     pub bytes: u64,
-    /// Between two pieces.
+    /// Maximum time between two pieces.
     pub idle: Duration,
-    /// For the whole.
+    /// Maximum time for the entire upload.
     pub whole: Duration,
 }
 
-/// A file that was sent. It has no name, so that nothing is left of it whatever ends this process.
+/// An uploaded file. It has no name, so the system deletes it when the process ends.
 #[derive(Debug)]
 pub(crate) struct Upload {
     pub file: File,
     pub bytes: u64,
 }
 
-/// Why there is no file.
+/// Errors of an upload.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UploadError {
     #[error("the body is no multipart/form-data")]
@@ -53,7 +53,7 @@ pub(crate) enum UploadError {
     Disk(#[source] std::io::Error),
 }
 
-/// Writes the first file in the field `file` into `folder`. Further fields are read and left out.
+/// Writes the first file in the field `file` into `folder`. Other fields are read and ignored.
 pub(crate) async fn receive(
     content_type: Option<&str>,
     body: &mut Incoming,
@@ -77,7 +77,7 @@ pub(crate) async fn receive(
     upload.ok_or(UploadError::NoFile)
 }
 
-/// Whether a field has a file's name, be it in the form for names beyond ASCII (`filename*=UTF-8''...`).
+/// Returns whether a field has a file's name, also in the form for names beyond ASCII (`filename*=UTF-8''...`).
 fn is_file(field: &Field<'_>) -> bool {
     let extended = || {
         let header = field.headers().get(hyper::header::CONTENT_DISPOSITION);
@@ -108,12 +108,12 @@ async fn save(
 
 async fn next(field: &mut Field<'_>, waiting: &AtomicU64) -> Result<Option<Bytes>, UploadError> {
     let piece = field.chunk().await.map_err(broken)?;
-    // What comes out of the parser does not wait any more; the rest may be a part of the boundary.
+    // Bytes that the parser returns do not wait any more. The rest may be a part of the boundary.
     waiting.store(0, Ordering::Relaxed);
     Ok(piece)
 }
 
-/// The pieces of a body. Every second poll is pending, since the parser takes all that is ready into its memory.
+/// The pieces of a body. Every second poll is pending, because the parser reads all ready pieces into memory.
 fn pieces<'a>(
     body: &'a mut Incoming,
     limits: &Limits,
@@ -141,7 +141,7 @@ fn pieces<'a>(
                 if sum > bytes {
                     return Err(UploadError::TooLarge(bytes));
                 }
-                // One piece may be as long as the connection's buffer.
+                // One piece can be as long as the connection's buffer.
                 let ahead = waiting.fetch_add(length, Ordering::Relaxed);
                 if ahead > WAITING && ahead + length > (1 << 20) {
                     return Err(UploadError::Header);
@@ -152,7 +152,7 @@ fn pieces<'a>(
     })
 }
 
-/// An error of the parser; those of the stream come through it.
+/// Converts an error of the parser. Errors of the stream come through the parser, too.
 fn broken(error: multer::Error) -> UploadError {
     match error {
         multer::Error::StreamReadFailed(inner) => match inner.downcast::<UploadError>() {
@@ -163,7 +163,7 @@ fn broken(error: multer::Error) -> UploadError {
     }
 }
 
-/// Reads on for a little while, so that a client that is still sending gets to read the answer.
+/// Continues to read for a short time, so that a client that is still sending can read the answer.
 pub(crate) async fn drain(body: &mut Incoming) {
     const LITTLE: Duration = Duration::from_secs(2);
     const MUCH: usize = 64 << 20;

@@ -1,7 +1,7 @@
-//! One thread for large submissions.
+//! One thread for all large submissions.
 //!
-//! What a thread frees the allocator keeps for that thread: a submission graded on one thread after another takes its memory
-//! anew each time, until every thread holds as much as the largest. So the large ones all go to the same one.
+//! The allocator keeps freed memory for the thread that freed it. If large submissions were graded on several threads, each thread
+//! would eventually keep as much memory as the largest submission needs. So all of them are graded on the same thread.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread that does one thing after the other. It ends when this is dropped.
+/// A thread that runs one job after the other. It ends when this value is dropped.
 pub(crate) struct Worker(Sender<Work>);
 
 impl Worker {
@@ -22,7 +22,7 @@ impl Worker {
         Ok(Worker(sender))
     }
 
-    /// Does it when its turn comes.
+    /// Runs the job after earlier jobs.
     ///
     /// # Errors
     /// As [`caught`].
@@ -32,7 +32,7 @@ impl Worker {
     ) -> Result<T, String> {
         let (sender, receiver) = oneshot::channel();
         let work = move || {
-            // Nobody waits any more: then nobody wants it.
+            // If nobody waits for the result, the job is skipped.
             let _ = sender.send(caught(work));
         };
         let ended = || "the thread for large submissions has ended".to_owned();
@@ -41,10 +41,10 @@ impl Worker {
     }
 }
 
-/// Does it.
+/// Runs the job.
 ///
 /// # Errors
-/// When it panicked, with what it said.
+/// When the job panicked, with the panic's message.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|said| {
         let text = said.downcast_ref::<String>().map(String::as_str);

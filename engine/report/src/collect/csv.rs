@@ -1,6 +1,6 @@
-//! The tables of `public`: their first rows, and what is missing in them.
+//! Tables of `public`: their first rows, and the fraction of missing cells per column.
 //!
-//! A table is read up to [`MOST`] bytes; the page says so where that is less than the whole.
+//! A table is read up to [`MOST`] bytes. The page states that if the table is longer.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,27 +9,27 @@ use std::path::Path;
 use prep_formats::pandas::{Cell, ColumnData, Frame, FrameColumn, ReadOptions, read_frame};
 use prep_steps::Manifest;
 
-/// Bytes of a table that are looked at.
+/// Maximum bytes that are read of a table.
 const MOST: u64 = 16 << 20;
-/// Tables of one competition.
+/// Maximum tables of one competition.
 const TABLES: usize = 6;
-/// Rows and columns that are shown, and characters of a cell.
+/// Maximum rows and columns on the page, and characters of a cell.
 const ROWS: usize = 4;
 const COLUMNS: usize = 10;
 const CHARACTERS: usize = 60;
 
 /// A table of `public`.
 pub struct Table {
-    /// Below `prepared`: `public/train.csv`.
+    /// Path below `prepared`: `public/train.csv`.
     pub path: String,
-    /// Of the whole file, where that is known.
+    /// Number of rows of the entire file, if it is known.
     pub rows: Option<u64>,
     pub frame: Frame,
-    /// Whether the frame is the whole file.
+    /// Whether the frame is the entire file.
     pub whole: bool,
 }
 
-/// The tables among the outputs of `public`. One that cannot be read as a table is left out.
+/// Reads the tables among the outputs of `public`. Files that cannot be read as a table are skipped.
 pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<Table> {
     let outputs = manifest.outputs.iter();
     let outputs = outputs.filter(|output| {
@@ -47,7 +47,7 @@ pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<Table> {
     tables.take(TABLES).collect()
 }
 
-/// The front of a CSV file, and whether that is all of it.
+/// Reads the beginning of a CSV file. Returns it, and whether it is the entire file.
 pub fn frame(path: &Path) -> Option<(Frame, bool)> {
     let (bytes, whole) = front(path).ok()?;
     let end = match whole {
@@ -66,7 +66,7 @@ fn front(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     Ok((bytes, length <= MOST))
 }
 
-/// Where the last row ends that is complete: behind a line end that is not within quotes.
+/// Returns the end of the last complete row: after a line end that is not within quotes.
 fn last_line_end(bytes: &[u8]) -> usize {
     let (mut quoted, mut end) = (false, 0);
     for (at, byte) in bytes.iter().enumerate() {
@@ -85,29 +85,29 @@ impl Table {
         self.path.strip_prefix("public/").unwrap_or(&self.path)
     }
 
-    /// Whether agents are to predict for its rows, as far as the name tells.
+    /// Returns whether the name is that of a test table, for whose rows agents predict.
     pub fn is_test(&self) -> bool {
         self.name().to_ascii_lowercase().contains("test")
     }
 
-    /// Whether it shows what a submission looks like, as far as the name tells.
+    /// Returns whether the name is that of a sample submission.
     pub fn is_sample(&self) -> bool {
         let name = self.name().to_ascii_lowercase();
         name.contains("sample") || name.contains("submission")
     }
 
-    /// The columns that are shown.
+    /// Columns on the page.
     pub fn header(&self) -> Vec<&str> {
         let columns = self.frame.columns.iter().take(COLUMNS);
         columns.map(|column| column.name.as_str()).collect()
     }
 
-    /// Columns that are not shown.
+    /// Number of columns that are not on the page.
     pub fn more_columns(&self) -> usize {
         self.frame.columns.len().saturating_sub(COLUMNS)
     }
 
-    /// The first rows; a missing cell is `None`.
+    /// The first rows. A missing cell is `None`.
     pub fn sample(&self) -> Vec<Vec<Option<String>>> {
         let row = |row: usize| {
             let columns = self.frame.columns.iter().take(COLUMNS);
@@ -118,10 +118,10 @@ impl Table {
         (0..self.frame.rows.min(ROWS)).map(row).collect()
     }
 
-    /// The share of missing cells of every column.
+    /// The fraction of missing cells of every column.
     pub fn missing(&self) -> Vec<(&str, f64)> {
         let columns = self.frame.columns.iter();
-        #[allow(clippy::cast_precision_loss)] // a share
+        #[allow(clippy::cast_precision_loss)] // a fraction
         let share = |column: &FrameColumn| missing(column) as f64 / self.frame.rows as f64;
         columns
             .map(|column| (column.name.as_str(), share(column)))
@@ -137,7 +137,7 @@ fn missing(column: &FrameColumn) -> usize {
     }
 }
 
-/// A cell as text; none if it is missing.
+/// Returns a cell as text, or `None` if it is missing.
 pub fn text(column: &FrameColumn, row: usize) -> Option<String> {
     let boolean = |value: bool| if value { "True" } else { "False" }.to_owned();
     match &column.data {
@@ -159,7 +159,7 @@ pub fn text(column: &FrameColumn, row: usize) -> Option<String> {
     }
 }
 
-/// On one line, and not too long.
+/// Returns the text on one line, shortened.
 pub fn shortened(text: &str) -> String {
     let line: String = text
         .chars()

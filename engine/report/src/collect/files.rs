@@ -1,4 +1,4 @@
-//! What is prepared, output by output, and whether it is what was published.
+//! Prepared outputs, and whether they have their published checksums.
 
 use prep_app::Entry;
 use prep_cache::{History, Store};
@@ -6,22 +6,22 @@ use prep_digests::ChecksumStatus;
 use prep_spec::Pipeline;
 use prep_steps::Manifest;
 
-/// An output against its published checksum.
+/// The result of comparing an output with its published checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compared {
-    /// It has the published MD5; when that was found out, in seconds since 1970.
+    /// It has the published MD5. The time of the comparison is in seconds since 1970.
     Equal { when: Option<i64> },
-    /// It is known to have another MD5.
+    /// It has another MD5.
     Differs,
-    /// There is one, but the last run did not compare.
+    /// There is a published checksum, but the last run did not compare it.
     Skipped,
-    /// None is published for this output.
+    /// This output has no published checksum.
     NotPublished,
-    /// Those that are published are of another variant.
+    /// The published checksums belong to another variant.
     OtherVariant,
 }
 
-/// One output: a file, or a folder of files.
+/// One output: a file, or a directory of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     pub path: String,
@@ -29,7 +29,7 @@ pub struct File {
     pub bytes: u64,
     pub rows: Option<u64>,
     pub columns: usize,
-    /// blake3 of the content, of one file.
+    /// BLAKE3 digest of the content, for a single file.
     pub digest: Option<String>,
     /// The published MD5.
     pub md5: Option<String>,

@@ -1,9 +1,9 @@
-//! Scores of grading reports: on their competition's leaderboard, and as experiments.
+//! Scores of grading reports, by competition and by experiment.
 
 use prep_experiments::{Choice, Experiment, Report as Grading, Run, Set, summarise};
 use prep_grade::report::medals::Leaderboard;
 
-/// Grading reports of one experiment: they are its seeds.
+/// Grading reports of one experiment, one per seed.
 #[derive(Debug, Clone)]
 pub struct Graded {
     pub name: String,
@@ -15,15 +15,15 @@ pub struct Graded {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
     pub experiment: String,
-    /// None: there was no submission, or it was refused.
+    /// `None` if there was no submission, or an invalid one.
     pub score: Option<f64>,
     pub medal: &'static str,
 }
 
-/// What experiments came to.
+/// Metrics of experiments.
 pub struct Experiments {
     pub all: Vec<Experiment>,
-    /// Names of the sets, in the order of each experiment's.
+    /// Names of the sets, in the order of each experiment's metrics.
     pub sets: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ fn medal(run: &Run, leaderboard: Option<&Leaderboard>) -> &'static str {
     }
 }
 
-/// The figures of every experiment: of the benchmark's sets as far as they were run, and of what was run.
+/// Computes the metrics of every experiment: for upstream's sets of which competitions were run, and for all graded competitions.
 pub fn experiments(graded: &[Graded]) -> Experiments {
     let mut run: Vec<String> = graded
         .iter()

@@ -1,4 +1,4 @@
-//! Images of `public`: how large they are, and a few to look at. Those inside of zip archives count, too.
+//! Images of `public`: their sizes, and a few thumbnails. Images inside zip archives are included.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read};
@@ -10,28 +10,28 @@ use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use super::thumbnail::{self, Thumbnail};
 
-/// Images whose size is looked at, of one folder.
+/// Maximum images of one directory whose size is read.
 const SIZES: usize = 150;
-/// Folders and archives that are told apart.
+/// Maximum directories and archives that are distinguished.
 const GROUPS: usize = 3;
-/// Images that are shown.
+/// Maximum images on the page.
 const SHOWN: usize = 6;
-/// An image with more bytes is not shown.
+/// Images with more bytes are not shown.
 const LARGEST: u64 = 16 << 20;
-/// Files of a folder that are listed; of more, those found first.
+/// Maximum files of a directory that are listed. If there are more, the first ones are used.
 const LISTED: usize = 200_000;
 
 /// Images of a competition.
 #[derive(Default)]
 pub struct Images {
-    /// How many there are, as far as they were listed.
+    /// Number of listed images.
     pub count: usize,
-    /// Folders or archives, with the sizes of some of their images.
+    /// Directories and archives, with the sizes of some of their images.
     pub groups: Vec<(String, Vec<Size>)>,
     pub thumbnails: Vec<Thumbnail>,
 }
 
-/// Pixels.
+/// A size in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     pub width: u32,
@@ -44,7 +44,7 @@ enum Image {
     Member(PathBuf, ZipEntry),
 }
 
-/// Looks at the images below a folder; `bytes` is what the pictures may take.
+/// Reads the images below a directory. `bytes` limits the size of all thumbnails.
 pub fn images(public: &Path, bytes: usize) -> Images {
     let mut groups = groups(public);
     groups.retain(|(_, images)| !images.is_empty());
@@ -71,13 +71,13 @@ pub fn images(public: &Path, bytes: usize) -> Images {
     found
 }
 
-/// Some of many, from the first to the last.
+/// Picks some items, evenly spread from the first to the last.
 fn spread<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
     let step = all.len().div_ceil(count.max(1)).max(1);
     all.iter().step_by(step)
 }
 
-/// The folders and archives of `public` with the images in them.
+/// Lists the directories and archives of `public` with their images.
 fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
     let mut groups = Vec::new();
     let mut own = Vec::new();
@@ -101,7 +101,7 @@ fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
     groups
 }
 
-/// What is in a folder, by name.
+/// Lists the entries of a directory, sorted by name.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = match fs::read_dir(folder) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),

@@ -1,8 +1,8 @@
 //! How labels are distributed in train and test.
 //!
-//! Which columns are labels the pipeline says: those that its metric names. Labels of test are those of the answers. Labels
-//! of train are in a column of the same name of a table in `public`; or in a column whose values are the answers' columns,
-//! where these are one-hot. Of the answers only shares are shown, and only of values that occur in `public`.
+//! Labels are the columns that the pipeline's metric names. The test labels come from the answers. The train labels come from a
+//! column of the same name in a table of `public`. If the answers are one-hot, they come from a column whose values are the names
+//! of the answers' columns. The page has only fractions of the answers, and only for values that occur in `public`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,26 +13,26 @@ use serde_json::Value;
 
 use super::csv::{self, Table};
 
-/// Labels that are drawn, of one competition.
+/// Maximum labels of one competition that are drawn.
 const LABELS: usize = 4;
-/// Classes that are drawn by name.
+/// Maximum classes that are drawn by name.
 const CLASSES: usize = 10;
-/// Numbers with so many values or fewer are classes.
+/// Numbers with at most this number of values are treated as classes.
 const FEW: usize = 12;
-/// Bars of a histogram.
+/// Number of bars of a histogram.
 const BINS: usize = 24;
 
 /// One label.
 pub struct Labels {
     pub name: String,
-    /// Where the labels of train are: `train.csv`; none if in no table.
+    /// The table with the train labels, for example `train.csv`. `None` if no table has them.
     pub train: Option<String>,
     pub spread: Spread,
 }
 
-/// How values are spread.
+/// The distribution of a label.
 pub enum Spread {
-    /// The most frequent classes by their share in train, and what is left.
+    /// The most frequent classes with their fractions of train and test, and the fraction of all others.
     Classes(Vec<Shares>),
     /// Equal bins from `low` to `high`.
     Numbers {
@@ -42,7 +42,7 @@ pub enum Spread {
     },
 }
 
-/// A class or bin: its share of the rows.
+/// A class or bin with its fraction of the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
     pub name: String,
@@ -50,7 +50,7 @@ pub struct Shares {
     pub test: f64,
 }
 
-/// The labels of a prepared competition; none where the answers are no table or their values are free text.
+/// Returns the labels of a prepared competition. There are none if the answers are not a table or have free text.
 pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[Table]) -> Vec<Labels> {
     let Some(grade) = &pipeline.grade else {
         return Vec::new();
@@ -79,7 +79,7 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[Table]) -> Vec<Lab
     labels.take(LABELS).collect()
 }
 
-/// All texts of a value: names of columns among them. A list of the pipeline stands for what it holds.
+/// Returns all texts of a setting, which include names of columns. A list of the pipeline is replaced by its texts.
 fn words(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     match value {
         Value::String(text) => {
@@ -99,7 +99,7 @@ fn words(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     }
 }
 
-/// Several columns of zeros and ones, of which a column of `public` holds the names.
+/// Returns the label of one-hot columns, whose names are the values of a column of `public`.
 fn one_hot(names: &[String], answers: &Frame, public: &[&Table]) -> Option<Labels> {
     if names.len() < 2 {
         return None;
@@ -133,7 +133,7 @@ fn label(name: &str, answers: &Frame, public: &[&Table]) -> Option<Labels> {
         (None | Some(Some(_)), Some(own)) if !is_few(&own) => {
             histogram(train.and_then(numbers).as_deref(), &own)?
         }
-        // A number in train and a text in test are told apart by one odd cell: texts serve both.
+        // A single odd cell can make a column text in one part and numbers in the other. Both are then compared as text.
         _ => classes(train.map(counts)?.as_ref(), &counts(test)?)?,
     };
     Some(Labels {
@@ -153,11 +153,11 @@ fn is_few(values: &[f64]) -> bool {
             return false;
         }
     }
-    // Of a small table every number may be another one.
+    // In a small table, every number may be different.
     values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * FEW
 }
 
-/// A column as numbers, without those that are missing; none of texts.
+/// Returns a column as numbers, without missing ones. `None` if it has text.
 #[allow(clippy::cast_precision_loss)] // for a picture
 fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
     let of = |cell: Cell<'_>| match cell {
@@ -184,7 +184,7 @@ fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
     (!values.is_empty()).then_some(values)
 }
 
-/// How often each value occurs; none where nearly every row has one of its own.
+/// Counts each value. `None` if nearly every row has a value of its own.
 fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
     let rows = match &column.data {
         ColumnData::Int64(values) => values.len(),
@@ -244,7 +244,7 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
     Some(Spread::Classes(classes))
 }
 
-/// Where no table of `public` has the classes, the answers' ones are counted and not named.
+/// If no table of `public` has the classes, the answers' classes are counted but not named.
 fn without_names(test: &BTreeMap<String, f64>, of_test: f64) -> Option<Spread> {
     let mut order: Vec<f64> = test.values().copied().collect();
     order.sort_by(|a, b| b.total_cmp(a));
@@ -261,7 +261,7 @@ fn without_names(test: &BTreeMap<String, f64>, of_test: f64) -> Option<Spread> {
     (classes.len() > 1).then_some(Spread::Classes(classes))
 }
 
-/// Between the quantiles that leave out a thousandth at either end.
+/// Returns the range between the quantiles 0.001 and 0.999.
 fn histogram(train: Option<&[f64]>, test: &[f64]) -> Option<Spread> {
     let mut all: Vec<f64> = train.unwrap_or(test).to_vec();
     all.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What the page is made of, as plain values.
+//! Collects the content of the page as plain values.
 
 mod csv;
 mod files;
@@ -24,12 +24,12 @@ pub use images::{Images, Size};
 pub use labels::{Labels, Shares, Spread};
 pub use steps::Step;
 
-/// Bytes of thumbnails that a page may hold: with all competitions on it, it stays below 10 MB.
+/// Maximum bytes of all thumbnails. A page of all competitions then stays below 10 MB.
 const THUMBNAILS: usize = 3_000_000;
 
-/// All that the page says.
+/// The content of the page.
 pub struct Report {
-    /// When the report is made.
+    /// Time of the report.
     pub now: String,
     pub competitions: Vec<Competition>,
     pub experiments: Experiments,
@@ -42,13 +42,13 @@ pub struct Competition {
     pub category: String,
     pub sets: Vec<&'static str>,
     pub state: PreparedState,
-    /// Whether scores on what is prepared mean what the benchmark's mean.
+    /// Whether scores on the prepared data are comparable with upstream's.
     pub comparability: Option<Comparability>,
-    /// Why the pipeline cannot be used.
+    /// The reason why the pipeline cannot be used.
     pub problem: Option<String>,
     pub variant: String,
     pub bundle_md5: Option<String>,
-    /// Whether the bundle's file is there.
+    /// Whether the bundle's file exists.
     pub bundle: bool,
     pub files: Vec<File>,
     pub steps: Vec<Step>,
@@ -69,13 +69,13 @@ impl Competition {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// When a step of it ran last, in seconds since 1970.
+    /// Time of its last step, in seconds since 1970.
     pub fn last_run(&self) -> Option<i64> {
         self.steps.iter().filter_map(|step| step.when).max()
     }
 }
 
-/// Collects everything.
+/// Collects the content of the page.
 pub fn collect(task: &Task, wanted: &Wanted<'_>) -> Result<Report, Error> {
     let store = Store::look(&task.settings.store_dir)?;
     let share = THUMBNAILS / wanted.ids.len().max(1);
@@ -170,7 +170,7 @@ fn competition(
     })
 }
 
-/// What is seen when the files are opened.
+/// The content of opened files: tables, labels and images.
 #[derive(Default)]
 struct Looks {
     tables: Vec<Table>,
@@ -206,7 +206,7 @@ fn has_bundle(plan: Option<&Plan>) -> bool {
     plan.is_some_and(|plan| plan.competitions.iter().any(|one| one.bundle.is_some()))
 }
 
-/// The name under which a published checksum is compared.
+/// Returns the name of the step that compares a published checksum.
 fn published(entry: &Entry) -> Option<prep_steps::Checksums> {
     serde_json::from_str(entry.checksums.as_deref()?).ok()
 }

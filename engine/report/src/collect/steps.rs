@@ -1,4 +1,4 @@
-//! When and why each step ran last, and whether it would run now.
+//! Steps: when and why each one ran last, and whether it would run now.
 
 use prep_app::{Error, Plan, Runs, reasons};
 use prep_cache::{Digest, History, Store};
@@ -8,16 +8,16 @@ use prep_cache::{Digest, History, Store};
 pub struct Step {
     pub name: String,
     pub kind: &'static str,
-    /// When its result was made, in seconds since 1970; none of steps without a result of their own.
+    /// Time of its result, in seconds since 1970. `None` for steps without a result.
     pub when: Option<i64>,
     pub millis: Option<u64>,
-    /// Why it last ran, in words.
+    /// The reason of its last run, as text.
     pub why: Option<String>,
-    /// Why it would run now, whatever becomes of what feeds it.
+    /// The reason why it would run now, independent of its inputs.
     pub now: Option<String>,
 }
 
-/// The steps of a competition.
+/// Returns the steps of a competition.
 ///
 /// # Errors
 /// When the history cannot be read.
@@ -48,9 +48,9 @@ pub fn steps(plan: &Plan, id: &str, history: &History, store: &Store) -> Result<
     Ok(steps.collect())
 }
 
-/// When a result was made, in seconds since 1970, and what it took in milliseconds.
+/// Returns the time of a result in seconds since 1970, and its duration in milliseconds.
 pub fn made(store: &Store, key: &Digest) -> Option<(i64, u64)> {
-    // What cannot be read is made anew by the next run; until then nothing is known of it.
+    // The next run makes unreadable results again. Until then their time is unknown.
     let entry = store.lookup(key).ok().flatten()?;
     Some((i64::try_from(entry.created).ok()?, entry.millis))
 }

@@ -1,21 +1,21 @@
-//! Small pictures of images: PNG and JPEG, scaled down by the mean of what each pixel covers, written as PNG.
+//! Thumbnails of PNG and JPEG images. Each pixel is the mean of the pixels that it covers. Thumbnails are PNG.
 
 use png::{ColorType, Encoder};
 use prep_contents::Limits;
 use prep_contents::pixels::Pixels;
 
-/// Pixels of the longer side.
+/// Length of the longer side in pixels.
 const SIDE: u32 = 72;
-/// An image with more pixels is not shown.
+/// Images with more pixels are not shown.
 const PIXELS: u64 = 60_000_000;
 
-/// A small picture.
+/// A thumbnail.
 pub struct Thumbnail {
-    /// Below `public`.
+    /// Path below `public`.
     pub path: String,
-    /// Of the image.
+    /// Size of the image.
     pub image: super::Size,
-    /// Of the picture.
+    /// Size of the thumbnail.
     pub width: u32,
     pub height: u32,
     pub png: Vec<u8>,
@@ -28,7 +28,7 @@ struct Rgb {
     pixels: Vec<u8>,
 }
 
-/// A small picture of an image; none of one that cannot be decoded.
+/// Makes the thumbnail of an image. `None` if the image cannot be decoded.
 pub fn of(path: &str, bytes: &[u8]) -> Option<Thumbnail> {
     let image = decode(bytes)?;
     let small = image.scaled();
@@ -50,7 +50,7 @@ fn decode(bytes: &[u8]) -> Option<Rgb> {
         ..Limits::default()
     };
     let image = Pixels::decode(bytes, &limits).ok()?;
-    // The higher byte of a sample is the first.
+    // The first byte of a sample is the higher one.
     let pixels = image.bytes.chunks_exact(image.stride().max(1));
     let pixels = pixels.flat_map(|pixel| {
         let mut samples = pixel.iter().copied().step_by(image.sample);
@@ -73,7 +73,7 @@ impl Rgb {
         })
     }
 
-    /// No side longer than [`SIDE`].
+    /// Scales the image so that no side is longer than [`SIDE`].
     fn scaled(&self) -> Rgb {
         let longer = self.width.max(self.height);
         if longer <= SIDE {
@@ -129,7 +129,7 @@ impl Rgb {
         let mut encoder = Encoder::new(&mut out, self.width, self.height);
         encoder.set_color(ColorType::Rgb);
         encoder.set_compression(png::Compression::High);
-        // The two last bits of a channel are not seen in a small picture, and are half of its bytes.
+        // The last two bits of a channel are invisible in a thumbnail, but make up half of its bytes.
         let coarse: Vec<u8> = self.pixels.iter().map(|channel| channel & 0xfc).collect();
         let mut writer = encoder.write_header().ok()?;
         writer.write_image_data(&coarse).ok()?;
@@ -138,7 +138,7 @@ impl Rgb {
     }
 }
 
-/// What pixel `at` of `small` covers of `large`.
+/// Returns the range of the `large` pixels that pixel `at` of `small` pixels covers.
 fn covered(at: u32, small: u32, large: u32) -> std::ops::Range<u32> {
     let edge = |at: u32| {
         u32::try_from(u64::from(at) * u64::from(large) / u64::from(small)).unwrap_or(large)

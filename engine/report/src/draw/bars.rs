@@ -1,4 +1,4 @@
-//! Bars that lie: classes by their share, columns by what is missing.
+//! Horizontal bars: fractions of classes, and fractions of missing cells per column.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
@@ -10,14 +10,14 @@ const NAMES: f64 = 118.0;
 const RIGHT: f64 = 46.0;
 const ROW: f64 = 26.0;
 
-/// One row of bars: a name, and a share or two.
+/// One row of bars: a name, and one or two fractions.
 struct Row<'a> {
     name: &'a str,
     first: Option<f64>,
     second: Option<f64>,
 }
 
-/// Classes by their share of train and test.
+/// Draws the fractions of classes in train and test.
 ///
 /// # Errors
 /// When the picture cannot be drawn.
@@ -33,7 +33,7 @@ pub fn classes(title: &str, classes: &[Shares]) -> Result<String, Error> {
     bars(title, &rows, ["train", "test"])
 }
 
-/// Columns by the share of cells that are missing, in one table or two.
+/// Draws the fraction of missing cells per column, for one or two tables.
 ///
 /// # Errors
 /// When the picture cannot be drawn.

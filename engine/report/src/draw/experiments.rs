@@ -1,4 +1,4 @@
-//! Shares of medals with their standard error, an experiment a row.
+//! Percentages of medals with their standard errors, one row per experiment.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
@@ -10,7 +10,7 @@ const NAMES: f64 = 116.0;
 const ROW: f64 = 24.0;
 const BOTTOM: f64 = 26.0;
 
-/// The share of competitions with a medal, in percent; the scale ends at `most`.
+/// Draws the percentage of competitions with a medal. The scale ends at `most`.
 ///
 /// # Errors
 /// When the picture cannot be drawn.

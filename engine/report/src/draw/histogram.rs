@@ -1,4 +1,4 @@
-//! Numbers: train as bars, test as a line over them.
+//! Histograms of numbers: train as bars, test as a line over them.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
@@ -12,7 +12,7 @@ const TOP: f64 = 8.0;
 pub const HEIGHT: u32 = 190;
 const BOTTOM: f64 = 24.0;
 
-/// Bins from `low` to `high`.
+/// Draws bins from `low` to `high`.
 ///
 /// # Errors
 /// When the picture cannot be drawn.
@@ -66,7 +66,7 @@ pub fn histogram(title: &str, low: f64, high: f64, bins: &[Shares]) -> Result<St
     })
 }
 
-/// Scales for values and shares.
+/// Scales for values and fractions.
 pub fn axes(values: (f64, f64), most: f64) -> (Scale, Scale) {
     (
         Scale::new(values, (LEFT, f64::from(WIDTH) - RIGHT)),

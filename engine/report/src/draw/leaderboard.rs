@@ -1,4 +1,4 @@
-//! Where the teams of a leaderboard are, what earns a medal, and where graded submissions stand.
+//! A leaderboard: the scores of teams, the thresholds of medals, and graded submissions.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
@@ -11,7 +11,7 @@ use crate::collect::Score;
 const BINS: usize = 40;
 const LABELS: f64 = 46.0;
 
-/// The best teams to the right. The worst are left out where a few of them would squeeze the others.
+/// Draws the leaderboard, with the best teams on the right. A few very bad scores are left out if they would squeeze the others.
 ///
 /// # Errors
 /// When the picture cannot be drawn.
@@ -34,7 +34,7 @@ pub fn leaderboard(
         let place = ((sorted.len() - 1) as f64 * share).round() as usize;
         sorted.get(place).copied().unwrap_or(0.0)
     };
-    // All medals and the median are seen; of the worst fifth, what is not far off.
+    // The range has all medals and the median, and scores of the worst fifth that are not far away.
     let spread = (at(0.8) - at(0.2))
         .abs()
         .max((thresholds.gold - thresholds.median).abs());
@@ -43,7 +43,7 @@ pub fn leaderboard(
         false => ((thresholds.median - 2.5 * spread).max(at(0.0)), at(1.0)),
     };
     for score in scores.iter().filter_map(|score| score.score) {
-        // A score just outside widens the scale; one far outside is drawn at its edge.
+        // A score just outside widens the scale. A score far outside is drawn at the edge.
         if score < low && score > low - spread {
             low = score;
         }
@@ -103,7 +103,7 @@ pub fn leaderboard(
         for (name, value, color) in lines {
             let place = x.at(value);
             canvas.dashes((place, y.at(0.0)), (place, LABELS - 6.0), color)?;
-            // Names that would overlap stand in rows.
+            // Names that would overlap are in separate rows.
             row = if place - free < 40.0 {
                 (row + 1.0) % 4.0
             } else {

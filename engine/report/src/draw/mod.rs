@@ -1,8 +1,8 @@
-//! Values as pictures.
+//! Draws values as SVG.
 //!
-//! Each picture is 360 pixels wide, so that its text is legible on a phone without being scaled, and has fixed colours,
-//! which differ in lightness, too. Where the page is dark its style sheet replaces them by name. Shapes and dashes tell
-//! apart what colours do. A title and a description stand for the picture where it cannot be seen.
+//! Each picture is 360 pixels wide, so that its text is legible on a phone without scaling. Its colours are fixed and also differ in
+//! lightness. The style sheet of a dark page replaces them by name. Series differ in shape or dashes as well as in colour. A title
+//! and a description are for readers who cannot see the picture.
 
 mod bars;
 mod experiments;
@@ -24,7 +24,7 @@ pub use histogram::histogram;
 pub use leaderboard::leaderboard;
 pub use sizes::sizes;
 
-/// Pixels.
+/// Width of a picture in pixels.
 pub const WIDTH: u32 = 360;
 
 pub const INK: RGBColor = RGBColor(0x59, 0x59, 0x5a);
@@ -38,7 +38,7 @@ pub const GOLD: RGBColor = RGBColor(0xb8, 0x86, 0x0b);
 pub const SILVER: RGBColor = RGBColor(0x7a, 0x7f, 0x85);
 pub const BRONZE: RGBColor = RGBColor(0x9c, 0x4a, 0x1a);
 
-/// A picture that is being drawn.
+/// A picture in progress.
 pub struct Canvas<'a>(DrawingArea<SVGBackend<'a>, Shift>);
 
 type Drawn = Result<(), String>;
@@ -47,7 +47,7 @@ fn why(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// What a picture says without being seen.
+/// Title and description of a picture, for screen readers.
 pub struct Alternative<'a> {
     pub title: &'a str,
     pub description: &'a str,
@@ -56,7 +56,7 @@ pub struct Alternative<'a> {
 /// Draws a picture.
 ///
 /// # Errors
-/// When it cannot be drawn, which is a mistake of this program.
+/// When it cannot be drawn, which is a defect of this program.
 pub fn picture(
     alternative: &Alternative<'_>,
     height: u32,
@@ -72,7 +72,7 @@ pub fn picture(
             Error::new(Failure::Machine, message)
         })?;
     }
-    // The page sets the font; its own description goes to the front.
+    // The page sets the font. Title and description are moved to the beginning.
     let svg = svg
         .replace(" font-family=\"sans-serif\"", "")
         .replace(" opacity=\"1\"", "");
@@ -157,7 +157,7 @@ fn pixel((x, y): (f64, f64)) -> (i32, i32) {
     (x.round() as i32, y.round() as i32)
 }
 
-/// A scale: values onto pixels.
+/// A scale that maps values to pixels.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
     low: f64,
@@ -167,7 +167,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// `low` is at pixel `from`, `high` at `to`.
+    /// Makes a scale with `low` at pixel `from` and `high` at pixel `to`.
     pub fn new((low, high): (f64, f64), (from, to): (f64, f64)) -> Scale {
         let high = if high > low { high } else { low + 1.0 };
         Scale {
@@ -183,7 +183,7 @@ impl Scale {
         self.from + part * (self.to - self.from)
     }
 
-    /// From the other end.
+    /// Reverses the scale.
     pub fn turned(self) -> Scale {
         Scale {
             from: self.to,
@@ -192,12 +192,12 @@ impl Scale {
         }
     }
 
-    /// With the high end at pixel `to`.
+    /// Moves the high end to pixel `to`.
     pub fn below(self, to: f64) -> Scale {
         Scale { to, ..self }
     }
 
-    /// Round values in the scale, five or so.
+    /// Returns about five round values in the scale.
     pub fn ticks(&self) -> Vec<f64> {
         let raw = (self.high - self.low) / 4.0;
         let power = 10_f64.powf(raw.log10().floor());
@@ -224,7 +224,7 @@ impl Scale {
     }
 }
 
-/// A number with four digits at most.
+/// Writes a number with at most four digits.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     let text = match size {
@@ -241,7 +241,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A share in percent.
+/// Writes a fraction as a percentage.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".to_owned(),
@@ -251,7 +251,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A text of so many characters at most.
+/// Shortens a text to at most `most` characters.
 fn cut(text: &str, most: usize) -> String {
     match text.chars().count() > most {
         true => {

@@ -1,4 +1,4 @@
-//! Widths and heights of images.
+//! A plot of the widths and heights of images.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
@@ -10,10 +10,10 @@ const LEFT: f64 = 44.0;
 const BOTTOM: f64 = 34.0;
 const HEIGHT: u32 = 210;
 
-/// Colours of the folders, in order; shapes differ, too.
+/// Colours of the directories, in order. Shapes differ, too.
 const COLORS: [plotters::style::RGBColor; 3] = [TRAIN, TEST, THIRD];
 
-/// A mark for each image.
+/// Draws a mark for each image.
 ///
 /// # Errors
 /// When the picture cannot be drawn.
@@ -74,7 +74,7 @@ pub fn sizes(title: &str, groups: &[(String, Vec<Size>)]) -> Result<String, Erro
             let color = COLORS.get(at).copied().unwrap_or(INK);
             let mut seen: Vec<Size> = Vec::new();
             for size in sizes {
-                // One mark for equal sizes.
+                // Equal sizes have one mark.
                 if seen.contains(size) {
                     continue;
                 }

@@ -1,10 +1,10 @@
-//! A graph in Graphviz' language.
+//! Graphs in Graphviz' language.
 
 use std::fmt::Write as _;
 
 use super::layers::Drawing;
 
-/// The drawing in Graphviz' language.
+/// Writes a graph in Graphviz' language.
 pub fn dot(title: &str, drawing: &Drawing) -> String {
     let mut dot = format!(
         "digraph {} {{\n  rankdir=LR;\n  node [shape=box];\n",

@@ -1,7 +1,7 @@
-//! Where the steps of a graph are drawn: in layers, so that every arrow points to the right.
+//! Arranges the steps of a graph in layers, so that every arrow points to the right.
 //!
-//! A node's layer is the length of the longest way to it. Within the layers, nodes are moved towards the mean of what
-//! they are connected with, forward and back, a few times (Sugiyama, Tagawa and Toda, 1981).
+//! A node's layer is the length of the longest path to it. Within the layers, nodes move towards the mean position of their
+//! neighbours, in a few sweeps forwards and backwards (Sugiyama, Tagawa and Toda, 1981).
 
 use prep_core::{Graph, NodeId};
 
@@ -12,20 +12,20 @@ pub struct Node {
     pub kind: String,
 }
 
-/// What is to be drawn.
+/// A graph to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawing {
-    /// Inputs first.
+    /// Nodes, inputs first.
     pub nodes: Vec<Node>,
-    /// From, to; each pair once.
+    /// Edges as (from, to), each pair once.
     pub edges: Vec<(usize, usize)>,
 }
 
-/// Sweeps in each direction; further ones change nothing in graphs of this size.
+/// Sweeps in each direction. More of them change nothing in graphs of this size.
 const SWEEPS: usize = 4;
 
 impl Drawing {
-    /// The steps `order` (inputs first) of a graph.
+    /// Makes a graph of the steps `order`, inputs first.
     pub fn of(graph: &Graph, order: &[NodeId]) -> Drawing {
         let place = |node: NodeId| order.iter().position(|other| *other == node);
         let mut edges = Vec::new();
@@ -49,10 +49,10 @@ impl Drawing {
         }
     }
 
-    /// The nodes of every layer, from top to bottom.
+    /// Returns the nodes of every layer, from top to bottom.
     pub fn layers(&self) -> Vec<Vec<usize>> {
         let mut layer_of = vec![0; self.nodes.len()];
-        // Edges are sorted by where they begin, and nodes stand behind their inputs.
+        // Edges are sorted by their start, and nodes come after their inputs.
         for (from, to) in &self.edges {
             layer_of[*to] = layer_of[*to].max(layer_of[*from] + 1);
         }
@@ -73,7 +73,7 @@ impl Drawing {
         layers
     }
 
-    /// Sorts one layer by the mean place of the neighbours on one side; `side` gives a node and its neighbour.
+    /// Sorts one layer by the mean position of the neighbours on one side. `side` returns a node and its neighbour.
     fn settle(
         &self,
         layer: &mut [usize],
@@ -105,7 +105,7 @@ impl Drawing {
     }
 }
 
-/// Places within layers, the middle of a layer being 0.
+/// Returns positions within layers. The middle of a layer is 0.
 fn number(layers: &[Vec<usize>], place: &mut [f64]) {
     for layer in layers {
         for (position, node) in layer.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A pipeline's steps as a picture.
+//! Draws the steps of a pipeline.
 
 mod dot;
 mod layers;

@@ -1,4 +1,4 @@
-//! A layered graph as SVG: boxes from left to right, curves between them. No style sheet, no script, no font of its own.
+//! Draws a layered graph as SVG: boxes from left to right, with curves between them. It needs no style sheet, script or font.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ struct Place {
     width: usize,
 }
 
-/// The drawing as an SVG document.
+/// Returns the drawing as an SVG document.
 pub fn svg(title: &str, drawing: &Drawing) -> String {
     let layers = drawing.layers();
     let tallest = layers.iter().map(Vec::len).max().unwrap_or(0);
@@ -89,7 +89,7 @@ pub fn svg(title: &str, drawing: &Drawing) -> String {
     svg
 }
 
-/// What agents see is green, what they must not see is red.
+/// Public outputs are green, private ones red.
 fn colour(name: &str, kind: &str) -> &'static str {
     match (name, kind) {
         (name, _) if name.starts_with("public/") => "#e3f4e3",

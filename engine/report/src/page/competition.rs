@@ -1,4 +1,4 @@
-//! One competition: its files, its split in pictures, its leaderboard, its pipeline.
+//! The section of a competition: files, pictures of the split, leaderboard, pipeline.
 
 use std::fmt::Write as _;
 
@@ -13,12 +13,12 @@ use crate::collect::{Compared, Competition, File, Labels, Score, Spread, Step, T
 use crate::{draw, graph};
 
 const KEY: &str = "<span class=\"keyed\"><span class=\"key train\"></span> train</span> <span class=\"keyed\"><span class=\"key test\"></span> test</span>";
-/// Columns with missing cells that are drawn.
+/// Maximum columns with missing cells that are drawn.
 const MISSING: usize = 12;
-/// Files that are listed one by one.
+/// Maximum files that are listed one by one.
 const FILES: usize = 60;
 
-/// The section of a competition.
+/// Returns the section of a competition.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -42,7 +42,7 @@ pub fn section(one: &Competition, open: bool) -> Result<String, Error> {
     if let Some(problem) = &one.problem {
         let _ = writeln!(out, "<p class=\"problem\">{}</p>", escape(problem));
     }
-    // Nobody takes an own competition for one of the benchmark.
+    // A competition that is not in the benchmark cannot be confused with one that is.
     let obstacles = match &one.comparability {
         Some(comparability) if !one.sets.is_empty() => comparability.obstacles(),
         _ => Vec::new(),
@@ -169,7 +169,7 @@ fn label(labels: &Labels) -> Result<String, Error> {
     Ok(figure(&picture, &caption))
 }
 
-/// Missing cells of train and test beside each other; of other tables on their own.
+/// Draws the missing cells of train and test side by side, and of other tables separately.
 fn missing(tables: &[Table]) -> Result<String, Error> {
     let mut out = String::new();
     let (tests, others): (Vec<&Table>, Vec<&Table>) = tables

@@ -1,4 +1,4 @@
-//! Experiments: a table and a picture for each set.
+//! The section of experiments: a table and a picture for each set.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ const COLUMNS: [(&str, &str); 6] = [
     ("valid_submissions_percentage", ">Valid"),
 ];
 
-/// The section; nothing without grading reports.
+/// Returns the section. It is empty without grading reports.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -30,7 +30,7 @@ pub fn section(experiments: &Experiments) -> Result<String, Error> {
     let mut out = String::from(
         "<section id=\"experiments\"><h2>Experiments</h2>\n<p>Percent of competitions, mean over seeds ± one standard error.</p>\n<div class=\"figures\">\n",
     );
-    // One scale, so that sets can be compared.
+    // All sets have the same scale, so that they can be compared.
     let reached = experiments.all.iter().flat_map(|one| {
         let sets = experiments.sets.iter();
         sets.filter_map(|set| estimate(one, set, MEDALS))
@@ -73,7 +73,7 @@ fn row(experiment: &Experiment, set: &str) -> Vec<String> {
                 let mut cell = String::new();
                 if let Some(one) = summary.estimate(metric) {
                     let _ = write!(cell, "{:.1}", one.mean);
-                    // One seed tells nothing of how seeds differ.
+                    // The difference of seeds is unknown if there is only one.
                     if summary.seeds > 1 {
                         let _ = write!(cell, " <small>± {:.1}</small>", one.standard_error);
                     }

@@ -1,11 +1,11 @@
-//! Text as HTML. Everything that comes from data goes through [`escape`].
+//! Writes text as HTML. All text from data goes through [`escape`].
 
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Text within elements and within quoted attributes.
+/// Escapes text for elements and for quoted attributes.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -16,7 +16,7 @@ pub fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
-            // Not allowed in HTML; and what turns the direction of text hides what it says.
+            // Characters that HTML does not allow, and characters that change the direction of text and could hide its meaning.
             c if c.is_control()
                 || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
             {
@@ -28,7 +28,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A time in seconds since 1970, as `2026-01-31 12:00` (UTC), which is not broken.
+/// Writes a time in seconds since 1970 as `2026-01-31 12:00` (UTC), without line breaks.
 pub fn time(seconds: i64) -> String {
     let Ok(time) = Timestamp::from_second(seconds) else {
         return "?".to_owned();
@@ -38,7 +38,7 @@ pub fn time(seconds: i64) -> String {
         .to_string()
 }
 
-/// A whole number with thin spaces between thousands.
+/// Writes an integer with thin spaces between thousands.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -51,7 +51,7 @@ pub fn count(number: u64) -> String {
     out
 }
 
-/// A table that scrolls sideways where it is too wide. Cells are HTML; `>` before a heading puts a column to the right.
+/// Writes a table that scrolls sideways if it is too wide. Cells are HTML. `>` before a heading aligns a column to the right.
 pub fn table(caption: &str, headings: &[&str], rows: &[Vec<String>]) -> String {
     let align = |heading: &str| {
         if heading.starts_with('>') {
@@ -84,7 +84,7 @@ pub fn table(caption: &str, headings: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// A picture with a caption, which is HTML.
+/// Writes a picture with a caption, which is HTML.
 pub fn figure(picture: &str, caption: &str) -> String {
     format!("<figure>{picture}<figcaption>{caption}</figcaption></figure>\n")
 }

@@ -1,4 +1,4 @@
-//! From values to HTML.
+//! Writes the collected values as HTML.
 
 mod competition;
 mod experiments;
@@ -13,10 +13,10 @@ pub use html::escape;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing may be fetched, nothing may run.
+/// Content security policy: the page loads nothing and runs no script.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// The page.
+/// Returns the page.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -33,7 +33,7 @@ pub fn render(report: &Report) -> Result<String, Error> {
     page += "<main>\n";
     page += &overview::table(report);
     page += &experiments::section(&report.experiments)?;
-    // Of many the first one shows what the others hold.
+    // If there are many sections, the open first one shows the content of the others.
     let few = report.competitions.len() <= 3;
     for (at, competition) in report.competitions.iter().enumerate() {
         page += &competition::section(competition, few || at == 0)?;

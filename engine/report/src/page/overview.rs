@@ -1,4 +1,4 @@
-//! The top of the page: what there is, at a glance.
+//! The top of the page: totals, and a table of all competitions.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use prep_core::units;
 use super::html::{count, escape, table as html_table, time};
 use crate::collect::{Compared, Competition, Report};
 
-/// Title and figures.
+/// Title and totals.
 pub fn header(report: &Report) -> String {
     let all = &report.competitions;
     let prepared = all.iter().filter(|one| is_ready(one)).count();
@@ -78,7 +78,7 @@ fn is_ready(competition: &Competition) -> bool {
     )
 }
 
-/// All competitions.
+/// The table of all competitions.
 pub fn table(report: &Report) -> String {
     let rows: Vec<Vec<String>> = report.competitions.iter().map(row).collect();
     let headings = [
@@ -124,7 +124,7 @@ fn row(one: &Competition) -> Vec<String> {
     ]
 }
 
-/// The state as a sign with its words.
+/// The state as a symbol and text.
 pub fn state(one: &Competition) -> String {
     let (class, text) = match one.state {
         PreparedState::Prepared => match &one.comparability {
@@ -142,7 +142,7 @@ pub fn state(one: &Competition) -> String {
     format!("<span class=\"state {class}\">{text}</span>")
 }
 
-/// The state of what is prepared. An own pipeline is as good as any, unless it is taken for one of the benchmark.
+/// The state of prepared data. A pipeline of your own gets a mark only if its id is that of a competition of the benchmark.
 fn prepared(comparability: &Comparability, is_of_benchmark: bool) -> String {
     let Some(mark) = comparability.mark() else {
         return "<span class=\"state good\">prepared</span>".to_owned();
@@ -156,7 +156,7 @@ fn prepared(comparability: &Comparability, is_of_benchmark: bool) -> String {
     format!("<span class=\"state {class}\">prepared, {mark}</span>")
 }
 
-/// How many outputs are as published, and what was not compared.
+/// The number of outputs with their published checksum, and the number of outputs that were not compared.
 pub fn checksums(one: &Competition) -> String {
     let count = |wanted: fn(&Compared) -> bool| {
         one.files
