@@ -22,7 +22,7 @@ pub enum ExperimentsError {
         path: PathBuf,
         source: serde_json::Error,
     },
-    #[error("{} is no grading report: {problem}", path.display())]
+    #[error("{} is not a grading report: {problem}", path.display())]
     NoReport { path: PathBuf, problem: String },
     #[error("{} holds no file *grading_report*.json", path.display())]
     NoReports { path: PathBuf },
@@ -35,7 +35,7 @@ pub enum ExperimentsError {
     #[error("{} names no run group; expected lines `experiment_id,run_group`", path.display())]
     EmptyTable { path: PathBuf },
     #[error(
-        "{}:{line}: the run group `{}` of `{}` is there twice, and would count as two seeds",
+        "{}:{line}: the run group `{}` of `{}` is listed twice, which would make two seeds",
         path.display(),
         group.run_group,
         group.experiment
@@ -46,7 +46,7 @@ pub enum ExperimentsError {
         group: Group,
     },
     #[error(
-        "the run group `{group}` has {count} grading reports, expected one: {names}; remove or rename those that do not count"
+        "the run group `{group}` has {count} grading reports, expected one: {names}; remove or rename the others"
     )]
     SeveralReports {
         group: String,
@@ -66,7 +66,7 @@ pub enum SeedsError {
     Missing { missing: Vec<String> },
     #[error("there is no run of any of the competitions")]
     Nothing,
-    #[error("there are {there} complete seeds, {wanted} are wanted")]
+    #[error("{there} complete seeds found, {wanted} requested")]
     TooFew { there: usize, wanted: usize },
 }
 

@@ -164,7 +164,7 @@ mod tests {
             ("\u{feff}experiment_id,run_group\n\n", "names no run group"),
             (
                 "a,g1\nb,g1\na, g1\n",
-                ":3: the run group `g1` of `a` is there twice",
+                ":3: the run group `g1` of `a` is listed twice",
             ),
         ] {
             std::fs::write(&path, text).unwrap();

@@ -89,7 +89,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Report, ExperimentsError> {
             Some(Value::Array(entries)) => entries,
             _ => return Err(wrong("it has no list `competition_reports`".to_owned())),
         },
-        _ => return Err(wrong("it is no JSON object".to_owned())),
+        _ => return Err(wrong("it is not a JSON object".to_owned())),
     };
     let mut runs = entries
         .iter()
@@ -104,7 +104,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Report, ExperimentsError> {
 
 fn run(entry: &Value) -> Result<Run, String> {
     let Value::Object(entry) = entry else {
-        return Err("it is no JSON object".to_owned());
+        return Err("it is not a JSON object".to_owned());
     };
     let competition = match entry.get("competition_id") {
         Some(Value::String(id)) => id.clone(),
@@ -214,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_is_named() {
+    fn invalid_reports_are_named() {
         for (text, expected) in [
             ("{", "r.json is not JSON"),
-            ("[]", "no JSON object"),
+            ("[]", "not a JSON object"),
             ("{}", "no list `competition_reports`"),
             (
                 r#"{"competition_reports": [1]}"#,
-                "entry 1: it is no JSON object",
+                "entry 1: it is not a JSON object",
             ),
             (
                 r#"{"competition_id": "a"}"#,

@@ -189,12 +189,12 @@ mod tests {
             (
                 "a1 b1",
                 choice(Some(2), false),
-                "1 complete seeds, 2 are wanted",
+                "1 complete seeds found, 2 requested",
             ),
             (
                 "a1",
                 choice(Some(2), true),
-                "1 complete seeds, 2 are wanted",
+                "1 complete seeds found, 2 requested",
             ),
         ] {
             let error = seeds(&runs(text), &set, &choice).unwrap_err().to_string();

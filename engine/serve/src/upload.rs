@@ -37,7 +37,7 @@ pub(crate) struct Upload {
 /// Errors of an upload.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UploadError {
-    #[error("the body is no multipart/form-data")]
+    #[error("the body is not multipart/form-data")]
     NoMultipart,
     #[error("there is no file in the field `file`")]
     NoFile,

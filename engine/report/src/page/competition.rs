@@ -70,7 +70,7 @@ pub fn section(one: &Competition, open: bool) -> Result<String, Error> {
         let _ = writeln!(
             out,
             "<details><summary>Pipeline: {}</summary><div class=\"scroll graph\" tabindex=\"0\" role=\"img\" \
-             aria-label=\"What feeds what; the steps are in the table above\">{picture}</div></details>",
+             aria-label=\"Graph of the steps, which the table above lists\">{picture}</div></details>",
             units::count(drawing.nodes.len() as u64, "step")
         );
     }
@@ -359,7 +359,7 @@ fn files(one: &Competition) -> String {
             escape(md5)
         ),
         (Some(md5), false) => format!(
-            "The bundle is not in the data folder; its published MD5 is <code>{}</code>.",
+            "The bundle is not in the data directory; its published MD5 is <code>{}</code>.",
             escape(md5)
         ),
         (None, _) => "No MD5 of the bundle is published.".to_owned(),

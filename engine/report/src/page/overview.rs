@@ -35,7 +35,7 @@ pub fn header(report: &Report) -> String {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     let graded: usize = all.iter().map(|one| one.scores.len()).sum();
-    let mut out = String::from("<header><h1>What is prepared</h1>\n<p class=\"lead\">");
+    let mut out = String::from("<header><h1>Prepared competitions</h1>\n<p class=\"lead\">");
     let _ = write!(out, "{}</p>\n<dl class=\"cards\">\n", escape(&report.now));
     let mut card = |name: &str, value: String, note: String| {
         let _ = writeln!(
