@@ -1,11 +1,11 @@
-//! Grading: which answers are believed, and reports that do not meet.
+//! Grading: verified answers, and reports of several graders in one directory.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::{Ended, Harbour, Sandbox, names_in};
 
-/// A prepared competition and a submission that has every answer right.
+/// A prepared competition, and a submission with all correct answers.
 fn prepared() -> Sandbox {
     let sandbox = Harbour::prepared();
     let answers = sandbox.prepared(Harbour::ID).join("private/test.csv");
@@ -18,7 +18,7 @@ fn score(sandbox: &Sandbox) -> Ended {
     sandbox.prep(&["grade-sample", "gold.csv", Harbour::ID, "-q"])
 }
 
-/// Size and time say that nothing happened; only the content tells.
+/// Size and time do not show the change, only the content does.
 #[test]
 fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
     let sandbox = prepared();
@@ -36,7 +36,7 @@ fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
             c => c,
         })
         .collect();
-    // In place, as whoever owns the file can.
+    // In place, as the owner of the file can.
     let mut writable = metadata.permissions();
     writable.set_mode(0o644);
     fs::set_permissions(&path, writable).expect("the mode");

@@ -113,7 +113,7 @@ fn bundle_and_outputs() {
             .expect("blocks")
             .is_empty()
     );
-    // Kaggle changed a row: the run noted what the good bundle held.
+    // Kaggle changed a row. The run recorded the members of the good bundle.
     sandbox.bundle(
         Harbour::ID,
         &Harbour::bundle(&Harbour::table().replace("\n3,", "\n3 ,")),
@@ -136,7 +136,7 @@ fn bundle_and_outputs() {
     empty.prep(&["audit"]).code(2);
 }
 
-/// Kaggle has replaced the bundle since the sums were published: the older one tells.
+/// Kaggle replaced the bundle after the checksums were published. The older bundle shows that.
 #[test]
 fn a_published_file_is_a_member_of_an_older_bundle() {
     let sandbox = Sandbox::new();
@@ -154,10 +154,10 @@ fn a_published_file_is_a_member_of_an_older_bundle() {
         serde_json::json!({ "public": { "ships.csv": hex_md5(older.as_bytes()) }, "private": {} });
     let sums_path = format!("pipelines/{}/checksums.json", Harbour::ID);
     sandbox.write(&sums_path, sums.to_string());
-    // Nobody has it.
+    // No bundle has it.
     let (causes, _) = audit(&sandbox, &[], 5, "outputs");
     assert_eq!(causes, ["not-classified"]);
-    // It lies in the data folder, beside that in the source.
+    // It is in the data directory, in addition to the bundle of `--source`.
     sandbox.write(
         &format!("data/{0}/{0}.zip", Harbour::ID),
         Harbour::bundle(&older),
@@ -169,7 +169,7 @@ fn a_published_file_is_a_member_of_an_older_bundle() {
         proof.contains("`train.csv` of") && proof.contains("data"),
         "{proof}"
     );
-    // In an archive in the bundle, and in one that cannot be read, which says nothing.
+    // In an archive in the bundle, and in an unreadable archive, which proves nothing.
     let nested = crate::support::Archive::new().file("old.zip", Harbour::bundle(&older));
     sandbox.write(&format!("data/{0}/{0}.zip", Harbour::ID), nested.bytes());
     let (causes, report) = audit(&sandbox, &[], 5, "outputs");

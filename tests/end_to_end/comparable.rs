@@ -1,4 +1,4 @@
-//! Which scores are called comparable with the benchmark's, and which prepared data are called `v1`.
+//! Scores that are comparable with upstream's, and prepared data that are called `v1`.
 
 use std::fs;
 
@@ -38,7 +38,7 @@ fn an_own_pipeline_is_not_v1() {
         lock.contains("harbour v1 comparable_with_v1 no: "),
         "{lock}"
     );
-    // No MD5 of the bundle is published, so its own digest is noted.
+    // The bundle has no published MD5, so its digest is recorded.
     let bundle = lock.lines().find(|line| line.contains(" bundle "));
     let bundle = bundle.expect("a bundle");
     assert!(
@@ -77,7 +77,7 @@ fn checksums_that_differ_are_remembered_when_they_are_skipped() {
         "{row}"
     );
     sandbox.prep(&why).code(0).shows(&["would run: it failed"]);
-    // With the right one it passes, and nothing is left of it.
+    // With the right bundle it passes, and the record is removed.
     let right =
         hex_md5(&fs::read(sandbox.prepared(Harbour::ID).join("public/train.csv")).expect("a file"));
     sandbox.write(

@@ -1,4 +1,4 @@
-//! Holds `docs/reference/configuration.md` against the program.
+//! Compares `docs/reference/configuration.md` with the program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Rows of the table below a heading: what stands in backticks in the first cell (else the cell), and the rest.
+/// Rows of the table below a heading: the code in the first cell (or the entire cell), and the rest of the row.
 fn rows(heading: &str) -> Vec<(Vec<String>, String)> {
     let page =
         fs::read_to_string(root().join("docs/reference/configuration.md")).expect("the page");
@@ -48,7 +48,7 @@ fn keys_are_those_of_prep_toml() {
     let sandbox = Sandbox::new();
     sandbox.write("data/prep.toml", "[remote]\nnone_such = 1\n");
     let said = sandbox.prep(&["config"]).code(2).stderr;
-    // The parser lists what it would have taken.
+    // The parser's error lists the valid keys.
     let (_, known) = said.split_once("expected one of ").expect("a list");
     let known = known.lines().next().unwrap_or_default();
     let known = known.split('`').skip(1).step_by(2).map(str::to_owned);
@@ -76,7 +76,7 @@ fn forms_of_addresses_are_those_that_are_taken() {
     }
 }
 
-/// Names of variables in quotes, in all sources of the program but for tests.
+/// Names of variables in quotes, in all sources of the program except tests.
 fn variables(folder: &Path, found: &mut BTreeSet<String>) {
     const KINDS: [&str; 9] = [
         "PREP_",
@@ -126,7 +126,7 @@ fn variables_are_those_that_are_read() {
     assert_eq!(documented("Environment variables"), read);
 }
 
-/// Which codes start a job anew, and which end it: as the page, the script and the manifest say.
+/// Exit codes that restart a job or end it are the same in the page, the script and the manifest.
 #[test]
 fn exit_codes_are_those_of_jobs() {
     let (mut again, mut ends) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Mistakes of the benchmark that its recorded cases are too small to show: each is seen in what the base prepares of a bundle
-//! that is made for it, or in how it is graded, and is gone in the correction.
+//! Mistakes of upstream for which the recorded cases are too small. Each test makes a bundle on which `v1` shows the mistake, in
+//! its data or in grading, and `fixed` does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Archive, Ended, Sandbox};
 
-/// A sandbox in which this bundle is prepared as it is, and corrected.
+/// A sandbox in which this bundle is prepared as `v1` and as `fixed`.
 fn both_of(id: &str, bundle: &[u8]) -> (Sandbox, [PathBuf; 2]) {
     let sandbox = Sandbox::new();
     sandbox.bundle(id, bundle);
@@ -157,7 +157,7 @@ fn images_of_one_angle() {
             let text = unpacked(&prepared.join("public").join(name));
             let images: Vec<Value> = serde_json::from_slice(&text).expect("a list");
             let angles = images.iter().map(|image| image["inc_angle"].to_string());
-            // Of some it is not known.
+            // Some have no value.
             angles.filter(|angle| angle != "\"na\"").collect()
         };
         let shown: BTreeSet<String> = angles("train.json.7z").into_iter().collect();
@@ -332,7 +332,7 @@ fn a_sample_that_only_the_grader_sees() {
     assert!(sample(&v1).is_err());
     let sample = sample(&fixed).expect("a sample");
     assert!(!fixed.join("private/sample_submission.csv").exists());
-    // It asks for what the test shows, and can be graded.
+    // The sample has the rows of the test part, and can be graded.
     let asked: BTreeMap<String, String> = rows(&sample, ',')
         .into_iter()
         .map(|row| (row[0].clone(), row[1].clone()))

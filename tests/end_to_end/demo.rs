@@ -1,4 +1,4 @@
-//! `prep demo`, the first command that a newcomer runs: bundles that the program carries, prepared and graded.
+//! `prep demo`, the first command of a newcomer: it prepares and grades bundles that are part of the program.
 
 use crate::support::{Sandbox, Snapshot, names_in};
 
@@ -28,7 +28,7 @@ fn a_demo_prepares_and_grades_and_stays_in_its_folder() {
     let written = report["report"].as_str().expect("a report");
     assert!(sandbox.path(written).is_file(), "{written}");
 
-    // Everything else is as it was: no store, no data folder, nothing at home.
+    // Nothing else changed: no cache, no data directory, nothing in the home directory.
     let after = Snapshot::of(&sandbox.path(""));
     let outside = |snapshot: &Snapshot| -> Vec<String> {
         let files = snapshot.files().filter(|path| !path.starts_with("look/"));

@@ -1,4 +1,4 @@
-//! What `public/description.md` tells beside the competition's own text.
+//! The parts of `public/description.md` that `prep` adds to the competition's own text.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -27,7 +27,7 @@ fn a_sample_that_is_copied_from_the_bundle_is_shown() {
     );
 }
 
-/// Harnesses write their own text over it.
+/// Harnesses overwrite it with their own text.
 #[test]
 fn it_may_be_written_without_harm_to_the_store() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Store and data folder on different file systems: nothing can be linked or renamed between them.
+//! Cache and data directory on different file systems, so that nothing can be linked or renamed between them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::{Gallery, Harbour, Sandbox, skipped};
 
-/// A folder on another file system than the sandbox, if this machine has one that is likely to be there.
+/// A directory on another file system than the sandbox, if this machine has one in a usual place.
 fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
     let here = fs::metadata(sandbox.path("")).expect("sandbox").dev();
     let other = [
@@ -20,7 +20,7 @@ fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
     .filter(|folder| fs::metadata(folder).is_ok_and(|found| found.dev() != here))
     .find_map(|folder| tempfile::tempdir_in(folder).ok());
     if other.is_none() {
-        skipped("all folders of this machine are on one file system");
+        skipped("all directories of this machine are on one file system");
     }
     other
 }
@@ -54,7 +54,7 @@ fn a_tree_is_the_same_when_its_store_is_on_another_device() {
         assert_eq!(tree.contents(), alone.tree(id).contents());
         assert_eq!(steps(&run()), Some(0));
         assert_eq!(sandbox.tree(id), tree);
-        // Nothing is shared with the store: what is written to a published file stays there, and is undone.
+        // Nothing is shared with the cache: a change of a published file stays in that file, and the next run restores it.
         let victim = sandbox.prepared(id).join("public/train.csv");
         assert_eq!(fs::metadata(&victim).expect("a file").nlink(), 1);
         fs::remove_file(&victim).expect("removed");

@@ -1,4 +1,4 @@
-//! `prep diff`: variants, pipelines, data folders.
+//! `prep diff`: variants, pipelines, data directories.
 
 use crate::support::{Ended, Gallery, Harbour, Sandbox};
 
@@ -18,7 +18,7 @@ fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
     let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
     sandbox.pipeline(Harbour::ID, &pipeline);
     let diff = ["diff", Harbour::ID, "v1", "fixed", "--json"];
-    // Before both are prepared, pipelines alone.
+    // Before both are prepared, only pipelines are compared.
     let found = sandbox.prep(&diff).code(1).json();
     let said = |path: &str| {
         let all = found["pipeline"].as_array().expect("a list");
@@ -53,7 +53,7 @@ fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
     };
     let one = cells.iter().find(constant).expect("a cell");
     assert_eq!((&one["old"], &one["new"]), (&"0".into(), &"1".into()));
-    // A variant and itself, and the two data folders.
+    // A variant compared with itself, and the two data directories.
     sandbox.prep(&["diff", Harbour::ID, "v1", "v1"]).code(0);
     let folders = ["diff", Harbour::ID, "data", "data/fixed", "--json"];
     assert_eq!(
@@ -76,7 +76,7 @@ fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
 fn two_runs_differ_in_what_they_were_told_and_in_what_came_of_it() {
     let sandbox = Harbour::prepared();
     let runs = ["diff", Harbour::ID, "@1", "@0", "--json"];
-    // There was one run only.
+    // There was only one run.
     let said = sandbox.prep(&runs).code(4).stderr;
     assert!(said.contains("there is no run @1"), "{said}");
     sandbox.pipeline(
@@ -84,7 +84,7 @@ fn two_runs_differ_in_what_they_were_told_and_in_what_came_of_it() {
         &Harbour::PIPELINE.replace("seed: 0", "seed: 2"),
     );
     sandbox.run_well(Harbour::ID);
-    // A run that changes nothing is no other moment.
+    // A run that changes nothing is not recorded.
     sandbox.run_well(Harbour::ID);
     let found = sandbox.prep(&runs).code(1).json();
     let said = found["pipeline"].to_string();
@@ -105,7 +105,7 @@ fn two_runs_differ_in_what_they_were_told_and_in_what_came_of_it() {
     assert!(said.contains("all the same"), "{said}");
 }
 
-/// Folders are compared by what is in their files, also when the bundle that held them is gone.
+/// Directories are compared by the content of their files, also if the bundle was deleted.
 #[test]
 fn two_runs_differ_in_the_files_of_a_folder() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Digests of what scores rest on, the lock file, and the log of gradings.
+//! Digests of data, rules and leaderboards, the lockfile, and the log of gradings.
 
 use std::fs;
 use std::process::Command;
@@ -12,7 +12,7 @@ fn digest(sandbox: &Sandbox) -> serde_json::Value {
     found.json()["competitions"][0].clone()
 }
 
-/// The line of the documentation, as a user types it.
+/// Runs the command of the guide.
 fn of_the_shell(sandbox: &Sandbox, section: &str) -> String {
     let line = "find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum";
     let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide.md");
@@ -36,7 +36,7 @@ fn anyone_can_compute_the_digests_of_folders() {
         found["answers"]["sha256"],
         of_the_shell(&sandbox, "private")
     );
-    // What something else prepared is read.
+    // Data of another program are read.
     let home = sandbox.data().join(Harbour::ID);
     for name in ["prepared.json", "prepared.files"] {
         fs::remove_file(home.join(name)).expect("removed");
@@ -55,7 +55,7 @@ fn digests_depend_on_content_alone() {
     let lock =
         |sandbox: &Sandbox| fs::read_to_string(sandbox.data().join("prep.lock")).expect("lock");
     assert_eq!(lock(&one), lock(&other));
-    // On another file system, which lists files in another order, and where nothing is known of them.
+    // On another file system, which lists files in another order, and without records of them.
     if let Ok(memory) = tempfile::tempdir_in("/dev/shm") {
         let data = memory.path().to_str().expect("a path");
         let mut command = one.run_command(&[Harbour::ID]);
@@ -68,7 +68,7 @@ fn digests_depend_on_content_alone() {
         let found = one.prep(&arguments).code(0).json();
         assert_eq!(found["competitions"][0], digest(&other));
     }
-    // Another leaderboard is another foundation, and touches nothing else.
+    // Another leaderboard changes its digest and no other.
     let before = digest(&one);
     one.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
     let after = digest(&one);
@@ -116,7 +116,7 @@ fn a_locked_run_publishes_what_is_locked_and_nothing_else() {
     sandbox.run_well(Harbour::ID);
     assert_ne!(fs::read_to_string(&lock).expect("lock"), before);
     locked().code(0);
-    // Other rules, and a lock that says nothing.
+    // Other rules, and a lockfile without an entry.
     sandbox.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
     locked().code(5).says(&["leaderboard: sha256:"]);
     fs::write(&lock, "version 1\n").expect("lock");
@@ -166,11 +166,11 @@ fn gradings_are_noted_unless_that_is_not_wanted() {
             .expect("a reason")
             .contains("9 too few")
     );
-    // What the report says of the foundations is what `digest` says.
+    // The digests of the report equal those of `prep digest`.
     let found = digest(&sandbox);
     let all = format!("sha256:{}", found["digest"].as_str().expect("a digest"));
     assert_eq!(report["digests"]["all"], all);
-    // A data folder that cannot be written keeps nobody from grading.
+    // Grading works with a read-only data directory.
     fs::remove_file(&log).expect("removed");
     fs::create_dir(&log).expect("folder");
     sandbox

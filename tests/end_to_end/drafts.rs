@@ -1,4 +1,4 @@
-//! `prep new` and `prep check`: a first pipeline loads and runs, for every bundle that was ever recorded.
+//! First pipelines and their checks. A first pipeline loads and runs for every recorded bundle.
 
 use std::fs;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn a_first_pipeline_of_every_recorded_bundle_loads_and_runs() {
     );
 }
 
-/// What is found is what was put in: table, identifier, target, photos by their stem.
+/// The draft has the right table, identifier, target, and photos by their stem.
 #[test]
 fn a_first_pipeline_says_what_is_in_the_bundle() {
     let sandbox = Sandbox::new();
@@ -110,7 +110,7 @@ fn a_first_pipeline_says_what_is_in_the_bundle() {
     sandbox.run_well("lost-luggage");
     let photos = fs::read_dir(sandbox.prepared("lost-luggage").join("public/photos/test")).unwrap();
     assert_eq!(photos.count(), 5);
-    // It is not written over.
+    // An existing file is not overwritten.
     sandbox
         .prep(&[
             "new",
@@ -126,7 +126,7 @@ fn a_first_pipeline_says_what_is_in_the_bundle() {
         .code(2);
 }
 
-/// What separates the fields is found, and the data are prepared and graded, though there is no leaderboard.
+/// The delimiter is found. The data are prepared and graded without a leaderboard.
 #[test]
 fn tables_with_other_delimiters_are_prepared_and_graded() {
     let sandbox = Sandbox::new();
@@ -174,7 +174,7 @@ fn tables_with_other_delimiters_are_prepared_and_graded() {
     }
 }
 
-/// The test table tells what is to be predicted, wherever it stands in a submission, and without one.
+/// The target is found from the test table, at any place in a sample submission, and without one.
 #[test]
 fn what_the_test_table_lacks_is_to_be_predicted() {
     let rows: String = (0..30)
@@ -256,7 +256,7 @@ fn files_are_not_counted_where_there_are_tables_only() {
     );
 }
 
-/// Numbers with leading zeros are names: kept as they are, and joined with the files that are called like them.
+/// Numbers with leading zeros are text, and are joined with files of the same name.
 #[test]
 fn identifiers_keep_their_zeros_and_find_their_files() {
     let sandbox = Sandbox::new();
@@ -291,13 +291,13 @@ fn identifiers_keep_their_zeros_and_find_their_files() {
     let ids: Vec<&str> = test.lines().skip(1).collect();
     assert!(ids.iter().all(|id| id.len() == 4), "{test}");
 
-    // The check is on, and holds the run up when a file is missing later.
+    // The check is active, and fails if a file is missing later.
     sandbox.bundle("digits", &bundle(1));
     let mut command = sandbox.run_command(&["digits"]);
     Ended::of(&mut command)
         .code(5)
         .says(&["no file in images", "0000"]);
-    // Of a bundle in which files are missing it is a comment, and the pipeline runs.
+    // If files are missing in the bundle, the check is a comment, and the pipeline runs.
     sandbox.bundle("gaps", &bundle(2));
     let text = new("gaps");
     assert!(
@@ -307,7 +307,7 @@ fn identifiers_keep_their_zeros_and_find_their_files() {
     sandbox.run_well("gaps");
 }
 
-/// What is written loads and runs; so nothing is written where nothing can be split.
+/// A draft always loads and runs. So nothing is written if the bundle has nothing to split.
 #[test]
 fn a_bundle_with_nothing_to_split_gets_no_pipeline() {
     let sandbox = Sandbox::new();
@@ -330,7 +330,7 @@ fn a_bundle_with_nothing_to_split_gets_no_pipeline() {
     }
 }
 
-/// A leaderboard that begins with the worst score would give medals to the worst submissions.
+/// A leaderboard with the worst score first would give medals to the worst submissions.
 #[test]
 fn a_leaderboard_in_the_wrong_order_is_found() {
     let sandbox = Harbour::prepared();

@@ -1,5 +1,5 @@
-//! Too few threads, too little address space, files that may not get long: the work is done nevertheless, or the program
-//! ends with code 6 and a sentence. It never panics, and never waits for what will not come.
+//! Limits of threads, address space and file length. The program finishes anyway, or ends with code 6 and a message. It never
+//! panics and never waits forever.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -9,12 +9,12 @@ use std::process::Command;
 
 use crate::support::{Ended, Gallery, Harbour, Sandbox, skipped};
 
-/// Nobody else's: limits of processes count all that a user runs. One for each test of this process.
+/// A user id of its own for each test, because limits of processes count all processes of a user.
 fn user(test: u32) -> u32 {
     50_000 + std::process::id() % 10_000 * 4 + test
 }
 
-/// `prep` under limits as `prlimit` names them. What has not ended after a minute is killed: code 124.
+/// Runs `prep` under limits of `prlimit`. After a minute it is killed: code 124.
 fn limited(inner: &Command, limit: &str, user: Option<u32>) -> Ended {
     let mut command = Command::new("timeout");
     command
@@ -44,7 +44,7 @@ fn has_prlimit() -> bool {
     found
 }
 
-/// All below belongs to the user from now on.
+/// Gives all files below a directory to the user.
 fn give(folder: &Path, user: u32) {
     std::os::unix::fs::chown(folder, Some(user), Some(user)).expect("another owner");
     if folder.is_dir() {

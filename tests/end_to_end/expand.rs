@@ -1,10 +1,10 @@
-//! `run --expand-archives`: archives in `public` as folders, without a change to what is made.
+//! `run --expand-archives`: archives of `public` as directories. The results of steps do not change.
 
 use std::fs;
 
 use crate::support::{Archive, Ended, Harbour, Sandbox, Snapshot};
 
-/// Three kinds of archives, one with a folder of its own, one beside a file that it holds.
+/// Three kinds of archives: one has a top directory, one is next to a file that it also contains.
 const OUTPUTS: &str = "public:
   a.zip: { zip: { train.csv: SELECT * FROM train } }
   a/train.csv: SELECT * FROM train
@@ -61,10 +61,10 @@ fn folders_stand_beside_archives_or_in_their_place_and_go_again() {
     let archives = ["public/a.zip", "public/b.tar", "public/in/c.7z"];
     assert_eq!(instead.touched_since(&beside), archives);
 
-    // As it was, with the same bytes.
+    // The tree is as before, with the same bytes.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), plain.contents());
-    // Grading sees nothing of it.
+    // Grading is not affected.
     run(&sandbox, "--expand-archives=instead").code(0);
     let sample = sandbox
         .prepared(Harbour::ID)
@@ -73,7 +73,7 @@ fn folders_stand_beside_archives_or_in_their_place_and_go_again() {
     sandbox.prep(&["grade-sample", sample, Harbour::ID]).code(0);
 }
 
-/// Not nothing: whoever unpacks an empty archive by hand has an empty folder.
+/// An empty archive becomes an empty directory, as when it is unpacked by hand.
 #[test]
 fn an_empty_archive_becomes_an_empty_folder() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Copies of what is prepared.
+//! Copies of prepared competitions.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -30,7 +30,7 @@ fn a_copy_has_public_files_only_unless_more_is_wanted() {
             assert_eq!((metadata.nlink(), metadata.mode() & 0o200), (1, 0o200));
         }
     }
-    // A copy is a data folder, and names no folder of this machine.
+    // A copy is a data directory, and names no directory of this machine.
     let manifest = fs::read_to_string(sandbox.path("all").join(id).join("manifest.json")).unwrap();
     assert!(
         !manifest.contains(&*sandbox.path("").to_string_lossy()),
@@ -100,7 +100,7 @@ fn what_is_not_complete_or_in_the_way_is_refused() {
     assert_eq!(Snapshot::of(&sandbox.path("there")), before);
 }
 
-/// An image is the same whenever it is made, and holds what a folder holds.
+/// A tar archive has the same bytes at any time, and the content of a directory copy.
 #[test]
 fn archives_are_unpacked_beside_or_in_place() {
     let sandbox = Sandbox::new();
@@ -131,7 +131,7 @@ fn archives_are_unpacked_beside_or_in_place() {
     assert_eq!(before, sandbox.tree(Harbour::ID));
 }
 
-/// A name that promises an archive is no name for a folder.
+/// A name with the ending of an archive is not valid for a directory.
 #[test]
 fn forms_that_are_not_written_are_refused() {
     let sandbox = prepared();

@@ -1,5 +1,5 @@
-//! Files that are made to exhaust whoever looks at them, given to the commands that look at files of somebody else; and a
-//! system that has too little of something, which must never become a verdict on the files.
+//! Malicious files for the commands that inspect files of other people; and systems that lack resources, which must never become
+//! a verdict on the files.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,10 +14,10 @@ use crate::faults::library;
 use crate::hostile::{peak, worked};
 use crate::support::{Archive, Ended, Harbour, Member, Sandbox, skipped};
 
-/// No command takes more: memory in kilobytes, and time of the processor.
+/// Limits of each command: memory in kilobytes, and CPU time.
 const MEMORY: u64 = 1_000_000;
 const TIME: Duration = Duration::from_secs(30);
-/// A command that works on nothing for so long waits for ever.
+/// After this time without work, a command is treated as waiting forever.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 fn gzip(content: &[u8]) -> Vec<u8> {
@@ -40,7 +40,7 @@ fn nested(levels: usize) -> Vec<u8> {
     (0..levels).fold(first, |inner, _| zip_of(&[("a.zip", &inner)]))
 }
 
-/// A PNG image of which only the header is there.
+/// A PNG image that has only its header.
 fn png(width: u32, height: u32) -> Vec<u8> {
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
     let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
@@ -214,7 +214,7 @@ fn no_file_of_somebody_else_exhausts_who_looks_at_it() {
         let diff = ends_well(name, &mut sandbox.command(&diff));
         assert_eq!(diff.code, Some(1), "{name}: {diff:?}");
         assert!(diff.stdout.contains(name), "{name}: {diff:?}");
-        // As part of what was prepared, and of the bundle.
+        // In the prepared data, and in the bundle.
         fs::write(public.join(name), &content).expect("a file");
         let table = Harbour::table();
         sandbox.bundle(
@@ -282,7 +282,7 @@ fn bundles_that_lie_about_their_members_exhaust_nobody() {
     }
 }
 
-/// A link in a tree of somebody else shows what its author cannot read; a pipe has no end.
+/// A link in a foreign tree could show files that its author cannot read. A pipe has no end.
 #[test]
 fn links_and_pipes_in_a_tree_are_refused() {
     let sandbox = Harbour::prepared();
@@ -339,13 +339,13 @@ const LOOKS: [&[&str]; 3] = [
     &["diff", Harbour::ID, "data", "other", "--json"],
 ];
 
-/// What each command shows when nothing is short: exit code and output.
+/// Exit code and output of each command with enough resources.
 fn undisturbed(sandbox: &Sandbox, command: &[&str]) -> (Option<i32>, Value) {
     let ended = sandbox.prep(command);
     (ended.code, ended.json())
 }
 
-/// Either the system is at fault, or nothing was noticed.
+/// The command blames the system, or did not notice the fault.
 #[track_caller]
 fn no_verdict(note: &str, ended: &Ended, whole: &(Option<i32>, Value)) {
     if ended.code != Some(6) {
@@ -382,7 +382,7 @@ fn too_few_open_files_are_no_verdict() {
             short += usize::from(ended.code == Some(6));
         }
         assert!(short > 0, "{look:?}: nothing was short");
-        // What is left over for the commands is enough.
+        // The remaining memory is enough for the commands.
         assert!(short < 12, "{look:?}: {short}");
     }
 }

@@ -1,4 +1,4 @@
-//! What runs again, and what does not.
+//! Steps that run again, and steps that do not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, Snapshot};
 
-/// Steps that the last run of a competition executed or found anew, told from the record before it.
+/// Steps that the last run of a competition executed or resolved differently, compared with the record before it.
 struct Records(BTreeMap<String, Value>);
 
 impl Records {
@@ -44,7 +44,7 @@ fn why(sandbox: &Sandbox, id: &str, more: &[&str]) -> Ended {
     sandbox.prep(&arguments).code(0)
 }
 
-/// Names of the steps that a plan says run or may run.
+/// Names of the steps that run or may run, by the plan.
 #[track_caller]
 fn planned(sandbox: &Sandbox, id: &str) -> BTreeSet<String> {
     let plan = sandbox
@@ -204,7 +204,7 @@ fn another_archive_of_the_same_table_stops_at_the_table() {
     sandbox.bundle(Harbour::ID, &archive.bytes());
     assert_eq!(sandbox.run_well(Harbour::ID), 3);
     let now = Records::of(&sandbox, Harbour::ID);
-    // The bundle ran as well; sources have no record.
+    // The bundle ran as well, but sources have no record.
     assert_eq!(
         now.changed_since(&records),
         set(&["table/labelled", "unpack"])
@@ -219,7 +219,7 @@ fn another_archive_of_the_same_pictures_touches_none_of_them() {
     sandbox.bundle(Gallery::ID, &Gallery::archive(50, 1).bytes());
     sandbox.run_well(Gallery::ID);
     let before = sandbox.tree(Gallery::ID);
-    // One more member at the start: all others begin elsewhere.
+    // An additional member at the start moves all others.
     let shifted = Gallery::archive(50, 1).first(Member::stored("a.txt", "new"));
     sandbox.bundle(Gallery::ID, &shifted.bytes());
     assert!(sandbox.run_well(Gallery::ID) > 0);
@@ -291,7 +291,7 @@ fn what_was_done_to_the_prepared_folder_is_undone() {
         ("a file added", &|| {
             fs::write(prepared.join("private/notes.txt"), "mine").expect("write")
         }),
-        ("a folder removed", &|| {
+        ("a directory removed", &|| {
             fs::remove_dir_all(prepared.join("public/train")).expect("remove")
         }),
         ("all removed", &|| {
@@ -316,7 +316,7 @@ fn writing_into_a_prepared_file_is_found_and_undone() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     let path = sandbox.prepared(Harbour::ID).join("public/train.csv");
-    // The file is read-only, and may be the store's own: both have to be overcome.
+    // The file is read-only, and may be a link to the cache. The test has to handle both.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
     fs::write(&path, "id,tons,docked\n").expect("write");
     assert_eq!(sandbox.state(Harbour::ID), "changed since prepared");

@@ -1,4 +1,4 @@
-//! Tables that are held in memory instead of the store: they are long, and not published as they stand.
+//! Long tables that are not published unchanged are kept in memory, not in the cache.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,7 @@ fn table(head: &str, write: impl Fn(usize, &str) -> String) -> String {
     format!("{head}\n{}", rows.collect::<String>())
 }
 
-/// Its rows are printed as they stand.
+/// Its rows are printed unchanged.
 pub fn long_table() -> String {
     table("id,tons,docked", |id, note| {
         format!("{id},{note},{}\n", id % 2)
@@ -39,7 +39,7 @@ fn run(sandbox: &Sandbox, memory: &str) -> Ended {
 const ENOUGH: &str = "1GB";
 const LITTLE: &str = "64MB";
 
-/// Bytes of the store's files that are not what is published.
+/// Bytes of the cache's files that are not published.
 fn bytes_beside(sandbox: &Sandbox) -> u64 {
     let published = files(&sandbox.data());
     let stored = files(&sandbox.store()).into_iter();
@@ -91,7 +91,7 @@ fn a_long_table_is_stored_only_as_what_is_published() {
         "may run: depends on what `table/labelled` gives",
         "sql changed",
     ]);
-    // The table, the sample, the description, and what publishes them.
+    // The table, the sample, the description, and `publish`.
     assert_eq!(held.run_well(Harbour::ID), 4);
     let touched = held.tree(Harbour::ID);
     let touched = touched.touched_since(&tree);
@@ -104,7 +104,7 @@ fn a_long_table_is_stored_only_as_what_is_published() {
     assert_eq!(held.run_well(Harbour::ID), 0);
 }
 
-/// Whatever has to be done with its cells, a table in memory is the one that is stored otherwise.
+/// A table in memory equals the cached table, for any change of its cells.
 #[test]
 fn how_it_is_written_makes_no_difference() {
     let tabs = Harbour::PIPELINE.replace("read: train.csv,", "read: train.tsv,");
@@ -118,7 +118,7 @@ fn how_it_is_written_makes_no_difference() {
                 format!("{id},\"{note}\",{}\n", id % 2)
             }),
         ),
-        // Cells that are printed anew: a missing one makes the others decimals.
+        // Cells that pandas prints differently: a missing one makes the others decimals.
         (
             plain,
             "train.csv",
@@ -131,7 +131,7 @@ fn how_it_is_written_makes_no_difference() {
                 format!("{id},{note},{docked}\n")
             }),
         ),
-        // Rows get longer than the file, as all cells want quotes.
+        // Rows get longer than the file, because all cells need quotes.
         (
             &tabs,
             "train.tsv",
@@ -153,7 +153,7 @@ fn how_it_is_written_makes_no_difference() {
     }
 }
 
-/// A query that turns out to give the table as it stands wants it stored after all.
+/// If a query returns the table unchanged, the table is cached after all.
 #[test]
 fn what_is_published_as_it_stands_after_all_is_stored() {
     let table = long_table();
@@ -169,7 +169,7 @@ fn what_is_published_as_it_stands_after_all_is_stored() {
     assert!(beside < 2_000_000, "{beside}");
 }
 
-/// Who may have to do without the bundle keeps what was read.
+/// If the bundle may be deleted, tables are cached.
 #[test]
 fn what_cannot_be_read_again_is_stored() {
     let table = long_table();

@@ -1,7 +1,7 @@
-//! Input that is made to exhaust the machine: small files that declare or unpack to huge ones, of every format that is read.
+//! Malicious input: small files that declare or unpack to huge ones, of every format that `prep` reads.
 //!
-//! Each is tried as a bundle of about 1, 10 and 100 KB, with default settings. Whatever becomes of it, the program ends by
-//! itself, with one of its exit codes, and takes at most 1 GB of memory and 30 s.
+//! Each is tried as a bundle of about 1, 10 and 100 KB, with default settings. The program must end by itself with one of its exit
+//! codes, and use at most 1 GB of memory and 30 s.
 
 use std::fs;
 use std::io::Write as _;
@@ -25,7 +25,7 @@ const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 /// Deflate packs by 1,000 at best.
 const RATIO: usize = 1_000;
 
-/// A member of the bundle that is about so many bytes long, and how a pipeline reads it.
+/// A member of the bundle of about `size` bytes, and how a pipeline reads it.
 struct Hostile {
     name: &'static str,
     member: fn(usize) -> Member,
@@ -48,7 +48,7 @@ fn repeated(text: &str, bytes: usize) -> Vec<u8> {
         .collect()
 }
 
-/// What becomes a member of so many bytes.
+/// Makes the content of a member of about this size.
 fn packed(name: &str, front: &str, text: &str, back: &str, bytes: usize) -> Member {
     let middle = repeated(text, bytes * RATIO);
     Member::deflated(name, [front.as_bytes(), &middle, back.as_bytes()].concat())
@@ -76,7 +76,7 @@ fn png(width: u32, height: u32, data: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Zeros that zlib packs into about so many bytes.
+/// Zeros that zlib packs into about this number of bytes.
 fn zlib(bytes: usize) -> Vec<u8> {
     let mut out = ZlibEncoder::new(Vec::new(), Compression::best());
     out.write_all(&vec![0; bytes * RATIO]).unwrap();
@@ -105,7 +105,7 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Documents in one another; each says how long it is.
+/// Nested documents, each with its length.
 fn bson(levels: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for level in (0..=levels as u32).rev() {
@@ -125,7 +125,7 @@ fn matlab(variable: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Structures in one another, all of them before their ends.
+/// Nested structures, all of which begin before the first one ends.
 fn structures(levels: usize) -> Vec<u8> {
     let head: &[&[u8]] = &[
         b"\x06\0\0\0\x08\0\0\0\x02\0\0\0\0\0\0\0",
@@ -159,7 +159,7 @@ fn sparse() -> Vec<u8> {
         let end = (at + field.len()).min(512);
         header[at..end].copy_from_slice(&field[..end - at]);
     }
-    // 1 TiB, as a number in base 256: the length, and where the only piece of data is, which is empty.
+    // 1 TiB as a number in base 256: the length, and the offset of the only piece of data, which is empty.
     for at in [386, 483] {
         header[at..at + 12].copy_from_slice(b"\x80\0\0\0\0\0\x01\0\0\0\0\0");
     }
@@ -175,7 +175,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// A 7z whose list of members packs well: one file and folders of one name.
+/// A 7z whose list of members compresses well: one file, and directories of the same name.
 fn sevenz(bytes: usize) -> Vec<u8> {
     let mut archive = SevenZWriter::new(std::io::Cursor::new(Vec::new()), 6);
     archive.add_file("a.csv", &b"id\n1\n"[..]).unwrap();
@@ -185,7 +185,7 @@ fn sevenz(bytes: usize) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// Zips in one another, stored.
+/// Nested zips, stored.
 fn nested(bytes: usize) -> Vec<u8> {
     let mut inner = b"id\n1\n".to_vec();
     let mut name = "a.csv";
@@ -305,7 +305,7 @@ fn all() -> Vec<Hostile> {
             lines.1,
         ),
         case(
-            "a long line of blanks",
+            "a long line of spaces",
             |bytes| packed("x.jsonl", "{", " ", "}", bytes),
             lines.0,
             lines.1,
@@ -458,14 +458,14 @@ fn all() -> Vec<Hostile> {
     ]
 }
 
-/// Kilobytes that a process holds at most so far; none once it has ended.
+/// Peak memory of a process in kilobytes. `None` after its end.
 pub(crate) fn peak(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("RssAnon"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Time that a process has worked, in ticks of 10 ms: others share the machine.
+/// CPU time of a process in ticks of 10 ms, because other processes share the machine.
 pub(crate) fn worked(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();

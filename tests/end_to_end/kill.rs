@@ -1,5 +1,5 @@
-//! `kill -9` at random moments: whatever it interrupts, no half-made tree counts as prepared, and the next run mends it.
-//! And Ctrl-C, which ends a run in an orderly way.
+//! `kill -9` at random moments: an incomplete tree is never treated as prepared, and the next run repairs it. And Ctrl-C, which ends
+//! a run in an orderly way.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -10,7 +10,7 @@ use crate::support::{Ended, Gallery, Sandbox, Snapshot};
 
 const PICTURES: usize = 1500;
 
-/// How many kills a test does: `PREP_KILLS`, or a few.
+/// The number of kills of a test: `PREP_KILLS`, or a few.
 fn kills() -> usize {
     std::env::var("PREP_KILLS").map_or(6, |text| text.parse().expect("PREP_KILLS is a number"))
 }
@@ -42,7 +42,7 @@ impl Moments {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
-        #[allow(clippy::cast_precision_loss)] // a share
+        #[allow(clippy::cast_precision_loss)] // a fraction
         let share = (self.state >> 11) as f64 / (1_u64 << 53) as f64;
         end.mul_f64(share * self.scale)
     }
@@ -53,7 +53,7 @@ impl Moments {
     }
 }
 
-/// What a run is to lead to: pipeline and bundle, and the tree that an undisturbed run made of them.
+/// Pipeline and bundle, and the tree that an undisturbed run made from them.
 struct Goal {
     pipeline: String,
     bundle: Vec<u8>,
@@ -89,11 +89,11 @@ impl Goal {
 #[derive(Debug, Clone, Copy)]
 enum When {
     After(Duration),
-    /// As soon as it writes into the prepared folder.
+    /// As soon as it writes into the prepared directory.
     Publishing,
 }
 
-/// Whether a publication is under way: it has a folder of its own for files that are being written.
+/// Returns whether a publication is in progress: it has a directory for unfinished files.
 fn is_publishing(sandbox: &Sandbox) -> bool {
     let home = sandbox.data().join(Gallery::ID);
     let names = sandbox.names_in_home(Gallery::ID);
@@ -121,8 +121,8 @@ fn kill(sandbox: &Sandbox, when: When) -> bool {
     running
 }
 
-/// If anything says that the tree is prepared, it is one of these.
-/// True if there is a tree that is known to be half-made.
+/// Files that can mark the tree as prepared.
+/// Returns whether there is a tree that is marked incomplete.
 fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
     let state = sandbox.state(Gallery::ID);
     let tree = sandbox.tree(Gallery::ID);
@@ -183,7 +183,7 @@ fn a_killed_first_run_leaves_no_tree_or_a_whole_one() {
     let (mut number, mut hits) = (0, 0);
     let sandbox = Sandbox::new();
     goal.install(&sandbox);
-    // Moments that come too late bring the next ones forward, down to the very start: one hits in the end.
+    // After a moment that is too late, the next ones are earlier, so that one of them hits eventually.
     while number < kills() || hits == 0 {
         let note = format!("kill {number} with seed {}", moments.seed);
         // Every third time the store stays, so that the kill falls into publishing.
@@ -209,7 +209,7 @@ fn a_killed_first_run_leaves_no_tree_or_a_whole_one() {
 
 #[test]
 fn a_killed_later_run_is_not_taken_for_either_tree() {
-    // Another split moves pictures between folders; another edition changes what most of them hold.
+    // Another split moves pictures between directories; another edition changes what most of them hold.
     let goals = [Goal::new(0, 1), Goal::new(5, 1), Goal::new(5, 2)];
     let mut moments = Moments::new();
     let sandbox = Sandbox::new();
@@ -273,7 +273,7 @@ fn ctrl_c_stops_with_a_code_of_its_own_and_the_next_run_goes_on() {
     let mut moments = Moments::new();
     for signal in ["-INT", "-TERM"] {
         let (mut stopped, mut late) = (0, 0);
-        // Those that come when the run is done bring the next ones forward.
+        // After a signal that comes too late, the next ones are earlier.
         while stopped < 2 {
             assert!(late < 100, "{signal} never stopped a run");
             let note = format!("{signal} with seed {}", moments.seed);

@@ -1,4 +1,4 @@
-//! Every kind that reads, draws or writes, in pipelines of its own: `kinds/NAME/pipeline.yaml` makes of `bundle` what is in
+//! Every kind that reads, draws or writes, in separate pipelines: from `bundle`, `kinds/NAME/pipeline.yaml` makes the files in
 //! `expected`, which the original libraries made (`kinds/record.py`).
 
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Archive, Member, Sandbox};
 
-/// All files below a folder, by their paths in it.
+/// All files below a directory, by their relative paths.
 fn files(folder: &Path, inner: &str, found: &mut Vec<(String, PathBuf)>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder)
         .expect("folder")
@@ -30,7 +30,7 @@ fn below(folder: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// The folders beside this file.
+/// The directories next to this file.
 pub fn folders() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/kinds");
     let entries = fs::read_dir(root).expect("kinds");
@@ -42,7 +42,7 @@ pub fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The files of a folder's bundle.
+/// The files of a directory's bundle.
 pub fn members(folder: &Path) -> Vec<(String, Vec<u8>)> {
     below(&folder.join("bundle"))
         .into_iter()

@@ -52,7 +52,7 @@ const KNOWN: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// Answers whose rows grading makes of the members of their records, and which have no column that the sample has.
+/// Answers whose rows grading makes from members of their records, and which have no column of the sample.
 #[test]
 fn answers_of_records_are_looked_at_as_they_are_graded() {
     let sandbox = Sandbox::new();
@@ -92,7 +92,7 @@ fn known_leaks_are_found_and_gone_where_they_are_corrected() {
             variant,
         ];
         let arguments: Vec<&str> = options.iter().chain(&ids).copied().collect();
-        // The pipelines accept what is known.
+        // The pipelines accept known leaks.
         sandbox.prep(&arguments).code(0).json()
     };
     let found = leaks("v1");
@@ -117,7 +117,7 @@ fn known_leaks_are_found_and_gone_where_they_are_corrected() {
         let open = findings.iter().filter(|one| one["level"] != "note").count();
         assert!(open == 0, "{report:#}");
     }
-    // What nobody accepts is a failure.
+    // A leak that the pipeline does not accept is a failure.
     let id = ids[0];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../pipelines")

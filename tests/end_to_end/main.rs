@@ -1,53 +1,53 @@
-//! The program from outside: tests start `prep` as a user would, in folders of their own, and look at exit codes, messages
-//! and files. (`faults` also runs the library in processes of its own.)
+//! Tests of the program from outside: they start `prep` as a user would, in separate directories, and check exit codes, messages
+//! and files. (`faults` also runs the library in other processes.)
 //!
 //! ```text
-//! cases/        raw bundle -> prepared files -> scores, against what the benchmark itself made of the same input
-//! diff          what differs between variants, pipelines, data folders
+//! cases/        raw bundle -> prepared files -> scores, compared with upstream's for the same input
+//! diff          differences of variants, pipelines, data directories
 //! digests       digests, the lock file, the log of gradings
-//! audit         why data are not what was published: bundles, outputs, trees
-//! devices       store and data folder on different file systems
-//! differential/ random tables through whole pipelines, against what pandas and scikit-learn made of them
-//! comparable    which scores are called comparable, and which data `v1`
-//! configuration the page about keys, variables and codes
-//! corrections   what `fixed` corrects, competition by competition
-//! description   the description that is published
+//! audit         causes of mismatches: bundles, outputs, trees
+//! devices       cache and data directory on different file systems
+//! differential/ random tables in complete pipelines, compared with pandas and scikit-learn
+//! comparable    comparable scores, and data that are called `v1`
+//! configuration the page about keys, variables and exit codes
+//! corrections   corrections of `fixed`, by competition
+//! description   the published description
 //! demo          the first command of a newcomer
-//! download/     from nothing: bundles come from a server that plays Kaggle
+//! download/     bundles from a server that plays Kaggle
 //! drafts        a first pipeline for a bundle; checking one file
-//! faults/       a reader or a writer fails, the disk is full, Ctrl-C, damage, little memory: in every kind of step
-//! exhausted     too few threads, too little address space, files that may not get long
-//! expand        archives of `public` as folders
-//! export        copies to take elsewhere
-//! foreign       files that exhaust whoever looks at them, and systems that have too little
-//! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
-//! held          long tables, which are in memory instead of the store
+//! faults/       failing reads and writes, full disks, Ctrl-C, damage, little memory: in every kind of step
+//! exhausted     limits of threads, address space and file length
+//! expand        archives of `public` as directories
+//! export        copies of prepared competitions
+//! foreign       malicious files for inspecting commands, and systems that lack resources
+//! freshness     only changed steps run, and only changed files are written
+//! held          long tables in memory in place of the cache
 //! hostile       small files that declare or unpack to huge ones, of every format
-//! kinds         pipelines for each kind, against what the original libraries made of the same input
-//! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
+//! kinds         pipelines for each kind, compared with the original libraries
+//! kill          `kill -9` at random moments: the next run repairs incomplete trees
 //! leaks         known leaks, planted as the real bundles have them
-//! bad_input/    damaged archives, tables, stores, folders, submissions: code, message, and nothing lost
-//! nested        archives that are deflated inside the bundle
-//! answers       which answers are believed; reports of several graders
+//! bad_input/    damaged archives, tables, caches, directories, submissions: exit code, message, no lost data
+//! nested        compressed archives inside the bundle
+//! answers       verified answers; reports of several graders
 //! outputs       two outputs on one path
-//! others        prepared folders that something else made
-//! parallel      several processes with one store and one data folder
-//! projection    tables of which a few columns stay in memory
-//! queries       what queries compute, use, and say when they fail
+//! others        prepared directories of other programs
+//! parallel      several processes with one cache and one data directory
+//! projection    tables with a few columns in memory
+//! queries       results, memory and error messages of queries
 //! remote        machines that share results and bundles
-//! report        the page to look at
-//! rerun         steps run again, against what the cache and the remote hold
-//! restart       a loss of power after a publication: what was torn is found and made again
+//! report        the HTML page
+//! rerun         steps that run again, compared with the cache and the remote
+//! restart       a loss of power after a publication: truncated files are found and restored
 //! serve         the validation server, with many clients
-//! variants      what the corrected variant of a pipeline gives
+//! variants      the variant `fixed`
 //! writer        published checksums that depend on the library that wrote the file
-//! waiting       Ctrl-C while another process has what is needed
-//! transcripts   what the user sees, word by word, kept as text files
-//! support/      folders, archives, pipelines and snapshots that the tests are made of
+//! waiting       Ctrl-C while another process holds a lock
+//! transcripts   output of commands, word by word, as text files
+//! support/      directories, archives, pipelines and snapshots for the tests
 //! ```
 //!
-//! `PREP_KILLS=100` kills so many times (default: a few), `PREP_FAULTS=20` tries so many accesses of
-//! each kind of step; `UPDATE=1` writes the transcripts anew.
+//! `PREP_KILLS=100` kills 100 times (default: a few), `PREP_FAULTS=20` tries 20 accesses of each kind of step, `UPDATE=1` writes the
+//! transcripts again.
 
 #![allow(
     clippy::print_stderr,

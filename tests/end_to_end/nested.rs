@@ -1,4 +1,4 @@
-//! Archives inside the bundle: read where they lie.
+//! Archives inside the bundle are read in place.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +37,7 @@ fn name(number: usize) -> String {
     format!("{number:04}.jpg")
 }
 
-/// The photos in one order or another, as they lie in the archive.
+/// The photos in different orders of the archive.
 pub fn photos(order: impl Iterator<Item = usize>) -> Vec<u8> {
     let photos = order.map(|number| (name(number), photo(number)));
     let archive = photos.fold(Archive::new(), |archive, (name, content)| {
@@ -85,7 +85,7 @@ fn bundle_with(photos: Member) -> Archive {
         .member(Member::deflated("labels.csv.zip", labels.bytes()))
 }
 
-/// All photos in a folder; or in an archive too, in an order in which they do not lie.
+/// All photos in a directory; or also in an archive, in another order than in the bundle.
 pub fn pipeline(archive: &str) -> String {
     format!(
         "\
@@ -160,7 +160,7 @@ fn what_is_prepared_is_all_that_is_written() {
         let store = bytes_below(&sandbox.store());
         assert!(store * 50 < prepared, "{store} bytes for {prepared}");
         assert!(names_in(&sandbox.store().join("tmp")).is_empty());
-        // What is gone comes from the bundle again, and nothing else is touched.
+        // Missing files come from the bundle again, and no other file changes.
         let path = sandbox.prepared(ID).join("public/photos").join(name(7));
         fs::remove_file(&path).expect("removed");
         assert_eq!(sandbox.run_well(ID), 1);
@@ -169,7 +169,7 @@ fn what_is_prepared_is_all_that_is_written() {
     }
 }
 
-/// Archives of files in an order in which they do not lie: with little memory, too.
+/// Archives of files in another order than in the bundle, also with little memory.
 #[test]
 fn files_come_in_any_order() {
     let sandbox = installed(photos(0..PHOTOS), MIXED);
@@ -240,7 +240,7 @@ fn archives_of_every_kind_are_read_where_they_lie() {
     }
 }
 
-/// A 7z vouches for its members, gzip for all that it holds, at its end.
+/// A 7z has a checksum per member. Gzip has one checksum at its end.
 #[test]
 fn damage_of_archives_of_every_kind_is_told() {
     let tar = MIXED
@@ -261,7 +261,7 @@ fn damage_of_archives_of_every_kind_is_told() {
     }
 }
 
-/// The archive vouches for its bytes twice: as a member, and for its members.
+/// The archive has two kinds of checksums: of itself as a member, and of its members.
 #[test]
 fn damage_is_told_by_the_archive_and_nothing_is_published() {
     let whole = bundle(photos(0..PHOTOS));
@@ -281,7 +281,7 @@ fn damage_is_told_by_the_archive_and_nothing_is_published() {
     }
 }
 
-/// The store may outlive the bundle: what needs its bytes says so, what does not goes on.
+/// The cache may outlast the bundle: steps that need its bytes fail with a message, and others run.
 #[test]
 fn the_bundle_has_to_be_there_for_what_is_read_of_it() {
     let sandbox = installed(photos(0..PHOTOS), "");

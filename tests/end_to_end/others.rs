@@ -1,10 +1,10 @@
-//! A `prepared` folder that something else made, the benchmark's own scripts, say.
+//! A `prepared` directory of another program, for example of upstream's scripts.
 
 use std::fs;
 
 use crate::support::{Harbour, Sandbox, hex_md5};
 
-/// Harbour prepared, but nothing says by whom; `md5` is published for its answers.
+/// Harbour prepared, without a record of the program. `md5` is published for its answers.
 fn world(md5: impl FnOnce(&[u8]) -> String) -> Sandbox {
     let sandbox = Harbour::prepared();
     let home = sandbox.data().join(Harbour::ID);
@@ -34,7 +34,7 @@ fn other_answers_are_not() {
     let sandbox = world(|_| "00000000000000000000000000000000".to_owned());
     let ended = sandbox.prep(&["grade-sample", SAMPLE, Harbour::ID]).code(4);
     ended.says(&["was not made by prep", "`prep run -c harbour`"]);
-    // Nothing is published for it: nothing speaks for it.
+    // Without a published checksum, the answers cannot be verified.
     fs::remove_file(sandbox.path("pipelines/harbour/checksums.json")).expect("removed");
     sandbox.prep(&["grade-sample", SAMPLE, Harbour::ID]).code(4);
 }

@@ -1,4 +1,4 @@
-//! Outputs that would write the same path: refused with both of their names, whenever that is found, and nothing published.
+//! Two outputs with the same path are an error that names both, at any stage, and nothing is published.
 
 use crate::support::{Gallery, Sandbox, Snapshot};
 
@@ -15,7 +15,7 @@ fn with(output: &str) -> Sandbox {
 fn two_outputs_on_one_path_are_refused_with_both_names() {
     let one = "FROM pictures WHERE stem = 'p00000'";
     for (output, parts) in [
-        // A folder at the top, and a file beside it.
+        // A top directory, and a file of the same name.
         (
             format!("  ./: SELECT file, 'test/p.png' AS path {one}"),
             [].as_slice(),
@@ -28,7 +28,7 @@ fn two_outputs_on_one_path_are_refused_with_both_names() {
             format!("  ./: SELECT file, 'description.md' AS path {one}"),
             &["`public/description.md`", "`public/./`"],
         ),
-        // A file where another output has a folder.
+        // A file with the path of another output's directory.
         (
             format!("  ./: SELECT file, 'train' AS path {one}"),
             &["`public/train`", "`public/./`", "`public/train/`"],
@@ -65,7 +65,7 @@ fn two_outputs_on_one_path_are_refused_with_both_names() {
     }
 }
 
-/// Where the paths stand in the pipeline, a plan says so.
+/// If the paths are constants of the pipeline, the plan reports the error.
 #[test]
 fn what_is_known_beforehand_is_refused_at_load() {
     for (output, part) in [
@@ -74,7 +74,7 @@ fn what_is_known_beforehand_is_refused_at_load() {
             "`description.md` is made from the pipeline's own",
         ),
         ("  train.csv/: { empty: true }", "have the same name"),
-        ("  ./: { empty: true }", "a folder that stays empty"),
+        ("  ./: { empty: true }", "a directory that stays empty"),
     ] {
         let sandbox = with(output);
         sandbox

@@ -1,4 +1,4 @@
-//! Several processes with one store and one data folder.
+//! Several processes with one cache and one data directory.
 
 use std::process::Child;
 
@@ -19,7 +19,7 @@ fn install(sandbox: &Sandbox) {
     sandbox.bundle(Gallery::ID, &Gallery::archive(PICTURES, 1).bytes());
 }
 
-/// Runs all at once, several times over; every tree is that of a single run.
+/// Starts all runs at the same time, several times. Every tree equals that of a single run.
 fn check(ids: &[&[&str]]) {
     let alone = Sandbox::new();
     install(&alone);
@@ -86,7 +86,7 @@ fn collecting_garbage_beside_a_run_takes_nothing_that_it_needs() {
     install(&sandbox);
     let run = start(&sandbox, &[Gallery::ID, Harbour::ID]);
     for _ in 0..5 {
-        // It may be refused while the run goes on, but must not harm it.
+        // It may fail during the run, but must not harm it.
         let ended = sandbox.prep(&["cache", "gc", "--max-size", "1KB"]);
         assert!(matches!(ended.code, Some(0 | 6)), "{ended:?}");
     }

@@ -13,7 +13,7 @@ fn run_with(sandbox: &Sandbox, tables: &str) {
     sandbox.run_well(Harbour::ID);
 }
 
-/// The same with another table, from nothing.
+/// The same with another table and an empty cache.
 fn prepared(table: &str, tables: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.bundle(Harbour::ID, &Harbour::bundle(table));
@@ -29,13 +29,13 @@ fn holds(sandbox: &Sandbox, files: &[(&str, &str)]) {
     }
 }
 
-/// Nobody had the table mapped: then it is one file with two names.
+/// If no process has mapped the table, it is one file with two names.
 fn was_never_mapped(sandbox: &Sandbox, path: &str) {
     let file = fs::metadata(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
     assert_eq!(file.nlink(), 2, "{path} was mapped");
 }
 
-/// Checks and other outputs read its short columns from memory, so that nobody has its file mapped.
+/// Checks and other outputs read its short columns from memory, so that no process maps its file.
 #[test]
 fn a_table_that_is_published_as_it_stands_is_one_file() {
     let rows = (0..500).map(|id| format!("n{id},{id},\"{id}, or {id}\"\n"));
@@ -60,7 +60,7 @@ checks:
         ],
     );
     was_never_mapped(&sandbox, "public/train.csv");
-    // Who reads more of the table later on does so in a file of the store's own.
+    // Steps that read more of the table later use a separate file of the cache.
     let tables = tables.replace("label < 3", "label < 2 AND note IS NOT NULL");
     let tables = tables.replace("label: integer }", "label: integer, note: text }");
     run_with(&sandbox, &tables);
@@ -103,7 +103,7 @@ checks:
     was_never_mapped(&sandbox, "public/train.csv");
 }
 
-/// The only column that is kept in memory may have missing cells, which the only field of a row is marked for.
+/// The only column in memory may have missing cells.
 #[test]
 fn a_missing_cell_of_a_single_column_stays_missing() {
     let table = "id,note\na,\"1, 2\"\n,3\n\"x, \"\"y\"\"\",\n";

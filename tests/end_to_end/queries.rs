@@ -1,4 +1,4 @@
-//! Queries in a running pipeline: what their numbers are, what they may use, and what is said when they fail.
+//! Queries in a running pipeline: their numbers, their memory, and the messages of failures.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -82,7 +82,7 @@ fn cells_that_all_rows_share_are_printed_as_any_other() {
     }
 }
 
-/// What is computed does not depend on how the numbers of a file are spelled.
+/// Computed values do not depend on the spelling of numbers in a file.
 #[test]
 fn a_number_is_a_double_whatever_the_cells_look_like() {
     let query = "SELECT a / 2 AS half, a + 1 AS more, a * a AS square FROM t";
@@ -96,7 +96,7 @@ fn a_number_is_a_double_whatever_the_cells_look_like() {
         let found = result("a: number", &format!("a\n{cells}"), query);
         assert_eq!(found, expected, "{cells}");
     }
-    // Where it is only passed on, pandas' text of it stays, and it is a number still in the next query.
+    // A number that is only passed on keeps pandas' text, and is still a number in the next query.
     assert_eq!(
         result("a: number", "a\n1\n2\n", "SELECT a FROM t"),
         "a\n1\n2\n"
@@ -137,8 +137,8 @@ fn a_missing_partner_has_no_cells() {
     }
 }
 
-/// Whatever depends on an order or adds doubles: files are the same under every memory and with any number of steps side
-/// by side, where the smallest memory does not hold the table.
+/// Queries that depend on an order or add doubles: files are equal for every size of memory, of which the smallest cannot hold the
+/// table, and for any number of parallel steps.
 #[test]
 fn results_depend_on_neither_memory_nor_jobs() {
     let mut state = 7_u64;
@@ -200,11 +200,11 @@ public:
     }
 }
 
-/// Each failure has its place in the pipeline, the value, and the code of whose fault it is.
+/// Each failure has its place in the pipeline, the value, and the exit code of its cause.
 #[test]
 fn a_query_that_fails_says_where_and_why() {
     let table = "a,b,c\n9223372036854775807,x,0\n2,7,1\n";
-    // At the query, or at a column of what could not be computed.
+    // At the query, or at a column of the failed expression.
     let place = "ledger/pipeline.yaml:7:";
     for (query, code, parts) in [
         (
@@ -267,7 +267,7 @@ fn a_query_that_fails_says_where_and_why() {
     }
 }
 
-/// What shows only while a split, a draw or a file is worked on has the place of its word, too.
+/// Errors that occur only while a split, a draw or a file is processed have a place in the pipeline, too.
 #[test]
 fn a_setting_that_does_not_fit_says_where_it_stands() {
     let mut table = "id,g,k,h,d\n".to_owned();

@@ -1,5 +1,5 @@
-//! Machines that share a remote: a folder here, as `file://`. What the remote itself does with other stores and with
-//! troubles is tested where it lives (`engine/remote/tests`), on servers in `tests/cluster`.
+//! Machines with a common remote, which is a directory here (`file://`). Other storage and faults of the remote are tested in
+//! `engine/remote/tests`, and on servers in `tests/cluster`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::{held, nested};
 
 const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
 
-/// A laboratory: a remote, and machines with folders of their own.
+/// A laboratory: a remote, and machines with their own directories.
 pub struct Lab {
     remote: tempfile::TempDir,
 }
@@ -25,7 +25,7 @@ impl Lab {
         format!("file://{}", self.remote.path().display())
     }
 
-    /// A machine with pipelines; it makes a key, and believes `trusted`.
+    /// A machine with pipelines. It makes a key, and trusts `trusted`.
     pub fn machine(&self, trusted: &[&str], more: &str) -> (Sandbox, String) {
         let sandbox = Sandbox::new();
         sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
@@ -100,14 +100,14 @@ fn a_second_machine_gets_what_the_first_made() {
     assert!(kinds.contains(&"check".to_owned()), "checks are its own");
     same(&one, &two);
     two.prep(&["cache", "verify"]).code(0);
-    // From now on nothing is asked of the remote, and nothing is lost by collecting garbage.
+    // From now on, no request is sent to the remote, and garbage collection loses nothing.
     fs::rename(lab.remote.path().join("v1"), lab.remote.path().join("away")).unwrap();
     assert_eq!(ran(&pull_again(&two)), Vec::<String>::new());
     two.prep(&["cache", "gc"]).code(0);
     assert_eq!(ran(&pull_again(&two)), Vec::<String>::new());
 }
 
-/// Where an archive begins that is deflated in a bundle, one machine has noted for all.
+/// One machine records the restart points of a deflated archive for all others.
 #[test]
 fn an_archive_in_a_bundle_is_read_from_the_mirror() {
     let lab = Lab::new();
@@ -156,7 +156,7 @@ fn without_results_a_machine_prepares_from_the_mirror() {
     for id in BOTH {
         assert!(!two.data().join(id).join(format!("{id}.zip")).exists());
     }
-    // And what it made is there for others.
+    // Its results are available to others.
     assert!(!lab.files("v1/ledger").is_empty());
 }
 
@@ -238,7 +238,7 @@ fn a_remote_that_is_away_is_said_once_and_the_run_goes_on() {
         "{}",
         ended.stderr
     );
-    // Nothing of who asked is anywhere.
+    // Nothing of the requesting machine is stored.
     for text in [&ended.stdout, &ended.stderr] {
         assert!(!text.contains("verysecret") && !text.contains("somebody"));
     }
@@ -285,7 +285,11 @@ fn a_push_sends_what_a_run_did_not() {
     };
     let (new, bytes) = push("new");
     assert!(new > 5 && bytes > 0);
-    assert_eq!(push("new"), (0, 0), "what is there does not move");
+    assert_eq!(
+        push("new"),
+        (0, 0),
+        "existing objects are not transferred again"
+    );
     let (two, _) = lab.machine(&[&key], "");
     pull(&two).code(0);
     same(&one, &two);
@@ -331,7 +335,7 @@ fn a_push_that_sends_nothing_says_why() {
     one.prep(&["push", Harbour::ID])
         .code(4)
         .says(&["harbour: no result of a run with these options is here"]);
-    // Of two keys none is chosen.
+    // With two keys, none is chosen.
     one.prep(&["key", "new", "another"]).code(0);
     one.prep(&["push", "--skip-verification", "--source", "source"])
         .code(2)
@@ -391,13 +395,13 @@ fn scripts_and_manifests_hold_no_secret() {
     );
 }
 
-/// A folder with another file as the bundle, from which nothing can be made.
+/// A directory with an invalid file as the bundle.
 fn bad_source(sandbox: &Sandbox) -> &'static str {
     sandbox.write(&format!("bad/{}.zip", Harbour::ID), b"no zip");
     "bad"
 }
 
-/// The remote learns which bundle results are of from the results, not from what was looked at last.
+/// The remote's record of the bundle comes from the results, not from the last bundle that was opened.
 #[test]
 fn a_push_names_the_bundle_that_results_were_made_of() {
     let lab = Lab::new();
@@ -412,7 +416,7 @@ fn a_push_names_the_bundle_that_results_were_made_of() {
     };
     run(Some("source")).code(0);
     assert_ne!(run(Some(bad_source(&one))).code, Some(0));
-    // What was up to date without a source still is.
+    // A competition that was up to date without `--source` still is.
     let ended = run(None).code(0);
     assert_eq!(ran(&ended), Vec::<String>::new());
     let push = ["push", Harbour::ID, "--skip-verification", "--json"];
@@ -436,7 +440,7 @@ fn a_push_names_the_bundle_that_results_were_made_of() {
     );
 }
 
-/// A run that fails tells others nothing of its bundle.
+/// A failed run does not record its bundle for others.
 #[test]
 fn a_failed_run_does_not_name_its_bundle() {
     let lab = Lab::new();
@@ -463,7 +467,7 @@ fn a_failed_run_does_not_name_its_bundle() {
     assert_eq!(fs::read(path).unwrap(), record);
 }
 
-/// A data folder that somebody else can write does not decide where results go.
+/// A data directory that another user can write does not choose the remote.
 #[test]
 fn a_data_folder_of_others_decides_nothing() {
     use std::os::unix::fs::PermissionsExt;
@@ -489,7 +493,7 @@ fn a_data_folder_of_others_decides_nothing() {
         .code(2)
         .says(&["can be written by other users", "safe_data_dirs"]);
     assert_eq!(elsewhere.path().read_dir().unwrap().count(), 0);
-    // One's own is used, and says so.
+    // A directory of your own is used, with a message.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     let ended = one.prep(&run).code(0);
     let set = format!("(set in {})", path.display());

@@ -1,4 +1,4 @@
-//! The page to look at. How it looks is for `tests/report/look.py`; here is what must be on it, and what must not.
+//! The content of the HTML page. `tests/report/look.py` tests its appearance.
 
 use std::fs;
 use std::process::Command;

@@ -29,7 +29,7 @@ fn key(report: &Value, step: &str) -> Digest {
     key.parse().expect("a digest")
 }
 
-/// Writes into the ledger that a step gave what another one gave.
+/// Replaces the outputs of a step in the ledger by those of another step.
 fn plant(sandbox: &Sandbox, step: &Digest, other: &Digest) {
     let store = Store::open(&sandbox.store()).expect("the store");
     let wrong = store.lookup(other).expect("the ledger").expect("an entry");
@@ -95,7 +95,7 @@ fn a_wrong_entry_of_the_ledger_is_found() {
     let difference = &one["differences"][0];
     assert_eq!(difference["recorded_in"], "cache");
     assert_ne!(difference["recorded"], difference["made"]);
-    // In words, too.
+    // The same without `--json`.
     let words = sandbox.prep(&[
         "cache",
         "rerun",
@@ -146,7 +146,7 @@ fn a_wrong_result_of_the_remote_is_found() {
 #[test]
 fn steps_that_cannot_run_or_were_never_recorded_are_reported() {
     let sandbox = Harbour::prepared();
-    // Another pipeline: what changed is not recorded.
+    // Another pipeline: changed steps are not in the cache.
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),

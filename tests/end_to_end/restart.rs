@@ -1,7 +1,7 @@
-//! The machine was restarted after something was published, perhaps by a loss of power: what is there is read once, and
-//! what was torn is made again.
+//! The machine restarted after a publication, perhaps because of a loss of power. Published trees are read once, and truncated files
+//! are restored.
 //!
-//! A restart is played by putting another boot into the manifest; a torn file keeps its length, its time and its inode.
+//! The tests simulate a restart by another boot id in the manifest. A damaged file keeps its length, time and inode.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{Gallery, Harbour, Sandbox, skipped};
 
-/// False on systems that do not number their boots: nothing can be noticed there.
+/// False on systems without boot ids, where restarts cannot be noticed.
 fn has_boots() -> bool {
     let has = fs::exists("/proc/sys/kernel/random/boot_id").is_ok_and(|there| there);
     if !has {
@@ -32,7 +32,7 @@ fn restart(sandbox: &Sandbox, id: &str) {
     sandbox.write(&format!("data/{id}/prepared.json"), manifest.to_string());
 }
 
-/// What a loss of power leaves of a file that was not on the disk yet.
+/// Damages a file as a loss of power does if it was not on the disk yet.
 fn tear(sandbox: &Sandbox, id: &str, path: &str) {
     let path = sandbox.prepared(id).join(path);
     let metadata = fs::metadata(&path).expect("metadata");
@@ -75,7 +75,7 @@ fn a_whole_tree_is_read_once_and_left_alone() {
     assert_eq!(report.json()["competitions"][0]["steps_run"], 0);
     assert_eq!(sandbox.tree(Harbour::ID), before);
     assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
-    // What was read came from the disk: the next restart is none of its business.
+    // The files were read from the disk, so the next restart does not matter.
     assert!(manifest(&sandbox, Harbour::ID)["boot"].is_null());
     let again = sandbox.run(Harbour::ID).code(0);
     assert!(!again.stderr.contains("restarted"), "{}", again.stderr);
@@ -118,7 +118,7 @@ fn torn_answers_are_not_graded_with() {
         .prep(&["grade-sample", submission, Harbour::ID])
         .code(4)
         .says(&["are not those that were prepared", "prep run -c harbour"]);
-    // The answers are a link to the store's object, which is torn with them.
+    // The answers are a link to the object of the cache, which is damaged, too.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
     sandbox

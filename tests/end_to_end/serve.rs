@@ -1,4 +1,4 @@
-//! The validation server: many clients at once, each with another kind of upload, and every one gets its own answer.
+//! The validation server: many clients at the same time with different uploads, and each one gets its own answer.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -15,7 +15,7 @@ struct Serving {
 }
 
 impl Serving {
-    /// Serves the folder `data` of the sandbox.
+    /// Serves the directory `data` of the sandbox.
     fn start(sandbox: &Sandbox, data: &str, more: &[&str]) -> Serving {
         Serving::start_with(sandbox, data, more, |_| ())
     }
@@ -35,7 +35,7 @@ impl Serving {
         let first = lines.next().unwrap().unwrap();
         let address = first.strip_prefix("listening on http://").expect(&first);
         let address = address.to_owned();
-        // Nobody reads the log, but it has to go somewhere.
+        // No test reads the log, but it needs a target.
         std::thread::spawn(move || lines.for_each(drop));
         Serving { child, address }
     }
@@ -48,7 +48,7 @@ impl Serving {
         stream
     }
 
-    /// Status and body of the answer to a request that is sent as it is.
+    /// Sends a raw request. Returns status and body of the answer.
     fn ask(&self, request: &[u8]) -> (u16, String) {
         let mut stream = self.connect();
         // The server may have answered and gone before all is sent.
@@ -60,7 +60,7 @@ impl Serving {
         self.ask(&post("/validate", &multipart(content)))
     }
 
-    /// Kilobytes that the process held at most.
+    /// Peak memory of the process in kilobytes.
     fn peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM"));
@@ -178,7 +178,7 @@ fn two_hundred_clients_get_their_own_answers() {
     assert!(peak < 200_000, "{peak} kB");
 }
 
-/// One cell as long as the file, and millions of rows of text: what is large does not add up, and is not taken apart.
+/// One cell as long as the file, and millions of rows of text: large uploads do not add up in memory, and are not parsed.
 #[test]
 fn large_uploads_are_graded_one_by_one() {
     let (sandbox, sample) = prepared();
@@ -286,7 +286,7 @@ fn what_is_no_upload_is_refused() {
     }
 }
 
-/// A container's mount: nothing but `prepared/private`, made by whomever.
+/// A container's mount: only `prepared/private`, made by any program.
 #[test]
 fn answers_are_all_it_takes() {
     let (sandbox, sample) = prepared();
@@ -298,7 +298,7 @@ fn answers_are_all_it_takes() {
          prepare the dataset.\",\"error\":\"An unexpected error occurred.\"}}\n"
     );
     assert_eq!((status, body), (500, expected));
-    // The server looks again.
+    // The server reads the answers again.
     let answers = fs::read_to_string(sandbox.prepared(id).join("private/test.csv")).unwrap();
     sandbox.write(
         &format!("mount/{id}/prepared/private/test.csv"),

@@ -1,4 +1,4 @@
-//! What the user sees, word by word: `transcripts/*.txt`.
+//! The output of commands, word by word: `transcripts/*.txt`.
 //!
 //! ```text
 //! $ prep list -c harbour      a command, run in a sandbox in which `harbour` can be prepared
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Paths of the sandbox, times and digests are replaced by fixed texts. `UPDATE=1 cargo test -p prep --test end_to_end
-//! transcripts` writes the files anew; look at the difference before committing it.
+//! transcripts` writes the files again. Read the difference before you commit it.
 
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,7 @@ fn the_program_says_what_the_transcripts_show() {
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
-/// Runs the commands of a transcript; returns it with what they print now.
+/// Runs the commands of a transcript. Returns it with their current output.
 fn replay(recorded: &str) -> String {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
@@ -114,7 +114,7 @@ fn the_transcripts_have_the_help_of_every_verb() {
         let help = sandbox.prep(arguments).code(0).stdout;
         let (_, commands) = help.split_once("Commands:\n").expect("commands");
         let lines = commands.lines().take_while(|line| !line.is_empty());
-        // Lines that go on are indented further.
+        // Continued lines are indented further.
         let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
         let names = names.filter(|name| !name.is_empty() && *name != "help");
         names.map(str::to_owned).collect()
@@ -138,7 +138,7 @@ fn the_transcripts_have_the_help_of_every_verb() {
     assert_eq!(missing, [""; 0]);
 }
 
-/// What differs from machine to machine and from run to run, made equal.
+/// Replaces texts that differ between machines and runs.
 fn filter(text: &str, sandbox: &Sandbox) -> String {
     let folder = sandbox.path("");
     let text = text.replace(folder.to_string_lossy().as_ref(), "[DIR]/");

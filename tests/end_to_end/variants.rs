@@ -1,5 +1,5 @@
-//! What the corrected variant of a pipeline gives: its own outputs, and those of the base where it says nothing; and, for
-//! each known mistake of the benchmark, that it is there in the base and gone in the correction.
+//! The variant `fixed`: its own outputs, and those of `v1` that it does not change. Each known mistake of upstream is present in `v1`
+//! and absent in `fixed`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -51,7 +51,7 @@ fn the_corrected_variant_lies_beside_the_base_and_differs_in_what_it_says() {
             "public/test.csv",
         ]
     );
-    // Each is graded where it lies, and a report says which one it was.
+    // Each variant is graded in its directory, and the report names the variant.
     let grade = |arguments: &[&str]| sandbox.prep(arguments).json();
     let sample = "data/harbour/prepared/public/sample_submission.csv";
     let report = grade(&["grade-sample", sample, Harbour::ID]);
@@ -62,7 +62,7 @@ fn the_corrected_variant_lies_beside_the_base_and_differs_in_what_it_says() {
     assert_eq!(report["variant"], "own");
     assert_eq!(report["comparable_with_v1"], false);
     assert_ne!(report["digests"], base);
-    // The folder of a variant is a data folder of its own.
+    // The directory of a variant is a data directory.
     let there = [
         "grade-sample",
         sample,
@@ -85,13 +85,13 @@ struct Mistake {
     count: fn(&World, &Path) -> usize,
 }
 
-/// What was prepared of one competition.
+/// The prepared files of one competition.
 struct World {
     bundle: PathBuf,
 }
 
 const MISTAKES: &[Mistake] = &[
-    // Labels beside the twelve of the competition.
+    // Labels in addition to the competition's twelve.
     Mistake {
         id: "tensorflow-speech-recognition-challenge",
         count: |_, prepared| {
@@ -106,7 +106,7 @@ const MISTAKES: &[Mistake] = &[
                 .count()
         },
     },
-    // Labels of the original that the sample does not ask for.
+    // Labels of the original that are missing in the sample.
     Mistake {
         id: "ranzcr-clip-catheter-line-classification",
         count: |_, prepared| {
@@ -156,12 +156,12 @@ const MISTAKES: &[Mistake] = &[
             ids.iter().filter(outline).count()
         },
     },
-    // What is gestured, in the files of the test videos.
+    // Labels in the files of the test videos.
     Mistake {
         id: "multi-modal-gesture-recognition",
         count: |_, prepared| labelled_videos(&prepared.join("public/test.tar.gz")),
     },
-    // Who gave the pizza.
+    // Givers of pizzas.
     Mistake {
         id: "random-acts-of-pizza",
         count: |_, prepared| {
@@ -246,7 +246,7 @@ const MISTAKES: &[Mistake] = &[
     },
 ];
 
-/// The base has each mistake, the correction does not; and what it makes can be graded.
+/// `v1` has each mistake, `fixed` does not, and its data can be graded.
 #[test]
 fn known_mistakes_are_there_in_the_base_and_gone_in_the_correction() {
     let sandbox = Sandbox::new();
@@ -284,7 +284,7 @@ fn known_mistakes_are_there_in_the_base_and_gone_in_the_correction() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Mistakes that are seen without preparing anything: what the pipelines say.
+/// Mistakes that the pipelines show without preparing.
 #[test]
 fn what_pipelines_correct_is_told() {
     let sandbox = Sandbox::new();
@@ -318,7 +318,7 @@ fn what_pipelines_correct_is_told() {
             "{id}"
         );
     }
-    // Rows are paired by what names them, not by their places.
+    // Rows are paired by their ids, not by their positions.
     for id in [
         "new-york-city-taxi-fare-prediction",
         "nomad2018-predict-transparent-conductors",
@@ -332,8 +332,8 @@ fn what_pipelines_correct_is_told() {
     }
 }
 
-/// Mistakes that are none of the data: a benchmark whose validation cannot read its own answers, and photos whose labels are
-/// public. (Parquet files whose published sums depend on the writer: see `writer.rs`.)
+/// Mistakes that are not in the data: validation that cannot read upstream's own answers, and photos whose labels are public.
+/// (Parquet files whose published checksums depend on the writer: see `writer.rs`.)
 #[test]
 fn what_no_preparation_can_mend_is_told() {
     let sandbox = Sandbox::new();
@@ -346,7 +346,7 @@ fn what_no_preparation_can_mend_is_told() {
         std::os::unix::fs::symlink(bundle, target).expect("link");
     }
     run(&sandbox, &ids, "v1");
-    // The answers are JSON lines; submissions are valid all the same.
+    // The answers are JSON lines. Submissions are valid anyway.
     let sample = sandbox
         .prepared(answers)
         .join("public/sample_submission.csv");
@@ -452,7 +452,7 @@ fn both(first: &[String], second: &[String]) -> usize {
     second.iter().filter(|one| first.contains(one)).count()
 }
 
-/// Files of this name below a folder.
+/// Files of this name below a directory.
 fn named(folder: &Path, name: &str) -> usize {
     let tree = Snapshot::of(folder);
     tree.files()
@@ -460,7 +460,7 @@ fn named(folder: &Path, name: &str) -> usize {
         .count()
 }
 
-/// A page is about one variant. It never passes off the base as what was prepared last.
+/// A page is about one variant. It never shows `v1` as the variant that was prepared last.
 #[test]
 fn a_page_is_about_one_variant_and_names_the_others() {
     let sandbox = Sandbox::new();
@@ -469,7 +469,7 @@ fn a_page_is_about_one_variant_and_names_the_others() {
     sandbox.pipeline(Harbour::ID, &pipeline);
     let other = "warning: the page does not show variant fixed of harbour: --variant fixed does";
     run(&sandbox, &[Harbour::ID], "fixed");
-    // Without a word there would be nothing to see.
+    // Without a warning, the reader would not know.
     sandbox
         .prep(&["report", "-o", "r.html"])
         .code(2)

@@ -1,4 +1,4 @@
-//! Ctrl-C while another process has what is needed.
+//! Ctrl-C while another process holds a lock.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Ended, Harbour, Sandbox, names_in};
 
-/// Starts a run that has to wait, and interrupts it; it ends soon.
+/// Starts a run that has to wait, and interrupts it. It must end soon.
 fn interrupt(sandbox: &Sandbox, note: &str) -> Ended {
     let mut child = sandbox
         .run_command(&[Harbour::ID])
         .spawn()
         .expect("the program starts");
-    // Long enough to come to the lock; it would wait for ever.
+    // Long enough to reach the lock, where the run would wait forever.
     std::thread::sleep(Duration::from_secs(2));
     assert!(child.try_wait().expect("a state").is_none(), "{note}");
     let pid = child.id().to_string();

@@ -46,6 +46,6 @@ fn another_writer_stops_no_run_and_is_named() {
             ": public/train.parquet; `prep audit",
         ]);
     }
-    // A file that everybody writes the same is still held to its checksum.
+    // The checksum of a file that does not depend on its writer must match.
     sandbox(&parquet, other).prep(&RUN).code(5);
 }

@@ -1,4 +1,4 @@
-//! Bundles that are damaged or made to do harm.
+//! Damaged and malicious bundles.
 
 use std::fs;
 
@@ -123,7 +123,7 @@ fn archives_that_expand_without_bounds_are_refused() {
     }
 }
 
-/// A flat bomb that tells the truth: 24 MB that really inflate to 22 GiB, each member within what deflate can do.
+/// A flat bomb with correct headers: 24 MB that inflate to 22 GiB. Each member is within the ratio that deflate can reach.
 #[test]
 fn an_honest_bomb_is_refused_by_its_total_before_anything_is_inflated() {
     let bomb = (0..6).fold(
@@ -137,7 +137,7 @@ fn an_honest_bomb_is_refused_by_its_total_before_anything_is_inflated() {
         4,
         &["zeros", "the archive unpacks to", "over the limit of"],
     );
-    // The same in small is an ordinary bundle: it is the size that is refused, and every byte is there.
+    // A smaller one is an ordinary bundle with all its bytes: only the size is an error.
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let pipeline = Harbour::PIPELINE.replace("private:\n", "private:\n  zeros: { copy: zeros }\n");
@@ -215,7 +215,7 @@ fn a_damaged_picture_is_found_while_publishing_and_nothing_is_published() {
             "prepared.lock"
         ]
     );
-    // Over a prepared tree the change is made file by file, so it may be half done: it must not count as whole.
+    // A prepared tree is changed file by file, so the change may be incomplete. Such a tree must not be treated as complete.
     sandbox.bundle(Gallery::ID, &bad.bytes());
     sandbox.run(Gallery::ID).code(4).says(&["p00041.png"]);
     let state = sandbox.state(Gallery::ID);
@@ -252,6 +252,6 @@ fn a_bundle_with_another_md5_is_refused_unless_asked_for() {
     ]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     sandbox.run_well(Harbour::ID);
-    // That it was used once does not make it right.
+    // The bundle is an error although it was used before.
     sandbox.prep(&checked).code(5);
 }

@@ -1,4 +1,4 @@
-//! Folders that cannot be written, and disks that are full.
+//! Directories that cannot be written, and full disks.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +21,7 @@ fn a_file_in_the_place_of_a_folder_is_an_error_that_names_it() {
     }
 }
 
-/// Runs `prep` where `mount` was done first: in a mount namespace of its own, if this machine has them.
+/// Runs `prep` after `mount`, in a mount namespace of its own, if this machine has them.
 fn mounted(sandbox: &Sandbox, mount: &str, inner: &Command) -> Option<Ended> {
     let possible = Command::new("unshare")
         .args(["-rm", "sh", "-c", "mount -t tmpfs none /mnt"])
@@ -112,7 +112,7 @@ fn after(sandbox: &Sandbox, before: &str, inner: &Command) -> Ended {
     Ended::of(&mut command)
 }
 
-/// Modes of everything below a folder, itself included.
+/// Modes of a directory and all entries below it.
 fn modes(folder: &Path, found: &mut Vec<(String, u32)>) {
     let metadata = fs::symlink_metadata(folder).expect("metadata");
     found.push((
@@ -139,12 +139,12 @@ fn new_files_have_the_mode_that_the_umask_leaves() {
         modes(&sandbox.store(), &mut found);
         assert!(found.len() > 30, "{found:?}");
         for (path, mode) in found {
-            // The mark of objects that are for the store alone; what is published has none.
+            // The mark of objects that are only in the cache. Published files do not have it.
             let mode = match path.contains("/objects-v1/") && mode & 0o222 == 0 {
                 true => mode & !0o100,
                 false => mode,
             };
-            // Published files and objects are read-only, whoever may read them.
+            // Published files and objects are read-only for all users.
             let expected = match Path::new(&path).is_dir() {
                 true => folder,
                 false if mode & 0o222 == 0 => file & 0o444,

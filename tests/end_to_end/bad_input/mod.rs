@@ -1,4 +1,4 @@
-//! Input that is wrong: an exit code, a message that says what and where, and nothing lost.
+//! Invalid input: exit code, message with problem and place, and no lost data.
 
 mod archives;
 mod machine;
@@ -8,7 +8,7 @@ mod tables;
 
 use crate::support::{Ended, Harbour, Sandbox, Snapshot, names_in};
 
-/// A message for people: a cause, and no trace of the program's insides.
+/// A message for people: a cause, without internal details of the program.
 #[track_caller]
 fn assert_readable(ended: &Ended) {
     for word in [
@@ -24,7 +24,7 @@ fn assert_readable(ended: &Ended) {
     assert!(ended.stderr.contains("error"), "{}", ended.stderr);
 }
 
-/// Prepares `harbour` from input that is wrong, both with nothing there before and over a tree that was prepared well.
+/// Prepares `harbour` from invalid input, both without a prepared tree and over a good one.
 /// `spoil` puts the input in its place.
 #[track_caller]
 fn refuses(spoil: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
@@ -47,7 +47,7 @@ fn refuses(spoil: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
         "an earlier tree was touched"
     );
     sandbox.prep(&["cache", "verify"]).code(0);
-    // Good input again: all is as it was.
+    // With good input, the tree is as before.
     Harbour::install(&sandbox);
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), before);

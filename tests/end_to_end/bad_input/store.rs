@@ -1,4 +1,4 @@
-//! A store that was damaged.
+//! A damaged cache.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::support::{Harbour, Sandbox, Snapshot};
 
-/// Objects of the store, smallest first, so that their order does not depend on names.
+/// Objects of the cache, smallest first, so that their order does not depend on names.
 fn objects(sandbox: &Sandbox) -> Vec<PathBuf> {
     let root = sandbox.store().join("objects-v1");
     let mut paths: Vec<PathBuf> = Snapshot::of(&root)
@@ -68,7 +68,7 @@ fn a_damaged_object_is_never_served_and_a_run_mends_it_by_itself() {
         let sandbox = Harbour::prepared();
         let path = &objects(&sandbox)[number];
         flip(path);
-        // Everything is to be published anew, from what the store has.
+        // All files have to be published again, from the cache.
         fs::remove_dir_all(sandbox.data()).expect("remove");
         sandbox.run_well(Harbour::ID);
         let tree = sandbox.tree(Harbour::ID);
@@ -129,7 +129,7 @@ fn a_garbled_manifest_does_not_make_a_tree_prepared() {
 fn a_file_in_the_place_of_the_store_is_an_error_that_names_it() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
-    sandbox.write("store", "not a folder");
+    sandbox.write("store", "not a directory");
     let ended = sandbox.run(Harbour::ID).code(6).says(&["store"]);
     super::assert_readable(&ended);
     assert!(!sandbox.data().exists());

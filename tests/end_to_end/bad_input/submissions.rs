@@ -1,4 +1,4 @@
-//! Submissions that are anything but.
+//! Files that are not submissions.
 
 use std::fs::{self, File};
 
@@ -90,7 +90,7 @@ fn each_gets_a_message_that_tells_what_to_mend() {
 fn a_file_beyond_the_limit_is_refused_without_being_read() {
     let sandbox = Harbour::prepared();
     let path = sandbox.write("files/huge.csv", "id,docked\n");
-    // A hole: it takes no disk, and reading it would take minutes.
+    // A sparse file needs no disk space, and reading it would take minutes.
     File::options()
         .write(true)
         .open(&path)

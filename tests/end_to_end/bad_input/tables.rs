@@ -1,4 +1,4 @@
-//! Tables and pipelines that are not what they should be.
+//! Invalid tables and pipelines.
 
 use super::{assert_readable, refuses};
 use crate::support::{Archive, Harbour, Sandbox};
@@ -88,7 +88,7 @@ fn malformed_json_is_refused_with_its_place() {
     }
 }
 
-/// What pandas would do with such names is not done, so the file is refused, and the word that asks for it is shown.
+/// `prep` does not imitate pandas for such names: the file is an error, which shows the place that reads it.
 #[test]
 fn records_that_pandas_would_change_by_name_are_refused() {
     let pipeline =
@@ -186,7 +186,7 @@ fn all_mistakes_of_a_pipeline_are_shown_at_once() {
     assert_eq!(places, ["2:1", "12:33", "27:11"], "{}", ended.stderr);
 }
 
-/// The cause of a failure is told once, whether anybody looks on or not.
+/// The cause of a failure is printed once, with and without a terminal.
 #[test]
 fn a_failure_is_told_once() {
     let sandbox = Sandbox::new();

@@ -1,6 +1,7 @@
-//! A prepared file against the recorded one.
+//! Compares a prepared file with the recorded one.
 //!
-//! Of archives the members count, not their order, times or compression; of Parquet files the table, not the encoding.
+//! Archives are compared by their members, not by order, times or compression. Parquet files are compared by their table, not by
+//! their encoding.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,11 +16,11 @@ use serde::Deserialize;
 use super::parquet;
 use crate::support::hex_md5;
 
-/// What a path has to hold.
+/// Expected content of a path.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub enum Wanted {
-    /// Members' names and MD5s, `dir` for folders.
+    /// Names and MD5s of members, `dir` for directories.
     Zip {
         zip: BTreeMap<String, String>,
     },
@@ -47,7 +48,7 @@ pub struct Table {
     rows: u64,
 }
 
-/// How the file at `path`, whose MD5 is `content`, differs from what is wanted.
+/// Returns how the file at `path`, whose MD5 is `content`, differs from the expected content.
 pub fn differs(path: &Path, content: &str, wanted: &Wanted) -> Option<String> {
     let wrong = match wanted {
         Wanted::Folder(kind) => kind != "empty dir" || !path.is_dir(),
@@ -63,7 +64,7 @@ pub fn differs(path: &Path, content: &str, wanted: &Wanted) -> Option<String> {
     wrong.then(|| "differs".to_owned())
 }
 
-/// Folders may be members or not; a tar archive may spell names with a leading `./`.
+/// Directories are optional as members. A tar archive may write names with a leading `./`.
 fn files_of(members: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_file = |(_, md5): &(&String, &String)| *md5 != "dir";
     let files = members.iter().filter(is_file);

@@ -10,14 +10,14 @@ use serde_json::Value;
 use super::compare::{Wanted, differs};
 use crate::support::Snapshot;
 
-/// Written by the benchmark itself, so not in the data.
+/// Written by upstream itself, so not in the data.
 const DESCRIPTION: &str = "public/description.md";
 
 #[derive(Deserialize)]
 pub struct Expected {
     prepared: BTreeMap<String, Wanted>,
     grades: Vec<Grade>,
-    /// Files whose content the benchmark does not determine.
+    /// Files whose content upstream does not determine.
     nondeterministic: BTreeSet<String>,
 }
 
@@ -26,7 +26,7 @@ struct Grade {
     submission: String,
     #[serde(deserialize_with = "score")]
     score: Option<f64>,
-    /// Where the order of tied keys depends on the processor, the score of one without AVX-512.
+    /// If the order of equal keys depends on the processor, the score on a processor without AVX-512.
     #[serde(default, deserialize_with = "score")]
     score_without_avx512: Option<f64>,
 }
@@ -50,7 +50,7 @@ impl Expected {
         self.grades.iter().map(|grade| grade.submission.as_str())
     }
 
-    /// What is missing, surplus or different in a prepared folder.
+    /// Missing, additional and different files of a prepared directory.
     pub fn differing_files(&self, prepared: &Path) -> Vec<String> {
         let snapshot = Snapshot::of(prepared);
         let found = snapshot.contents();
@@ -73,7 +73,7 @@ impl Expected {
         wrong
     }
 
-    /// Submissions with another score than the benchmark's, or none where it has one, and the other way round.
+    /// Submissions whose score differs from upstream's, or of which only one of the two has a score.
     pub fn differing_scores(
         &self,
         folder: &Path,

@@ -1,4 +1,4 @@
-//! Recorded cases: `tests/cases/ID/NAME` holds a bundle, submissions, and what the benchmark makes of them.
+//! Recorded cases: `tests/cases/ID/NAME` has a bundle, submissions, and upstream's files and scores for them.
 //!
 //! All cases of one name are prepared by one command, and all their submissions are graded by one more.
 
@@ -64,8 +64,8 @@ fn check(name: &str) {
     assert_eq!(run.code, Some(0), "{run:#?}");
 }
 
-/// What `tests/cases/digests-NAME.txt` says otherwise of digests than this program. `UPDATE=1` writes it anew: a line that
-/// changes says that the data of that competition did.
+/// Returns the digests in `tests/cases/digests-NAME.txt` that differ from those of this program. `UPDATE=1` writes the file again. A
+/// changed line means that the data of that competition changed.
 fn digests(sandbox: &Sandbox, name: &str) -> Vec<String> {
     let found = sandbox.prep(&["digest", "--json"]).code(0).json();
     let rows = found["competitions"].as_array().expect("competitions");
@@ -98,7 +98,7 @@ fn digests(sandbox: &Sandbox, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Scores by the submission's path; none for a refused one.
+/// Scores by the submission's path. `None` for an invalid one.
 fn grade(sandbox: &Sandbox, cases: &[Case]) -> BTreeMap<PathBuf, Option<f64>> {
     let mut list = String::new();
     for case in cases {
@@ -130,7 +130,7 @@ fn grade(sandbox: &Sandbox, cases: &[Case]) -> BTreeMap<PathBuf, Option<f64>> {
         "{reports:?}"
     );
     let text = fs::read_to_string(&reports[0]).expect("report");
-    // Python's words for what JSON has no numbers for.
+    // Python's names for values that JSON does not have.
     let text = text
         .replace(": Infinity", ": \"inf\"")
         .replace(": -Infinity", ": \"-inf\"")

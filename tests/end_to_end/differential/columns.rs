@@ -1,4 +1,4 @@
-//! Columns that are text as it stands beside columns that are inferred.
+//! Columns of type `text` next to `inferred` ones.
 
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ fn text_stays_as_it_stands_and_the_rest_is_inferred() {
     }
 }
 
-/// What a query sees is what is printed.
+/// Queries see the same text that outputs print.
 #[test]
 fn queries_see_the_text_that_is_printed() {
     let sandbox = Sandbox::new();
@@ -102,7 +102,7 @@ public:
     assert_eq!(std::fs::read_to_string(found).expect("output"), printed);
 }
 
-/// pandas infers nothing of a column without cells, so any declaration fits.
+/// pandas infers no type for a column without cells, so any declared type is valid.
 #[test]
 fn a_file_without_rows_fits_any_declaration() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Draws, permutations and samples, each from a generator of its own or from where another table left it.
+//! Draws, permutations and samples, each from its own generator or continuing the generator of another table.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ fn draws_are_those_of_the_original_libraries() {
         let mut public = "public:\n".to_owned();
         for made in case["made"].as_array().expect("tables") {
             let [name, form, declaration] = [0, 1, 2].map(|at| made[at].as_str().expect("text"));
-            // Of a sample the second table is drawn.
+            // The second table of a sample is the drawn one.
             if form == "sample" {
                 let _ = writeln!(tables, "  rest_{name}, {name}: {declaration}");
                 let _ = writeln!(public, "  rest_{name}.csv: SELECT * FROM rest_{name}");

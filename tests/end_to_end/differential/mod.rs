@@ -1,5 +1,5 @@
-//! Random tables through whole pipelines, held against what the original libraries made of them. The Python scripts
-//! beside the data record it anew.
+//! Random tables in complete pipelines, compared with the results of the original libraries. The Python scripts next to the
+//! data record these results.
 
 mod columns;
 mod documents;

@@ -1,7 +1,7 @@
 """Records what Python's json, pandas and pymongo make of random documents: `python record_documents.py [COUNT [SEED]]`.
 
 documents.jsonl: a case a line: a `file` (a character for each byte) of the bundle and its `name`, the `tables` of a pipeline,
-and its `outputs`, each with what the pipeline says of it and the CRC-32 of the original library's bytes. With `-v` these
+and its `outputs`, each with the text of the pipeline and the CRC-32 of the original library's bytes. With `-v` these
 themselves follow.
 """
 import base64

@@ -43,7 +43,7 @@ def integers(kind, generator, low, high):
 
 
 def values(kind):
-    """What is drawn for a row: name, draw, its keys, and the comparisons under which it is."""
+    """The draws of a row: name, draw, its keys, and the comparisons under which it is."""
     drawn, known = [], ["words", "share"]
     for number in range(rng.randrange(1, 5)):
         name = f"v{number}"

@@ -54,7 +54,7 @@ def table():
 
 def read(csv, types):
     frame = pd.read_csv(io.StringIO(csv), dtype={name: str for name, kind in types.items() if kind == "text"}, float_precision="round_trip")
-    # What a file does not hold cannot be declared.
+    # A type that a file does not have cannot be declared.
     for name, kind in list(types.items()):
         dtype = frame[name].dtype
         fits = {"integer": dtype == "int64", "number": dtype in ("int64", "float64", "uint64"), "boolean": dtype == "bool"}.get(kind, True)

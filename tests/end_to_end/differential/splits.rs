@@ -84,7 +84,7 @@ fn splits_are_those_of_the_original_libraries() {
     assert!(count > 1000, "{count}");
 }
 
-/// What scikit-learn or pandas refuses is refused, for a reason that is in the table, the keys or both.
+/// If scikit-learn or pandas fail, `prep` fails, too, with a reason in the table, in the keys or in both.
 #[test]
 fn what_the_original_libraries_refuse_is_refused() {
     let sandbox = Sandbox::new();

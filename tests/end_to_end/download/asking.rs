@@ -23,7 +23,7 @@ fn a_bundle_is_listed_without_downloading_it() {
     assert!(world.server.sent() < 2_000_000);
     assert!(!world.sandbox.data().exists());
 
-    // The same of a bundle that is there, without a question.
+    // The same for a local bundle, without a request.
     world.sandbox.bundle(Harbour::ID, &bundle);
     let requests = world.requests();
     let ls = ["ls", Harbour::ID, "--source", "source", "--json"];
@@ -65,7 +65,7 @@ fn rules_to_accept_are_listed_in_one_go() {
         "url": "https://www.kaggle.com/competitions/harbour/rules",
     }]);
     assert_eq!(rules["competitions"], expected);
-    // One call of the API each, nothing of the store.
+    // One API call each, and no request to the store.
     assert_eq!(world.requests(), 3);
     let mut command = world.stranger(&["rules", Harbour::ID]);
     world
@@ -88,7 +88,7 @@ fn a_plan_says_what_is_in_the_way() {
     shown.shows(&["the bundle is not there: the rules of harbour are not accepted"]);
 }
 
-/// Of a bundle at Kaggle the listing and the fronts of its tables are read, not the bundle.
+/// `prep` reads the listing of a bundle on Kaggle and the beginning of its tables, not the bundle.
 #[test]
 fn a_first_pipeline_is_written_without_a_download() {
     let photos: Vec<u8> = (0..4 << 20)

@@ -1,4 +1,4 @@
-//! Whole bundles: the same trees as from `--source`, interrupted downloads, bundles that are thrown away.
+//! Complete bundles: the same trees as from `--source`, interrupted downloads, deleted bundles.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -50,7 +50,7 @@ fn three_competitions_from_nothing_are_those_from_local_bundles() {
     for request in world.server.requests_of(Side::Store) {
         assert!(!request.authorization, "credentials reached the store");
     }
-    // Once more: nothing to do, nobody to ask.
+    // Again: no step and no request.
     let before = world.requests();
     let report = run(&world).json();
     for competition in report["competitions"].as_array().expect("a list") {
@@ -87,7 +87,7 @@ fn a_download_that_was_killed_goes_on() {
         hex_md5(&fs::read(path).expect("a bundle")),
         hex_md5(&bundle)
     );
-    // Whoever begins anew after each kill moves 6 MB more. What a cut connection loses depends on the machine.
+    // Restarting after each kill would transfer 6 MB more. The loss of a cut connection depends on the system.
     let most = bundle.len() as u64 + kills * 2_000_000;
     assert!(world.server.sent() < most, "{}", world.server.sent());
 }
@@ -128,11 +128,11 @@ fn a_bundle_that_is_thrown_away_comes_back_when_its_bytes_are_needed() {
     assert_eq!(world.sandbox.names_in_home(Gallery::ID), home);
     let (tree, requests) = (world.sandbox.tree(Gallery::ID), world.requests());
 
-    // Nothing wants it: nothing is asked for, and nothing runs.
+    // No step needs the bundle: no request is sent, and no step runs.
     assert_eq!(discard(&[])["state"], "up_to_date");
     let plan = world.prep(&["plan", "-c", Gallery::ID, "--skip-verification"]);
     plan.code(0).shows(&["up to date"]);
-    // A table is made anew from what is in the store.
+    // A table is computed again from the cache.
     let text = Gallery::pipeline(0).replace("'a' AS artist", "'b' AS artist");
     world.sandbox.pipeline(Gallery::ID, &text);
     assert_eq!(discard(&["--no-download"])["state"], "prepared");
@@ -140,7 +140,7 @@ fn a_bundle_that_is_thrown_away_comes_back_when_its_bytes_are_needed() {
     world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     assert_eq!(discard(&["--no-download"])["state"], "prepared");
 
-    // A picture is missing, and only the bundle has it.
+    // An image is missing, and only the bundle has it.
     let folder = world.sandbox.prepared(Gallery::ID).join("public/test");
     let picture = folder.join(names_in(&folder).first().expect("a picture"));
     fs::remove_file(&picture).expect("removed");
@@ -193,6 +193,6 @@ fn a_rate_is_kept() {
     world
         .run(Harbour::ID, &["--max-rate", "500kB", "--connections", "2"])
         .code(0);
-    // It takes two seconds; a machine that is busy takes longer, never less.
+    // The download takes at least two seconds, more on a busy machine.
     assert!(begin.elapsed() > Duration::from_millis(1500));
 }

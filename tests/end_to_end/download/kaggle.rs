@@ -35,7 +35,7 @@ fn all() -> Vec<String> {
     ids
 }
 
-/// What Kaggle calls a competition.
+/// Kaggle's name of a competition.
 fn kaggle(id: &str) -> String {
     let text = fs::read_to_string(pipelines().join(id).join("pipeline.yaml"))
         .unwrap_or_else(|_| Harbour::PIPELINE.to_owned());
@@ -70,10 +70,10 @@ fn rules_of_82_competitions_stop_at_the_first_limit_and_go_on_later() {
         said.stderr
     );
     assert_eq!(said.stderr.matches("too many requests").count(), 1);
-    // One at a time, and none after the first refusal.
+    // One request at a time, and none after the first error 429.
     assert_eq!(world.server.requests_of(Side::Api).len(), 11);
 
-    // What was accepted is remembered: only the rest is asked for.
+    // Accepted rules are remembered: only the others are requested.
     world.server.set_faults(vec![
         Fault::at(At::Api, Kind::status(429)).after(40).always(),
     ]);
@@ -213,7 +213,7 @@ fn missing_credentials_are_one_error_before_anything_starts() {
         ended.stderr
     );
 
-    // What is here is prepared on request, and the rest is listed in one line.
+    // With `--available`, local bundles are prepared, and the others are listed in one line.
     let ended = sandbox.prep(&[&run[..], &["--available"]].concat()).code(0);
     let line = ended
         .stderr
@@ -232,7 +232,7 @@ fn a_network_that_is_away_is_told_at_once() {
     let world = World::harbour(&wide_harbour(0), Vec::new());
     for arguments in [&["run", "-c", Harbour::ID][..], &["fetch", Harbour::ID]] {
         let mut command = world.command(arguments);
-        // Nobody listens there.
+        // Nothing listens on this port.
         command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
         let mut child = command.spawn().expect("prep");
         let stderr = child.stderr.take().expect("stderr");
@@ -338,7 +338,7 @@ fn a_doctor_tells_what_is_wrong_and_what_to_do() {
     // Rules.
     let ended = world.prep(&["doctor", Harbour::ID, "--json"]).code(4);
     assert_eq!(state(&ended, "rules").as_deref(), Some("error"));
-    // No credentials: nothing else can be asked of Kaggle.
+    // Without credentials, no request to Kaggle is possible.
     let mut command = world.stranger(&["doctor", "--json"]);
     let ended = world.end(&mut command).code(4);
     assert_eq!(state(&ended, "credentials").as_deref(), Some("error"));
@@ -351,12 +351,12 @@ fn a_doctor_tells_what_is_wrong_and_what_to_do() {
         "Kaggle does not accept the credentials (401)",
         "kaggle: They are those of KAGGLE_API_TOKEN",
     ]);
-    // Nobody there.
+    // No server.
     let mut command = world.command(&["doctor", "--json"]);
     command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
     let ended = world.end(&mut command).code(7);
     assert_eq!(state(&ended, "kaggle").as_deref(), Some("error"));
-    // Nobody is asked.
+    // No request is sent.
     let requests = world.requests();
     let ended = world
         .prep(&[
@@ -381,7 +381,7 @@ fn a_doctor_tells_what_is_wrong_and_what_to_do() {
     world.prep(&remote).code(2).shows(&["remote", "error"]);
 }
 
-/// Kaggle tells the sizes of files also to accounts that have not accepted the rules.
+/// Kaggle returns the sizes of files also to accounts that have not accepted the rules.
 #[test]
 fn a_plan_knows_sizes_without_the_rules() {
     let files = ["train.csv", "other.bin"].map(|path| MemberFile {

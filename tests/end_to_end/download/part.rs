@@ -35,7 +35,7 @@ fn a_part_moves_what_is_read_and_leads_to_the_same_tree() {
     let got = world.sandbox.tree(Harbour::ID);
     assert_eq!(got.contents(), expected.contents());
 
-    // The part is kept and used again; thrown away, it is not missed.
+    // The part is kept and used again. If it is deleted, no step needs it.
     let requests = world.requests();
     for more in [&["--partial"][..], &["--partial", "--discard-bundle"]] {
         let report = world.run(Harbour::ID, more).code(0).json();

@@ -1,4 +1,4 @@
-//! What cannot be downloaded: an exit code, a cause, a way out, and no bundle under its final name.
+//! Failed downloads: an exit code, a cause, help, and no bundle under its final name.
 
 use prep_fault_server::{At, Bundle, Fault, Kind};
 
@@ -104,7 +104,7 @@ fn a_page_over_a_good_part_leaves_it_alone() {
     assert!(again < bundle.len() as u64 - 500_000, "{again}");
 }
 
-/// Nothing is wrong with what was asked for: jobs try again.
+/// The request is valid, so jobs try again.
 #[test]
 fn a_server_that_stays_away_has_a_code_of_its_own() {
     let wait = Kind::Status {
@@ -120,7 +120,7 @@ fn a_server_that_stays_away_has_a_code_of_its_own() {
     let world = World::harbour(&bundle(), Vec::new());
     for command in ["rules", "ls"] {
         let mut command = world.command(&[command, Harbour::ID]);
-        // Nobody listens there.
+        // Nothing listens on this port.
         command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
         world.end(&mut command).code(7).says(&["no connection to"]);
     }
@@ -148,7 +148,7 @@ fn another_bundle_than_the_published_one_is_taken_on_request_only() {
     assert_refused(&world, ended, 5, &says);
     let run = ["run", "-c", Harbour::ID, "--skip-bundle-verification"];
     world.prep(&run).code(0);
-    // What is there is held to the published sum, too.
+    // A local bundle is compared with the published checksum, too.
     let ended = world.prep(&["run", "-c", Harbour::ID]).code(5);
     ended.says(&["published is 00000000000000000000000000000000"]);
 }
@@ -181,7 +181,7 @@ fn kaggle_may_call_a_competition_something_else() {
     assert!(names.contains(&"harbour.zip".to_owned()), "{names:?}");
 }
 
-/// Nothing is going to be downloaded, so no disk is needed for it: what is there is prepared, what is not is named.
+/// Without downloads, no disk space is needed for them: local bundles are prepared, missing ones are listed.
 #[test]
 fn without_downloads_what_is_there_is_prepared_whatever_the_disk() {
     let sandbox = Sandbox::new();
@@ -198,7 +198,7 @@ fn without_downloads_what_is_there_is_prepared_whatever_the_disk() {
     assert!(!report.stderr.contains("disk"), "{}", report.stderr);
     assert_eq!(report.json()["competitions"][0]["state"], "prepared");
 
-    // Nor where nobody can download: what is missing is an account.
+    // The same without credentials, because then nothing can be downloaded.
     let report = sandbox.prep(&[&usual[..], &[large]].concat()).code(4);
     let report = report.says(&["no Kaggle credentials"]);
     assert!(!report.stderr.contains("disk"), "{}", report.stderr);

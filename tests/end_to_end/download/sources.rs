@@ -1,4 +1,4 @@
-//! Sources beside the bundle: a file at an address, in `--source` or in the bundle; a folder.
+//! Sources next to the bundle: a file at a URL, in `--source` or in the bundle; a directory.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use crate::support::{Archive, Harbour, Member, hex_md5};
 const LATER: &str = "id,flag\n3,red\n5,NA\n";
 const FILE: &str = "labels.zip";
 
-/// The labels that came later, and something that makes the file long.
+/// The labels that were published later, and bytes that make the file long.
 fn labels(padding: usize) -> Vec<u8> {
     Archive::new()
         .file("padding.bin", noise(padding, 7))
@@ -21,7 +21,7 @@ fn labels(padding: usize) -> Vec<u8> {
         .bytes()
 }
 
-/// A pipeline that reads ships from the bundle and labels from the file at `url`; `more` says more of that.
+/// A pipeline that reads ships from the bundle and labels from the file at `url`, with the further keys `more`.
 fn pipeline(url: &str, more: &str) -> String {
     format!(
         "\
@@ -96,7 +96,7 @@ fn a_file_is_downloaded_as_a_bundle_is() {
             "credentials reached a file's server"
         );
     }
-    // Nothing to do, nobody to ask; also when the file is thrown away.
+    // No step and no request, also if the file is deleted.
     let requests = world.requests();
     for more in [&[][..], &["--discard-bundle"], &["--no-download"]] {
         let report = run(&world, more).code(0).json();
@@ -194,7 +194,7 @@ fn other_sums_are_refused() {
         let target = world.sandbox.data().join("harbour/sources/labels.zip");
         assert!(!target.exists());
         assert!(!world.sandbox.prepared(Harbour::ID).exists());
-        // The same of a file that is there.
+        // The same for a local file.
         let path = world.sandbox.write("source/labels.zip", &file);
         let ended = run(&world, &["--source", "source"]).code(5);
         ended.says(&[&format!("labels.zip has {sum}"), "published is 000"]);
@@ -232,7 +232,7 @@ fn a_right_sha256_is_believed_once_it_was_seen() {
     assert_eq!(fs::read_to_string(whole).expect("a copy"), table);
     let report = run(&world, &["--no-download"]).code(0).json();
     assert_eq!(report["competitions"][0]["state"], "up_to_date");
-    // Who changes the file changes what is made of it.
+    // A change of the file changes the outputs.
     let file = world.sandbox.data().join("harbour/sources/later.csv");
     fs::write(&file, "id,flag\n1,x\n").expect("written");
     run(&world, &["--no-download"])
@@ -267,7 +267,7 @@ fn what_is_not_there_is_said() {
     ]);
     assert_eq!(file_requests(&gone), 1, "asked once");
 
-    // A login page is no archive.
+    // A login page is not an archive.
     let faults = vec![Fault::at(At::Store, Kind::Html).always()];
     let page = world(&file, "", faults);
     page.sandbox

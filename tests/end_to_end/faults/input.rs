@@ -1,4 +1,4 @@
-//! Files of a bundle that are cut short, empty, or changed, though the archive vouches for them; and little memory.
+//! Files of a bundle that are truncated, empty or changed, although the archive's checksums match; and little memory.
 
 use prep_core::Failure;
 
@@ -6,7 +6,7 @@ use super::world::{ENOUGH, Ending, World};
 use super::{Chance, tries};
 use crate::kinds;
 
-/// Ways to spoil a content.
+/// Ways to damage a content.
 const WAYS: usize = 3;
 
 fn spoilt(content: &[u8], way: usize, chance: &mut Chance) -> Vec<u8> {
@@ -46,7 +46,7 @@ fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
             let archive = kinds::archive(&spoilt_members);
             let ending = world.with_bundle(&archive, || world.prepare(ENOUGH));
             match ending {
-                // What was spoilt is text, say, and still is.
+                // For example, text may still be text after the change.
                 Ending::Done => assert!(world.is_complete(), "{note}"),
                 Ending::Stopped => panic!("{note}: stopped"),
                 Ending::Failed(failed) => {
@@ -55,7 +55,7 @@ fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
                     assert!(!world.sandbox.prepared(&world.id).exists(), "{note}");
                     for (failure, message) in failed {
                         let blames = matches!(failure, Failure::Input | Failure::Check);
-                        // A number that is another one now may be too large for a query to double it.
+                        // A changed number may be too large for a query that doubles it.
                         let is_too_large = failure == Failure::Pipeline
                             && message.contains("beyond 64-bit integers");
                         assert!(blames || is_too_large, "{note}: {failure:?}, {message}");

@@ -1,4 +1,4 @@
-//! Published files are written to and cut while a run has stored objects mapped that once were the same files.
+//! Published files are overwritten and truncated while a run has mapped objects that were the same files before.
 
 use std::fs;
 

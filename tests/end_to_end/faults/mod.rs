@@ -1,10 +1,10 @@
-//! Whatever goes wrong in whatever kind of step: the code and the reason are right, nothing is published that is not whole,
-//! nothing is lost, and the next run makes what an undisturbed one makes. A library that is preloaded stands between the
-//! process and the files (`tests/faults`).
+//! Faults in every kind of step. Exit code and reason are right, only complete data are published, nothing is lost, and the next run
+//! makes the same files as an undisturbed run. A preloaded library between the process and its files injects the faults
+//! (`tests/faults`).
 //!
 //! The pipelines are those of `kinds`, which have every kind of the vocabulary. A first run lists the accesses to files
-//! of every step; then, for every kind of step and every [`Fault`], something goes wrong at some of them.
-//! `PREP_FAULTS=20` tries so many of each (default: 1).
+//! of every step. Then, for every kind of step and every [`Fault`], some of these accesses fail.
+//! `PREP_FAULTS=20` tries 20 accesses of each (default: 1).
 
 mod input;
 #[path = "../../faults/mod.rs"]
@@ -27,12 +27,12 @@ use crate::support::{Snapshot, skipped};
 use trouble::{Fault, Seen, Target};
 use world::{Ending, World};
 
-/// The library that makes accesses fail; none where it cannot be made, or be preloaded.
+/// The library that makes accesses fail. `None` if it cannot be compiled or preloaded.
 pub(crate) fn library(folder: &Path) -> Option<PathBuf> {
     library::library(folder).map_err(skipped).ok()
 }
 
-/// How many accesses of each kind of step meet each fault.
+/// The number of accesses of each kind of step that meet each fault.
 fn tries() -> usize {
     std::env::var("PREP_FAULTS").map_or(1, |text| text.parse().expect("PREP_FAULTS is a number"))
 }
@@ -115,7 +115,7 @@ fn every_kind_method_and_format_has_a_pipeline_among_the_kinds() {
     );
 }
 
-/// Something goes wrong in a run that is to lead to `whole`. True if it did.
+/// Injects a fault into a run whose result should be `whole`. Returns whether the fault happened.
 fn strike(world: &World, target: &Target, whole: &Snapshot, seed: u64) -> bool {
     let note = format!("{} with {target:?}, seed {seed}", world.id);
     let run = world.prepare_with(target);
@@ -176,7 +176,7 @@ fn places(seen: &[Seen], fault: Fault) -> BTreeMap<&str, Vec<(String, usize)>> {
     places
 }
 
-/// Steps that read one thing while they write another: archives that are unpacked in sequence, tables that are printed anew.
+/// Steps that read and write at the same time: archives that are unpacked in sequence, tables that are printed again.
 #[test]
 fn whatever_goes_wrong_while_one_thing_is_read_and_another_written_nothing_is_lost() {
     if worker::preloaded().is_none() {

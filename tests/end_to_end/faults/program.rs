@@ -1,5 +1,5 @@
-//! The same from outside: a library that is preloaded makes accesses of the program itself go wrong (`tests/faults/trouble.c`), and the
-//! program says so by its exit code. Every fault meets every pipeline of `kinds`.
+//! The same from outside: a preloaded library makes accesses of the program fail (`tests/faults/trouble.c`), and the exit code shows
+//! the failure. Every fault meets every pipeline of `kinds`.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::{Chance, worker};
 use crate::kinds;
 use crate::support::{Ended, Snapshot};
 
-/// Attempts to let a fault be noticed: some accesses may fail without harm (what is only kept to save time, say).
+/// Attempts until a fault is noticed. Some accesses may fail without effect, for example those of caches that only save time.
 const ATTEMPTS: usize = 12;
 
 /// A run in which the access of this number goes wrong; returns how many there were, too.
@@ -30,7 +30,7 @@ fn run(world: &World, library: &Path, fault: &str, number: Option<usize>) -> (En
     (ended, accesses.parse().expect("a number"))
 }
 
-/// What is there is whole or does not pass for it, and the next run makes the rest.
+/// The tree is complete or not treated as complete, and the next run completes it.
 fn mend(world: &World, whole: &Snapshot, ended: &Ended, note: &str) {
     let is_whole = world.sandbox.tree(&world.id).contents() == whole.contents();
     if ended.code == Some(0) || world.is_complete() {
@@ -67,7 +67,7 @@ fn the_exit_code_says_what_kind_of_fault_it_was() {
                 let note = format!("{}: {fault} at {number}, seed {}", world.id, chance.seed);
                 world.clear();
                 let (ended, _) = run(&world, library, fault, Some(number));
-                // Before the program listens to signals, they end it; shells call that 130, too.
+                // Before the program handles signals, they end it. Shells report that as 130, too.
                 let is_early = fault == "stop" && ended.code.is_none();
                 let noticed = ended.code != Some(0) && !is_early;
                 if noticed {

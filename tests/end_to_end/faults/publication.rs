@@ -1,4 +1,4 @@
-//! A later publication goes wrong: each write of it.
+//! Faults at each write of a later publication.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use super::world::World;
 use super::{Chance, places, strike, tries, worker};
 use crate::kinds;
 
-/// A tree that has a folder too many and a file too few for the next run.
+/// A tree with an additional directory and a missing file, for the next run.
 fn prepare_other(world: &World, pipeline: &str) {
     let other = pipeline.replace("public:\n", "public:\n  before/: { empty: true }\n");
     assert_ne!(other, pipeline);
@@ -18,7 +18,7 @@ fn prepare_other(world: &World, pipeline: &str) {
     fs::remove_file(file).expect("removed");
 }
 
-/// Temporary files and folders beside what is prepared.
+/// Temporary files and directories next to `prepared`.
 fn leftovers(world: &World) -> usize {
     let prepared = world.sandbox.prepared(&world.id);
     let home = fs::read_dir(prepared.parent().expect("a folder")).expect("read");

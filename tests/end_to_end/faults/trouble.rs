@@ -1,4 +1,4 @@
-//! What goes wrong, and when: at one access to a file in one step.
+//! A fault and its place: one access to a file in one step.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::support::Snapshot;
 
-/// A thing that can go wrong.
+/// Kinds of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Fault {
     /// One read fails as on a bad block.
     Reader,
     /// One change fails as on a bad block.
     Writer,
-    /// From now on, every change fails for want of space.
+    /// From now on, every change fails because the disk is full.
     Full,
     /// Ctrl-C.
     Stop,
@@ -38,7 +38,7 @@ impl Fault {
         Fault::Cut,
     ];
 
-    /// How the library is told of it: `TROUBLE`, `TROUBLE_MEETS`, `TROUBLE_WHERE`.
+    /// The variables for the library: `TROUBLE`, `TROUBLE_MEETS`, `TROUBLE_WHERE`.
     pub fn told_as(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Fault::Reader => ("reader", "or", ""),
@@ -56,7 +56,7 @@ impl Fault {
         meets.contains(&seen.access) && seen.path.contains(path)
     }
 
-    /// What a failure that comes of it is about, and what its message says.
+    /// The kind of the resulting failure, and a part of its message.
     pub fn ends_as(self) -> (&'static [Failure], &'static str) {
         match self {
             Fault::Reader | Fault::Writer => (&[Failure::Machine], "input/output error"),
@@ -67,7 +67,7 @@ impl Fault {
         }
     }
 
-    /// Does to the file of an access what the library cannot. `prepared` has the published files.
+    /// Changes files at an access in ways that the library cannot. `prepared` has the published files.
     pub fn act(self, path: &Path, prepared: &Path) {
         match self {
             Fault::Damage => flip(path),
@@ -92,7 +92,7 @@ fn cut(path: &Path, to: fn(u64) -> u64) {
 
 /// Changes a byte of a file. Other names of the file keep what they have.
 fn flip(path: &Path) {
-    // Some objects are looked for that are not there.
+    // Some objects do not exist when they are looked up.
     let Ok(mut bytes) = fs::read(path) else {
         return;
     };
@@ -110,7 +110,7 @@ fn flip(path: &Path) {
 /// An access that was seen.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// The step that was running, with its kind; none between steps.
+    /// The running step with its kind. `None` between steps.
     pub step: String,
     pub kind: String,
     pub access: String,

@@ -1,4 +1,4 @@
-//! The process in which something goes wrong. The library that makes accesses fail is preloaded into it.
+//! The process in which faults are injected. The library that makes accesses fail is preloaded into it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,21 +18,21 @@ const JOB: &str = "PREP_FAULTS_JOB";
 
 #[derive(Serialize, Deserialize)]
 struct Job {
-    /// The folder of the sandbox.
+    /// The directory of the sandbox.
     root: PathBuf,
     id: String,
     fault: Option<Fault>,
 }
 
-/// What came of a run.
+/// The result of a run.
 pub struct Run {
     pub ending: Ending,
-    /// Whether something went wrong.
+    /// Whether a fault happened.
     pub struck: bool,
     pub seen: Vec<Seen>,
 }
 
-/// The library; none where there is none.
+/// The library, if there is one.
 pub fn preloaded() -> Option<&'static Path> {
     static LIBRARY: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
     let made = LIBRARY.get_or_init(|| {
@@ -99,7 +99,7 @@ pub fn prepare(root: &Path, id: &str, target: Option<&Target>) -> Run {
     }
 }
 
-/// Tells the library which step is running.
+/// Passes the name of the running step to the library.
 struct Steps;
 
 impl Reporter for Steps {

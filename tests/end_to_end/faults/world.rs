@@ -1,4 +1,4 @@
-//! A competition of one of the folders in `kinds`, prepared in this process or in one where something goes wrong.
+//! A competition of a directory in `kinds`, prepared in this process or in one with injected faults.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,13 +59,13 @@ impl World {
         self.sandbox.bundle(&self.id, &self.bundle);
     }
 
-    /// Prepares in this process. Nothing goes wrong.
+    /// Prepares in this process, without faults.
     pub fn prepare(&self, memory: u64) -> Ending {
         let (root, quiet) = (self.root(), Arc::new(NullReporter));
         prepare_in(&root, &self.id, quiet, &Cancel::default(), memory)
     }
 
-    /// Prepares in a process of its own, in which something goes wrong.
+    /// Prepares in another process, with a fault.
     pub fn prepare_with(&self, target: &Target) -> worker::Run {
         worker::prepare(&self.root(), &self.id, Some(target))
     }
@@ -82,7 +82,7 @@ impl World {
         source.parent().expect("a folder").to_owned()
     }
 
-    /// A run in which nothing goes wrong.
+    /// A run without faults.
     #[track_caller]
     pub fn prepare_well(&self, note: &dyn std::fmt::Display) -> Snapshot {
         self.sandbox.bundle(&self.id, &self.bundle);
@@ -101,7 +101,7 @@ impl World {
         self.sandbox.tree(&self.id)
     }
 
-    /// Whether the manifest calls what is prepared complete, and nothing was changed since.
+    /// Returns whether the manifest marks the tree as complete, and nothing changed since.
     pub fn is_complete(&self) -> bool {
         let manifest = prep_app::manifest(&self.sandbox.data(), &self.id).expect("manifest");
         let prepared = self.sandbox.prepared(&self.id);
@@ -121,7 +121,7 @@ pub fn prepare_in(
         data_dir: root.join("data"),
         store_dir: root.join("store"),
         pipelines: Some(root.join("pipelines")),
-        // One step at a time, so that it is known whose every access is.
+        // One step at a time, so that each access belongs to a known step.
         jobs: 1,
         memory,
         program: "test".to_owned(),

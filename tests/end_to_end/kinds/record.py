@@ -1,4 +1,4 @@
-"""Records what the original libraries make of small bundles, for the pipelines beside this file.
+"""Records what the original libraries make of small bundles, for the pipelines next to this file.
 
     python tests/end_to_end/kinds/record.py      (numpy 1.26, pandas 2.2, pymongo, pyarrow, scikit-learn, py7zr, scipy)
 
@@ -234,7 +234,7 @@ def arrays_of_types(bundle, out):
     mixed = [numbers, numbers + 0.5, numbers.astype("uint64") + np.uint64(2**63), np.array([0.1, 2], dtype="float32")]
     for number, array in enumerate(mixed):
         np.save(bundle / f"mixed/{number}.npy", array)
-    # Doubles first: pairs of the others are refused.
+    # Doubles first: pairs of the others are errors.
     frames = [pd.DataFrame({"value": mixed[number]}) for number in (1, 0, 2, 3)]
     pd.concat(frames).to_csv(out / "mixed.csv", index=False)
 
@@ -439,7 +439,7 @@ def archives():
 
 
 def redaction():
-    """What is left of a MATLAB file without a variable is the file that never had it."""
+    """The rest of a MATLAB file without a variable is the file that never had it."""
     import tarfile, zipfile
     from scipy.io import savemat
     bundle, out = folders("redaction")

@@ -13,7 +13,7 @@ const DEFLATED: u16 = 8;
 const FILE: u32 = 0o100_644;
 const SYMLINK: u32 = 0o120_777;
 
-/// A member. What it declares need not be true.
+/// A member. Its declarations can be wrong.
 #[derive(Debug, Clone)]
 pub struct Member {
     name: String,
@@ -51,8 +51,8 @@ impl Member {
         }
     }
 
-    /// So many MiB of zeros, truly deflated, as far as deflate goes: 1 MiB becomes about 1 KiB. Nothing about it is wrong
-    /// but its size, and it takes no time to make: equal blocks follow each other.
+    /// Zeros that are deflated at the maximum ratio: 1 MiB becomes about 1 KiB. Only the size is unusual. Making them takes no time,
+    /// because equal blocks follow each other.
     pub fn zeros(name: &str, mebibytes: u32) -> Member {
         let zeros = vec![0; 1 << 20];
         let mut encoder = Compress::new(Compression::best(), false);
@@ -110,7 +110,7 @@ impl Member {
         }
     }
 
-    /// The fields that local and central records have in common.
+    /// The common fields of local and central records.
     fn common(&self, out: &mut Vec<u8>) {
         let length = u32::try_from(self.data.len()).expect("a small member");
         out.extend(20_u16.to_le_bytes()); // version needed

@@ -52,7 +52,7 @@ impl Ended {
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|error| panic!("stdout is no JSON: {error}\n{self:#?}"))
+            .unwrap_or_else(|error| panic!("stdout is not JSON: {error}\n{self:#?}"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the tests are made of.
+//! Common parts of the tests.
 
 mod archive;
 mod ended;

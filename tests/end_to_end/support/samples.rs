@@ -1,4 +1,4 @@
-//! Two competitions that exist nowhere else: one of a table, one of many small files.
+//! Two made-up competitions: one with a table, one with many small files.
 
 use std::fmt::Write as _;
 
@@ -67,7 +67,7 @@ grade:
     }
 }
 
-/// Many small pictures, sorted into folders by the split.
+/// Many small pictures, sorted into directories by the split.
 pub struct Gallery;
 
 impl Gallery {

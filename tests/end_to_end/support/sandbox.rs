@@ -1,4 +1,4 @@
-//! Folders of one test, and `prep` running in them.
+//! The directories of one test, and `prep` running in them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl Sandbox {
         self.dir.path().join(inner)
     }
 
-    /// The folder of bundles, `--source` of [`run`](Self::run).
+    /// The directory of bundles, `--source` of [`run`](Self::run).
     pub fn source(&self) -> PathBuf {
         self.path("source")
     }
@@ -68,7 +68,7 @@ impl Sandbox {
         );
     }
 
-    /// `prep` with these arguments in this sandbox; nothing of the surroundings reaches it.
+    /// `prep` with these arguments in this sandbox, without the environment of the test.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prep"));
         command
@@ -98,7 +98,7 @@ impl Sandbox {
         Ended::of(&mut self.command(arguments))
     }
 
-    /// `prep run` of these competitions from the source folder, checksums aside.
+    /// `prep run` of these competitions from the source directory, without checksums.
     pub fn run_command(&self, ids: &[impl AsRef<str>]) -> Command {
         let mut arguments = vec!["run", "--json", "--skip-verification", "--source", "source"];
         arguments.extend(ids.iter().flat_map(|id| ["-c", id.as_ref()]));
@@ -122,7 +122,7 @@ impl Sandbox {
             .expect("a number of steps")
     }
 
-    /// What `prep list` calls the state of a competition, without the mark that all pipelines of sandboxes have.
+    /// The state of a competition in `prep list`, without the mark that all pipelines of sandboxes have.
     #[track_caller]
     pub fn state(&self, id: &str) -> String {
         let rows = self.prep(&["list", "-c", id, "--json"]).code(0).json();
@@ -140,7 +140,7 @@ impl Sandbox {
     }
 }
 
-/// Names in a folder, sorted; none when it is not there.
+/// Names in a directory, sorted. None if it does not exist.
 pub fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();

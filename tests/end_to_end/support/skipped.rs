@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-/// Says that a test was left out, and why; also in the file `PREP_SKIPPED`, since what tests print is shown only when they
+/// Reports a skipped test with the reason, also in the file `PREP_SKIPPED`, because cargo shows the output only of tests that
 /// fail.
 pub fn skipped(why: &str) {
     eprintln!("skipped: {why}");

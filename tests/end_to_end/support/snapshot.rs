@@ -1,4 +1,4 @@
-//! The state of a folder, to be compared with a later or another one.
+//! The state of a directory, for comparison with a later state or another directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use md5::{Digest, Md5};
 
-/// A folder's content and, apart from it, what tells that a file was touched.
+/// The content of a directory and, separately, the metadata that show that a file was touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     entries: BTreeMap<String, Entry>,
@@ -15,7 +15,7 @@ pub struct Snapshot {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
-    /// MD5 of a file; of anything else its kind in words.
+    /// MD5 of a file, or the kind of another entry.
     content: String,
     inode: u64,
     /// Modification time in seconds and nanoseconds.
@@ -24,7 +24,7 @@ struct Entry {
 }
 
 impl Snapshot {
-    /// Everything below a folder; empty when it is not there.
+    /// Reads all entries below a directory. Empty if it does not exist.
     pub fn of(folder: &Path) -> Snapshot {
         let mut entries = BTreeMap::new();
         if folder.is_dir() {
@@ -82,7 +82,7 @@ fn walk(folder: &Path, inner: &str, entries: &mut BTreeMap<String, Entry>) {
         } else if metadata.is_file() {
             hex_md5(&fs::read(&path).expect("file"))
         } else {
-            "neither file nor folder".to_owned()
+            "neither file nor directory".to_owned()
         };
         let entry = Entry {
             content,
