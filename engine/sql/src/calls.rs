@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use prep_spec::nearest;
 
-use crate::functions::{AGGREGATE, SCALAR, UNSTEADY, WINDOW};
+use crate::functions::{AGGREGATE, NON_DETERMINISTIC, SCALAR, WINDOW};
 use crate::{QueryError, Session};
 
 /// Makes a row of each element of a list. The planner handles it itself, so it is not in the list of functions.
@@ -23,7 +23,7 @@ const UNNEST: &str = "unnest";
 
 /// Aggregates whose result depends on the order of the rows. `ORDER BY` in the parentheses of other aggregates has no
 /// effect.
-pub(crate) const ORDERED: [&str; 5] = [
+pub(crate) const ORDER_SENSITIVE: [&str; 5] = [
     "first_value",
     "last_value",
     "nth_value",
@@ -36,7 +36,7 @@ const NULL_TREATMENT: [&str; 5] = ["first_value", "last_value", "nth_value", "la
 
 /// Returns an error for an unknown function, and for a clause that has no effect on its function.
 pub(crate) fn check(session: &Session, query: &Ast) -> Result<(), QueryError> {
-    let mut checker = Checker {
+    let mut checker = CallChecker {
         state: &session.state,
     };
     match Visit::visit(query, &mut checker) {
@@ -78,11 +78,11 @@ fn names(state: &SessionState) -> Vec<String> {
     names
 }
 
-struct Checker<'a> {
+struct CallChecker<'a> {
     state: &'a SessionState,
 }
 
-impl Visitor for Checker<'_> {
+impl Visitor for CallChecker<'_> {
     type Break = QueryError;
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<QueryError> {
@@ -96,7 +96,7 @@ impl Visitor for Checker<'_> {
     }
 }
 
-impl Checker<'_> {
+impl CallChecker<'_> {
     fn function(&self, function: &Function) -> Result<(), QueryError> {
         let ident = function.name.0.last().and_then(ObjectNamePart::as_ident);
         let Some(ident) = ident else {
@@ -118,19 +118,19 @@ impl Checker<'_> {
         match (is_aggregate, is_window, function.over.is_some()) {
             (_, true, true) => call.window(),
             (true, _, over) => call.aggregate(over),
-            (false, true, false) => Err(call.refused(format!("{name}() needs OVER (...)"), None)),
+            (false, true, false) => Err(call.rejected(format!("{name}() needs OVER (...)"), None)),
             (false, false, _) => Err(self.unknown(&call)),
         }
     }
 
     fn unknown(&self, call: &Call<'_>) -> QueryError {
         let name = call.name;
-        if UNSTEADY.contains(&name) {
+        if NON_DETERMINISTIC.contains(&name) {
             let message = format!(
                 "{name}() gives another value each time; a result must be the same each time"
             );
             let help = "seeded random numbers come from a split";
-            return call.refused(message, Some(help.to_owned()));
+            return call.rejected(message, Some(help.to_owned()));
         }
         let is_known = self.state.scalar_functions().contains_key(name)
             || self.state.aggregate_functions().contains_key(name)
@@ -140,12 +140,12 @@ impl Checker<'_> {
             let message = format!(
                 "{name}() is not supported: its result does not depend on the tables alone"
             );
-            return call.refused(message, None);
+            return call.rejected(message, None);
         }
         let names = names(self.state);
         let near = nearest(name, names.iter().map(String::as_str));
         let help = near.map(|near| format!("did you mean `{near}`?"));
-        call.refused(format!("there is no function `{name}`"), help)
+        call.rejected(format!("there is no function `{name}`"), help)
     }
 }
 
@@ -158,13 +158,13 @@ struct Call<'a> {
 
 impl Call<'_> {
     fn scalar(&self) -> Result<(), QueryError> {
-        self.none(self.function.over.is_some(), "OVER")?;
-        self.none(self.function.filter.is_some(), "FILTER")?;
-        self.none(self.function.null_treatment.is_some(), "IGNORE NULLS")?;
-        self.none(!self.function.within_group.is_empty(), "WITHIN GROUP")?;
+        self.reject_clause(self.function.over.is_some(), "OVER")?;
+        self.reject_clause(self.function.filter.is_some(), "FILTER")?;
+        self.reject_clause(self.function.null_treatment.is_some(), "IGNORE NULLS")?;
+        self.reject_clause(!self.function.within_group.is_empty(), "WITHIN GROUP")?;
         if let Some(list) = self.list() {
-            self.none(is_distinct(list), "DISTINCT")?;
-            self.none(!list.clauses.is_empty(), "ORDER BY")?;
+            self.reject_clause(is_distinct(list), "DISTINCT")?;
+            self.reject_clause(!list.clauses.is_empty(), "ORDER BY")?;
             self.wildcard(list)?;
         }
         Ok(())
@@ -174,17 +174,17 @@ impl Call<'_> {
         self.null_treatment()?;
         let is_ordered_set = self.name == "percentile_cont" || self.name == "quantile_cont";
         let within_group = !self.function.within_group.is_empty();
-        self.none(within_group && !is_ordered_set, "WITHIN GROUP")?;
+        self.reject_clause(within_group && !is_ordered_set, "WITHIN GROUP")?;
         if let Some(list) = self.list() {
             let order = |clause: &FunctionArgumentClause| {
                 matches!(clause, FunctionArgumentClause::OrderBy(_))
             };
             let has_order = list.clauses.iter().any(order);
-            self.none(
-                has_order && (over || !ORDERED.contains(&self.name)),
+            self.reject_clause(
+                has_order && (over || !ORDER_SENSITIVE.contains(&self.name)),
                 "ORDER BY",
             )?;
-            self.none(is_distinct(list) && over, "DISTINCT")?;
+            self.reject_clause(is_distinct(list) && over, "DISTINCT")?;
             if self.name != "count" {
                 self.wildcard(list)?;
             }
@@ -194,14 +194,14 @@ impl Call<'_> {
 
     fn window(&self) -> Result<(), QueryError> {
         self.null_treatment()?;
-        self.none(self.function.filter.is_some(), "FILTER")?;
-        self.none(!self.function.within_group.is_empty(), "WITHIN GROUP")?;
+        self.reject_clause(self.function.filter.is_some(), "FILTER")?;
+        self.reject_clause(!self.function.within_group.is_empty(), "WITHIN GROUP")?;
         if let Some(list) = self.list() {
-            self.none(is_distinct(list), "DISTINCT")?;
+            self.reject_clause(is_distinct(list), "DISTINCT")?;
             let order = |clause: &FunctionArgumentClause| {
                 matches!(clause, FunctionArgumentClause::OrderBy(_))
             };
-            self.none(list.clauses.iter().any(order), "ORDER BY")?;
+            self.reject_clause(list.clauses.iter().any(order), "ORDER BY")?;
             self.wildcard(list)?;
         }
         Ok(())
@@ -216,18 +216,18 @@ impl Call<'_> {
             list.clauses.iter().any(treatment)
         });
         let has = inside || self.function.null_treatment.is_some();
-        self.none(has && !NULL_TREATMENT.contains(&self.name), "IGNORE NULLS")
+        self.reject_clause(has && !NULL_TREATMENT.contains(&self.name), "IGNORE NULLS")
     }
 
     fn wildcard(&self, list: &FunctionArgumentList) -> Result<(), QueryError> {
         let is_wildcard =
             |arg: &FunctionArg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Wildcard));
-        self.none(list.args.iter().any(is_wildcard), "*")
+        self.reject_clause(list.args.iter().any(is_wildcard), "*")
     }
 
     /// Returns an error if the clause is present.
-    fn none(&self, there: bool, clause: &str) -> Result<(), QueryError> {
-        if !there {
+    fn reject_clause(&self, is_present: bool, clause: &str) -> Result<(), QueryError> {
+        if !is_present {
             return Ok(());
         }
         let over = if self.function.over.is_some() && clause != "OVER" {
@@ -236,7 +236,7 @@ impl Call<'_> {
             ""
         };
         let message = format!("{clause} has no meaning in {}(){over}", self.name);
-        Err(self.refused(message, None))
+        Err(self.rejected(message, None))
     }
 
     fn list(&self) -> Option<&FunctionArgumentList> {
@@ -246,8 +246,8 @@ impl Call<'_> {
         }
     }
 
-    fn refused(&self, message: String, help: Option<String>) -> QueryError {
-        QueryError::Refused {
+    fn rejected(&self, message: String, help: Option<String>) -> QueryError {
+        QueryError::Rejected {
             message,
             place: self.place,
             help,

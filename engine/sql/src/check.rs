@@ -8,38 +8,38 @@ use prep_spec::model::{ColumnKind, Declaration, Made, Pipeline, Query, Setting, 
 use prep_spec::words::{Holds, MadeColumn, Makes, Value};
 use prep_spec::{Diagnostic, Reading, alternatives, listed, nearest};
 
-use crate::plan::{Rows, plan_unread};
-use crate::relation::{RelationColumn, ScanError, Values};
-use crate::{QueryError, Relation, Session, VALUE, constants, types};
+use crate::plan::{RowOrder, plan_unread};
+use crate::relation::{RelationBatch, RelationColumn, ScanError};
+use crate::{QueryError, Relation, Session, VALUE_COLUMN, constants, types};
 
 /// Placeholder column of a table without declared columns. It gives `*` a column to pass on.
-const ALL: &str = "*";
+const UNDECLARED: &str = "*";
 
 /// Columns of a table, as far as they are known before the table exists.
 #[derive(Debug, Clone)]
-struct Columns(Vec<Column>);
+struct TableColumns(Vec<TableColumn>);
 
 #[derive(Debug, Clone)]
-struct Column {
+struct TableColumn {
     name: String,
-    known: Known,
+    content: ColumnContent,
     /// Not part of `*`.
     hidden: bool,
 }
 
 /// The type of a column's values.
 #[derive(Debug, Clone, PartialEq)]
-enum Known {
+enum ColumnContent {
     /// Values of this type.
     Typed(DataType),
     /// Entries of an array. They can only be passed on, to an output that is an array.
     Entries,
 }
 
-impl Columns {
+impl TableColumns {
     fn names(&self) -> Vec<&str> {
         let names = self.0.iter().map(|column| column.name.as_str());
-        names.filter(|name| *name != ALL).collect()
+        names.filter(|name| *name != UNDECLARED).collect()
     }
 
     fn has(&self, name: &str) -> bool {
@@ -51,7 +51,7 @@ impl Columns {
 /// is itself in error are skipped, because their errors would be consequences of the first.
 pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     let unread = reading.unread.iter().map(|name| (name.clone(), None));
-    let mut checker = Checker {
+    let mut checker = PipelineChecker {
         session,
         pipeline: &reading.pipeline,
         known: unread.collect(),
@@ -61,15 +61,15 @@ pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     checker.diagnostics
 }
 
-struct Checker<'a> {
+struct PipelineChecker<'a> {
     session: &'a Session,
     pipeline: &'a Pipeline,
     /// Columns of the tables checked so far. `None` for a table in error, whose users are not checked.
-    known: BTreeMap<String, Option<Columns>>,
+    known: BTreeMap<String, Option<TableColumns>>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Checker<'_> {
+impl PipelineChecker<'_> {
     fn run(&mut self) {
         let pipeline = self.pipeline;
         for name in pipeline.tables.iter().flat_map(|table| &table.names) {
@@ -79,12 +79,12 @@ impl Checker<'_> {
             self.declared(&output.declaration);
         }
         for check in &pipeline.checks {
-            self.query(&check.query, Rows::AnyOrder);
+            self.query(&check.query, RowOrder::AnyOrder);
         }
     }
 
     /// Returns the columns of a table. Checks the table first if necessary.
-    fn table(&mut self, name: &str) -> Option<Columns> {
+    fn table(&mut self, name: &str) -> Option<TableColumns> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
         }
@@ -99,38 +99,38 @@ impl Checker<'_> {
         columns
     }
 
-    fn made(&mut self, table: &Table) -> Option<Columns> {
+    fn made(&mut self, table: &Table) -> Option<TableColumns> {
         let columns = match &table.made {
             Made::Query(query) => {
-                let columns = self.query(query, Rows::Ordered)?;
+                let columns = self.query(query, RowOrder::Ordered)?;
                 return self.has_names(query).then_some(columns);
             }
-            Made::List(_) => vec![MadeColumn::text(VALUE)],
+            Made::List(_) => vec![MadeColumn::text(VALUE_COLUMN)],
             Made::Kind(declaration) => {
-                let sound = self.declared(declaration);
+                let is_valid = self.declared(declaration);
                 match declaration.form.makes {
                     Makes::Same(key) | Makes::Parts(key) => {
-                        return self.table(declaration.text(key)?).filter(|_| sound);
+                        return self.table(declaration.text(key)?).filter(|_| is_valid);
                     }
-                    Makes::Table(columns) if sound => columns(declaration),
+                    Makes::Table(columns) if is_valid => columns(declaration),
                     _ => return None,
                 }
             }
         };
-        let columns = columns.into_iter().map(|column| Column {
+        let columns = columns.into_iter().map(|column| TableColumn {
             name: column.name,
-            known: match column.holds {
-                Holds::Values(kind) => Known::Typed(data_type(kind)),
-                Holds::Documents => Known::Typed(data_type(ColumnKind::Json)),
-                Holds::Entries => Known::Entries,
+            content: match column.holds {
+                Holds::Values(kind) => ColumnContent::Typed(data_type(kind)),
+                Holds::Documents => ColumnContent::Typed(data_type(ColumnKind::Json)),
+                Holds::Entries => ColumnContent::Entries,
             },
             hidden: column.hidden,
         });
-        let mut columns = Columns(columns.collect());
+        let mut columns = TableColumns(columns.collect());
         if columns.0.is_empty() {
-            columns.0.push(Column {
-                name: ALL.to_owned(),
-                known: Known::Typed(DataType::Utf8),
+            columns.0.push(TableColumn {
+                name: UNDECLARED.to_owned(),
+                content: ColumnContent::Typed(DataType::Utf8),
                 hidden: false,
             });
         }
@@ -139,13 +139,13 @@ impl Checker<'_> {
 
     /// Checks the tables, columns and queries that a declaration names. Returns whether all are correct.
     fn declared(&mut self, declaration: &Declaration) -> bool {
-        let mut sound = true;
+        let mut is_valid = true;
         // A key that names columns means the table that is named first.
         let mut table: Option<&str> = None;
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
                 (Value::Table, Setting::Text(name)) => {
-                    sound &= self.table(name).is_some();
+                    is_valid &= self.table(name).is_some();
                     table = table.or(Some(name));
                 }
                 (Value::Files, Setting::Text(name)) => {
@@ -153,7 +153,7 @@ impl Checker<'_> {
                         value: name.clone(),
                         span: setting.span,
                     };
-                    sound &= self.has_file(&name).is_some();
+                    is_valid &= self.has_file(&name).is_some();
                 }
                 (Value::Column, Setting::Text(column)) => {
                     let columns = table.and_then(|table| self.table(table));
@@ -165,7 +165,7 @@ impl Checker<'_> {
                             span: setting.span,
                         };
                         self.missing_column(&column, table, &columns);
-                        sound = false;
+                        is_valid = false;
                     }
                 }
                 (_, Setting::Items(items)) => {
@@ -185,25 +185,25 @@ impl Checker<'_> {
                                 span,
                             };
                             self.missing_column(&column, table, &columns);
-                            sound = false;
+                            is_valid = false;
                         }
                     }
                 }
                 (_, Setting::Queries(queries)) => {
                     for (_, query) in queries {
-                        sound &= self.query(query, Rows::Ordered).is_some();
+                        is_valid &= self.query(query, RowOrder::Ordered).is_some();
                     }
                 }
-                (kind, Setting::Query(query)) => sound &= self.fits(kind, query),
+                (kind, Setting::Query(query)) => is_valid &= self.fits(kind, query),
                 (_, Setting::Outputs(outputs)) => {
                     for output in outputs {
-                        sound &= self.declared(&output.declaration);
+                        is_valid &= self.declared(&output.declaration);
                     }
                 }
                 _ => {}
             }
         }
-        sound
+        is_valid
     }
 
     /// Reports an error if the table has no column `file`, which a table of files must have.
@@ -221,20 +221,21 @@ impl Checker<'_> {
     }
 
     /// Plans a query and compares its columns with those that its place in the pipeline needs.
-    fn fits(&mut self, wanted: &Value, query: &Query) -> bool {
-        let (message, help) = match wanted {
+    fn fits(&mut self, key_type: &Value, query: &Query) -> bool {
+        let (message, help) = match key_type {
             Value::Lines => {
-                let is_text = |known: &Known| match known {
-                    Known::Typed(data_type) => data_type.is_string(),
-                    Known::Entries => true,
+                let is_text = |known: &ColumnContent| match known {
+                    ColumnContent::Typed(data_type) => data_type.is_string(),
+                    ColumnContent::Entries => true,
                 };
-                let is_boolean = |known: &Known| *known == Known::Typed(DataType::Boolean);
-                let is_text = |columns: &Columns| match &*columns.0 {
-                    [line] => is_text(&line.known),
-                    [line, ended] => is_text(&line.known) && is_boolean(&ended.known),
+                let is_boolean =
+                    |known: &ColumnContent| *known == ColumnContent::Typed(DataType::Boolean);
+                let is_text = |columns: &TableColumns| match &*columns.0 {
+                    [line] => is_text(&line.content),
+                    [line, ended] => is_text(&line.content) && is_boolean(&ended.content),
                     _ => false,
                 };
-                match self.query(query, Rows::Ordered) {
+                match self.query(query, RowOrder::Ordered) {
                     Some(columns) if is_text(&columns) => return true,
                     Some(_) => (
                         "lines are made of one column of texts, and perhaps one of booleans"
@@ -245,8 +246,8 @@ impl Checker<'_> {
                 }
             }
             Value::Entries => {
-                let is_entries = |columns: &Columns| matches!(&*columns.0, [column] if column.known == Known::Entries);
-                match self.planned(query, Rows::Ordered) {
+                let is_entries = |columns: &TableColumns| matches!(&*columns.0, [column] if column.content == ColumnContent::Entries);
+                match self.planned(query, RowOrder::Ordered) {
                     Some(columns) if is_entries(&columns) => return true,
                     Some(_) => (
                         "an array is made of the one column `record` of a table that was read from an array".to_owned(),
@@ -257,7 +258,7 @@ impl Checker<'_> {
             }
             // A tree has no order.
             Value::Placed => {
-                let Some(columns) = self.query(query, Rows::AnyOrder) else {
+                let Some(columns) = self.query(query, RowOrder::AnyOrder) else {
                     return false;
                 };
                 let missing = ["file", "path"].iter().find(|name| !columns.has(name));
@@ -269,13 +270,13 @@ impl Checker<'_> {
                     ),
                 }
             }
-            Value::Set | Value::Size => return self.query(query, Rows::AnyOrder).is_some(),
+            Value::Set | Value::Size => return self.query(query, RowOrder::AnyOrder).is_some(),
             _ => {
-                let sound = self.query(query, Rows::Ordered).is_some();
-                return self.has_names(query) && sound;
+                let is_valid = self.query(query, RowOrder::Ordered).is_some();
+                return self.has_names(query) && is_valid;
             }
         };
-        let code = match wanted {
+        let code = match key_type {
             Value::Placed => "missing-column",
             _ => "wrong-columns",
         };
@@ -299,12 +300,12 @@ impl Checker<'_> {
     }
 
     /// Plans a query whose result consists of values. Returns its columns, or `None` after reporting an error.
-    fn query(&mut self, query: &Query, rows: Rows) -> Option<Columns> {
+    fn query(&mut self, query: &Query, rows: RowOrder) -> Option<TableColumns> {
         let columns = self.planned(query, rows)?;
         let entries = columns
             .0
             .iter()
-            .find(|column| column.known == Known::Entries);
+            .find(|column| column.content == ColumnContent::Entries);
         let Some(column) = entries else {
             return Some(columns);
         };
@@ -319,7 +320,7 @@ impl Checker<'_> {
     }
 
     /// Plans a query. Returns the columns of its result, or `None` after reporting an error.
-    fn planned(&mut self, query: &Query, rows: Rows) -> Option<Columns> {
+    fn planned(&mut self, query: &Query, rows: RowOrder) -> Option<TableColumns> {
         let mut tables: BTreeMap<String, Arc<dyn Relation>> = BTreeMap::new();
         let mut declared = BTreeMap::new();
         for name in &query.tables {
@@ -330,17 +331,17 @@ impl Checker<'_> {
         let planned = match plan_unread(self.session, query, &tables, rows) {
             Ok(planned) => planned,
             Err(error) => {
-                self.refuse(query, &error, &declared);
+                self.report(query, &error, &declared);
                 return None;
             }
         };
-        let mut sound = true;
+        let mut is_valid = true;
         for (table, used) in &planned.used {
             let Some(columns) = declared.get(table) else {
                 continue;
             };
             for column in used.iter().filter_map(|index| columns.0.get(*index)) {
-                if column.known != Known::Entries {
+                if column.content != ColumnContent::Entries {
                     continue;
                 }
                 let name = &column.name;
@@ -349,33 +350,40 @@ impl Checker<'_> {
                 );
                 let help =
                     "an array of one axis has its values in `value`: `columns: { value: text }`";
-                sound = false;
+                is_valid = false;
                 self.diagnostics
                     .push(Diagnostic::error("array-entries", query.span, message).help(help));
             }
         }
-        if !sound {
+        if !is_valid {
             return None;
         }
         let checked = types::check(&planned.plan);
         if let Err(error) = checked.and_then(|()| constants::check(self.session, &planned.plan)) {
-            self.refuse(query, &error, &declared);
+            self.report(query, &error, &declared);
             return None;
         }
         let columns = planned.columns.into_iter().map(|column| {
             let from = column.from.as_ref();
             let declared =
                 from.and_then(|(table, index)| declared.get(table)?.0.get(*index).cloned());
-            Column {
+            TableColumn {
                 name: column.name,
-                known: declared.map_or(Known::Typed(column.data_type), |column| column.known),
+                content: declared.map_or(ColumnContent::Typed(column.data_type), |column| {
+                    column.content
+                }),
                 hidden: false,
             }
         });
-        Some(Columns(columns.collect()))
+        Some(TableColumns(columns.collect()))
     }
 
-    fn refuse(&mut self, query: &Query, error: &QueryError, declared: &BTreeMap<String, Columns>) {
+    fn report(
+        &mut self,
+        query: &Query,
+        error: &QueryError,
+        declared: &BTreeMap<String, TableColumns>,
+    ) {
         let (code, span, help) = match error {
             QueryError::Plan { place, column, .. } => {
                 let span = place.map_or(query.span, |(line, column)| {
@@ -398,7 +406,7 @@ impl Checker<'_> {
                 };
                 ("query", span, help)
             }
-            QueryError::Refused { place, help, .. } => {
+            QueryError::Rejected { place, help, .. } => {
                 let span = place.map_or(query.span, |(line, column)| {
                     query.locate(&self.pipeline.source, line, column)
                 });
@@ -414,7 +422,7 @@ impl Checker<'_> {
         });
     }
 
-    fn missing_column(&mut self, column: &Spanned<String>, table: &str, columns: &Columns) {
+    fn missing_column(&mut self, column: &Spanned<String>, table: &str, columns: &TableColumns) {
         let message = format!("table `{table}` has no column `{}`", column.value);
         let help = alternatives(&column.value, &format!("`{table}`"), columns.names());
         self.diagnostics
@@ -436,12 +444,12 @@ fn data_type(kind: ColumnKind) -> DataType {
 struct Declared(Vec<RelationColumn>);
 
 impl Declared {
-    fn new(columns: &Columns) -> Declared {
+    fn new(columns: &TableColumns) -> Declared {
         let columns = columns.0.iter().map(|column| RelationColumn {
             name: column.name.clone(),
-            data_type: match &column.known {
-                Known::Typed(data_type) => data_type.clone(),
-                Known::Entries => DataType::Utf8,
+            data_type: match &column.content {
+                ColumnContent::Typed(data_type) => data_type.clone(),
+                ColumnContent::Entries => DataType::Utf8,
             },
             hidden: column.hidden,
         });
@@ -466,7 +474,7 @@ impl Relation for Declared {
         self: Arc<Self>,
         _columns: Vec<usize>,
         _batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         Box::new(std::iter::empty())
     }
 

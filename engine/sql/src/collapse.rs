@@ -22,14 +22,14 @@ use prep_spec::model::Query;
 
 use crate::Relation;
 use crate::plan::Tables;
-use crate::relation::{RelationColumn, ScanError, Values};
+use crate::relation::{RelationBatch, RelationColumn, ScanError};
 use crate::usage::Used;
 
 /// For each table, and each column that is planned: the range of the table's columns that it represents.
-pub(crate) type Groups = BTreeMap<String, Vec<Range<usize>>>;
+pub(crate) type ColumnGroups = BTreeMap<String, Vec<Range<usize>>>;
 
 /// Returns the tables with collapsed columns. `None` if nothing can be collapsed or the query counts columns.
-pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Groups)> {
+pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, ColumnGroups)> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for relation in tables.values() {
         for column in relation.columns() {
@@ -37,18 +37,18 @@ pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Groups
         }
     }
     let named = words(&query.normal)?;
-    if counts_columns(query.statement()) {
+    if refers_by_position(query.statement()) {
         return None;
     }
     let is_alone = |column: &RelationColumn| {
         column.hidden || named.contains(&column.name) || counts.get(column.name.as_str()) > Some(&1)
     };
-    let mut groups = Groups::new();
+    let mut groups = ColumnGroups::new();
     let mut collapsed = Tables::new();
-    let mut is_of_use = false;
+    let mut is_useful = false;
     for (name, relation) in tables {
         let own = group(relation.as_ref(), is_alone);
-        is_of_use |= own.iter().any(|columns| columns.len() > 1);
+        is_useful |= own.iter().any(|columns| columns.len() > 1);
         let columns = own
             .iter()
             .filter_map(|group| relation.columns().get(group.start));
@@ -60,7 +60,7 @@ pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Groups
         collapsed.insert(name.clone(), Arc::new(collapsing) as Arc<dyn Relation>);
         groups.insert(name.clone(), own);
     }
-    is_of_use.then_some((collapsed, groups))
+    is_useful.then_some((collapsed, groups))
 }
 
 /// Ranges of columns: one for each column that must stay alone, and one for each run of the others.
@@ -79,7 +79,7 @@ fn group(relation: &dyn Relation, is_alone: impl Fn(&RelationColumn) -> bool) ->
 }
 
 /// Returns whether the query computes with a column that represents several.
-pub(crate) fn is_used(used: &Used, groups: &Groups) -> bool {
+pub(crate) fn uses_collapsed(used: &Used, groups: &ColumnGroups) -> bool {
     used.iter().any(|(table, columns)| {
         let groups = groups.get(table);
         let is_several = |index: &usize| {
@@ -90,7 +90,7 @@ pub(crate) fn is_used(used: &Used, groups: &Groups) -> bool {
 }
 
 /// Translates positions of used columns from the collapsed tables to the original ones.
-pub(crate) fn expand_used(used: Used, groups: &Groups) -> Used {
+pub(crate) fn expand_used(used: Used, groups: &ColumnGroups) -> Used {
     let table = |(table, columns): (String, BTreeSet<usize>)| {
         let Some(groups) = groups.get(&table) else {
             return (table, columns);
@@ -114,14 +114,14 @@ fn words(text: &str) -> Option<HashSet<String>> {
 }
 
 /// Returns whether the query refers to columns by position, so that their number matters.
-fn counts_columns(query: &Ast) -> bool {
-    Visit::visit(query, &mut Finder).is_break()
+fn refers_by_position(query: &Ast) -> bool {
+    Visit::visit(query, &mut PositionFinder).is_break()
 }
 
 /// Stops at a reference by position.
-struct Finder;
+struct PositionFinder;
 
-impl Visitor for Finder {
+impl Visitor for PositionFinder {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Ast) -> ControlFlow<()> {
@@ -193,7 +193,7 @@ impl Relation for Collapsed {
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         let columns = columns.iter().filter_map(|column| self.starts.get(*column));
         let columns = columns.copied().collect();
         Arc::clone(&self.relation).scan(columns, batch)

@@ -93,7 +93,7 @@ fn in_expr(state: &SessionState, expr: &Expr, schema: &DFSchema) -> Result<Optio
             // The quotient of a number that is not an integer is infinite, as in pandas.
             let is_integer = left.get_type(schema)?.is_integer();
             if is_whole && is_integer && zero.is_ok_and(|zero| zero == divisor) {
-                return Ok(Some(QueryError::Refused {
+                return Ok(Some(QueryError::Rejected {
                     message: format!("`{}` divides by zero", expr.human_display()),
                     place: span(expr),
                     help: None,
@@ -117,7 +117,7 @@ fn in_expr(state: &SessionState, expr: &Expr, schema: &DFSchema) -> Result<Optio
             Ok(args.get(1).and_then(|text| pattern(state, text, flags)))
         }
         constant if is_plain_constant(constant) => Ok(match computed(state, constant) {
-            Err(error) => Some(QueryError::Refused {
+            Err(error) => Some(QueryError::Rejected {
                 message: format!(
                     "`{}` cannot be computed: {}",
                     constant.human_display(),
@@ -162,7 +162,7 @@ fn pattern(state: &SessionState, text: &Expr, flags: Option<&Expr>) -> Option<Qu
         .rev()
         .find_map(|line| line.trim().strip_prefix("error: "));
     let why = why.unwrap_or_else(|| first_line(&message));
-    Some(QueryError::Refused {
+    Some(QueryError::Rejected {
         message: format!("`{value}` is no regular expression: {why}"),
         place: None,
         help: Some("a character that has a meaning is escaped by a backslash: `\\(`".to_owned()),
@@ -181,7 +181,7 @@ fn first_line(message: &str) -> &str {
 }
 
 fn useless(clause: &str, key: &Expr) -> QueryError {
-    QueryError::Refused {
+    QueryError::Rejected {
         message: format!(
             "`{clause} {}` names no column: it has no effect",
             key.human_display()

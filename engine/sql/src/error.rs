@@ -15,7 +15,7 @@ use datafusion::error::DataFusionError;
 use prep_failure::{Failure, is_from_system};
 use thiserror::Error;
 
-use crate::grant::Pool;
+use crate::limits::QueryPool;
 use crate::relation::ScanError;
 
 /// An error of a query.
@@ -33,7 +33,7 @@ pub enum QueryError {
     },
     /// Rejected before it is planned or run.
     #[error("{message}")]
-    Refused {
+    Rejected {
         /// The message.
         message: String,
         /// Line and column in the query's text, from 1.
@@ -60,21 +60,21 @@ pub enum QueryError {
         help: Option<String>,
         /// The relation's own error, if reading it failed.
         #[source]
-        cause: Option<Cause>,
+        cause: Option<RelationError>,
     },
 }
 
 /// An error of a function, with its class.
 #[derive(Debug, Error)]
 #[error("{message}")]
-pub(crate) struct Fault {
+pub(crate) struct FunctionError {
     pub failure: Failure,
     pub message: String,
 }
 
-impl Fault {
+impl FunctionError {
     pub(crate) fn error(failure: Failure, message: impl Into<String>) -> DataFusionError {
-        DataFusionError::External(Box::new(Fault {
+        DataFusionError::External(Box::new(FunctionError {
             failure,
             message: message.into(),
         }))
@@ -84,25 +84,26 @@ impl Fault {
 /// The query was cancelled.
 #[derive(Debug, Error)]
 #[error("stopped")]
-pub(crate) struct Stopped;
+pub(crate) struct QueryCancelled;
 
 /// A relation could not be read.
 #[derive(Debug, Error)]
 #[error("{0}")]
-pub(crate) struct Unread(#[source] pub ScanError);
+pub(crate) struct UnreadableRelation(#[source] pub ScanError);
 
 /// An error of DataFusion that contains a relation's error.
 #[derive(Debug, Clone)]
-pub struct Cause(Arc<DataFusionError>);
+pub struct RelationError(Arc<DataFusionError>);
 
-impl Cause {
+impl RelationError {
     fn inner(&self) -> Option<&(dyn Error + 'static)> {
-        let unread = causes(&self.0).find_map(|cause| cause.downcast_ref::<Unread>())?;
+        let unread =
+            causes(&self.0).find_map(|cause| cause.downcast_ref::<UnreadableRelation>())?;
         Some(unread.0.as_ref())
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for RelationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.inner() {
             Some(inner) => fmt::Display::fmt(inner, f),
@@ -111,7 +112,7 @@ impl fmt::Display for Cause {
     }
 }
 
-impl Error for Cause {
+impl Error for RelationError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.inner()
     }
@@ -130,7 +131,7 @@ impl QueryError {
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
             QueryError::Plan { place, .. }
-            | QueryError::Refused { place, .. }
+            | QueryError::Rejected { place, .. }
             | QueryError::Run { place, .. } => *place,
             QueryError::Order(_) | QueryError::Unsupported(_) => None,
         }
@@ -139,7 +140,7 @@ impl QueryError {
     /// One action that the author of the query can take.
     pub fn help(&self) -> Option<&str> {
         match self {
-            QueryError::Refused { help, .. } | QueryError::Run { help, .. } => help.as_deref(),
+            QueryError::Rejected { help, .. } | QueryError::Run { help, .. } => help.as_deref(),
             QueryError::Plan { .. } | QueryError::Order(_) | QueryError::Unsupported(_) => None,
         }
     }
@@ -159,7 +160,7 @@ impl QueryError {
                     ..
                 }) => format!("table `{table}` has no column `{name}`"),
                 Some(column) => format!("there is no column `{}`", column.name),
-                None => message(error),
+                None => root_message(error),
             },
             place,
             column: column.map(|column| column.name.clone()),
@@ -167,24 +168,25 @@ impl QueryError {
     }
 
     /// Converts an error of a running query. `pool` shows how much memory it would have needed.
-    pub(crate) fn run(error: DataFusionError, pool: Option<&Pool>) -> QueryError {
-        let (failure, message) = meaning(&error, pool);
-        let help = way_out(&error, &message);
-        let has_cause = causes(&error).any(|cause| cause.is::<Unread>());
+    pub(crate) fn run(error: DataFusionError, pool: Option<&QueryPool>) -> QueryError {
+        let (failure, message) = classify(&error, pool);
+        let help = help_for(&error, &message);
+        let has_cause = causes(&error).any(|cause| cause.is::<UnreadableRelation>());
         QueryError::Run {
             failure,
             message,
             place: None,
             help,
-            cause: has_cause.then(|| Cause(Arc::new(error))),
+            cause: has_cause.then(|| RelationError(Arc::new(error))),
         }
     }
 
     /// Converts an error of the optimizer. Because the optimizer computes constants, it is an error of the plan or of a
     /// value.
-    pub(crate) fn prepare(error: DataFusionError, pool: &Pool) -> QueryError {
-        let is_value = causes(&error)
-            .any(|cause| cause.is::<ArrowError>() || cause.is::<Fault>() || cause.is::<Stopped>());
+    pub(crate) fn prepare(error: DataFusionError, pool: &QueryPool) -> QueryError {
+        let is_value = causes(&error).any(|cause| {
+            cause.is::<ArrowError>() || cause.is::<FunctionError>() || cause.is::<QueryCancelled>()
+        });
         let is_value = is_value || matches!(error.find_root(), DataFusionError::Execution(_));
         if is_value {
             QueryError::run(error, Some(pool))
@@ -204,15 +206,15 @@ fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static
 }
 
 /// Returns the class and the message of an error.
-fn meaning(error: &DataFusionError, pool: Option<&Pool>) -> (Failure, String) {
+fn classify(error: &DataFusionError, pool: Option<&QueryPool>) -> (Failure, String) {
     for cause in causes(error) {
-        if let Some(fault) = cause.downcast_ref::<Fault>() {
+        if let Some(fault) = cause.downcast_ref::<FunctionError>() {
             return (fault.failure, fault.message.clone());
         }
-        if cause.is::<Stopped>() {
+        if cause.is::<QueryCancelled>() {
             return (Failure::Cancelled, "stopped".to_owned());
         }
-        if let Some(Unread(error)) = cause.downcast_ref::<Unread>() {
+        if let Some(UnreadableRelation(error)) = cause.downcast_ref::<UnreadableRelation>() {
             return (Failure::Input, error.to_string());
         }
         // A query reads through relations, whose errors have their own type. All other I/O errors concern temporary
@@ -227,27 +229,27 @@ fn meaning(error: &DataFusionError, pool: Option<&Pool>) -> (Failure, String) {
         }
         match cause.downcast_ref::<DataFusionError>() {
             Some(DataFusionError::ResourcesExhausted(text)) => {
-                return (Failure::Machine, exhausted(text, pool));
+                return (Failure::Machine, out_of_memory(text, pool));
             }
-            Some(DataFusionError::Internal(_)) => return (Failure::Internal, message(error)),
+            Some(DataFusionError::Internal(_)) => return (Failure::Internal, root_message(error)),
             _ => {}
         }
         if let Some(error) = cause.downcast_ref::<ArrowError>()
-            && let Some(meaning) = arrow(error)
+            && let Some(meaning) = classify_arrow(error)
         {
             return meaning;
         }
     }
-    (Failure::Pipeline, message(error))
+    (Failure::Pipeline, root_message(error))
 }
 
 /// Returns the message of an error.
-pub(crate) fn said(error: &DataFusionError) -> String {
-    meaning(error, None).1
+pub(crate) fn message_of(error: &DataFusionError) -> String {
+    classify(error, None).1
 }
 
 /// Suggests how to correct a query that fails on a value.
-fn way_out(error: &DataFusionError, message: &str) -> Option<String> {
+fn help_for(error: &DataFusionError, message: &str) -> Option<String> {
     let mut arrays = causes(error).filter_map(|cause| cause.downcast_ref::<ArrowError>());
     let is_cast = arrays.any(|error| matches!(error, ArrowError::CastError(_)));
     let help = if is_cast {
@@ -263,7 +265,7 @@ fn way_out(error: &DataFusionError, message: &str) -> Option<String> {
 }
 
 /// Translates DataFusion's message about a failed cast into the names of SQL.
-fn cast(text: &str) -> String {
+fn cast_message(text: &str) -> String {
     let parts = text
         .strip_prefix("Cannot cast string '")
         .and_then(|rest| rest.strip_suffix(" type")?.rsplit_once("' to value of "));
@@ -281,10 +283,12 @@ fn cast(text: &str) -> String {
 }
 
 /// Classifies an Arrow error. `None` for an error that only wraps another.
-fn arrow(error: &ArrowError) -> Option<(Failure, String)> {
+fn classify_arrow(error: &ArrowError) -> Option<(Failure, String)> {
     Some(match error {
         ArrowError::ExternalError(_) | ArrowError::IoError(..) => return None,
-        ArrowError::CastError(text) | ArrowError::ParseError(text) => (Failure::Input, cast(text)),
+        ArrowError::CastError(text) | ArrowError::ParseError(text) => {
+            (Failure::Input, cast_message(text))
+        }
         ArrowError::DivideByZero => (Failure::Pipeline, "division by zero".to_owned()),
         ArrowError::ArithmeticOverflow(text) => (Failure::Pipeline, text.clone()),
         ArrowError::ComputeError(text) | ArrowError::InvalidArgumentError(text) => {
@@ -300,11 +304,11 @@ fn arrow(error: &ArrowError) -> Option<(Failure, String)> {
 }
 
 /// Message for a lack of memory.
-fn exhausted(text: &str, pool: Option<&Pool>) -> String {
-    match pool.map(Pool::lacking) {
-        Some(lacking) if lacking > 0 => {
-            let lacking = lacking.div_ceil(10_000_000) * 10;
-            format!("not enough memory: the query needs {lacking} MB or more; raise --memory")
+fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
+    match pool.map(QueryPool::required_bytes) {
+        Some(bytes) if bytes > 0 => {
+            let megabytes = bytes.div_ceil(10_000_000) * 10;
+            format!("not enough memory: the query needs {megabytes} MB or more; raise --memory")
         }
         _ => format!("not enough memory: {text}"),
     }
@@ -321,7 +325,7 @@ fn missing_column(error: &DataFusionError) -> Option<&Column> {
 }
 
 /// The innermost message, without DataFusion's prefixes and its advice to file a bug.
-fn message(error: &DataFusionError) -> String {
+fn root_message(error: &DataFusionError) -> String {
     let root = error.find_root();
     let text = root.strip_backtrace();
     let text = text
@@ -366,7 +370,7 @@ mod tests {
         // EIO and ESTALE have no stable `ErrorKind`.
         for number in [5, 13, 28, 30, 116] {
             let error = io::Error::from_raw_os_error(number);
-            let (failure, _) = meaning(&with_path(&error), None);
+            let (failure, _) = classify(&with_path(&error), None);
             assert_eq!(failure, Failure::Machine, "{error}");
         }
     }
@@ -378,7 +382,7 @@ mod tests {
             ErrorKind::InvalidData,
             ErrorKind::UnexpectedEof,
         ] {
-            let (failure, _) = meaning(&DataFusionError::IoError(io::Error::from(kind)), None);
+            let (failure, _) = classify(&DataFusionError::IoError(io::Error::from(kind)), None);
             assert_eq!(failure, Failure::Pipeline, "{kind}");
         }
     }

@@ -21,7 +21,7 @@
 //! integers   64-bit results of all functions           functions  one file per function
 //! check      all queries of a pipeline, when loaded    physical   operators and their memory
 //! rewrite    logical rules for values and memory       failing    the row at which a query failed
-//! grant      memory limit and cancellation             spill      temporary files
+//! limits     memory limit and cancellation             spill      temporary files
 //! ```
 
 mod calls;
@@ -31,8 +31,8 @@ mod constants;
 mod error;
 mod failing;
 mod functions;
-mod grant;
 mod integers;
+mod limits;
 mod mismatch;
 mod order;
 mod physical;
@@ -49,13 +49,13 @@ mod usage;
 mod wildcard;
 
 pub use check::check;
-pub use error::{Cause, QueryError};
-pub use grant::Grant;
-pub use relation::{Relation, RelationColumn, ScanError, Values};
-pub use run::{ColumnSource, ResultColumn, Rows};
+pub use error::{QueryError, RelationError};
+pub use limits::QueryLimits;
+pub use relation::{Relation, RelationBatch, RelationColumn, ScanError};
+pub use run::{ColumnSource, QueryRows, ResultColumn};
 pub use session::Session;
 
 /// Name of the hidden column with an entire row: the record of a JSON table, or the entry of an array.
-pub const RECORD: &str = "record";
+pub const RECORD_COLUMN: &str = "record";
 /// Name of the column with the values of a one-dimensional array.
-pub const VALUE: &str = "value";
+pub const VALUE_COLUMN: &str = "value";

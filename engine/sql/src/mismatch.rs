@@ -15,7 +15,7 @@ const HELP: &str =
     "make the value what is wanted: CAST(x AS VARCHAR), CAST(x AS BIGINT), CAST(x AS DOUBLE)";
 
 /// Translates an error of the planner if it is about types. Returns other errors unchanged.
-pub(crate) fn explained(query: &Ast, error: QueryError) -> QueryError {
+pub(crate) fn explain_mismatch(query: &Ast, error: QueryError) -> QueryError {
     let QueryError::Plan {
         message,
         place,
@@ -27,15 +27,15 @@ pub(crate) fn explained(query: &Ast, error: QueryError) -> QueryError {
     if let Some(function) =
         between(message, "Function '", "'").or(between(message, "call to '", "'"))
     {
-        let given = given(message);
-        let message = if given.is_empty() {
+        let kinds = argument_kinds(message);
+        let message = if kinds.is_empty() {
             format!("{function}() does not take these arguments")
         } else {
-            format!("{function}() does not take {given}")
+            format!("{function}() does not take {kinds}")
         };
-        return QueryError::Refused {
+        return QueryError::Rejected {
             message,
-            place: called(query, function).or(*place),
+            place: call_location(query, function).or(*place),
             help: Some(HELP.to_owned()),
         };
     }
@@ -47,8 +47,8 @@ pub(crate) fn explained(query: &Ast, error: QueryError) -> QueryError {
         "Cannot get result type",
     ];
     if OPERATORS.iter().any(|start| message.contains(start)) {
-        return QueryError::Refused {
-            message: named(message),
+        return QueryError::Rejected {
+            message: rename_types(message),
             place: *place,
             help: Some(HELP.to_owned()),
         };
@@ -63,7 +63,7 @@ fn between<'a>(message: &'a str, before: &str, after: &str) -> Option<&'a str> {
 }
 
 /// The kinds of a call's arguments, such as `text` or `an integer and text`. Empty if one is unknown.
-fn given(message: &str) -> String {
+fn argument_kinds(message: &str) -> String {
     let types = between(message, "argument types '", "'")
         .and_then(|call| call.split_once('(')?.1.strip_suffix(')'))
         .or(between(message, "(DataType: ", ")"))
@@ -89,7 +89,7 @@ fn given(message: &str) -> String {
 }
 
 /// Replaces the names of DataFusion's types.
-fn named(message: &str) -> String {
+fn rename_types(message: &str) -> String {
     [
         ("Utf8", "text"),
         ("Int64", "integer"),
@@ -104,10 +104,10 @@ fn named(message: &str) -> String {
 }
 
 /// Line and column of the first call of a function.
-fn called(query: &Ast, function: &str) -> Option<(u64, u64)> {
-    struct Finder<'a>(&'a str);
+fn call_location(query: &Ast, function: &str) -> Option<(u64, u64)> {
+    struct CallFinder<'a>(&'a str);
 
-    impl Visitor for Finder<'_> {
+    impl Visitor for CallFinder<'_> {
         type Break = (u64, u64);
 
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<(u64, u64)> {
@@ -122,7 +122,7 @@ fn called(query: &Ast, function: &str) -> Option<(u64, u64)> {
         }
     }
 
-    match Visit::visit(query, &mut Finder(function)) {
+    match Visit::visit(query, &mut CallFinder(function)) {
         ControlFlow::Break(place) => Some(place),
         ControlFlow::Continue(()) => None,
     }

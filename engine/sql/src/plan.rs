@@ -10,13 +10,13 @@ use datafusion::sql::planner::{ParserOptions, SqlToRel};
 use datafusion::sql::sqlparser::ast::{Query as Ast, Statement};
 use prep_spec::model::Query;
 
-use crate::collapse::{Groups, collapse, expand_used, is_used};
+use crate::collapse::{ColumnGroups, collapse, expand_used, uses_collapsed};
 use crate::integers::{widen, widen_text};
-use crate::mismatch::explained;
+use crate::mismatch::explain_mismatch;
 use crate::order::{check_functions, determine};
-use crate::provider::{Provider, ROW};
-use crate::replace::by_themselves;
-use crate::session::Names;
+use crate::provider::{ROW, RelationProvider};
+use crate::replace::replaced_columns;
+use crate::session::QueryCatalog;
 use crate::usage::{Used, origin, used};
 use crate::wildcard::{Hidden, hide_columns};
 use crate::{QueryError, Relation, Session, calls};
@@ -26,7 +26,7 @@ pub(crate) type Tables = BTreeMap<String, Arc<dyn Relation>>;
 
 /// Whether the caller needs the rows of a query in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rows {
+pub(crate) enum RowOrder {
     Ordered,
     AnyOrder,
 }
@@ -35,12 +35,12 @@ pub(crate) enum Rows {
 pub(crate) struct Planned {
     pub plan: LogicalPlan,
     pub used: Used,
-    pub columns: Vec<Column>,
+    pub columns: Vec<PlannedColumn>,
 }
 
 /// A column of a query's result.
 #[derive(Debug, Clone)]
-pub(crate) struct Column {
+pub(crate) struct PlannedColumn {
     pub name: String,
     pub data_type: DataType,
     /// Index among the plan's columns. Several result columns share it if the plan's column represents them all.
@@ -54,13 +54,13 @@ pub(crate) fn plan_typed(
     session: &Session,
     query: &Query,
     tables: &Tables,
-    rows: Rows,
+    order: RowOrder,
 ) -> Result<Planned, QueryError> {
     calls::check(session, query.statement())?;
-    let plan = plan(session, query, tables, &BTreeMap::new(), rows)?;
+    let plan = plan(session, query, tables, &BTreeMap::new(), order)?;
     Ok(Planned {
         used: used(&plan),
-        columns: columns(&plan, tables, &Groups::new()),
+        columns: columns(&plan, tables, &ColumnGroups::new()),
         plan,
     })
 }
@@ -70,9 +70,9 @@ pub(crate) fn plan_unread(
     session: &Session,
     query: &Query,
     tables: &Tables,
-    rows: Rows,
+    order: RowOrder,
 ) -> Result<Planned, QueryError> {
-    let (typed, groups, _) = plan_collapsed(session, query, tables, rows)?;
+    let (typed, groups, _) = plan_collapsed(session, query, tables, order)?;
     Ok(Planned {
         columns: columns(&typed.plan, tables, &groups),
         used: expand_used(typed.used, &groups),
@@ -85,9 +85,9 @@ pub(crate) fn plan_opaque(
     session: &Session,
     query: &Query,
     tables: &Tables,
-    rows: Rows,
+    order: RowOrder,
 ) -> Result<Planned, QueryError> {
-    let (typed, groups, read) = plan_collapsed(session, query, tables, rows)?;
+    let (typed, groups, read) = plan_collapsed(session, query, tables, order)?;
     let mut opaque = BTreeMap::new();
     for (name, relation) in &read {
         let used = typed.used.get(name);
@@ -97,7 +97,7 @@ pub(crate) fn plan_opaque(
             .collect();
         opaque.insert(name.clone(), columns);
     }
-    let plan = plan(session, query, &read, &opaque, rows)?;
+    let plan = plan(session, query, &read, &opaque, order)?;
     Ok(Planned {
         columns: columns(&plan, tables, &groups),
         used: expand_used(typed.used, &groups),
@@ -111,21 +111,21 @@ fn plan_collapsed(
     session: &Session,
     query: &Query,
     tables: &Tables,
-    rows: Rows,
-) -> Result<(Planned, Groups, Tables), QueryError> {
+    order: RowOrder,
+) -> Result<(Planned, ColumnGroups, Tables), QueryError> {
     if let Some((collapsed, groups)) = collapse(query, tables)
         // An error is reported for the original tables, so a failure here only ends the attempt.
-        && let Ok(planned) = plan_typed(session, query, &collapsed, rows)
-        && !is_used(&planned.used, &groups)
+        && let Ok(planned) = plan_typed(session, query, &collapsed, order)
+        && !uses_collapsed(&planned.used, &groups)
     {
         return Ok((planned, groups, collapsed));
     }
-    let planned = plan_typed(session, query, tables, rows)?;
-    Ok((planned, Groups::new(), tables.clone()))
+    let planned = plan_typed(session, query, tables, order)?;
+    Ok((planned, ColumnGroups::new(), tables.clone()))
 }
 
 /// The columns of a plan's result, after expanding those that represent several.
-fn columns(plan: &LogicalPlan, tables: &Tables, groups: &Groups) -> Vec<Column> {
+fn columns(plan: &LogicalPlan, tables: &Tables, groups: &ColumnGroups) -> Vec<PlannedColumn> {
     let mut columns = Vec::new();
     for (field, shown) in plan.schema().fields().iter().enumerate() {
         let found = origin(plan, field);
@@ -134,7 +134,7 @@ fn columns(plan: &LogicalPlan, tables: &Tables, groups: &Groups) -> Vec<Column> 
             .and_then(|(table, index)| groups.get(table)?.get(*index).cloned());
         // `_row` is behind the relation's columns and not one of them.
         let from = found.filter(|(table, _)| group.is_some() || !groups.contains_key(table));
-        let column = Column {
+        let column = PlannedColumn {
             name: shown.name().clone(),
             data_type: shown.data_type().clone(),
             field,
@@ -150,7 +150,7 @@ fn columns(plan: &LogicalPlan, tables: &Tables, groups: &Groups) -> Vec<Column> 
                 .get(&table)
                 .and_then(|table| table.columns().get(index));
             let name = own.filter(|_| is_several).map(|own| own.name.clone());
-            columns.push(Column {
+            columns.push(PlannedColumn {
                 name: name.unwrap_or_else(|| column.name.clone()),
                 from: Some((table.clone(), index)),
                 ..column.clone()
@@ -165,18 +165,19 @@ fn plan(
     query: &Query,
     tables: &Tables,
     opaque: &BTreeMap<String, BTreeSet<usize>>,
-    rows: Rows,
+    order: RowOrder,
 ) -> Result<LogicalPlan, QueryError> {
     let none = BTreeSet::new();
     let sources: HashMap<String, Arc<dyn TableSource>> = tables
         .iter()
         .map(|(name, relation)| {
             let opaque = opaque.get(name).unwrap_or(&none);
-            let provider = Provider::new(relation.clone(), opaque, rows == Rows::AnyOrder);
+            let provider =
+                RelationProvider::new(relation.clone(), opaque, order == RowOrder::AnyOrder);
             (name.clone(), provider_as_source(Arc::new(provider)))
         })
         .collect();
-    let names = Names {
+    let catalog = QueryCatalog {
         state: &session.state,
         tables: sources,
     };
@@ -184,8 +185,8 @@ fn plan(
     hide_columns(&mut ast, &hidden(tables))?;
     widen_text(&mut ast);
     if opaque.is_empty()
-        && let Some((own, replaced)) = by_themselves(&ast)
-        && let Err(error) = to_plan(&names, own)
+        && let Some((own, replaced)) = replaced_columns(&ast)
+        && let Err(error) = to_plan(&catalog, own)
         && let QueryError::Plan {
             column: Some(missing),
             ..
@@ -194,18 +195,19 @@ fn plan(
     {
         return Err(error);
     }
-    let plan = to_plan(&names, ast).map_err(|error| explained(query.statement(), error))?;
+    let plan =
+        to_plan(&catalog, ast).map_err(|error| explain_mismatch(query.statement(), error))?;
     let plan = widen(plan)?;
     check_functions(&plan)?;
-    determine(plan, rows)
+    determine(plan, order)
 }
 
-fn to_plan(names: &Names<'_>, query: Ast) -> Result<LogicalPlan, QueryError> {
+fn to_plan(catalog: &QueryCatalog<'_>, query: Ast) -> Result<LogicalPlan, QueryError> {
     let options = ParserOptions::new()
         .with_enable_ident_normalization(false)
         .with_map_string_types_to_utf8view(false)
         .with_collect_spans(true);
-    let planner = SqlToRel::new_with_options(names, options);
+    let planner = SqlToRel::new_with_options(catalog, options);
     let plan = planner.sql_statement_to_plan(Statement::Query(Box::new(query)));
     plan.map_err(|error| QueryError::plan(&error))
 }

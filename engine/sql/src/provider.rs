@@ -13,7 +13,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::physical::{Kind, Scan};
+use crate::physical::{Scan, ScanColumn};
 use crate::relation::Relation;
 
 /// Name of the hidden column with a row's position, from 0.
@@ -21,36 +21,36 @@ pub(crate) const ROW: &str = "_row";
 
 /// A relation, and the columns of it that are opaque to a query.
 #[derive(Debug)]
-pub(crate) struct Provider {
+pub(crate) struct RelationProvider {
     relation: Arc<dyn Relation>,
-    kinds: Vec<Kind>,
+    scanned: Vec<ScanColumn>,
     schema: SchemaRef,
     /// True if the rows may come in any order.
     any_order: bool,
 }
 
-impl Provider {
+impl RelationProvider {
     pub(crate) fn new(
         relation: Arc<dyn Relation>,
         opaque: &BTreeSet<usize>,
         any_order: bool,
-    ) -> Provider {
+    ) -> RelationProvider {
         let mut fields = Vec::new();
-        let mut kinds = Vec::new();
+        let mut scanned = Vec::new();
         for (index, column) in relation.columns().iter().enumerate() {
             if opaque.contains(&index) {
                 fields.push(Field::new(&column.name, DataType::UInt64, false));
-                kinds.push(Kind::Origin);
+                scanned.push(ScanColumn::Origin);
             } else {
                 fields.push(Field::new(&column.name, column.data_type.clone(), true));
-                kinds.push(Kind::Value(index));
+                scanned.push(ScanColumn::Value(index));
             }
         }
         fields.push(Field::new(ROW, DataType::Int64, false));
-        kinds.push(Kind::Position);
-        Provider {
+        scanned.push(ScanColumn::Position);
+        RelationProvider {
             relation,
-            kinds,
+            scanned,
             schema: Arc::new(Schema::new(fields)),
             any_order,
         }
@@ -58,7 +58,7 @@ impl Provider {
 }
 
 #[async_trait]
-impl TableProvider for Provider {
+impl TableProvider for RelationProvider {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -74,19 +74,22 @@ impl TableProvider for Provider {
         _filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (schema, kinds) = match projection {
+        let (schema, scanned) = match projection {
             Some(projection) => {
                 let schema = Arc::new(self.schema.project(projection)?);
                 (
                     schema,
-                    projection.iter().map(|&index| self.kinds[index]).collect(),
+                    projection
+                        .iter()
+                        .map(|&index| self.scanned[index])
+                        .collect(),
                 )
             }
-            None => (self.schema.clone(), self.kinds.clone()),
+            None => (self.schema.clone(), self.scanned.clone()),
         };
         Ok(Scan::plan(
             self.relation.clone(),
-            kinds,
+            scanned,
             schema,
             self.any_order,
             limit,

@@ -22,7 +22,7 @@ pub struct RelationColumn {
 
 /// Consecutive rows: one array per requested column, each with `rows` elements.
 #[derive(Debug)]
-pub struct Values {
+pub struct RelationBatch {
     /// Number of rows.
     pub rows: usize,
     /// The requested columns, in the order of the request.
@@ -49,14 +49,14 @@ pub trait Relation: Debug + Send + Sync {
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send>;
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send>;
 
     /// Returns the same values in the fastest order, for queries whose result does not depend on it.
     fn scan_unordered(
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         self.scan(columns, batch)
     }
 

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 
 /// Returns the query with every replaced column replaced by itself, and the names of these columns. `None` without
 /// REPLACE.
-pub(crate) fn by_themselves(query: &Ast) -> Option<(Ast, Vec<String>)> {
+pub(crate) fn replaced_columns(query: &Ast) -> Option<(Ast, Vec<String>)> {
     let mut query = query.clone();
     let mut replacer = Replacer { names: Vec::new() };
     let _: ControlFlow<()> = query.visit(&mut replacer);

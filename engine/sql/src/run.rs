@@ -1,8 +1,8 @@
 //! Runs queries and returns their rows in batches.
 //!
-//! A query runs within a [`Grant`]. A join keeps its smaller side in memory if the side's estimated size allows that,
-//! and sorts both sides otherwise. The estimate may be too low. If memory runs out before the first batch was returned,
-//! the query starts again and sorts the sides of all joins.
+//! A query runs within [`QueryLimits`]. A join keeps its smaller side in memory if the side's estimated size allows
+//! that, and sorts both sides otherwise. The estimate may be too low. If memory runs out before the first batch was
+//! returned, the query starts again and sorts the sides of all joins.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use prep_spec::model::Query;
 
 use crate::failing;
 use crate::functions::rows_per_batch;
-use crate::grant::{Grant, Pool};
-use crate::plan::{Planned, Rows as RowOrder, plan_opaque, plan_typed};
+use crate::limits::{QueryLimits, QueryPool};
+use crate::plan::{Planned, RowOrder, plan_opaque, plan_typed};
 use crate::{QueryError, Relation, Session};
 
 /// Memory that a sort reserves for merging its temporary files, in bytes.
@@ -47,7 +47,7 @@ pub struct ResultColumn {
 }
 
 /// The rows of a result, batch by batch, in the query's order.
-pub struct Rows {
+pub struct QueryRows {
     columns: Vec<ResultColumn>,
     /// For each result column, its position in the stream's batches. `None` if they are the same.
     fields: Option<Vec<usize>>,
@@ -57,7 +57,7 @@ pub struct Rows {
     /// The session, plan and limits, for running the query again.
     session: Session,
     plan: LogicalPlan,
-    grant: Grant,
+    limits: QueryLimits,
     /// True until the first batch has been returned.
     is_fresh: bool,
 }
@@ -65,7 +65,7 @@ pub struct Rows {
 /// A running query.
 struct Running {
     stream: SendableRecordBatchStream,
-    pool: Arc<Pool>,
+    pool: Arc<QueryPool>,
 }
 
 /// How a join treats its sides.
@@ -88,10 +88,10 @@ impl Session {
         &self,
         query: &Query,
         tables: BTreeMap<String, Arc<dyn Relation>>,
-        grant: &Grant,
-    ) -> Result<Rows, QueryError> {
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
         let planned = plan_opaque(self, query, &tables, RowOrder::Ordered)?;
-        self.start(planned, &tables, true, grant).await
+        self.start(planned, &tables, true, limits).await
     }
 
     /// Runs a query and returns all columns as values.
@@ -102,10 +102,10 @@ impl Session {
         &self,
         query: &Query,
         tables: BTreeMap<String, Arc<dyn Relation>>,
-        grant: &Grant,
-    ) -> Result<Rows, QueryError> {
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
         let planned = plan_typed(self, query, &tables, RowOrder::Ordered)?;
-        self.start(planned, &tables, false, grant).await
+        self.start(planned, &tables, false, limits).await
     }
 
     /// Runs a query and returns all columns as values, with the rows in any order.
@@ -116,10 +116,10 @@ impl Session {
         &self,
         query: &Query,
         tables: BTreeMap<String, Arc<dyn Relation>>,
-        grant: &Grant,
-    ) -> Result<Rows, QueryError> {
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
         let planned = plan_typed(self, query, &tables, RowOrder::AnyOrder)?;
-        self.start(planned, &tables, false, grant).await
+        self.start(planned, &tables, false, limits).await
     }
 
     async fn start(
@@ -127,8 +127,8 @@ impl Session {
         planned: Planned,
         tables: &BTreeMap<String, Arc<dyn Relation>>,
         opaque: bool,
-        grant: &Grant,
-    ) -> Result<Rows, QueryError> {
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
         let Planned {
             plan,
             used,
@@ -158,14 +158,14 @@ impl Session {
             .iter()
             .enumerate()
             .any(|(place, field)| place != *field);
-        Ok(Rows {
+        Ok(QueryRows {
             columns,
             fields: stands_for_several.then_some(fields),
             single: has_single_origin(&plan),
-            running: self.execute(&plan, grant, Sides::Held).await?,
+            running: self.execute(&plan, limits, Sides::Held).await?,
             session: self.clone(),
             plan,
-            grant: grant.clone(),
+            limits: limits.clone(),
             is_fresh: true,
         })
     }
@@ -174,11 +174,11 @@ impl Session {
     async fn prepare(
         &self,
         plan: &LogicalPlan,
-        grant: &Grant,
+        limits: &QueryLimits,
         sides: Sides,
-    ) -> Result<(Arc<dyn ExecutionPlan>, TaskContext, Arc<Pool>), QueryError> {
-        let pool = Arc::new(Pool::new(grant.pool()));
-        let state = self.state_for(plan, grant, sides);
+    ) -> Result<(Arc<dyn ExecutionPlan>, TaskContext, Arc<QueryPool>), QueryError> {
+        let pool = Arc::new(QueryPool::new(limits.accounted_bytes()));
+        let state = self.state_for(plan, limits, sides);
         let physical = state
             .create_physical_plan(plan)
             .await
@@ -189,19 +189,20 @@ impl Session {
     }
 
     /// The session's state with the options for a query within these limits.
-    fn state_for(&self, plan: &LogicalPlan, grant: &Grant, sides: Sides) -> SessionState {
+    fn state_for(&self, plan: &LogicalPlan, limits: &QueryLimits, sides: Sides) -> SessionState {
         let mut state = SessionState::clone(&self.state);
         let options = state.config_mut().options_mut();
-        let batch_rows = rows_per_batch(plan, grant).min(self.batch_rows);
+        let batch_rows = rows_per_batch(plan, limits).min(self.batch_rows);
         if let Ok(batch) = ConfigNonZeroUsize::try_new(batch_rows) {
             options.execution.batch_size = batch;
         }
-        options.execution.sort_spill_reservation_bytes = MERGE_BYTES.min(grant.pool() / 8);
+        options.execution.sort_spill_reservation_bytes =
+            MERGE_BYTES.min(limits.accounted_bytes() / 8);
         options.optimizer.hash_join_single_partition_threshold = match sides {
-            Sides::Held => grant.held_side(),
+            Sides::Held => limits.max_build_side_bytes(),
             Sides::Sorted => 0,
         };
-        options.extensions.insert(grant.clone());
+        options.extensions.insert(limits.clone());
         // Functions get the options of this moment.
         state.mark_start_execution();
         state
@@ -210,10 +211,10 @@ impl Session {
     async fn execute(
         &self,
         plan: &LogicalPlan,
-        grant: &Grant,
+        limits: &QueryLimits,
         sides: Sides,
     ) -> Result<Running, QueryError> {
-        let (physical, context, pool) = self.prepare(plan, grant, sides).await?;
+        let (physical, context, pool) = self.prepare(plan, limits, sides).await?;
         let stream = execute_stream(physical, Arc::new(context))
             .map_err(|error| QueryError::run(error, Some(&pool)))?;
         Ok(Running { stream, pool })
@@ -226,20 +227,20 @@ impl Session {
         query: &Query,
         tables: BTreeMap<String, Arc<dyn Relation>>,
         ordered: bool,
-        grant: &Grant,
+        limits: &QueryLimits,
     ) -> Result<String, QueryError> {
         let order = match ordered {
             true => RowOrder::Ordered,
             false => RowOrder::AnyOrder,
         };
         let planned = plan_typed(self, query, &tables, order)?;
-        let (physical, _, _) = self.prepare(&planned.plan, grant, Sides::Held).await?;
+        let (physical, _, _) = self.prepare(&planned.plan, limits, Sides::Held).await?;
         let shown = datafusion::physical_plan::displayable(physical.as_ref());
         Ok(shown.indent(false).to_string())
     }
 }
 
-impl Rows {
+impl QueryRows {
     /// Returns the columns of the result, in order.
     pub fn columns(&self) -> &[ResultColumn] {
         &self.columns
@@ -278,13 +279,13 @@ impl Rows {
             };
             if error.failure() != Failure::Machine
                 || !self.is_fresh
-                || self.running.pool.lacking() == 0
+                || self.running.pool.required_bytes() == 0
             {
                 return Err(self.with_row(error).await);
             }
             self.is_fresh = false;
-            let (plan, grant) = (&self.plan, &self.grant);
-            self.running = self.session.execute(plan, grant, Sides::Sorted).await?;
+            let (plan, limits) = (&self.plan, &self.limits);
+            self.running = self.session.execute(plan, limits, Sides::Sorted).await?;
         }
     }
 
@@ -299,8 +300,10 @@ impl Rows {
         else {
             return error;
         };
-        let state = self.session.state_for(&self.plan, &self.grant, Sides::Held);
-        let found = failing::find(&self.session, &state, &self.plan, &self.grant);
+        let state = self
+            .session
+            .state_for(&self.plan, &self.limits, Sides::Held);
+        let found = failing::find(&self.session, &state, &self.plan, &self.limits);
         match found.await {
             Some(failing) => QueryError::Run {
                 failure: *failure,

@@ -15,7 +15,7 @@ use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
 use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF};
 use datafusion::prelude::SessionConfig;
 
-use crate::grant::Pool;
+use crate::limits::QueryPool;
 use crate::spill::SpillDirectory;
 use crate::{QueryError, calls, functions, physical, rewrite};
 
@@ -60,7 +60,7 @@ impl Session {
     /// The memory pool and the temporary files of a query.
     pub(crate) fn runtime(
         &self,
-        pool: Arc<Pool>,
+        pool: Arc<QueryPool>,
     ) -> std::result::Result<Arc<RuntimeEnv>, QueryError> {
         let mode = match &self.temp {
             Some(temp) => DiskManagerMode::Custom(Arc::new(SpillDirectory(temp.clone()))),
@@ -101,12 +101,12 @@ fn state() -> SessionState {
 }
 
 /// The tables of one query, and the session's functions.
-pub(crate) struct Names<'a> {
+pub(crate) struct QueryCatalog<'a> {
     pub state: &'a SessionState,
     pub tables: HashMap<String, Arc<dyn TableSource>>,
 }
 
-impl ContextProvider for Names<'_> {
+impl ContextProvider for QueryCatalog<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         let found = self.tables.get(name.table()).cloned();
         found.ok_or_else(|| DataFusionError::Plan(format!("there is no table `{name}`")))

@@ -18,7 +18,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Ope
 use crate::QueryError;
 
 /// Functions that accept values of any type as text.
-const TAKE_ALL: [&str; 2] = ["concat", "concat_ws"];
+const TEXT_OF_ANY: [&str; 2] = ["concat", "concat_ws"];
 
 /// The kind of a type, as far as comparisons are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
                     let (from, to) = (value.data_type(), cast.field.data_type());
                     let classes = (Class::of(&from), Class::of(to));
                     if differ(classes.0, classes.1) {
-                        found = Some(refused(
+                        found = Some(rejected(
                             expr,
                             None,
                             "VALUES holds text and numbers in one column".to_owned(),
@@ -162,7 +162,7 @@ fn columns(left: &LogicalPlan, right: &LogicalPlan) -> Option<QueryError> {
                 classes.0.name(),
                 classes.1.name()
             );
-            return Some(QueryError::Refused {
+            return Some(QueryError::Rejected {
                 message,
                 place: None,
                 help: Some(help(classes.0, classes.1).to_owned()),
@@ -174,14 +174,14 @@ fn columns(left: &LogicalPlan, right: &LogicalPlan) -> Option<QueryError> {
 
 fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
     let kind = |expr: &Expr| expr.get_type(schema);
-    let meet = |a: &Expr, b: &Expr, what: &str| -> Result<Option<QueryError>> {
+    let check_pair = |a: &Expr, b: &Expr, what: &str| -> Result<Option<QueryError>> {
         Ok(mixed(a, &kind(a)?, b, &kind(b)?, what))
     };
     Ok(match expr {
         Expr::BinaryExpr(binary) => in_binary(binary, schema)?,
         Expr::Between(between) => {
-            let low = meet(&between.expr, &between.low, "compared")?;
-            low.or(meet(&between.expr, &between.high, "compared")?)
+            let low = check_pair(&between.expr, &between.low, "compared")?;
+            low.or(check_pair(&between.expr, &between.high, "compared")?)
         }
         Expr::InList(list) => {
             let of = kind(&list.expr)?;
@@ -200,29 +200,29 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
             field.and_then(|field| mixed(&within.expr, &of, &within.expr, &field, "compared"))
         }
         Expr::Like(like) | Expr::SimilarTo(like) => {
-            let value = needs(&like.expr, &kind(&like.expr)?, Class::Text, "LIKE");
-            value.or(needs(
+            let value = check_class(&like.expr, &kind(&like.expr)?, Class::Text, "LIKE");
+            value.or(check_class(
                 &like.pattern,
                 &kind(&like.pattern)?,
                 Class::Text,
                 "LIKE",
             ))
         }
-        Expr::Not(inner) => needs(inner, &kind(inner)?, Class::Boolean, "NOT"),
+        Expr::Not(inner) => check_class(inner, &kind(inner)?, Class::Boolean, "NOT"),
         Expr::Negative(inner) => {
             let of = kind(inner)?;
             if Class::of(&of) == Class::Time {
                 None
             } else {
-                needs(inner, &of, Class::Number, "-")
+                check_class(inner, &of, Class::Number, "-")
             }
         }
         Expr::Case(case) => {
             let mut found = None;
             for (when, _) in &case.when_then_expr {
                 found = match &case.expr {
-                    Some(operand) => found.or(meet(operand, when, "compared")?),
-                    None => found.or(needs(when, &kind(when)?, Class::Boolean, "WHEN")),
+                    Some(operand) => found.or(check_pair(operand, when, "compared")?),
+                    None => found.or(check_class(when, &kind(when)?, Class::Boolean, "WHEN")),
                 };
             }
             let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
@@ -231,12 +231,12 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
                 |result: &&&Expr| kind(result).is_ok_and(|of| Class::of(&of) != Class::Missing);
             if let Some(first) = results.iter().find(typed) {
                 for next in &results {
-                    found = found.or(meet(first, next, "results of one CASE")?);
+                    found = found.or(check_pair(first, next, "results of one CASE")?);
                 }
             }
             found
         }
-        Expr::ScalarFunction(call) if !TAKE_ALL.contains(&call.name()) => {
+        Expr::ScalarFunction(call) if !TEXT_OF_ANY.contains(&call.name()) => {
             in_call(call.func.as_ref(), &call.args, schema)?
         }
         Expr::AggregateFunction(call) => in_call(call.func.as_ref(), &call.params.args, schema)?,
@@ -247,7 +247,7 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
             WindowFunctionDefinition::WindowUDF(function) => {
                 // In `lag(a, 1, b)`, `b` is used in place of `a`.
                 if let [value, _, default] = call.params.args.as_slice()
-                    && let Some(found) = meet(value, default, "values of one column")?
+                    && let Some(found) = check_pair(value, default, "values of one column")?
                 {
                     return Ok(Some(found));
                 }
@@ -263,7 +263,7 @@ fn in_binary(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<QueryError
     let (a, b) = (left.get_type(schema)?, right.get_type(schema)?);
     let both = |class: Class| {
         let name = op.to_string();
-        needs(left, &a, class, &name).or_else(|| needs(right, &b, class, &name))
+        check_class(left, &a, class, &name).or_else(|| check_class(right, &b, class, &name))
     };
     Ok(match op {
         Operator::And | Operator::Or => both(Class::Boolean),
@@ -314,15 +314,15 @@ fn in_call<F: UDFCoercionExt>(
     for ((arg, given), taken) in args.iter().zip(&fields).zip(&taken) {
         let classes = (innermost(given.data_type()), innermost(taken.data_type()));
         let (given, taken) = (Class::of(classes.0), Class::of(classes.1));
-        if differ(given, taken) && !is_written_time(arg, given, taken) {
+        if differ(given, taken) && !is_time_literal(arg, given, taken) {
             let message = format!(
                 "{}() takes {}, and `{}` is {}",
                 function.name(),
                 taken.name(),
-                shown(arg),
+                expression_text(arg),
                 given.name()
             );
-            return Ok(Some(refused(arg, Some((given, taken)), message)));
+            return Ok(Some(rejected(arg, Some((given, taken)), message)));
         }
     }
     Ok(None)
@@ -343,28 +343,33 @@ fn differ(a: Class, b: Class) -> bool {
 }
 
 /// A literal text in place of a time: `day < '2020-01-31'`.
-fn is_written_time(expr: &Expr, given: Class, wanted: Class) -> bool {
+fn is_time_literal(expr: &Expr, given: Class, wanted: Class) -> bool {
     given == Class::Text && wanted == Class::Time && matches!(expr, Expr::Literal(..))
 }
 
 /// Returns an error if two values that meet have different classes.
 fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Option<QueryError> {
     let (left, right) = (Class::of(of_a), Class::of(of_b));
-    if !differ(left, right) || is_written_time(a, left, right) || is_written_time(b, right, left) {
+    if !differ(left, right) || is_time_literal(a, left, right) || is_time_literal(b, right, left) {
         return None;
     }
     let message = if std::ptr::eq(a, b) {
-        let (a, left, right) = (shown(a), left.name(), right.name());
+        let (a, left, right) = (expression_text(a), left.name(), right.name());
         format!("`{a}` is {left}, and the subquery gives {right}: they cannot be {what}")
     } else {
-        let (a, b, left, right) = (shown(a), shown(b), left.name(), right.name());
+        let (a, b, left, right) = (
+            expression_text(a),
+            expression_text(b),
+            left.name(),
+            right.name(),
+        );
         format!("`{a}` is {left} and `{b}` is {right}: they cannot be {what}")
     };
     let placed = if span(a).is_some() { a } else { b };
-    Some(refused(placed, Some((left, right)), message))
+    Some(rejected(placed, Some((left, right)), message))
 }
 
-fn needs(expr: &Expr, of: &DataType, wanted: Class, what: &str) -> Option<QueryError> {
+fn check_class(expr: &Expr, of: &DataType, wanted: Class, what: &str) -> Option<QueryError> {
     let class = Class::of(of);
     if class == wanted || class == Class::Missing {
         return None;
@@ -372,14 +377,14 @@ fn needs(expr: &Expr, of: &DataType, wanted: Class, what: &str) -> Option<QueryE
     let message = format!(
         "{what} takes {}, and `{}` is {}",
         wanted.name(),
-        shown(expr),
+        expression_text(expr),
         class.name()
     );
-    Some(refused(expr, Some((class, wanted)), message))
+    Some(rejected(expr, Some((class, wanted)), message))
 }
 
-fn refused(expr: &Expr, classes: Option<(Class, Class)>, message: String) -> QueryError {
-    QueryError::Refused {
+fn rejected(expr: &Expr, classes: Option<(Class, Class)>, message: String) -> QueryError {
+    QueryError::Rejected {
         message,
         place: span(expr),
         help: classes.map(|(a, b)| help(a, b).to_owned()),
@@ -399,10 +404,10 @@ fn help(a: Class, b: Class) -> &'static str {
 }
 
 /// An expression as messages show it.
-fn shown(expr: &Expr) -> String {
+fn expression_text(expr: &Expr) -> String {
     match expr {
         Expr::Column(column) | Expr::OuterReferenceColumn(_, column) => column.name.clone(),
-        Expr::Alias(alias) => shown(&alias.expr),
+        Expr::Alias(alias) => expression_text(&alias.expr),
         // With quotes, to distinguish it from a column.
         Expr::Literal(value, _) => match value.try_as_str().flatten() {
             Some(text) => format!("'{}'", text.replace('\'', "''")),

@@ -21,18 +21,18 @@ pub(crate) type Hidden = BTreeMap<String, Vec<String>>;
 /// Rewrites all wildcards of a query. `tables` are the tables of the pipeline. All other names are defined by the query
 /// (`WITH`).
 pub(crate) fn hide_columns(query: &mut Query, tables: &Hidden) -> Result<(), QueryError> {
-    let mut rewriter = Rewriter { tables };
+    let mut rewriter = WildcardRewriter { tables };
     match query.visit(&mut rewriter) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
 }
 
-struct Rewriter<'a> {
+struct WildcardRewriter<'a> {
     tables: &'a Hidden,
 }
 
-impl VisitorMut for Rewriter<'_> {
+impl VisitorMut for WildcardRewriter<'_> {
     type Break = QueryError;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<QueryError> {
@@ -41,12 +41,12 @@ impl VisitorMut for Rewriter<'_> {
 }
 
 /// An item of FROM: the name that qualifies its columns, and its hidden columns if it is a table of the pipeline.
-struct Source {
+struct FromItem {
     qualifier: Option<ObjectName>,
     hidden: Vec<String>,
 }
 
-impl Rewriter<'_> {
+impl WildcardRewriter<'_> {
     fn set_expr(&self, body: &mut SetExpr) -> ControlFlow<QueryError> {
         match body {
             SetExpr::Select(select) => self.select(select),
@@ -122,7 +122,7 @@ impl Rewriter<'_> {
     }
 
     /// The items of FROM in order, and whether a join merges columns.
-    fn sources(&self, select: &Select) -> (Vec<Source>, bool) {
+    fn sources(&self, select: &Select) -> (Vec<FromItem>, bool) {
         let mut sources = Vec::new();
         let mut merged = false;
         for table in &select.from {
@@ -144,9 +144,9 @@ impl Rewriter<'_> {
         (sources, merged)
     }
 
-    fn source(&self, factor: &TableFactor) -> Source {
+    fn source(&self, factor: &TableFactor) -> FromItem {
         match factor {
-            TableFactor::Table { name, alias, .. } => Source {
+            TableFactor::Table { name, alias, .. } => FromItem {
                 qualifier: Some(
                     alias
                         .as_ref()
@@ -159,11 +159,11 @@ impl Rewriter<'_> {
                     .and_then(|ident| self.tables.get(&ident.value).cloned())
                     .unwrap_or_default(),
             },
-            TableFactor::Derived { alias, .. } => Source {
+            TableFactor::Derived { alias, .. } => FromItem {
                 qualifier: alias.as_ref().map(|alias| single(&alias.name)),
                 hidden: Vec::new(),
             },
-            _ => Source {
+            _ => FromItem {
                 qualifier: None,
                 hidden: Vec::new(),
             },

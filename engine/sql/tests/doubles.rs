@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array};
 use arrow::compute::concat_batches;
 use arrow::datatypes::Float64Type;
-use prep_sql::Grant;
+use prep_sql::QueryLimits;
 use support::{Tables, table, values};
 
 const MB: u64 = 1 << 20;
@@ -17,7 +17,9 @@ fn doubles(values: &[f64]) -> ArrayRef {
 }
 
 async fn cells(text: &str, tables: &Tables, memory: u64) -> Vec<Option<f64>> {
-    let batches = values(text, tables, &Grant::of(memory)).await.expect(text);
+    let batches = values(text, tables, &QueryLimits::with_memory(memory))
+        .await
+        .expect(text);
     let schema = batches[0].schema();
     let batch = concat_batches(&schema, &batches).expect("one schema");
     let column = arrow::compute::cast(batch.column(0), &arrow::datatypes::DataType::Float64);

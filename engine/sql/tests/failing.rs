@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, StringArray};
 use prep_failure::Failure;
-use prep_sql::{Grant, QueryError};
+use prep_sql::{QueryError, QueryLimits};
 use support::{Tables, table, values};
 
 const ROWS: i64 = 20_000;
@@ -56,7 +56,7 @@ const QUERIES: [&str; 12] = [
 
 #[tokio::test]
 async fn the_row_is_named() {
-    let grant = Grant::of(256 << 20);
+    let limits = QueryLimits::with_memory(256 << 20);
     for (number, query) in QUERIES.iter().enumerate() {
         let bad = 1 + (number as i64 * 7919 + 4242) % ROWS;
         let tables = tables(bad);
@@ -70,7 +70,7 @@ async fn the_row_is_named() {
                 failure: found,
                 message,
                 ..
-            }) = values(&text, &tables, &grant).await
+            }) = values(&text, &tables, &limits).await
             else {
                 panic!("{text} does not fail");
             };
@@ -87,7 +87,7 @@ async fn the_row_is_named() {
 #[tokio::test]
 async fn joins_name_both_rows_and_groups_their_values() {
     let tables = tables(100);
-    let grant = Grant::of(256 << 20);
+    let limits = QueryLimits::with_memory(256 << 20);
     for (text, parts) in [
         (
             "SELECT u.e / t.d AS x FROM u JOIN t ON t.a = u.k",
@@ -107,7 +107,7 @@ async fn joins_name_both_rows_and_groups_their_values() {
             place,
             help,
             ..
-        }) = values(text, &tables, &grant).await
+        }) = values(text, &tables, &limits).await
         else {
             panic!("{text} does not fail");
         };
@@ -125,9 +125,9 @@ async fn joins_name_both_rows_and_groups_their_values() {
 #[tokio::test]
 async fn what_is_never_computed_is_not_blamed() {
     let tables = tables(100);
-    let grant = Grant::of(256 << 20);
+    let limits = QueryLimits::with_memory(256 << 20);
     let text = "SELECT CASE WHEN b <> 'x' THEN CAST(b AS BIGINT) ELSE a / (d * 2) END AS x FROM t";
-    let Err(QueryError::Run { message, .. }) = values(text, &tables, &grant).await else {
+    let Err(QueryError::Run { message, .. }) = values(text, &tables, &limits).await else {
         panic!("{text} does not fail");
     };
     assert!(

@@ -11,7 +11,7 @@ use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use prep_failure::Failure;
-use prep_sql::{Grant, QueryError};
+use prep_sql::{QueryError, QueryLimits};
 use support::{Tables, table, values};
 
 /// Number of random expressions. They take a few seconds.
@@ -170,7 +170,7 @@ fn tables(a: &[i64], b: &[i64]) -> Tables {
 }
 
 async fn column(text: &str, tables: &Tables) -> Result<ArrayRef, QueryError> {
-    let batches = values(text, tables, &Grant::of(64 << 20)).await?;
+    let batches = values(text, tables, &QueryLimits::with_memory(64 << 20)).await?;
     let schema = batches[0].schema();
     Ok(concat_batches(&schema, &batches)
         .expect("one schema")
@@ -182,7 +182,7 @@ async fn column(text: &str, tables: &Tables) -> Result<ArrayRef, QueryError> {
 fn assert_refused(text: &str, error: &QueryError) {
     let message = match error {
         // Constants are computed before the query runs.
-        QueryError::Refused { message, .. } => message,
+        QueryError::Rejected { message, .. } => message,
         QueryError::Run {
             failure, message, ..
         } => {

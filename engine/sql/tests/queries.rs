@@ -15,7 +15,9 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArr
 use arrow::datatypes::{DataType, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_spec::model::Query;
-use prep_sql::{ColumnSource, Grant, Relation, RelationColumn, ScanError, Session, Values};
+use prep_sql::{
+    ColumnSource, QueryLimits, Relation, RelationBatch, RelationColumn, ScanError, Session,
+};
 
 #[derive(Debug)]
 struct Memory {
@@ -64,7 +66,7 @@ impl Relation for Memory {
         self: Arc<Self>,
         columns: Vec<usize>,
         _batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         let mut first = 0;
         Box::new(std::iter::from_fn(move || {
             let rows = (self.rows - first).min(2);
@@ -76,7 +78,7 @@ impl Relation for Memory {
                 .map(|column| self.arrays[*column].slice(first, rows))
                 .collect();
             first += rows;
-            Some(Ok(Values { rows, columns }))
+            Some(Ok(RelationBatch { rows, columns }))
         }))
     }
 
@@ -146,11 +148,11 @@ async fn rows(session: &Session, text: &str, with_origins: bool) -> Result<Strin
         .iter()
         .filter_map(|name| Some((name.clone(), all.get(name)?.clone())))
         .collect();
-    let grant = Grant::of(64 << 20);
+    let limits = QueryLimits::with_memory(64 << 20);
     let result = if with_origins {
-        session.rows(&query, used, &grant).await
+        session.rows(&query, used, &limits).await
     } else {
-        session.values(&query, used, &grant).await
+        session.values(&query, used, &limits).await
     };
     let mut result = result.map_err(|error| error.to_string())?;
     let columns = result.columns().to_vec();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::Int64Type;
-use prep_sql::{Grant, Relation, RelationColumn, ScanError, Values};
+use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, ScanError};
 use support::{Tables, table, values};
 
 /// A row: a text and a number. Either may be missing.
@@ -88,7 +88,7 @@ async fn what_is_left_is_what_the_other_side_lacks() {
             .collect();
         let sets = sides.map(|rows| rows.into_iter().collect::<BTreeSet<Row>>());
         // With the first limit, some sides are sorted. With the second, all are kept in memory.
-        let grant = Grant::of([4 << 20, 1 << 30][turn % 2]);
+        let limits = QueryLimits::with_memory([4 << 20, 1 << 30][turn % 2]);
         for (first, second, [kept, dropped]) in [
             ("one", "other", [&sets[0], &sets[1]]),
             ("other", "one", [&sets[1], &sets[0]]),
@@ -96,7 +96,7 @@ async fn what_is_left_is_what_the_other_side_lacks() {
             let text = format!(
                 "SELECT name, number FROM {first} EXCEPT SELECT name, number FROM {second}"
             );
-            let mut rows = found(&values(&text, &tables, &grant).await.expect(&text));
+            let mut rows = found(&values(&text, &tables, &limits).await.expect(&text));
             rows.sort();
             assert!(
                 rows.iter().eq(kept.difference(dropped)),
@@ -130,7 +130,7 @@ impl Relation for Counted {
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         self.scans.fetch_add(1, Ordering::Relaxed);
         self.inner.clone().scan(columns, batch)
     }
@@ -165,7 +165,9 @@ async fn only_rows_that_differ_are_joined() {
         } else {
             1 << 30
         };
-        let left = values(text, &named, &Grant::of(memory)).await.expect(text);
+        let left = values(text, &named, &QueryLimits::with_memory(memory))
+            .await
+            .expect(text);
         assert_eq!(left.iter().map(RecordBatch::num_rows).sum::<usize>(), 0);
         let scans = tables.map(|table| table.scans.load(Ordering::Relaxed));
         assert_eq!(scans, expected, "{} rows", others.len());

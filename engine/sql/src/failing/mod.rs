@@ -29,18 +29,18 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::execute_stream;
 use futures::StreamExt;
 
-use crate::error::said;
-use crate::grant::{Grant, Pool};
+use crate::error::message_of;
+use crate::limits::{QueryLimits, QueryPool};
 use crate::{QueryError, Session};
-use trace::{Traced, trace};
+use trace::{TracedPlan, trace};
 
 /// Maximum number of values that a message shows, and of characters of each.
-const VALUES: usize = 3;
-const CHARACTERS: usize = 60;
+const MAX_SHOWN_VALUES: usize = 3;
+const MAX_SHOWN_CHARACTERS: usize = 60;
 
 /// A failing expression, described for the user.
 #[derive(Debug)]
-pub(crate) struct Failing {
+pub(crate) struct FailedRow {
     /// The cause, the row, and its values.
     pub message: String,
     /// Line and column in the query's text of a column in the expression.
@@ -52,8 +52,8 @@ pub(crate) async fn find(
     session: &Session,
     state: &SessionState,
     plan: &LogicalPlan,
-    grant: &Grant,
-) -> Option<Failing> {
+    limits: &QueryLimits,
+) -> Option<FailedRow> {
     let plan = state.optimize(plan).ok()?;
     let mut nodes = Vec::new();
     // The closure does not fail.
@@ -64,17 +64,17 @@ pub(crate) async fn find(
     let search = Search {
         session,
         state,
-        grant,
+        limits,
     };
     // Inputs come before the operators that read them.
     for node in nodes.into_iter().rev() {
-        for (exprs, input) in computed(node) {
+        for (exprs, input) in expressions_by_input(node) {
             let exprs: Vec<Expr> = exprs.into_iter().filter(can_fail).collect();
             if exprs.is_empty() {
                 continue;
             }
             let traced = trace(input).ok()?;
-            if let Some(found) = search.among(&traced, &exprs).await.ok()? {
+            if let Some(found) = search.first_failure(&traced, &exprs).await.ok()? {
                 return Some(found);
             }
         }
@@ -83,7 +83,7 @@ pub(crate) async fn find(
 }
 
 /// The expressions that an operator computes, grouped by the input on which it evaluates them.
-fn computed(node: &LogicalPlan) -> Vec<(Vec<Expr>, &LogicalPlan)> {
+fn expressions_by_input(node: &LogicalPlan) -> Vec<(Vec<Expr>, &LogicalPlan)> {
     match node {
         LogicalPlan::Join(join) => {
             let (left, right) = join.on.iter().cloned().unzip();
@@ -103,7 +103,7 @@ fn computed(node: &LogicalPlan) -> Vec<(Vec<Expr>, &LogicalPlan)> {
 /// arguments.
 fn arguments(expr: &Expr) -> Vec<Expr> {
     let mut found = Vec::new();
-    let mut is_whole = true;
+    let mut is_row_expression = true;
     // The closure does not fail.
     let _ = expr.apply(|inner| {
         let (args, order, filter) = match inner {
@@ -117,13 +117,13 @@ fn arguments(expr: &Expr) -> Vec<Expr> {
             }
             _ => return Ok(TreeNodeRecursion::Continue),
         };
-        is_whole = false;
+        is_row_expression = false;
         found.extend(args.iter().cloned());
         found.extend(order.iter().map(|sort| sort.expr.clone()));
         found.extend(filter.iter().map(|filter| filter.as_ref().clone()));
         Ok(TreeNodeRecursion::Jump)
     });
-    if is_whole {
+    if is_row_expression {
         found.push(expr.clone());
     }
     found
@@ -133,31 +133,38 @@ fn arguments(expr: &Expr) -> Vec<Expr> {
 fn can_fail(expr: &Expr) -> bool {
     let is_plain =
         |expr: &Expr| matches!(expr, Expr::Column(_) | Expr::Literal(..) | Expr::Alias(_));
-    let is_of_others = |expr: &Expr| {
+    let needs_other_rows = |expr: &Expr| {
         matches!(
             expr,
             Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_) | Expr::Unnest(_)
         )
     };
     let computes = expr.exists(|inner| Ok(!is_plain(inner))).unwrap_or(false);
-    computes && !expr.exists(|inner| Ok(is_of_others(inner))).unwrap_or(true)
+    computes
+        && !expr
+            .exists(|inner| Ok(needs_other_rows(inner)))
+            .unwrap_or(true)
 }
 
 struct Search<'s> {
     session: &'s Session,
     state: &'s SessionState,
-    grant: &'s Grant,
+    limits: &'s QueryLimits,
 }
 
 impl Search<'_> {
     /// Runs `traced` and searches for a row at which one of the expressions fails.
-    async fn among(&self, traced: &Traced, exprs: &[Expr]) -> Result<Option<Failing>> {
+    async fn first_failure(
+        &self,
+        traced: &TracedPlan,
+        exprs: &[Expr],
+    ) -> Result<Option<FailedRow>> {
         let schema = traced.plan.schema();
         let compiled = exprs.iter().map(|expr| self.compile(expr, schema));
         let compiled = compiled.collect::<Result<Vec<_>>>()?;
         let planner = self.state.query_planner();
         let physical = planner.create_physical_plan(&traced.plan, self.state);
-        let pool = Arc::new(Pool::new(self.grant.pool()));
+        let pool = Arc::new(QueryPool::new(self.limits.accounted_bytes()));
         let runtime = self.session.runtime(pool).map_err(external)?;
         let context = TaskContext::from(self.state).with_runtime(runtime);
         let mut stream = execute_stream(physical.await?, Arc::new(context))?;
@@ -184,13 +191,13 @@ impl Search<'_> {
         compiled: &Arc<dyn PhysicalExpr>,
         error: DataFusionError,
         batch: &RecordBatch,
-        traced: &Traced,
-    ) -> Failing {
+        traced: &TracedPlan,
+    ) -> FailedRow {
         let schema = traced.plan.schema();
         let (mut expr, mut error, mut batch) = (expr.clone(), error, batch.clone());
         let mut compiled = compiled.clone();
         loop {
-            if let Some(row) = first(&compiled, &batch) {
+            if let Some(row) = first_failing_row(&compiled, &batch) {
                 batch = batch.slice(row, 1);
                 error = compiled.evaluate(&batch).err().unwrap_or(error);
             }
@@ -200,7 +207,7 @@ impl Search<'_> {
                 if can_fail(child)
                     && let Ok(part) = self.compile(child, schema)
                     && let Err(cause) = part.evaluate(&batch)
-                    && said(&cause) == said(&error)
+                    && message_of(&cause) == message_of(&error)
                 {
                     smaller = Some((child.clone(), part, cause));
                     return Ok(TreeNodeRecursion::Stop);
@@ -212,7 +219,7 @@ impl Search<'_> {
                 None => break,
             }
         }
-        Failing {
+        FailedRow {
             message: describe(&expr, &error, &batch, traced),
             place: place(&expr),
         }
@@ -220,7 +227,7 @@ impl Search<'_> {
 }
 
 /// The first row of a batch at which an expression fails by itself.
-fn first(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<usize> {
+fn first_failing_row(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<usize> {
     let (mut start, mut length) = (0, batch.num_rows());
     let fails = |start, length| expr.evaluate(&batch.slice(start, length)).is_err();
     while length > 1 {
@@ -235,8 +242,13 @@ fn first(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<usize> {
 }
 
 /// The message: the cause, the row, and the values in it.
-fn describe(expr: &Expr, error: &DataFusionError, batch: &RecordBatch, traced: &Traced) -> String {
-    let mut text = said(error);
+fn describe(
+    expr: &Expr,
+    error: &DataFusionError,
+    batch: &RecordBatch,
+    traced: &TracedPlan,
+) -> String {
+    let mut text = message_of(error);
     if batch.num_rows() != 1 {
         return text;
     }
@@ -258,9 +270,9 @@ fn describe(expr: &Expr, error: &DataFusionError, batch: &RecordBatch, traced: &
         let array = cell(schema.maybe_index_of_column(column)?)?;
         // Columns that DataFusion generated have no name that a user knows.
         let is_made = column.name.starts_with("__") || column.name.contains('(');
-        (!is_made).then(|| format!("`{}` is {}", column.name, shown(array)))
+        (!is_made).then(|| format!("`{}` is {}", column.name, value_text(array)))
     });
-    let values: Vec<String> = values.take(VALUES).collect();
+    let values: Vec<String> = values.take(MAX_SHOWN_VALUES).collect();
     if !values.is_empty() {
         let _ = write!(text, ", where {}", values.join(" and "));
     }
@@ -268,12 +280,12 @@ fn describe(expr: &Expr, error: &DataFusionError, batch: &RecordBatch, traced: &
 }
 
 /// The first value of an array, as messages show it.
-fn shown(array: &Arc<dyn Array>) -> String {
+fn value_text(array: &Arc<dyn Array>) -> String {
     if array.is_null(0) {
         return "missing".to_owned();
     }
     let text = array_value_to_string(array, 0).unwrap_or_default();
-    let mut short: String = text.chars().take(CHARACTERS).collect();
+    let mut short: String = text.chars().take(MAX_SHOWN_CHARACTERS).collect();
     if short.len() < text.len() {
         short.push_str("...");
     }

@@ -10,18 +10,18 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, TableScanBuilder};
 use crate::provider::ROW;
 
 /// A plan with additional columns.
-pub(super) struct Traced {
+pub(super) struct TracedPlan {
     pub plan: LogicalPlan,
     /// For each table, the column with the number of its row, from 0.
     pub rows: Vec<(String, Column)>,
 }
 
 /// Adds a column for each table that contributes to a row of the plan.
-pub(super) fn trace(plan: &LogicalPlan) -> Result<Traced> {
+pub(super) fn trace(plan: &LogicalPlan) -> Result<TracedPlan> {
     carry(plan, &mut 0)
 }
 
-fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<Traced> {
+fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<TracedPlan> {
     match plan {
         LogicalPlan::TableScan(table) => scan(plan, table, number),
         LogicalPlan::Projection(projection) => {
@@ -30,7 +30,7 @@ fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<Traced> {
             let rows = input.rows.iter();
             exprs.extend(rows.map(|(_, column)| Expr::Column(column.clone())));
             let plan = Projection::try_new(exprs, Arc::new(input.plan))?;
-            Ok(Traced {
+            Ok(TracedPlan {
                 plan: LogicalPlan::Projection(plan),
                 rows: input.rows,
             })
@@ -43,7 +43,7 @@ fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<Traced> {
             });
             let rows = rows.collect();
             let plan = SubqueryAlias::try_new(Arc::new(input.plan), alias.alias.clone())?;
-            Ok(Traced {
+            Ok(TracedPlan {
                 plan: LogicalPlan::SubqueryAlias(plan),
                 rows,
             })
@@ -60,7 +60,7 @@ fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<Traced> {
                 _ => true,
             })
         }
-        other => Ok(Traced {
+        other => Ok(TracedPlan {
             plan: other.clone(),
             rows: Vec::new(),
         }),
@@ -72,7 +72,7 @@ fn through(
     plan: &LogicalPlan,
     number: &mut usize,
     keeps: impl Fn(usize) -> bool,
-) -> Result<Traced> {
+) -> Result<TracedPlan> {
     let mut inputs = Vec::new();
     let mut rows = Vec::new();
     for (side, input) in plan.inputs().into_iter().enumerate() {
@@ -84,16 +84,16 @@ fn through(
             inputs.push(input.clone());
         }
     }
-    Ok(Traced {
+    Ok(TracedPlan {
         plan: plan.with_new_exprs(plan.expressions(), inputs)?,
         rows,
     })
 }
 
-fn scan(plan: &LogicalPlan, table: &TableScan, number: &mut usize) -> Result<Traced> {
+fn scan(plan: &LogicalPlan, table: &TableScan, number: &mut usize) -> Result<TracedPlan> {
     let all = table.source.schema();
     let Ok(row) = all.index_of(ROW) else {
-        return Ok(Traced {
+        return Ok(TracedPlan {
             plan: plan.clone(),
             rows: Vec::new(),
         });
@@ -105,7 +105,7 @@ fn scan(plan: &LogicalPlan, table: &TableScan, number: &mut usize) -> Result<Tra
     if !projection.contains(&row) {
         projection.push(row);
     }
-    let whole = TableScanBuilder::new(table.table_name.clone(), table.source.clone())
+    let extended = TableScanBuilder::new(table.table_name.clone(), table.source.clone())
         .with_projection(Some(projection))
         .with_filters(table.filters.clone())
         .with_fetch(table.fetch)
@@ -117,8 +117,8 @@ fn scan(plan: &LogicalPlan, table: &TableScan, number: &mut usize) -> Result<Tra
     *number += 1;
     let own = Column::new(Some(table.table_name.clone()), ROW);
     exprs.push(Expr::Column(own).alias(&name));
-    let plan = Projection::try_new(exprs, Arc::new(LogicalPlan::TableScan(whole)))?;
-    Ok(Traced {
+    let plan = Projection::try_new(exprs, Arc::new(LogicalPlan::TableScan(extended)))?;
+    Ok(TracedPlan {
         plan: LogicalPlan::Projection(plan),
         rows: vec![(
             table.table_name.table().to_owned(),

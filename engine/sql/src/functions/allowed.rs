@@ -214,7 +214,7 @@ pub(crate) const WINDOW: &[&str] = &[
 ];
 
 /// Functions that depend on the clock, randomness or the system, whether DataFusion has them or not.
-pub(crate) const UNSTEADY: &[&str] = &[
+pub(crate) const NON_DETERMINISTIC: &[&str] = &[
     "current_date",
     "current_time",
     "current_timestamp",

@@ -17,7 +17,7 @@ use datafusion::scalar::ScalarValue;
 use prep_failure::Failure;
 
 use super::bounded::{allowed, sum_of_lengths, within};
-use crate::error::Fault;
+use crate::error::FunctionError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Arithmetic {
@@ -169,7 +169,7 @@ impl Checked {
             (Some([operand]), _) => format!("beyond 64-bit integers: -({operand})"),
             _ => error.to_string(),
         };
-        Fault::error(Failure::Pipeline, message)
+        FunctionError::error(Failure::Pipeline, message)
     }
 
     fn fails(&self, left: &ArrayRef, right: &ArrayRef) -> bool {

@@ -19,34 +19,34 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use prep_failure::Failure;
 
-use crate::Grant;
-use crate::error::Fault;
+use crate::QueryLimits;
+use crate::error::FunctionError;
 
 /// Limit in bytes for calls outside of a running query, for example while constants are folded.
-const CALL: u64 = 64 << 20;
+const FOLDING_CALL_BYTES: u64 = 64 << 20;
 
 /// Returns the number of bytes that a call may return.
 pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
-    let Some(grant) = args.config_options.extensions.get::<Grant>() else {
-        return Ok(CALL);
+    let Some(limits) = args.config_options.extensions.get::<QueryLimits>() else {
+        return Ok(FOLDING_CALL_BYTES);
     };
-    grant.check()?;
-    Ok(grant.call())
+    limits.check()?;
+    Ok(limits.max_call_bytes())
 }
 
 /// Limit in bytes of a text or list in one row, and of all rows of a batch together.
-const LARGEST: u64 = i32::MAX as u64;
+const MAX_VALUE_BYTES: u64 = i32::MAX as u64;
 
 /// The size of a call's result.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Size {
+pub(super) struct ResultSize {
     /// Bytes of all rows together.
     total: u64,
     /// Bytes of the largest row.
     largest: u64,
 }
 
-impl Size {
+impl ResultSize {
     fn add(&mut self, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
         self.largest = self.largest.max(bytes);
@@ -54,13 +54,13 @@ impl Size {
 }
 
 /// Returns an error if a call would return too much.
-pub(super) fn within(name: &str, size: Size, allowed: u64) -> Result<()> {
-    if size.largest > LARGEST {
+pub(super) fn within(name: &str, size: ResultSize, allowed: u64) -> Result<()> {
+    if size.largest > MAX_VALUE_BYTES {
         let message = format!(
             "{name} makes a value of {} MB; a value has at most 2147 MB",
             size.largest / 1_000_000
         );
-        return Err(Fault::error(Failure::Pipeline, message));
+        return Err(FunctionError::error(Failure::Pipeline, message));
     }
     if size.total > allowed {
         // A call may return an eighth of the query's memory.
@@ -69,7 +69,7 @@ pub(super) fn within(name: &str, size: Size, allowed: u64) -> Result<()> {
             "{name} makes {} MB of a few rows: the query needs {needed} MB or more; raise --memory",
             size.total.div_ceil(1_000_000)
         );
-        return Err(Fault::error(Failure::Machine, message));
+        return Err(FunctionError::error(Failure::Machine, message));
     }
     Ok(())
 }
@@ -95,7 +95,7 @@ enum Growth {
 
 impl Growth {
     /// The size of a call's result, or 0 if it is unknown before the call.
-    fn size(self, args: &[ColumnarValue], rows: usize) -> Result<Size> {
+    fn size(self, args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
         match self {
             Growth::Times => times(args, rows),
             Growth::Padded => padded(args, rows),
@@ -103,7 +103,7 @@ impl Growth {
             Growth::Resized => resized(args, rows),
             Growth::Together => Ok(sum_of_lengths(args, rows)),
             Growth::Replaced => replaced(args, rows),
-            Growth::Unknown => Ok(Size::default()),
+            Growth::Unknown => Ok(ResultSize::default()),
         }
     }
 }
@@ -133,13 +133,13 @@ pub(crate) fn bounded(function: &Arc<ScalarUDF>) -> Option<Arc<ScalarUDF>> {
 }
 
 /// Rows per batch.
-const BATCH: usize = 8192;
+const BATCH_ROWS: usize = 8192;
 /// Rows per batch if a value determines the size of a result.
-const GROWING_BATCH: usize = 256;
+const GROWING_BATCH_ROWS: usize = 256;
 
 /// Returns the number of rows per batch for a query. It is smaller if the query computes large values.
-pub(crate) fn rows_per_batch(plan: &LogicalPlan, grant: &Grant) -> usize {
-    let mut rows = BATCH;
+pub(crate) fn rows_per_batch(plan: &LogicalPlan, limits: &QueryLimits) -> usize {
+    let mut rows = BATCH_ROWS;
     // The closures do not fail.
     let _ = plan.apply_with_subqueries(|node| {
         node.apply_expressions(|expr| {
@@ -147,7 +147,7 @@ pub(crate) fn rows_per_batch(plan: &LogicalPlan, grant: &Grant) -> usize {
                 if let Expr::ScalarFunction(function) = inner
                     && let Some(growth) = growth(function.name())
                 {
-                    rows = rows.min(rows_for(growth, &function.args, grant));
+                    rows = rows.min(rows_for(growth, &function.args, limits));
                 }
                 Ok(TreeNodeRecursion::Continue)
             })
@@ -156,7 +156,7 @@ pub(crate) fn rows_per_batch(plan: &LogicalPlan, grant: &Grant) -> usize {
     rows
 }
 
-fn rows_for(growth: Growth, args: &[Expr], grant: &Grant) -> usize {
+fn rows_for(growth: Growth, args: &[Expr], limits: &QueryLimits) -> usize {
     let text = ScalarValue::Utf8(Some("x".repeat(64)));
     let known = args.iter().enumerate().map(|(index, arg)| match arg {
         Expr::Literal(value, _) => Some(ColumnarValue::Scalar(value.clone())),
@@ -169,11 +169,13 @@ fn rows_for(growth: Growth, args: &[Expr], grant: &Grant) -> usize {
         None => None,
     };
     match (growth, size) {
-        (Growth::Together | Growth::Replaced | Growth::Unknown, _) => BATCH,
-        (_, None) => GROWING_BATCH,
+        (Growth::Together | Growth::Replaced | Growth::Unknown, _) => BATCH_ROWS,
+        (_, None) => GROWING_BATCH_ROWS,
         (_, Some(size)) => {
-            let rows = grant.call() / 4 / size.total.max(1);
-            usize::try_from(rows).unwrap_or(BATCH).clamp(1, BATCH)
+            let rows = limits.max_call_bytes() / 4 / size.total.max(1);
+            usize::try_from(rows)
+                .unwrap_or(BATCH_ROWS)
+                .clamp(1, BATCH_ROWS)
         }
     }
 }
@@ -230,7 +232,7 @@ impl ScalarUDFImpl for Bounded {
 }
 
 /// Maximum number of rows per call if the size of the result is unknown.
-const PIECE: usize = 64;
+const MAX_PIECE_ROWS: usize = 64;
 
 impl Bounded {
     /// Calls the function for a few rows at a time, and stops when the results together are too large.
@@ -246,7 +248,7 @@ impl Bounded {
         if small || args.args.iter().all(is_scalar) {
             return self.inner.invoke_with_args(args);
         }
-        let mut size = Size::default();
+        let mut size = ResultSize::default();
         let mut pieces: Vec<ArrayRef> = Vec::new();
         let (mut first, mut count) = (0, 1);
         while first < rows {
@@ -265,14 +267,14 @@ impl Bounded {
             let piece = piece.into_array(count)?;
             let bytes = piece.get_array_memory_size() as u64;
             size.add(bytes);
-            within(name, Size { largest: 0, ..size }, allowed)?;
+            within(name, ResultSize { largest: 0, ..size }, allowed)?;
             pieces.push(piece);
             first += count;
             // Number of rows whose results probably take an eighth of the limit.
             let row = (bytes / count as u64).max(1);
             count = usize::try_from(allowed / 8 / row)
-                .unwrap_or(PIECE)
-                .clamp(1, PIECE);
+                .unwrap_or(MAX_PIECE_ROWS)
+                .clamp(1, MAX_PIECE_ROWS);
         }
         let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
         if pieces.is_empty() {
@@ -317,7 +319,7 @@ fn length(array: &ArrayRef, row: usize) -> u64 {
 }
 
 /// The size of all arguments together.
-pub(super) fn sum_of_lengths(args: &[ColumnarValue], rows: usize) -> Size {
+pub(super) fn sum_of_lengths(args: &[ColumnarValue], rows: usize) -> ResultSize {
     let mut sums = vec![0_u64; rows];
     for arg in args {
         for (sum, length) in sums.iter_mut().zip(lengths(arg, rows)) {
@@ -327,8 +329,8 @@ pub(super) fn sum_of_lengths(args: &[ColumnarValue], rows: usize) -> Size {
     collect(sums)
 }
 
-fn collect(sizes: impl IntoIterator<Item = u64>) -> Size {
-    let mut size = Size::default();
+fn collect(sizes: impl IntoIterator<Item = u64>) -> ResultSize {
+    let mut size = ResultSize::default();
     for bytes in sizes {
         size.add(bytes);
     }
@@ -348,7 +350,7 @@ fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>>
         .collect())
 }
 
-fn times(args: &[ColumnarValue], rows: usize) -> Result<Size> {
+fn times(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let lengths = args.first().map(|value| lengths(value, rows));
     let products = lengths.unwrap_or_default().into_iter();
     let products = products.zip(counts(args, 1, rows)?);
@@ -358,7 +360,7 @@ fn times(args: &[ColumnarValue], rows: usize) -> Result<Size> {
 }
 
 /// A character of the padding takes up to four bytes.
-fn padded(args: &[ColumnarValue], rows: usize) -> Result<Size> {
+fn padded(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let is_wide = args.get(2).is_some_and(|fill| match fill {
         ColumnarValue::Scalar(fill) => !fill.to_string().is_ascii(),
         ColumnarValue::Array(_) => true,
@@ -372,7 +374,7 @@ fn padded(args: &[ColumnarValue], rows: usize) -> Result<Size> {
     })))
 }
 
-fn series(args: &[ColumnarValue], rows: usize) -> Result<Size> {
+fn series(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let number = |index: usize| -> Result<Option<Vec<Option<f64>>>> {
         let Some(arg) = args.get(index) else {
             return Ok(None);
@@ -385,7 +387,7 @@ fn series(args: &[ColumnarValue], rows: usize) -> Result<Size> {
         Ok(Some(array.as_primitive::<Float64Type>().iter().collect()))
     };
     let (first, second, step) = (number(0)?, number(1)?, number(2)?);
-    let mut size = Size::default();
+    let mut size = ResultSize::default();
     for row in 0..rows {
         let at = |values: &Option<Vec<Option<f64>>>| {
             values.as_ref().and_then(|values| *values.get(row)?)
@@ -401,7 +403,7 @@ fn series(args: &[ColumnarValue], rows: usize) -> Result<Size> {
     Ok(size)
 }
 
-fn resized(args: &[ColumnarValue], rows: usize) -> Result<Size> {
+fn resized(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let width = match args.first().map(ColumnarValue::data_type) {
         Some(DataType::List(field)) => field.data_type().primitive_width().unwrap_or(64),
         _ => 64,
@@ -412,9 +414,9 @@ fn resized(args: &[ColumnarValue], rows: usize) -> Result<Size> {
     ))
 }
 
-fn replaced(args: &[ColumnarValue], rows: usize) -> Result<Size> {
+fn replaced(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let [text, from, to] = args else {
-        return Ok(Size::default());
+        return Ok(ResultSize::default());
     };
     let shorter = |a: &ColumnarValue, b: &ColumnarValue| match (a, b) {
         (ColumnarValue::Scalar(a), ColumnarValue::Scalar(b)) => {
@@ -428,7 +430,7 @@ fn replaced(args: &[ColumnarValue], rows: usize) -> Result<Size> {
     let texts = cast(&text.to_array(rows)?, &DataType::Utf8)?;
     let sources = cast(&from.to_array(rows)?, &DataType::Utf8)?;
     let tos = lengths(to, rows);
-    let mut size = Size::default();
+    let mut size = ResultSize::default();
     let pairs = texts
         .as_string::<i32>()
         .iter()

@@ -24,7 +24,7 @@ pub(super) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> D
     DataFusionError::External(Box::new(error))
 }
 
-pub(super) fn refused(message: impl Into<String>) -> DataFusionError {
+pub(super) fn argument_error(message: impl Into<String>) -> DataFusionError {
     DataFusionError::Execution(message.into())
 }
 
@@ -32,12 +32,12 @@ pub(super) fn refused(message: impl Into<String>) -> DataFusionError {
 pub(super) fn object(function: &str, text: &str) -> Result<json::Object> {
     match parse(text)? {
         json::Value::Object(object) => Ok(object),
-        _ => Err(refused(format!("{function} takes a JSON object"))),
+        _ => Err(argument_error(format!("{function} takes a JSON object"))),
     }
 }
 
 /// Cells as JSON values: numbers, booleans and lists keep their type, everything else becomes a text.
-pub(super) enum Cells {
+pub(super) enum JsonCells {
     Lists(ListArray),
     Integers(arrow::array::Int64Array),
     Numbers(arrow::array::Float64Array),
@@ -45,35 +45,39 @@ pub(super) enum Cells {
     Texts(StringArray),
 }
 
-impl Cells {
-    pub fn new(column: &ArrayRef) -> Result<Cells> {
+impl JsonCells {
+    pub fn new(column: &ArrayRef) -> Result<JsonCells> {
         Ok(match column.data_type() {
-            DataType::List(_) => Cells::Lists(column.as_list::<i32>().clone()),
-            DataType::Boolean => Cells::Booleans(column.as_boolean().clone()),
+            DataType::List(_) => JsonCells::Lists(column.as_list::<i32>().clone()),
+            DataType::Boolean => JsonCells::Booleans(column.as_boolean().clone()),
             kind if kind.is_integer() => {
                 let column = cast(column, &DataType::Int64)?;
-                Cells::Integers(column.as_primitive::<Int64Type>().clone())
+                JsonCells::Integers(column.as_primitive::<Int64Type>().clone())
             }
             kind if kind.is_numeric() => {
                 let column = cast(column, &DataType::Float64)?;
-                Cells::Numbers(column.as_primitive::<Float64Type>().clone())
+                JsonCells::Numbers(column.as_primitive::<Float64Type>().clone())
             }
-            _ => Cells::Texts(texts(column)?),
+            _ => JsonCells::Texts(texts(column)?),
         })
     }
 
     pub fn value(&self, row: usize) -> Result<json::Value> {
         Ok(match self {
-            Cells::Lists(cells) if cells.is_valid(row) => {
+            JsonCells::Lists(cells) if cells.is_valid(row) => {
                 let items = cells.value(row);
-                let cells = Cells::new(&items)?;
+                let cells = JsonCells::new(&items)?;
                 let items = (0..items.len()).map(|item| cells.value(item));
                 json::Value::List(items.collect::<Result<_>>()?)
             }
-            Cells::Integers(cells) if cells.is_valid(row) => json::Value::Int(cells.value(row)),
-            Cells::Numbers(cells) if cells.is_valid(row) => json::Value::Float(cells.value(row)),
-            Cells::Booleans(cells) if cells.is_valid(row) => json::Value::Bool(cells.value(row)),
-            Cells::Texts(cells) if cells.is_valid(row) => cells.value(row).into(),
+            JsonCells::Integers(cells) if cells.is_valid(row) => json::Value::Int(cells.value(row)),
+            JsonCells::Numbers(cells) if cells.is_valid(row) => {
+                json::Value::Float(cells.value(row))
+            }
+            JsonCells::Booleans(cells) if cells.is_valid(row) => {
+                json::Value::Bool(cells.value(row))
+            }
+            JsonCells::Texts(cells) if cells.is_valid(row) => cells.value(row).into(),
             _ => json::Value::Null,
         })
     }

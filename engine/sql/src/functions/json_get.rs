@@ -8,16 +8,16 @@ use datafusion::error::Result;
 use datafusion::logical_expr::Signature;
 use prep_formats::json::Value;
 
-use super::json::{parse, print, refused, texts};
-use super::own::{Own, each};
+use super::json::{argument_error, parse, print, texts};
+use super::scalar::{SimpleFunction, each};
 
-pub(super) fn function() -> Own {
-    Own::text("json_get", |fixed| Signature::any(2, fixed), call)
+pub(super) fn function() -> SimpleFunction {
+    SimpleFunction::text("json_get", |fixed| Signature::any(2, fixed), call)
 }
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let [records, paths] = columns else {
-        return Err(refused("json_get takes a record and a path"));
+        return Err(argument_error("json_get takes a record and a path"));
     };
     let paths = texts(paths)?;
     each(&texts(records)?, |row, record| {
@@ -28,7 +28,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => match text.as_str() {
                 Some(text) => Ok(Some(text.to_owned())),
-                None => Err(refused("json_get: the text is no valid Unicode")),
+                None => Err(argument_error("json_get: the text is no valid Unicode")),
             },
             Some(other) => print(other).map(Some),
         }

@@ -7,17 +7,17 @@ use datafusion::error::Result;
 use datafusion::logical_expr::Signature;
 use prep_formats::json::{Object, Value};
 
-use super::json::{object, print, refused, texts};
-use super::own::{Own, each};
+use super::json::{argument_error, object, print, texts};
+use super::scalar::{SimpleFunction, each};
 
-pub(super) fn function() -> Own {
+pub(super) fn function() -> SimpleFunction {
     let texts = |fixed| Signature::exact(vec![DataType::Utf8, DataType::Utf8], fixed);
-    Own::text("json_project", texts, call)
+    SimpleFunction::text("json_project", texts, call)
 }
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let [records, templates] = columns else {
-        return Err(refused("json_project takes a record and a template"));
+        return Err(argument_error("json_project takes a record and a template"));
     };
     let templates = texts(templates)?;
     let mut last: Option<(String, Object)> = None;
@@ -45,7 +45,7 @@ fn project(record: &Object, template: &Object) -> Result<String> {
         let Some((_, value)) = found else {
             let name = key.to_string_lossy();
             let message = format!("json_project: the record has no member `{name}`");
-            return Err(refused(message));
+            return Err(argument_error(message));
         };
         out.insert(key.clone(), value.clone());
     }

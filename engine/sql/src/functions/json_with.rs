@@ -9,19 +9,19 @@ use datafusion::error::Result;
 use datafusion::logical_expr::Signature;
 use prep_formats::json::Value;
 
-use super::json::{Cells, object, print, refused, texts};
-use super::own::{Own, each};
+use super::json::{JsonCells, argument_error, object, print, texts};
+use super::scalar::{SimpleFunction, each};
 
-pub(super) fn function() -> Own {
-    Own {
+pub(super) fn function() -> SimpleFunction {
+    SimpleFunction {
         returns,
-        ..Own::text("json_with", Signature::variadic_any, call)
+        ..SimpleFunction::text("json_with", Signature::variadic_any, call)
     }
 }
 
 fn returns(arguments: &[DataType]) -> Result<DataType> {
     if arguments.len() < 3 || arguments.len().is_multiple_of(2) {
-        return Err(refused(
+        return Err(argument_error(
             "json_with takes a record, and a key and a value for each member",
         ));
     }
@@ -30,19 +30,19 @@ fn returns(arguments: &[DataType]) -> Result<DataType> {
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let Some((records, members)) = columns.split_first() else {
-        return Err(refused("json_with takes a record"));
+        return Err(argument_error("json_with takes a record"));
     };
     let mut set = Vec::new();
     for pair in members.chunks_exact(2) {
         if let [key, value] = pair {
-            set.push((texts(key)?, Cells::new(value)?));
+            set.push((texts(key)?, JsonCells::new(value)?));
         }
     }
     each(&texts(records)?, |row, record| {
         let mut record = object("json_with", record)?;
         for (keys, values) in &set {
             if keys.is_null(row) {
-                return Err(refused("json_with: a key is missing"));
+                return Err(argument_error("json_with: a key is missing"));
             }
             record.insert(keys.value(row).into(), values.value(row)?);
         }

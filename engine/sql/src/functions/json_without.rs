@@ -6,26 +6,26 @@ use datafusion::error::Result;
 use datafusion::logical_expr::Signature;
 use prep_formats::json::Value;
 
-use super::json::{object, print, refused, texts};
-use super::own::{Own, each};
+use super::json::{argument_error, object, print, texts};
+use super::scalar::{SimpleFunction, each};
 
-pub(super) fn function() -> Own {
-    Own {
+pub(super) fn function() -> SimpleFunction {
+    SimpleFunction {
         returns,
-        ..Own::text("json_without", Signature::variadic_any, call)
+        ..SimpleFunction::text("json_without", Signature::variadic_any, call)
     }
 }
 
 fn returns(arguments: &[DataType]) -> Result<DataType> {
     if arguments.len() < 2 {
-        return Err(refused("json_without takes a record and keys"));
+        return Err(argument_error("json_without takes a record and keys"));
     }
     Ok(DataType::Utf8)
 }
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let Some((records, keys)) = columns.split_first() else {
-        return Err(refused("json_without takes a record"));
+        return Err(argument_error("json_without takes a record"));
     };
     let keys = keys.iter().map(texts).collect::<Result<Vec<_>>>()?;
     each(&texts(records)?, |row, record| {

@@ -12,9 +12,9 @@ mod json_get;
 mod json_project;
 mod json_with;
 mod json_without;
-mod own;
 mod printf;
 mod round_half_even;
+mod scalar;
 mod split_words;
 mod sum;
 
@@ -23,14 +23,14 @@ use std::sync::Arc;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
 
-pub(crate) use allowed::{AGGREGATE, SCALAR, UNSTEADY, WINDOW};
+pub(crate) use allowed::{AGGREGATE, NON_DETERMINISTIC, SCALAR, WINDOW};
 pub(crate) use arithmetic::{Arithmetic, checked};
 pub(crate) use bounded::{bounded, rows_per_batch};
 
 /// All scalar functions.
 pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
     let mut functions = SessionStateDefaults::default_scalar_functions();
-    let own = [
+    let added = [
         json_get::function(),
         json_project::function(),
         json_with::function(),
@@ -39,7 +39,7 @@ pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
         round_half_even::function(),
         split_words::function(),
     ];
-    functions.extend(own.map(|function| Arc::new(ScalarUDF::from(function))));
+    functions.extend(added.map(|function| Arc::new(ScalarUDF::from(function))));
     functions
 }
 

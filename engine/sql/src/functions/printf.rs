@@ -7,18 +7,21 @@ use datafusion::logical_expr::Signature;
 use prep_formats::json::Value;
 use prep_formats::printf::{Argument, Format};
 
-use super::json::{Cells, failed, refused, texts};
-use super::own::{Own, each};
+use super::json::{JsonCells, argument_error, failed, texts};
+use super::scalar::{SimpleFunction, each};
 
-pub(super) fn function() -> Own {
-    Own::text("printf", Signature::variadic_any, call)
+pub(super) fn function() -> SimpleFunction {
+    SimpleFunction::text("printf", Signature::variadic_any, call)
 }
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let Some((formats, values)) = columns.split_first() else {
-        return Err(refused("printf takes a format"));
+        return Err(argument_error("printf takes a format"));
     };
-    let values = values.iter().map(Cells::new).collect::<Result<Vec<_>>>()?;
+    let values = values
+        .iter()
+        .map(JsonCells::new)
+        .collect::<Result<Vec<_>>>()?;
     let mut last: Option<(String, Format)> = None;
     each(&texts(formats)?, |row, spelled| {
         let cells = values.iter().map(|cells| cells.value(row));

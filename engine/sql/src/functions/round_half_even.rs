@@ -10,12 +10,12 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Signature, Volatility};
 
-use super::json::refused;
-use super::own::Own;
+use super::json::argument_error;
+use super::scalar::SimpleFunction;
 
-pub(super) fn function() -> Own {
+pub(super) fn function() -> SimpleFunction {
     let types = vec![DataType::Float64, DataType::Int64];
-    Own {
+    SimpleFunction {
         name: "round_half_even",
         signature: Signature::exact(types, Volatility::Immutable),
         returns: |_| Ok(DataType::Float64),
@@ -25,7 +25,7 @@ pub(super) fn function() -> Own {
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let [numbers, digits] = columns else {
-        return Err(refused(
+        return Err(argument_error(
             "round_half_even takes a number and how many decimals it keeps",
         ));
     };

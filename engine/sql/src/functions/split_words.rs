@@ -9,11 +9,11 @@ use arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::{Signature, Volatility};
 
-use super::json::{refused, texts};
-use super::own::Own;
+use super::json::{argument_error, texts};
+use super::scalar::SimpleFunction;
 
-pub(super) fn function() -> Own {
-    Own {
+pub(super) fn function() -> SimpleFunction {
+    SimpleFunction {
         name: "split_words",
         signature: Signature::string(1, Volatility::Immutable),
         returns: |_| Ok(DataType::new_list(DataType::Utf8, true)),
@@ -23,7 +23,7 @@ pub(super) fn function() -> Own {
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let [column] = columns else {
-        return Err(refused("split_words takes one text"));
+        return Err(argument_error("split_words takes one text"));
     };
     let texts = texts(column)?;
     let mut lists = ListBuilder::new(StringBuilder::new());
@@ -32,7 +32,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
             lists.append_null();
             continue;
         }
-        let words = texts.value(row).split(is_blank);
+        let words = texts.value(row).split(is_python_space);
         for word in words.filter(|word| !word.is_empty()) {
             lists.values().append_value(word);
         }
@@ -43,6 +43,6 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
 
 /// White space according to Python: that of Unicode, and the separators of files, groups, records and units (U+001C to
 /// U+001F).
-fn is_blank(c: char) -> bool {
+fn is_python_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }

@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use prep_failure::Failure;
 
-use crate::error::Fault;
+use crate::error::FunctionError;
 
 /// DataFusion's `sum` for floats, and the checked sum for integers.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
@@ -31,9 +31,9 @@ pub(crate) struct Sum {
 }
 
 /// Decimal digits of the intermediate sum of 64-bit integers.
-const DIGITS: u8 = 38;
+const SUM_DIGITS: u8 = 38;
 
-fn is_whole(data_type: &DataType) -> bool {
+fn is_64_bit_integer(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Int64 | DataType::UInt64)
 }
 
@@ -60,11 +60,11 @@ impl AggregateUDFImpl for Sum {
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         let data_type = args.return_field.data_type();
-        if args.is_distinct || !is_whole(data_type) {
+        if args.is_distinct || !is_64_bit_integer(data_type) {
             return self.plain.state_fields(args);
         }
         let name = format_state_name(args.name, "sum");
-        let state = Field::new(name, DataType::Decimal128(DIGITS, 0), true);
+        let state = Field::new(name, DataType::Decimal128(SUM_DIGITS, 0), true);
         Ok(vec![Arc::new(state)])
     }
 
@@ -84,7 +84,7 @@ impl AggregateUDFImpl for Sum {
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if is_whole(args.return_field.data_type()) {
+        if is_64_bit_integer(args.return_field.data_type()) {
             self.accumulator(args)
         } else {
             self.plain.create_sliding_accumulator(args)
@@ -106,7 +106,7 @@ where
     T::Native: TryFrom<i128>,
 {
     let beyond = || {
-        Fault::error(
+        FunctionError::error(
             Failure::Pipeline,
             format!("sum() is beyond 64-bit integers: {sum}"),
         )
@@ -199,7 +199,7 @@ where
             return Ok(vec![ScalarValue::List(list)]);
         }
         let sum = (self.count > 0).then_some(self.sum);
-        Ok(vec![ScalarValue::Decimal128(sum, DIGITS, 0)])
+        Ok(vec![ScalarValue::Decimal128(sum, SUM_DIGITS, 0)])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
@@ -256,7 +256,7 @@ impl<T> Totals<T> {
 }
 
 fn decimals(sums: Vec<Option<i128>>) -> Result<ArrayRef> {
-    let array = Decimal128Array::from(sums).with_precision_and_scale(DIGITS, 0)?;
+    let array = Decimal128Array::from(sums).with_precision_and_scale(SUM_DIGITS, 0)?;
     Ok(Arc::new(array))
 }
 

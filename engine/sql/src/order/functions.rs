@@ -17,15 +17,15 @@ use datafusion::logical_expr::{
 };
 
 use super::inside::depends_on_order;
-use super::{Names, Order, ascending, bare, build, carry};
+use super::{OrderColumnNames, PlanOrder, ascending, bare, build, carry};
 use crate::QueryError;
-use crate::calls::ORDERED;
+use crate::calls::ORDER_SENSITIVE;
 
 /// Window functions whose result depends on the position of each row.
 const POSITIONAL: [&str; 5] = ["row_number", "lag", "lead", "ntile", "first_seen"];
 
 /// How the result of a window function depends on rows that are equal in its ORDER BY.
-enum Ties {
+enum TieHandling {
     /// The result does not depend on their order.
     Free,
     /// The function sees them one by one, so their order matters. It is extended by the order of the table.
@@ -34,11 +34,11 @@ enum Ties {
     Together,
 }
 
-impl Ties {
-    fn of(function: &WindowFunction) -> Ties {
+impl TieHandling {
+    fn of(function: &WindowFunction) -> TieHandling {
         let name = function_name(function);
         if POSITIONAL.contains(&name) {
-            return Ties::Broken;
+            return TieHandling::Broken;
         }
         let (params, frame) = (&function.params, &function.params.window_frame);
         let from_first =
@@ -47,10 +47,10 @@ impl Ties {
             matches!(&frame.end_bound, WindowFrameBound::Following(rows) if rows.is_null());
         let counts_rows = frame.units == WindowFrameUnits::Rows && !(from_first && to_last);
         if counts_rows {
-            return Ties::Broken;
+            return TieHandling::Broken;
         }
-        if !ORDERED.contains(&name) || is_determined(&params.args, &params.order_by) {
-            return Ties::Free;
+        if !ORDER_SENSITIVE.contains(&name) || is_determined(&params.args, &params.order_by) {
+            return TieHandling::Free;
         }
         let skips_missing = params.null_treatment == Some(NullTreatment::IgnoreNulls);
         let is_first = name == "first_value"
@@ -62,8 +62,8 @@ impl Ties {
             && !skips_missing
             && !matches!(frame.start_bound, WindowFrameBound::Following(_));
         match (from_first && to_last) || is_first || is_last {
-            true => Ties::Broken,
-            false => Ties::Together,
+            true => TieHandling::Broken,
+            false => TieHandling::Together,
         }
     }
 }
@@ -88,15 +88,15 @@ fn is_determined(args: &[Expr], order_by: &[SortExpr]) -> bool {
 }
 
 /// The columns of `order` that are missing in `order_by`.
-fn tie_breakers(order: &Order, order_by: &[SortExpr]) -> Result<Vec<SortExpr>, QueryError> {
+fn tie_breakers(order: &PlanOrder, order_by: &[SortExpr]) -> Result<Vec<SortExpr>, QueryError> {
     let columns = match order {
-        Order::Columns { columns, .. } | Order::Keys(columns) => columns,
-        Order::Stream => {
+        PlanOrder::Columns { columns, .. } | PlanOrder::Keys(columns) => columns,
+        PlanOrder::Stream => {
             return Err(QueryError::Order(
                 "window functions, first_value() and their like cannot follow ORDER BY or unnest of an inner query; make a table of the inner query".to_owned(),
             ));
         }
-        Order::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
+        PlanOrder::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
     };
     let is_named = |column: &Column| order_by.iter().any(|key| bare(&key.expr) == Some(column));
     let missing = columns.iter().filter(|column| !is_named(column)).cloned();
@@ -106,8 +106,8 @@ fn tie_breakers(order: &Order, order_by: &[SortExpr]) -> Result<Vec<SortExpr>, Q
 /// Rewrites window functions over rows with a known order.
 pub(super) fn windowed(
     window: &Window,
-    names: &mut Names,
-) -> Result<(LogicalPlan, Order), QueryError> {
+    names: &mut OrderColumnNames,
+) -> Result<(LogicalPlan, PlanOrder), QueryError> {
     let (input, order) = carry(&window.input, names)?;
     let inner = window.input.schema().fields().len();
     // DataFusion's operator uses the ORDER BY of its first function for all. Therefore extended functions get an
@@ -118,16 +118,18 @@ pub(super) fn windowed(
             unchanged.push(expr.clone());
             continue;
         };
-        let ties = Ties::of(function);
+        let ties = TieHandling::of(function);
         let missing = match ties {
-            Ties::Free => Vec::new(),
-            Ties::Broken | Ties::Together => tie_breakers(&order, &function.params.order_by)?,
+            TieHandling::Free => Vec::new(),
+            TieHandling::Broken | TieHandling::Together => {
+                tie_breakers(&order, &function.params.order_by)?
+            }
         };
         if missing.is_empty() {
             unchanged.push(expr.clone());
             continue;
         }
-        if matches!(ties, Ties::Together) {
+        if matches!(ties, TieHandling::Together) {
             return Err(QueryError::Order(format!(
                 "{}() over a frame of RANGE or GROUPS takes rows that agree in ORDER BY together; write ROWS BETWEEN ..., or end its ORDER BY with `_row`",
                 function_name(function)
@@ -162,7 +164,7 @@ fn window_function(expr: &Expr) -> Option<&WindowFunction> {
 /// Rewrites an aggregate. Its rows have no order, but its functions may depend on the order of the input.
 pub(super) fn aggregated(
     aggregate: &Aggregate,
-    names: &mut Names,
+    names: &mut OrderColumnNames,
 ) -> Result<LogicalPlan, QueryError> {
     if let Some(name) = unordered_call(aggregate) {
         return Err(needs_order_by(&name));
@@ -182,7 +184,7 @@ pub(super) fn aggregated(
 }
 
 /// Aggregates for which DataFusion sorts the input, once for all of them.
-const SORTING: [&str; 2] = ["string_agg", "nth_value"];
+const SORTED_BY_ENGINE: [&str; 2] = ["string_agg", "nth_value"];
 
 /// Returns an error if such aggregates need the rows sorted in different ways.
 fn check_sorting(exprs: &[Expr]) -> Result<(), QueryError> {
@@ -195,7 +197,7 @@ fn check_sorting(exprs: &[Expr]) -> Result<(), QueryError> {
         let Expr::AggregateFunction(AggregateFunction { func, params }) = function else {
             continue;
         };
-        if !SORTING.contains(&func.name()) {
+        if !SORTED_BY_ENGINE.contains(&func.name()) {
             continue;
         }
         let order = params.order_by.as_slice();
@@ -211,8 +213,8 @@ fn check_sorting(exprs: &[Expr]) -> Result<(), QueryError> {
 }
 
 /// Returns the same aggregate under the same name, with an ORDER BY that ends with the order of the rows.
-fn with_ties_broken(expr: &Expr, order: &Order) -> Result<Expr, QueryError> {
-    let mut refused = None;
+fn with_ties_broken(expr: &Expr, order: &PlanOrder) -> Result<Expr, QueryError> {
+    let mut failure = None;
     let rewritten = expr.clone().transform_down(|inner| {
         let Expr::AggregateFunction(mut function) = inner else {
             return Ok(Transformed::no(inner));
@@ -237,15 +239,15 @@ fn with_ties_broken(expr: &Expr, order: &Order) -> Result<Expr, QueryError> {
             Ok(_) if params.distinct => {
                 let name = function.func.name();
                 let message = format!("{name}(DISTINCT x ORDER BY ...) needs `x` in its ORDER BY");
-                refused = refused.take().or(Some(QueryError::Order(message)));
+                failure = failure.take().or(Some(QueryError::Order(message)));
             }
             Ok(missing) => params.order_by.extend(missing),
-            Err(error) => refused = refused.take().or(Some(error)),
+            Err(error) => failure = failure.take().or(Some(error)),
         }
         Ok(Transformed::yes(Expr::AggregateFunction(function)))
     });
     let rewritten = rewritten.map_err(|error| QueryError::plan(&error))?;
-    if let Some(error) = refused {
+    if let Some(error) = failure {
         return Err(error);
     }
     let name = expr.schema_name().to_string();
@@ -257,7 +259,7 @@ fn with_ties_broken(expr: &Expr, order: &Order) -> Result<Expr, QueryError> {
 }
 
 fn is_ordered(function: &datafusion::logical_expr::AggregateUDF) -> bool {
-    ORDERED.contains(&function.name())
+    ORDER_SENSITIVE.contains(&function.name())
 }
 
 /// Returns whether an expression calls an aggregate that depends on the order of rows.

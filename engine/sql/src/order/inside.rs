@@ -11,14 +11,14 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::functions::has_ordered_call;
-use super::{Names, carry, columns_of};
+use super::{OrderColumnNames, carry, columns_of};
 use crate::QueryError;
 
 /// Returns `plan` with the same columns, in which no result depends on an undetermined order. Its rows may come in any
 /// order.
 pub(super) fn determine_inside(
     plan: &LogicalPlan,
-    names: &mut Names,
+    names: &mut OrderColumnNames,
 ) -> Result<LogicalPlan, QueryError> {
     if !depends_on_order(plan) {
         return Ok(plan.clone());
@@ -30,9 +30,9 @@ pub(super) fn determine_inside(
 /// Determines the subqueries of all expressions in `plan`, recursively.
 pub(super) fn determine_subqueries(
     plan: LogicalPlan,
-    names: &mut Names,
+    names: &mut OrderColumnNames,
 ) -> Result<LogicalPlan, QueryError> {
-    let mut refused = None;
+    let mut failure = None;
     let rewritten = plan.transform_down(|node| {
         node.map_subqueries(|node| {
             let LogicalPlan::Subquery(mut subquery) = node else {
@@ -43,13 +43,13 @@ pub(super) fn determine_subqueries(
                 .and_then(|inner| determine_inside(&inner, names));
             match determined {
                 Ok(inner) => subquery.subquery = Arc::new(inner),
-                Err(error) => refused = refused.take().or(Some(error)),
+                Err(error) => failure = failure.take().or(Some(error)),
             }
             Ok(Transformed::yes(LogicalPlan::Subquery(subquery)))
         })
     });
     let rewritten = rewritten.map_err(|error| QueryError::plan(&error))?;
-    refused.map_or(Ok(rewritten.data), Err)
+    failure.map_or(Ok(rewritten.data), Err)
 }
 
 /// Returns whether `plan`, without its subqueries, has a result that depends on the order of rows.

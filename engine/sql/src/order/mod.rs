@@ -30,14 +30,14 @@ use datafusion::logical_expr::{
 };
 
 use crate::QueryError;
-use crate::plan::Rows;
+use crate::plan::RowOrder;
 use crate::provider::ROW;
 use functions::{aggregated, needs_order_by, unordered_call, windowed};
 use inside::{determine_inside, determine_subqueries, without_carried};
 
 /// The order of a node's rows.
 #[derive(Debug, Clone)]
-enum Order {
+enum PlanOrder {
     /// By these columns, ascending. `natural` is true if the rows already arrive in this order.
     Columns { columns: Vec<Column>, natural: bool },
     /// The rows arrive in a determined order that no column expresses, for example below an ORDER BY.
@@ -53,21 +53,21 @@ enum Order {
 ///
 /// # Errors
 /// If the query does not determine the order.
-pub(crate) fn determine(plan: LogicalPlan, rows: Rows) -> Result<LogicalPlan, QueryError> {
-    let mut names = Names {
+pub(crate) fn determine(plan: LogicalPlan, rows: RowOrder) -> Result<LogicalPlan, QueryError> {
+    let mut names = OrderColumnNames {
         count: 0,
-        natural: rows == Rows::Ordered,
+        natural: rows == RowOrder::Ordered,
     };
     let plan = determine_subqueries(plan, &mut names)?;
-    if rows == Rows::AnyOrder {
+    if rows == RowOrder::AnyOrder {
         return determine_inside(&plan, &mut names);
     }
     let (ordered, order) = carry(&plan, &mut names)?;
     let sorted = match order {
-        Order::Columns { columns, natural } => sort(ordered, &columns, natural)?,
-        Order::Stream => ordered,
-        Order::Keys(_) => return Err(QueryError::Order(KEYS.to_owned())),
-        Order::Lost(why) => return Err(QueryError::Order(why.to_owned())),
+        PlanOrder::Columns { columns, natural } => sort(ordered, &columns, natural)?,
+        PlanOrder::Stream => ordered,
+        PlanOrder::Keys(_) => return Err(QueryError::Order(UNORDERED_KEYS.to_owned())),
+        PlanOrder::Lost(why) => return Err(QueryError::Order(why.to_owned())),
     };
     without_carried(sorted, &plan)
 }
@@ -112,30 +112,33 @@ fn is_membership(expr: &Expr) -> bool {
     expr.exists(is_lookup).unwrap_or_default()
 }
 
-const KEYS: &str =
+const UNORDERED_KEYS: &str =
     "GROUP BY and DISTINCT lose the order of the rows; add an ORDER BY over all their columns";
 
 /// Generates unique names for the carried columns.
-struct Names {
+struct OrderColumnNames {
     count: usize,
     /// True if tables are read in the order of their rows.
     natural: bool,
 }
 
-impl Names {
+impl OrderColumnNames {
     fn next(&mut self) -> String {
         self.count += 1;
         format!("_order_{}", self.count)
     }
 }
 
-fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+fn carry(
+    plan: &LogicalPlan,
+    names: &mut OrderColumnNames,
+) -> Result<(LogicalPlan, PlanOrder), QueryError> {
     match plan {
         LogicalPlan::TableScan(scan) => {
             let columns = vec![Column::new(Some(scan.table_name.clone()), ROW)];
             Ok((
                 plan.clone(),
-                Order::Columns {
+                PlanOrder::Columns {
                     columns,
                     natural: names.natural,
                 },
@@ -143,7 +146,7 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
         }
         LogicalPlan::EmptyRelation(_) => Ok((
             plan.clone(),
-            Order::Columns {
+            PlanOrder::Columns {
                 columns: Vec::new(),
                 natural: true,
             },
@@ -179,10 +182,10 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
         LogicalPlan::Limit(limit) => {
             let (input, order) = carry(&limit.input, names)?;
             let input = match &order {
-                Order::Columns { columns, natural } => sort(input, columns, *natural)?,
-                Order::Stream => input,
-                Order::Keys(_) => return Err(QueryError::Order(KEYS.to_owned())),
-                Order::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
+                PlanOrder::Columns { columns, natural } => sort(input, columns, *natural)?,
+                PlanOrder::Stream => input,
+                PlanOrder::Keys(_) => return Err(QueryError::Order(UNORDERED_KEYS.to_owned())),
+                PlanOrder::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
             };
             let limit = Limit {
                 skip: limit.skip.clone(),
@@ -204,7 +207,7 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
             if aggregate.group_expr.is_empty() {
                 return Ok((
                     rebuilt,
-                    Order::Columns {
+                    PlanOrder::Columns {
                         columns: Vec::new(),
                         natural: true,
                     },
@@ -216,59 +219,60 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
                 .into_iter()
                 .take(aggregate.group_expr.len())
                 .collect();
-            Ok((rebuilt, Order::Keys(keys)))
+            Ok((rebuilt, PlanOrder::Keys(keys)))
         }
         LogicalPlan::Unnest(unnest) => unnested(unnest, names),
         LogicalPlan::Distinct(Distinct::All(input)) => {
             let input = Arc::new(determine_inside(input, names)?);
             let distinct = LogicalPlan::Distinct(Distinct::All(input));
-            Ok((distinct, Order::Keys(plan.schema().columns())))
+            Ok((distinct, PlanOrder::Keys(plan.schema().columns())))
         }
-        LogicalPlan::Distinct(Distinct::On(_)) => {
-            Ok((plan.clone(), Order::Lost("DISTINCT ON is not supported")))
-        }
+        LogicalPlan::Distinct(Distinct::On(_)) => Ok((
+            plan.clone(),
+            PlanOrder::Lost("DISTINCT ON is not supported"),
+        )),
         LogicalPlan::Values(_) => Ok((
             plan.clone(),
-            Order::Lost("VALUES has no order; number its rows and use ORDER BY"),
+            PlanOrder::Lost("VALUES has no order; number its rows and use ORDER BY"),
         )),
         _ => Ok((
             plan.clone(),
-            Order::Lost(
+            PlanOrder::Lost(
                 "this kind of query has no determined order; add an ORDER BY over all its columns",
             ),
         )),
     }
 }
 
-impl Order {
-    fn map(self, rename: impl Fn(Column) -> Column) -> Order {
+impl PlanOrder {
+    fn map(self, rename: impl Fn(Column) -> Column) -> PlanOrder {
         match self {
-            Order::Columns { columns, natural } => Order::Columns {
+            PlanOrder::Columns { columns, natural } => PlanOrder::Columns {
                 columns: columns.into_iter().map(rename).collect(),
                 natural,
             },
-            Order::Keys(columns) => Order::Keys(columns.into_iter().map(rename).collect()),
+            PlanOrder::Keys(columns) => PlanOrder::Keys(columns.into_iter().map(rename).collect()),
             other => other,
         }
     }
 
     /// Returns the same order for rows that no longer arrive in it. `why` is the reason reported if a stream loses its
     /// order here.
-    fn shuffled(self, why: &'static str) -> Order {
+    fn shuffled(self, why: &'static str) -> PlanOrder {
         match self {
-            Order::Columns { columns, .. } => Order::Columns {
+            PlanOrder::Columns { columns, .. } => PlanOrder::Columns {
                 columns,
                 natural: false,
             },
-            Order::Stream => Order::Lost(why),
+            PlanOrder::Stream => PlanOrder::Lost(why),
             other => other,
         }
     }
 
     /// Returns the same order for rows that now arrive in it.
-    fn in_place(self) -> Order {
+    fn in_place(self) -> PlanOrder {
         match self {
-            Order::Columns { columns, .. } => Order::Columns {
+            PlanOrder::Columns { columns, .. } => PlanOrder::Columns {
                 columns,
                 natural: true,
             },
@@ -277,23 +281,26 @@ impl Order {
     }
 }
 
-fn project(projection: &Projection, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+fn project(
+    projection: &Projection,
+    names: &mut OrderColumnNames,
+) -> Result<(LogicalPlan, PlanOrder), QueryError> {
     let (input, order) = carry(&projection.input, names)?;
     let mut exprs = projection.expr.clone();
     let order = match order {
-        Order::Columns { columns, natural } => {
+        PlanOrder::Columns { columns, natural } => {
             let mut carried = Vec::new();
             for column in columns {
                 let name = names.next();
                 exprs.push(Expr::Column(column).alias(&name));
                 carried.push(Column::new_unqualified(name));
             }
-            Order::Columns {
+            PlanOrder::Columns {
                 columns: carried,
                 natural,
             }
         }
-        Order::Keys(keys) => {
+        PlanOrder::Keys(keys) => {
             let schema = projection.schema.columns();
             let place = |key: &Column| {
                 let position = projection
@@ -303,8 +310,8 @@ fn project(projection: &Projection, names: &mut Names) -> Result<(LogicalPlan, O
                 position.and_then(|position| schema.get(position).cloned())
             };
             match keys.iter().map(place).collect::<Option<Vec<Column>>>() {
-                Some(keys) => Order::Keys(keys),
-                None => Order::Lost(KEYS),
+                Some(keys) => PlanOrder::Keys(keys),
+                None => PlanOrder::Lost(UNORDERED_KEYS),
             }
         }
         other => other,
@@ -319,48 +326,54 @@ fn columns_of(input: LogicalPlan, exprs: Vec<Expr>) -> Result<LogicalPlan, Query
     Ok(LogicalPlan::Projection(projection))
 }
 
-fn joined(join: &Join, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+fn joined(
+    join: &Join,
+    names: &mut OrderColumnNames,
+) -> Result<(LogicalPlan, PlanOrder), QueryError> {
     let (left, left_order) = carry(&join.left, names)?;
     let (right, right_order) = carry(&join.right, names)?;
     let order = match join.join_type {
         JoinType::Inner | JoinType::Left => match (left_order, right_order) {
             (
-                Order::Columns {
+                PlanOrder::Columns {
                     columns: mut left, ..
                 },
-                Order::Columns { columns: right, .. },
+                PlanOrder::Columns { columns: right, .. },
             ) => {
                 left.extend(right);
-                Order::Columns {
+                PlanOrder::Columns {
                     columns: left,
                     natural: false,
                 }
             }
             // The right rows are distinct in their keys, and each left row is joined with each of them at most once.
             (
-                Order::Columns {
+                PlanOrder::Columns {
                     columns: mut left, ..
                 },
-                Order::Keys(right),
+                PlanOrder::Keys(right),
             ) => {
                 left.extend(right);
-                Order::Columns {
+                PlanOrder::Columns {
                     columns: left,
                     natural: false,
                 }
             }
-            (Order::Keys(mut left), Order::Keys(right) | Order::Columns { columns: right, .. }) => {
+            (
+                PlanOrder::Keys(mut left),
+                PlanOrder::Keys(right) | PlanOrder::Columns { columns: right, .. },
+            ) => {
                 left.extend(right);
-                Order::Keys(left)
+                PlanOrder::Keys(left)
             }
-            (Order::Lost(why), _) | (_, Order::Lost(why)) => Order::Lost(why),
-            (Order::Stream, _) | (_, Order::Stream) => {
-                Order::Lost("ORDER BY in a joined subquery has no effect; order the whole query")
-            }
+            (PlanOrder::Lost(why), _) | (_, PlanOrder::Lost(why)) => PlanOrder::Lost(why),
+            (PlanOrder::Stream, _) | (_, PlanOrder::Stream) => PlanOrder::Lost(
+                "ORDER BY in a joined subquery has no effect; order the whole query",
+            ),
         },
         JoinType::LeftSemi | JoinType::LeftAnti => left_order
             .shuffled("ORDER BY in a joined subquery has no effect; order the whole query"),
-        _ => Order::Lost(
+        _ => PlanOrder::Lost(
             "RIGHT and FULL joins have no determined order; write a LEFT join, or add an ORDER BY",
         ),
     };
@@ -381,12 +394,15 @@ fn joined(join: &Join, names: &mut Names) -> Result<(LogicalPlan, Order), QueryE
 }
 
 /// ORDER BY: ties keep the order below, and the rows then arrive in a determined order.
-fn sorted(inner: &Sort, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+fn sorted(
+    inner: &Sort,
+    names: &mut OrderColumnNames,
+) -> Result<(LogicalPlan, PlanOrder), QueryError> {
     let (input, order) = carry(&inner.input, names)?;
     let mut exprs = inner.expr.clone();
     match order {
-        Order::Columns { columns, .. } => exprs.extend(columns.into_iter().map(ascending)),
-        Order::Keys(keys) => {
+        PlanOrder::Columns { columns, .. } => exprs.extend(columns.into_iter().map(ascending)),
+        PlanOrder::Keys(keys) => {
             let named = |key: &Column| inner.expr.iter().any(|sort| bare(&sort.expr) == Some(key));
             if let Some(key) = keys.iter().find(|key| !named(key)) {
                 return Err(QueryError::Order(format!(
@@ -395,30 +411,33 @@ fn sorted(inner: &Sort, names: &mut Names) -> Result<(LogicalPlan, Order), Query
                 )));
             }
         }
-        Order::Stream => {
+        PlanOrder::Stream => {
             return Err(QueryError::Order(
                 "ORDER BY follows another one, or unnest; keep one of them, or make a table of the inner query".to_owned(),
             ));
         }
-        Order::Lost(why) => return Err(QueryError::Order(why.to_owned())),
+        PlanOrder::Lost(why) => return Err(QueryError::Order(why.to_owned())),
     }
     let sort = Sort {
         expr: exprs,
         input: Arc::new(input),
         fetch: inner.fetch,
     };
-    Ok((LogicalPlan::Sort(sort), Order::Stream))
+    Ok((LogicalPlan::Sort(sort), PlanOrder::Stream))
 }
 
 /// `unnest`: the elements of a row follow each other in its place, and no column expresses their order. DataFusion
 /// keeps the order in which the rows arrive, but it would drop a sort below, so the rows must arrive in order by
 /// themselves.
-fn unnested(unnest: &Unnest, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+fn unnested(
+    unnest: &Unnest,
+    names: &mut OrderColumnNames,
+) -> Result<(LogicalPlan, PlanOrder), QueryError> {
     let (input, order) = carry(&unnest.input, names)?;
     let order = match order {
-        Order::Columns { natural: true, .. } => Order::Stream,
-        Order::Columns { .. } | Order::Stream => {
-            Order::Lost("unnest of rows that are joined or sorted; make a table of them first")
+        PlanOrder::Columns { natural: true, .. } => PlanOrder::Stream,
+        PlanOrder::Columns { .. } | PlanOrder::Stream => {
+            PlanOrder::Lost("unnest of rows that are joined or sorted; make a table of them first")
         }
         lost => lost,
     };
@@ -441,24 +460,24 @@ fn flatten<'a>(union: &'a Union, branches: &mut Vec<&'a LogicalPlan>) {
 /// UNION ALL: branch by branch. Every branch gets its number and its carried columns, padded with zeros to the longest
 /// branch.
 fn unite(
-    branches: Vec<(LogicalPlan, Order)>,
+    branches: Vec<(LogicalPlan, PlanOrder)>,
     width: usize,
-    names: &mut Names,
-) -> Result<(LogicalPlan, Order), QueryError> {
+    names: &mut OrderColumnNames,
+) -> Result<(LogicalPlan, PlanOrder), QueryError> {
     let mut carried = Vec::new();
     for (plan, order) in branches {
         match order {
-            Order::Columns { columns, .. } => carried.push((plan, columns)),
-            Order::Keys(_) => return Ok((plan, Order::Lost(KEYS))),
-            Order::Stream => {
+            PlanOrder::Columns { columns, .. } => carried.push((plan, columns)),
+            PlanOrder::Keys(_) => return Ok((plan, PlanOrder::Lost(UNORDERED_KEYS))),
+            PlanOrder::Stream => {
                 return Ok((
                     plan,
-                    Order::Lost(
+                    PlanOrder::Lost(
                         "ORDER BY in a branch of UNION ALL has no effect; order the whole query",
                     ),
                 ));
             }
-            Order::Lost(why) => return Ok((plan, Order::Lost(why))),
+            PlanOrder::Lost(why) => return Ok((plan, PlanOrder::Lost(why))),
         }
     }
     let longest = carried
@@ -484,7 +503,7 @@ fn unite(
                         .get_type(plan.schema())
                         .map_err(|error| QueryError::plan(&error))?;
                     if kind != datafusion::arrow::datatypes::DataType::Int64 {
-                        return Ok((plan, Order::Lost(KEYS)));
+                        return Ok((plan, PlanOrder::Lost(UNORDERED_KEYS)));
                     }
                     Expr::Column(column.clone())
                 }
@@ -504,7 +523,7 @@ fn unite(
         .collect();
     Ok((
         plan,
-        Order::Columns {
+        PlanOrder::Columns {
             columns,
             natural: false,
         },

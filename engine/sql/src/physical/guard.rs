@@ -20,28 +20,28 @@ use datafusion::physical_plan::windows::WindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
 
+use super::cancellable::cancellable;
 use super::operator::{Node, Operator, Plan, Rule};
 use super::rows;
-use super::watched::watched;
-use crate::Grant;
+use crate::QueryLimits;
 
 /// Maximum number of list elements that are unnested at once.
-const ELEMENTS: usize = 1 << 14;
+const MAX_ELEMENTS: usize = 1 << 14;
 
 /// Maximum size in bytes of these elements with the copies of the other columns. Each element gets a copy of its row.
-const ELEMENT_BYTES: usize = 8 << 20;
+const MAX_ELEMENT_BYTES: usize = 8 << 20;
 
 /// Assumed size in bytes of a batch without columns or without data.
-const BATCH_BYTES: usize = 1 << 10;
+const EMPTY_BATCH_BYTES: usize = 1 << 10;
 
 /// Inserts a guard below every operator.
 pub(super) const GUARD_BELOW: Rule = Rule {
     name: "guard_below",
     replace: |plan, config| {
-        let plan = watched(Arc::clone(plan), config)?;
-        let duties = duties(plan.as_ref());
-        let children = plan.children().into_iter().zip(duties);
-        let children = children.map(|(child, duty)| Guard::plan(child.clone(), duty));
+        let plan = cancellable(Arc::clone(plan), config)?;
+        let actions = actions(plan.as_ref());
+        let children = plan.children().into_iter().zip(actions);
+        let children = children.map(|(child, action)| Guard::plan(child.clone(), action));
         let children: Vec<Plan> = children.collect();
         if children.is_empty() {
             return Ok(None);
@@ -57,7 +57,7 @@ pub(super) struct GuardAbove;
 
 impl PhysicalOptimizerRule for GuardAbove {
     fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
-        Ok(Guard::plan(plan, Duty::Pass))
+        Ok(Guard::plan(plan, GuardAction::Pass))
     }
 
     fn name(&self) -> &str {
@@ -71,7 +71,7 @@ impl PhysicalOptimizerRule for GuardAbove {
 
 /// The task of a guard, in addition to checking for cancellation.
 #[derive(Debug, Clone, PartialEq)]
-enum Duty {
+enum GuardAction {
     Pass,
     /// Accounts for the rows that pass, because the operator above keeps them in memory and does not account for them.
     Count {
@@ -85,13 +85,13 @@ enum Duty {
 }
 
 /// The actions of the guards below an operator, one per child.
-fn duties(plan: &dyn ExecutionPlan) -> Vec<Duty> {
+fn actions(plan: &dyn ExecutionPlan) -> Vec<GuardAction> {
     if plan.is::<WindowAggExec>() {
         let rows = plan
             .children()
             .first()
             .and_then(|input| rows(input.as_ref()));
-        return vec![Duty::Count { copied: true, rows }];
+        return vec![GuardAction::Count { copied: true, rows }];
     }
     if plan.is::<CrossJoinExec>() {
         let rows = plan
@@ -99,26 +99,26 @@ fn duties(plan: &dyn ExecutionPlan) -> Vec<Duty> {
             .first()
             .and_then(|input| rows(input.as_ref()));
         let copied = false;
-        return vec![Duty::Count { copied, rows }, Duty::Pass];
+        return vec![GuardAction::Count { copied, rows }, GuardAction::Pass];
     }
     if let Some(unnest) = plan.downcast_ref::<UnnestExec>() {
         let lists = unnest.list_column_indices().iter();
-        return vec![Duty::Cut(
+        return vec![GuardAction::Cut(
             lists.map(|list| list.index_in_input_schema).collect(),
         )];
     }
-    vec![Duty::Pass; plan.children().len()]
+    vec![GuardAction::Pass; plan.children().len()]
 }
 
 #[derive(Debug)]
 struct Guard {
     input: Plan,
-    duty: Duty,
+    action: GuardAction,
 }
 
 impl Guard {
-    fn plan(input: Plan, duty: Duty) -> Plan {
-        Node::plan(Guard { input, duty })
+    fn plan(input: Plan, action: GuardAction) -> Plan {
+        Node::plan(Guard { input, action })
     }
 }
 
@@ -137,12 +137,12 @@ impl Operator for Guard {
 
     fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Guard> {
         let [input] = inputs.try_into().ok()?;
-        let duty = self.duty.clone();
-        Some(Guard { input, duty })
+        let action = self.action.clone();
+        Some(Guard { input, action })
     }
 
     fn details(&self) -> String {
-        format!("{:?}", self.duty)
+        format!("{:?}", self.action)
     }
 
     fn start(
@@ -150,18 +150,18 @@ impl Operator for Guard {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let reservation = matches!(self.duty, Duty::Count { .. })
+        let reservation = matches!(self.action, GuardAction::Count { .. })
             .then(|| MemoryConsumer::new("rows").register(context.memory_pool()));
-        Ok(Box::pin(Guarded {
+        Ok(Box::pin(GuardStream {
             schema: self.input.schema(),
-            grant: context
+            limits: context
                 .session_config()
                 .options()
                 .extensions
-                .get::<Grant>()
+                .get::<QueryLimits>()
                 .cloned(),
             input: self.input.execute(partition, context)?,
-            duty: self.duty.clone(),
+            action: self.action.clone(),
             reservation,
             passed: 0,
             cut: VecDeque::new(),
@@ -174,11 +174,11 @@ impl Operator for Guard {
     }
 }
 
-struct Guarded {
+struct GuardStream {
     schema: SchemaRef,
-    grant: Option<Grant>,
+    limits: Option<QueryLimits>,
     input: SendableRecordBatchStream,
-    duty: Duty,
+    action: GuardAction,
     /// Memory that the operator above uses.
     reservation: Option<MemoryReservation>,
     /// Number of rows that passed.
@@ -187,12 +187,12 @@ struct Guarded {
     cut: VecDeque<Piece>,
 }
 
-impl Guarded {
+impl GuardStream {
     fn pass(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
-        match &self.duty {
-            Duty::Pass => Ok(Some(batch)),
-            Duty::Count { copied, rows } => {
-                let bytes = batch.get_array_memory_size().max(BATCH_BYTES);
+        match &self.action {
+            GuardAction::Pass => Ok(Some(batch)),
+            GuardAction::Count { copied, rows } => {
+                let bytes = batch.get_array_memory_size().max(EMPTY_BATCH_BYTES);
                 let bytes = bytes * if *copied { 2 } else { 1 };
                 if let Some(reservation) = &self.reservation
                     && let Err(error) = reservation.try_grow(bytes)
@@ -209,7 +209,7 @@ impl Guarded {
                 self.passed += batch.num_rows();
                 Ok(Some(batch))
             }
-            Duty::Cut(lists) => {
+            GuardAction::Cut(lists) => {
                 self.cut = pieces(&batch, lists);
                 self.next_piece()
             }
@@ -224,12 +224,12 @@ impl Guarded {
     }
 }
 
-impl Stream for Guarded {
+impl Stream for GuardStream {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
-            if let Some(Err(stopped)) = self.grant.as_ref().map(Grant::check) {
+            if let Some(Err(stopped)) = self.limits.as_ref().map(QueryLimits::check) {
                 return Poll::Ready(Some(Err(stopped)));
             }
             if let Some(piece) = self.next_piece().transpose() {
@@ -246,7 +246,7 @@ impl Stream for Guarded {
     }
 }
 
-impl RecordBatchStream for Guarded {
+impl RecordBatchStream for GuardStream {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -268,7 +268,7 @@ impl Piece {
         };
         let columns = batch.columns().iter().enumerate().map(|(index, column)| {
             if lists.contains(&index) {
-                stretch(column, first, count)
+                element_range(column, first, count)
             } else {
                 Ok(column.clone())
             }
@@ -283,17 +283,17 @@ impl Piece {
     }
 }
 
-/// Divides a batch so that no piece has many more than [`ELEMENTS`] list elements.
+/// Divides a batch so that no piece has many more than [`MAX_ELEMENTS`] list elements.
 fn pieces(batch: &RecordBatch, lists: &Arc<[usize]>) -> VecDeque<Piece> {
     let mut pieces = VecDeque::new();
-    let beside = batch.columns().iter().enumerate();
-    let beside = beside.filter(|(index, _)| !lists.contains(index));
-    let beside: usize = beside
+    let other_columns = batch.columns().iter().enumerate();
+    let other_columns = other_columns.filter(|(index, _)| !lists.contains(index));
+    let other_columns: usize = other_columns
         .map(|(_, column)| column.get_array_memory_size())
         .sum();
-    let width = beside / batch.num_rows().max(1) + 1;
-    let most = (ELEMENT_BYTES / width).clamp(1, ELEMENTS);
-    let (mut start, mut held) = (0, 0);
+    let width = other_columns / batch.num_rows().max(1) + 1;
+    let max_elements = (MAX_ELEMENT_BYTES / width).clamp(1, MAX_ELEMENTS);
+    let (mut start, mut elements_before) = (0, 0);
     let mut rows = |from: usize, to: usize, elements| {
         if to > from {
             pieces.push_back(Piece {
@@ -306,17 +306,17 @@ fn pieces(batch: &RecordBatch, lists: &Arc<[usize]>) -> VecDeque<Piece> {
     for row in 0..batch.num_rows() {
         let columns = lists.iter().filter_map(|index| batch.columns().get(*index));
         let longest = columns.map(|column| length(column, row)).max().unwrap_or(0);
-        if longest > most {
+        if longest > max_elements {
             rows(start, row, None);
-            for first in (0..longest).step_by(most) {
-                rows(row, row + 1, Some((lists.clone(), first, most)));
+            for first in (0..longest).step_by(max_elements) {
+                rows(row, row + 1, Some((lists.clone(), first, max_elements)));
             }
-            (start, held) = (row + 1, 0);
-        } else if held + longest > most {
+            (start, elements_before) = (row + 1, 0);
+        } else if elements_before + longest > max_elements {
             rows(start, row, None);
-            (start, held) = (row, longest);
+            (start, elements_before) = (row, longest);
         } else {
-            held += longest;
+            elements_before += longest;
         }
     }
     rows(start, batch.num_rows(), None);
@@ -340,7 +340,7 @@ fn length(column: &ArrayRef, row: usize) -> usize {
 }
 
 /// The elements from `first` on of the list in the only row of `column`. Null if the list has no such elements.
-fn stretch(column: &ArrayRef, first: usize, count: usize) -> Result<ArrayRef> {
+fn element_range(column: &ArrayRef, first: usize, count: usize) -> Result<ArrayRef> {
     let length = length(column, 0);
     let data_type = column.data_type();
     if first >= length {

@@ -15,17 +15,17 @@ use super::operator::Rule;
 use super::scan::row_bytes;
 
 /// Bytes that a hash table needs per row, in addition to the row itself.
-const ENTRY_BYTES: usize = 24;
+const HASH_ENTRY_BYTES: usize = 24;
 
 pub(super) const SORT_LARGE_SIDES: Rule = Rule {
     name: "sort_large_sides",
     replace: |plan, config| {
-        let held = config.optimizer.hash_join_single_partition_threshold;
+        let max_build_side = config.optimizer.hash_join_single_partition_threshold;
         let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
             return Ok(None);
         };
         // Only the hash join implements null-aware `NOT IN`.
-        let fits = bytes(join.left().as_ref()).is_some_and(|bytes| bytes < held);
+        let fits = bytes(join.left().as_ref()).is_some_and(|bytes| bytes < max_build_side);
         if join.null_aware || join.contains_projection() || fits {
             return Ok(None);
         }
@@ -47,7 +47,7 @@ fn bytes(plan: &dyn ExecutionPlan) -> Option<usize> {
     let statistics = StatisticsContext::new()
         .compute(plan, &StatisticsArgs::new())
         .ok()?;
-    let row = row_bytes(&plan.schema()) + ENTRY_BYTES;
+    let row = row_bytes(&plan.schema()) + HASH_ENTRY_BYTES;
     let rows = statistics.num_rows.get_value().copied().unwrap_or(0);
     Some(rows.saturating_mul(row))
 }

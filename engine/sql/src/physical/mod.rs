@@ -8,14 +8,14 @@
 //! * `windows`: evaluates window functions on a few partitions at a time, not on all rows.
 //! * `guard`: between all operators, checks for cancellation, accounts for memory that operators do not account for,
 //!   and splits long lists before they are unnested.
-//! * `watched`: join conditions that check for cancellation.
+//! * `cancellable`: join conditions that check for cancellation.
 
+mod cancellable;
 mod guard;
 mod joins;
 mod operator;
 mod same_rows;
 mod scan;
-mod watched;
 mod windows;
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
-pub(crate) use scan::{Kind, Scan};
+pub(crate) use scan::{Scan, ScanColumn};
 
 /// DataFusion's rules with those of this module at their places.
 pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {

@@ -76,8 +76,8 @@ struct Side {
 }
 
 impl Side {
-    fn start(&self, partition: usize, context: &Arc<TaskContext>) -> Result<Rows> {
-        Ok(Rows {
+    fn start(&self, partition: usize, context: &Arc<TaskContext>) -> Result<SideReader> {
+        Ok(SideReader {
             input: self.input.execute(partition, Arc::clone(context))?,
             keys: self.keys.clone(),
             batch: None,
@@ -145,14 +145,14 @@ impl Operator for SameRows {
 }
 
 /// Reads one side batch by batch.
-struct Rows {
+struct SideReader {
     input: SendableRecordBatchStream,
     keys: Vec<usize>,
     /// The remaining rows of the last batch.
     batch: Option<RecordBatch>,
 }
 
-impl Rows {
+impl SideReader {
     /// Reads the next batch if the current one is empty. `None` at the end.
     async fn batch(&mut self) -> Result<Option<&RecordBatch>> {
         while self.batch.as_ref().is_none_or(|one| one.num_rows() == 0) {
@@ -178,7 +178,7 @@ impl Rows {
 }
 
 /// Returns whether two sides have the same keys in the same order.
-async fn is_same(mut one: Rows, mut other: Rows) -> Result<bool> {
+async fn is_same(mut one: SideReader, mut other: SideReader) -> Result<bool> {
     loop {
         let rows = one.batch().await?.map(RecordBatch::num_rows);
         let others = other.batch().await?.map(RecordBatch::num_rows);

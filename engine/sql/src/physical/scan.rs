@@ -19,26 +19,26 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, Sched
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 
 use super::operator::{Node, Operator, Plan};
-use crate::error::Unread;
+use crate::error::UnreadableRelation;
 use crate::provider::ROW;
-use crate::relation::{Relation, Values};
+use crate::relation::{Relation, RelationBatch};
 
 /// Assumed size in bytes of a text, for estimates.
-const TEXT_BYTES: usize = 48;
+const ASSUMED_TEXT_BYTES: usize = 48;
 
 /// The content of a column of the scan: values of a column of the relation, origins, or row numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum ScanColumn {
     Value(usize),
     Origin,
     Position,
 }
 
-/// Reads the columns `kinds` of a relation, in the order of its rows.
+/// Reads the columns `scanned` of a relation, in the order of its rows.
 #[derive(Clone)]
 pub(crate) struct Scan {
     relation: Arc<dyn Relation>,
-    kinds: Arc<[Kind]>,
+    scanned: Arc<[ScanColumn]>,
     schema: SchemaRef,
     /// True if the rows may come in any order.
     any_order: bool,
@@ -50,13 +50,15 @@ impl Scan {
     /// Creates the plan of a scan that reads at most `limit` rows.
     pub(crate) fn plan(
         relation: Arc<dyn Relation>,
-        kinds: Vec<Kind>,
+        scanned: Vec<ScanColumn>,
         schema: SchemaRef,
         any_order: bool,
         limit: Option<usize>,
     ) -> Plan {
         // Rows arrive by position. The declared ordering makes a sort by `_row` free.
-        let row = kinds.iter().position(|kind| *kind == Kind::Position);
+        let row = scanned
+            .iter()
+            .position(|kind| *kind == ScanColumn::Position);
         let ordering = row.and_then(|index| {
             let row: Arc<dyn PhysicalExpr> = Arc::new(Column::new(ROW, index));
             let options = SortOptions {
@@ -72,11 +74,13 @@ impl Scan {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        let by_position = kinds.iter().all(|kind| matches!(kind, Kind::Value(_)));
+        let by_position = scanned
+            .iter()
+            .all(|kind| matches!(kind, ScanColumn::Value(_)));
         Node::plan(Scan {
             relation,
             any_order: any_order && by_position,
-            kinds: kinds.into(),
+            scanned: scanned.into(),
             schema,
             limit,
             // The relation's batches are separated by checks for cancellation in the guards, so DataFusion need not add
@@ -86,8 +90,8 @@ impl Scan {
     }
 
     fn batches(&self, size: usize) -> Box<dyn Iterator<Item = Result<RecordBatch>> + Send> {
-        let values = self.kinds.iter().filter_map(|kind| match kind {
-            Kind::Value(index) => Some(*index),
+        let values = self.scanned.iter().filter_map(|kind| match kind {
+            ScanColumn::Value(index) => Some(*index),
             _ => None,
         });
         let values: Vec<usize> = values.collect();
@@ -111,8 +115,8 @@ impl Scan {
             relation.scan(values, size)
         };
         Box::new(source.map(move |values| {
-            let Values { rows, columns } =
-                values.map_err(|error| DataFusionError::External(Box::new(Unread(error))))?;
+            let RelationBatch { rows, columns } = values
+                .map_err(|error| DataFusionError::External(Box::new(UnreadableRelation(error))))?;
             let batch = scan.assemble(first, rows, columns);
             first += rows as u64;
             batch
@@ -123,18 +127,18 @@ impl Scan {
     fn assemble(&self, first: u64, len: usize, values: Vec<ArrayRef>) -> Result<RecordBatch> {
         let mut values = values.into_iter();
         let mut origins: Option<ArrayRef> = None;
-        let mut columns = Vec::with_capacity(self.kinds.len());
-        for kind in self.kinds.iter() {
+        let mut columns = Vec::with_capacity(self.scanned.len());
+        for kind in self.scanned.iter() {
             columns.push(match kind {
-                Kind::Value(_) => values.next().ok_or_else(|| {
+                ScanColumn::Value(_) => values.next().ok_or_else(|| {
                     DataFusionError::Internal("a scan returned too few columns".to_owned())
                 })?,
-                Kind::Origin => origins
+                ScanColumn::Origin => origins
                     .get_or_insert_with(|| {
                         Arc::new(UInt64Array::from(self.relation.origins(first, len)))
                     })
                     .clone(),
-                Kind::Position => {
+                ScanColumn::Position => {
                     let rows = (first..first + len as u64)
                         .map(|row| i64::try_from(row).unwrap_or(i64::MAX));
                     Arc::new(Int64Array::from_iter_values(rows))
@@ -157,7 +161,7 @@ impl Scan {
 
 /// Estimated bytes per row of these columns.
 pub(super) fn row_bytes(schema: &SchemaRef) -> usize {
-    let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(TEXT_BYTES);
+    let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(ASSUMED_TEXT_BYTES);
     let fields = schema.fields().iter();
     fields.map(|field| width(field.data_type())).sum()
 }

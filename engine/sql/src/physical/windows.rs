@@ -21,7 +21,7 @@ use futures::StreamExt;
 use super::operator::{Node, Operator, Plan, Rule};
 
 /// Minimum number of rows that are collected before evaluation, if partitions are small.
-const ROWS: usize = 1 << 16;
+const MIN_PART_ROWS: usize = 1 << 16;
 
 pub(super) const WINDOWS_IN_PARTS: Rule = Rule {
     name: "windows_in_parts",
@@ -31,7 +31,7 @@ pub(super) const WINDOWS_IN_PARTS: Rule = Rule {
         };
         let divided = window.window_expr().first();
         let keys = divided.map_or(&[][..], |one| one.partition_by()).to_vec();
-        let parts = || Parts {
+        let parts = || WindowsInParts {
             keys: keys.clone(),
             exprs: window.window_expr().to_vec(),
             properties: window.properties().clone(),
@@ -43,7 +43,7 @@ pub(super) const WINDOWS_IN_PARTS: Rule = Rule {
 
 /// Window functions over an input that is sorted by their partition keys.
 #[derive(Debug, Clone)]
-struct Parts {
+struct WindowsInParts {
     /// The partition keys.
     keys: Vec<Arc<dyn PhysicalExpr>>,
     exprs: Vec<Arc<dyn WindowExpr>>,
@@ -51,7 +51,7 @@ struct Parts {
     input: Plan,
 }
 
-impl Operator for Parts {
+impl Operator for WindowsInParts {
     const NAME: &'static str = "WindowsInParts";
     const KEEPS_ORDER: bool = true;
 
@@ -63,9 +63,9 @@ impl Operator for Parts {
         vec![&self.input]
     }
 
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Parts> {
+    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<WindowsInParts> {
         let [input] = inputs.try_into().ok()?;
-        Some(Parts {
+        Some(WindowsInParts {
             input,
             ..self.clone()
         })
@@ -82,17 +82,17 @@ impl Operator for Parts {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let reservation = MemoryConsumer::new("windows").register(context.memory_pool());
-        let collecting = Collecting {
+        let collecting = PartitionStream {
             input: self.input.execute(partition, context.clone())?,
             parts: self.clone(),
             context,
             held: Vec::new(),
             rows: 0,
             computing: None,
-            is_through: false,
+            is_at_end: false,
             reservation,
         };
-        let computed = futures::stream::try_unfold(collecting, Collecting::next);
+        let computed = futures::stream::try_unfold(collecting, PartitionStream::next);
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             self.properties.equivalence_properties().schema().clone(),
             computed,
@@ -101,30 +101,30 @@ impl Operator for Parts {
 }
 
 /// The stream of results.
-struct Collecting {
+struct PartitionStream {
     input: SendableRecordBatchStream,
-    parts: Parts,
+    parts: WindowsInParts,
     context: Arc<TaskContext>,
     /// Rows of partitions that may be incomplete.
     held: Vec<RecordBatch>,
     rows: usize,
     /// Results of complete partitions.
     computing: Option<SendableRecordBatchStream>,
-    is_through: bool,
+    is_at_end: bool,
     reservation: MemoryReservation,
 }
 
-impl Collecting {
-    async fn next(mut self) -> Result<Option<(RecordBatch, Collecting)>> {
+impl PartitionStream {
+    async fn next(mut self) -> Result<Option<(RecordBatch, PartitionStream)>> {
         loop {
             if let Some(computing) = &mut self.computing {
                 if let Some(batch) = computing.next().await {
                     return Ok(Some((batch?, self)));
                 }
                 self.computing = None;
-                let held: usize = self.held.iter().map(taken).sum();
+                let held: usize = self.held.iter().map(accounted_bytes).sum();
                 self.reservation.try_resize(held)?;
-            } else if self.is_through {
+            } else if self.is_at_end {
                 if self.held.is_empty() {
                     return Ok(None);
                 }
@@ -132,7 +132,7 @@ impl Collecting {
                 self.compute(last)?;
             } else {
                 match self.input.next().await {
-                    None => self.is_through = true,
+                    None => self.is_at_end = true,
                     Some(batch) => self.collect(batch?)?,
                 }
             }
@@ -143,9 +143,9 @@ impl Collecting {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        self.reservation.try_grow(taken(&batch))?;
+        self.reservation.try_grow(accounted_bytes(&batch))?;
         // For small batches, a search for the end of the last complete partition would rarely pay.
-        let start = match self.rows + batch.num_rows() < ROWS {
+        let start = match self.rows + batch.num_rows() < MIN_PART_ROWS {
             true => None,
             false => self.last_partition(&batch)?,
         };
@@ -156,13 +156,13 @@ impl Collecting {
             }
             Some(start) => {
                 let rest = batch.slice(start, batch.num_rows() - start);
-                let mut whole = std::mem::take(&mut self.held);
+                let mut complete = std::mem::take(&mut self.held);
                 if start > 0 {
-                    whole.push(batch.slice(0, start));
+                    complete.push(batch.slice(0, start));
                 }
                 self.rows = rest.num_rows();
                 self.held = vec![rest];
-                self.compute(whole)?;
+                self.compute(complete)?;
             }
         }
         Ok(())
@@ -194,29 +194,29 @@ impl Collecting {
     }
 
     fn compute(&mut self, batches: Vec<RecordBatch>) -> Result<()> {
-        let whole = Node::plan(Whole {
+        let complete = Node::plan(CompletePartitions {
             properties: self.parts.input.properties().clone(),
             batches,
         });
-        let window = WindowAggExec::try_new(self.parts.exprs.clone(), whole, false)?;
+        let window = WindowAggExec::try_new(self.parts.exprs.clone(), complete, false)?;
         self.computing = Some(window.execute(0, self.context.clone())?);
         Ok(())
     }
 }
 
 /// Bytes accounted for a batch. It is copied during evaluation.
-fn taken(batch: &RecordBatch) -> usize {
+fn accounted_bytes(batch: &RecordBatch) -> usize {
     2 * batch.get_array_memory_size()
 }
 
 /// Complete partitions as an input with the properties of the original input.
 #[derive(Debug, Clone)]
-struct Whole {
+struct CompletePartitions {
     properties: Arc<PlanProperties>,
     batches: Vec<RecordBatch>,
 }
 
-impl Operator for Whole {
+impl Operator for CompletePartitions {
     const NAME: &'static str = "Whole";
 
     fn properties(&self) -> &Arc<PlanProperties> {
@@ -227,7 +227,7 @@ impl Operator for Whole {
         Vec::new()
     }
 
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Whole> {
+    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<CompletePartitions> {
         inputs.is_empty().then(|| self.clone())
     }
 

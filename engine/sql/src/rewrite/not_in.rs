@@ -16,8 +16,8 @@ use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 /// Columns with the number of rows of the subquery, and of those that are not missing.
-const ALL: &str = "__all";
-const KNOWN: &str = "__known";
+const ROW_COUNT: &str = "__all";
+const VALUE_COUNT: &str = "__known";
 
 #[derive(Debug)]
 pub(super) struct CountMissing;
@@ -53,14 +53,18 @@ impl OptimizerRule for CountMissing {
             join.null_equality,
             false,
         )?;
-        let counts = vec![count(lit(1_i64)).alias(ALL), count(y.clone()).alias(KNOWN)];
+        let counts = vec![
+            count(lit(1_i64)).alias(ROW_COUNT),
+            count(y.clone()).alias(VALUE_COUNT),
+        ];
         let counted = LogicalPlanBuilder::from(join.right.clone())
             .aggregate(Vec::<Expr>::new(), counts)?
             .cross_join(LogicalPlan::Join(kept))?
             .filter(
-                col(ALL)
-                    .eq(lit(0_i64))
-                    .or(x.clone().is_not_null().and(col(ALL).eq(col(KNOWN)))),
+                col(ROW_COUNT).eq(lit(0_i64)).or(x
+                    .clone()
+                    .is_not_null()
+                    .and(col(ROW_COUNT).eq(col(VALUE_COUNT)))),
             )?;
         let columns = join.left.schema().columns().into_iter().map(Expr::Column);
         let columns: Vec<Expr> = columns.collect();

@@ -8,7 +8,8 @@ use arrow::datatypes::{DataType, Float64Type, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_spec::model::Query;
 use prep_sql::{
-    ColumnSource, Grant, QueryError, Relation, RelationColumn, ScanError, Session, Values,
+    ColumnSource, QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, ScanError,
+    Session,
 };
 
 use super::value::{Kind, Value};
@@ -199,7 +200,7 @@ impl Relation for Memory {
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         let mut first = 0;
         Box::new(std::iter::from_fn(move || {
             let rows = (self.rows - first).min(batch);
@@ -210,7 +211,7 @@ impl Relation for Memory {
             let slices = slices.map(|column| self.arrays[*column].slice(first, rows));
             let columns = slices.collect();
             first += rows;
-            Some(Ok(Values { rows, columns }))
+            Some(Ok(RelationBatch { rows, columns }))
         }))
     }
 
@@ -253,11 +254,11 @@ pub async fn rows(
         let table = memories[name.as_str()].clone();
         (name.clone(), table as Arc<dyn Relation>)
     });
-    let (tables, grant) = (tables.collect(), Grant::of(memory));
+    let (tables, limits) = (tables.collect(), QueryLimits::with_memory(memory));
     let mut result = match wanted {
-        Wanted::Values => session.values(query, tables, &grant).await?,
-        Wanted::Origins => session.rows(query, tables, &grant).await?,
-        Wanted::AnyOrder => session.values_unordered(query, tables, &grant).await?,
+        Wanted::Values => session.values(query, tables, &limits).await?,
+        Wanted::Origins => session.rows(query, tables, &limits).await?,
+        Wanted::AnyOrder => session.values_unordered(query, tables, &limits).await?,
     };
     let columns = result.columns().to_vec();
     let names = columns.iter().map(|column| column.name.as_str());

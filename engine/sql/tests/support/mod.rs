@@ -8,7 +8,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow::compute::take;
 use prep_spec::model::Query;
-use prep_sql::{Grant, QueryError, Relation, RelationColumn, ScanError, Session, Values};
+use prep_sql::{
+    QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, ScanError, Session,
+};
 
 pub type Tables = BTreeMap<String, Arc<dyn Relation>>;
 
@@ -57,7 +59,7 @@ impl Relation for Memory {
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         let mut first = 0;
         Box::new(std::iter::from_fn(move || {
             let rows = (self.rows - first).min(batch);
@@ -73,7 +75,7 @@ impl Relation for Memory {
             first += rows;
             Some(
                 columns
-                    .map(|columns| Values { rows, columns })
+                    .map(|columns| RelationBatch { rows, columns })
                     .map_err(ScanError::from),
             )
         }))
@@ -96,12 +98,12 @@ pub fn used(query: &Query, all: &Tables) -> Tables {
 pub async fn values(
     text: &str,
     all: &Tables,
-    grant: &Grant,
+    limits: &QueryLimits,
 ) -> Result<Vec<RecordBatch>, QueryError> {
     let query = Query::parse(text).expect(text);
     let session = Session::new(&std::env::temp_dir());
     let mut rows = session
-        .values_unordered(&query, used(&query, all), grant)
+        .values_unordered(&query, used(&query, all), limits)
         .await?;
     let mut batches = Vec::new();
     while let Some(batch) = rows.next().await? {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::DataType;
 use prep_spec::model::Query;
-use prep_sql::{Grant, Relation, RelationColumn, ScanError, Session, Values};
+use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, ScanError, Session};
 
 /// A table with one row and this number of columns.
 #[derive(Debug)]
@@ -30,10 +30,10 @@ impl Relation for Wide {
         self: Arc<Self>,
         columns: Vec<usize>,
         _batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         let one = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
         let columns = columns.iter().map(|_| one()).collect();
-        Box::new(std::iter::once(Ok(Values { rows: 1, columns })))
+        Box::new(std::iter::once(Ok(RelationBatch { rows: 1, columns })))
     }
 
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
@@ -273,7 +273,7 @@ impl Growing {
             let query = Query::parse(&text).expect("a query");
             let tables = BTreeMap::from([("w".to_owned(), table.clone())]);
             let mut rows = session
-                .rows(&query, tables, &Grant::of(256 << 20))
+                .rows(&query, tables, &QueryLimits::with_memory(256 << 20))
                 .await
                 .expect("rows");
             while rows.next().await.expect("a batch").is_some() {}

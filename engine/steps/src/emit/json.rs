@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use prep_core::{FileValue, StepError};
 use prep_formats::json::{Grammar, Object, Printing, Value, WriteOptions, parse, reprint};
 use prep_formats::pandas::ColumnType;
-use prep_sql::RECORD;
+use prep_sql::RECORD_COLUMN;
 use serde::Serialize;
 
 use super::cells::{Cell, Layout};
@@ -139,7 +139,7 @@ fn for_each_row(
         .iter()
         .map(|column| column.name.clone())
         .collect();
-    let is_record = matches!(names.as_slice(), [name] if name == RECORD);
+    let is_record = matches!(names.as_slice(), [name] if name == RECORD_COLUMN);
     let mut count = 0;
     while let Some(batch) = rows.next()? {
         layout.for_each_row(&batch, |row| {
@@ -226,8 +226,9 @@ pub(crate) fn write_json_lines(
 
 /// The JSON text in a cell.
 fn json_text<'a>(cell: &Cell<'a>) -> Result<Cow<'a, [u8]>, StepError> {
-    cell.text()
-        .ok_or_else(|| StepError::pipeline(format!("the column `{RECORD}` must hold JSON texts")))
+    cell.text().ok_or_else(|| {
+        StepError::pipeline(format!("the column `{RECORD_COLUMN}` must hold JSON texts"))
+    })
 }
 
 /// A cell as a member of an object.

@@ -1,7 +1,7 @@
 //! `list`: a list of the pipeline as a table, with one row per text.
 
 use prep_formats::pandas::ColumnType;
-use prep_sql::VALUE;
+use prep_sql::VALUE_COLUMN;
 
 use super::made::{Made, column};
 use super::one;
@@ -11,7 +11,7 @@ pub(crate) fn list(texts: Vec<String>) -> Made {
     let params = serde_json::json!({ "texts": texts });
     Made::new("list", 2, params, move |context, _| {
         let is_nullable = texts.iter().any(String::is_empty);
-        let columns = vec![column(VALUE, ColumnType::Text, is_nullable)];
+        let columns = vec![column(VALUE_COLUMN, ColumnType::Text, is_nullable)];
         let mut table = TableWriter::new(context, columns)?;
         for text in &texts {
             table.cells().text(text);

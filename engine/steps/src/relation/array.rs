@@ -9,7 +9,7 @@ use arrow::array::{
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use prep_formats::npy::{ElementKind, Elements, NpyArray};
-use prep_sql::{RECORD, Relation, RelationColumn, ScanError, Values};
+use prep_sql::{RECORD_COLUMN, Relation, RelationBatch, RelationColumn, ScanError};
 
 use super::chosen::Chosen;
 use crate::value::{Positions, TableValue};
@@ -34,10 +34,10 @@ impl ArrayRelation {
             name: column.name.clone(),
             data_type: match &values {
                 _ if table.numbers.contains(&index) => DataType::Float64,
-                Some(values) if column.name != RECORD => values.clone(),
+                Some(values) if column.name != RECORD_COLUMN => values.clone(),
                 _ => DataType::Utf8,
             },
-            hidden: column.name == RECORD,
+            hidden: column.name == RECORD_COLUMN,
         });
         ArrayRelation {
             chosen: Chosen::new(table.schema.rows, positions),
@@ -60,14 +60,14 @@ impl Relation for ArrayRelation {
     fn has_cells(&self, column: usize) -> bool {
         self.columns
             .get(column)
-            .is_some_and(|column| column.name == RECORD)
+            .is_some_and(|column| column.name == RECORD_COLUMN)
     }
 
     fn scan(
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         let stretches = self.chosen.stretches(batch);
         Box::new(stretches.map(move |(first, len)| {
             let mut arrays = Vec::with_capacity(columns.len());
@@ -83,7 +83,7 @@ impl Relation for ArrayRelation {
                     _ => array,
                 });
             }
-            Ok(Values {
+            Ok(RelationBatch {
                 rows: len,
                 columns: arrays,
             })

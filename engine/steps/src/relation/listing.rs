@@ -8,7 +8,7 @@ use prep_cache::Digest;
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{Column, ColumnType, Schema};
 use prep_spec::split_source;
-use prep_sql::{Relation, RelationColumn, ScanError, Values};
+use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
 use super::chosen::Chosen;
 use crate::value::{File, Positions, Tree};
@@ -89,7 +89,7 @@ impl Relation for ListingRelation {
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         let stretches = self.chosen.stretches(batch);
         Box::new(stretches.map(move |(first, len)| {
             let entries = self.entries(first, len);
@@ -97,7 +97,7 @@ impl Relation for ListingRelation {
                 .iter()
                 .map(|column| cells(&entries, COLUMNS[*column]))
                 .collect();
-            Ok(Values {
+            Ok(RelationBatch {
                 rows: entries.len(),
                 columns,
             })

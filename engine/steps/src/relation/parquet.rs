@@ -13,7 +13,7 @@ use arrow::compute::{cast, concat_batches, take};
 use arrow::datatypes::DataType;
 use prep_formats::limits::Limits;
 use prep_formats::parquet::{ParquetError, ParquetTable};
-use prep_sql::{Relation, RelationColumn, ScanError, Values};
+use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
 use super::chosen::Chosen;
 use crate::value::Positions;
@@ -129,7 +129,7 @@ impl ParquetRelation {
         positions: Arc<Positions>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> impl Iterator<Item = Result<Values, ScanError>> + Send {
+    ) -> impl Iterator<Item = Result<RelationBatch, ScanError>> + Send {
         let bytes = self.table.decoded_bytes(&self.names(&columns));
         let row = (bytes / self.table.rows().max(1)).max(1);
         let size = usize::try_from(PART / row).unwrap_or(usize::MAX).max(batch);
@@ -164,7 +164,7 @@ impl ParquetRelation {
     }
 
     /// The values of a batch in the relation's types.
-    fn values(&self, columns: &[usize], batch: &RecordBatch) -> Result<Values, ScanError> {
+    fn values(&self, columns: &[usize], batch: &RecordBatch) -> Result<RelationBatch, ScanError> {
         let arrays = columns.iter().zip(batch.columns()).map(|(column, array)| {
             let wanted = &self.columns[*column].data_type;
             if array.data_type() == wanted {
@@ -174,7 +174,7 @@ impl ParquetRelation {
             }
         });
         let columns = arrays.collect::<Result<Vec<ArrayRef>, ScanError>>()?;
-        Ok(Values {
+        Ok(RelationBatch {
             rows: batch.num_rows(),
             columns,
         })
@@ -215,7 +215,7 @@ impl Relation for ParquetRelation {
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         let positions = self.chosen.positions().cloned();
         if let Some(positions) = positions.clone()
             && !positions.is_ascending()

@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use prep_cache::{Permit, probe};
 use prep_core::{Context, Failure, Inputs, StepError};
 use prep_spec::model::Query;
-use prep_sql::{Grant, QueryError, ResultColumn, Rows, Session};
+use prep_sql::{QueryError, QueryLimits, QueryRows, ResultColumn, Session};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{OpenTable, open, relations};
@@ -38,7 +38,7 @@ pub(crate) struct QueryRun<'a> {
 pub(crate) struct Running<'a> {
     context: &'a Context,
     query: &'a Query,
-    rows: Rows,
+    rows: QueryRows,
     runtime: Runtime,
     /// For the helper thread.
     _permit: Option<Permit>,
@@ -67,7 +67,7 @@ impl<'a> QueryRun<'a> {
             inputs,
         } = self;
         let cancel = context.cancel.clone();
-        let grant = Grant {
+        let limits = QueryLimits {
             memory: query_memory(query, inputs).min(context.limits.memory),
             stop: std::sync::Arc::new(move || cancel.is_cancelled()),
         };
@@ -75,9 +75,9 @@ impl<'a> QueryRun<'a> {
         let (runtime, permit) = runtime(query, context, inputs)?;
         let rows = runtime.block_on(async {
             match wanted {
-                Wanted::Cells => session.rows(query, tables, &grant).await,
-                Wanted::Values => session.values(query, tables, &grant).await,
-                Wanted::Unordered => session.values_unordered(query, tables, &grant).await,
+                Wanted::Cells => session.rows(query, tables, &limits).await,
+                Wanted::Values => session.values(query, tables, &limits).await,
+                Wanted::Unordered => session.values_unordered(query, tables, &limits).await,
             }
         });
         Ok(Running {

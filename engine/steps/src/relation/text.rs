@@ -7,7 +7,7 @@ use arrow::array::{Array, ArrayRef, UInt64Array};
 use arrow::compute::{TakeOptions, cast, take};
 use arrow::datatypes::DataType;
 use prep_formats::pandas::{RowSelection, arrow_type};
-use prep_sql::{Relation, RelationColumn, ScanError, Values};
+use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
 use super::chosen::{Chosen, StoredRows};
 use crate::value::{Positions, StoredText, TableValue};
@@ -56,7 +56,7 @@ impl TextRelation {
         columns: Vec<usize>,
         batch: usize,
         mut pass: Pass,
-    ) -> impl Iterator<Item = Result<Values, ScanError>> + Send {
+    ) -> impl Iterator<Item = Result<RelationBatch, ScanError>> + Send {
         let mut first = 0;
         std::iter::from_fn(move || {
             let rows = match &mut pass {
@@ -87,7 +87,7 @@ impl TextRelation {
         columns: &[usize],
         rows: RowSelection,
         batch: usize,
-    ) -> Result<Values, ScanError> {
+    ) -> Result<RelationBatch, ScanError> {
         let (rows, arrays) = match self.table.values(columns)? {
             Some(values) => chosen(&values, &rows)?,
             None => {
@@ -107,7 +107,7 @@ impl TextRelation {
                     }
                     _ => Ok(array),
                 });
-        Ok(Values {
+        Ok(RelationBatch {
             rows,
             columns: arrays.collect::<Result<_, ScanError>>()?,
         })
@@ -161,7 +161,7 @@ impl Relation for TextRelation {
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         Box::new(self.batches(columns, batch, Pass::Chosen))
     }
 
@@ -170,7 +170,7 @@ impl Relation for TextRelation {
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
         let pass = self.chosen.stored_rows().map_or(Pass::Chosen, Pass::Stored);
         Box::new(self.batches(columns, batch, pass))
     }

@@ -3,9 +3,9 @@
 use num_bigint::{BigInt, BigUint, Sign};
 
 /// Significant bits of a double.
-const DIGITS: i64 = 53;
+const DOUBLE_BITS: i64 = 53;
 /// Exponent of the smallest positive double.
-const SMALLEST: i64 = -1074;
+const MIN_EXPONENT: i64 = -1074;
 /// Bits of a quotient that are sufficient for rounding, if it is known whether the remainder is zero.
 const QUOTIENT_BITS: i64 = 66;
 
@@ -39,7 +39,7 @@ fn signed(sign: Sign, magnitude: f64) -> f64 {
 /// `is_exact` is false if the number has a remainder below its last bit.
 fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
     let bits = integer.bits() as i64;
-    let dropped = (bits - DIGITS).max(SMALLEST - exponent);
+    let dropped = (bits - DOUBLE_BITS).max(MIN_EXPONENT - exponent);
     if dropped > bits + 1 || bits == 0 {
         return 0.0;
     }
@@ -57,11 +57,11 @@ fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
         is_half && (is_more || kept & 1 == 1)
     };
     // The fields of a double are adjacent, so that a carry of the significand increments the exponent.
-    let field = exponent + dropped - SMALLEST;
+    let field = exponent + dropped - MIN_EXPONENT;
     let infinity = f64::INFINITY.to_bits();
-    if field >= (infinity >> (DIGITS - 1)) as i64 {
+    if field >= (infinity >> (DOUBLE_BITS - 1)) as i64 {
         return f64::INFINITY;
     }
-    let encoded = ((field as u64) << (DIGITS - 1)) + kept + u64::from(rounds_up);
+    let encoded = ((field as u64) << (DOUBLE_BITS - 1)) + kept + u64::from(rounds_up);
     f64::from_bits(encoded.min(infinity))
 }

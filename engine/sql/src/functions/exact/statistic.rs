@@ -5,15 +5,15 @@ use datafusion::logical_expr::AggregateUDF;
 use num_bigint::BigInt;
 
 use super::round::{fraction, rounded};
-use super::sum::{DOUBLE, ExactSum, UNIT};
+use super::sum::{DOUBLE_EXPONENT, ExactSum, PRODUCT_EXPONENT};
 
 /// A statistic of one or two columns of doubles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Statistic {
     Sum,
     Average,
-    Variance { of: Rows, root: bool },
-    Covariance { of: Rows },
+    Variance { of: Population, root: bool },
+    Covariance { of: Population },
     Correlation,
     Slope,
     Intercept,
@@ -27,7 +27,7 @@ pub(super) enum Statistic {
 
 /// Whether the rows are the entire population or a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Rows {
+pub(super) enum Population {
     All,
     Sample,
 }
@@ -39,12 +39,16 @@ impl Statistic {
         Some(match function.name() {
             "sum" => Statistic::Sum,
             "avg" => Statistic::Average,
-            "var" => variance(Rows::Sample, false),
-            "var_pop" => variance(Rows::All, false),
-            "stddev" => variance(Rows::Sample, true),
-            "stddev_pop" => variance(Rows::All, true),
-            "covar_samp" => Statistic::Covariance { of: Rows::Sample },
-            "covar_pop" => Statistic::Covariance { of: Rows::All },
+            "var" => variance(Population::Sample, false),
+            "var_pop" => variance(Population::All, false),
+            "stddev" => variance(Population::Sample, true),
+            "stddev_pop" => variance(Population::All, true),
+            "covar_samp" => Statistic::Covariance {
+                of: Population::Sample,
+            },
+            "covar_pop" => Statistic::Covariance {
+                of: Population::All,
+            },
             "corr" => Statistic::Correlation,
             "regr_slope" => Statistic::Slope,
             "regr_intercept" => Statistic::Intercept,
@@ -93,7 +97,11 @@ impl Statistic {
                 if x.special().is_some() {
                     return Some(f64::NAN);
                 }
-                let variance = fraction(&deviation(x, x, squares, &n), &(&n * divisor), UNIT);
+                let variance = fraction(
+                    &deviation(x, x, squares, &n),
+                    &(&n * divisor),
+                    PRODUCT_EXPONENT,
+                );
                 Some(if root { variance.sqrt() } else { variance })
             }
             // The first argument of a regression is y.
@@ -115,10 +123,10 @@ impl Statistic {
 }
 
 /// The number of rows, minus one for a sample. `None` if this is zero.
-fn divisor(of: Rows, count: u64) -> Option<u64> {
+fn divisor(of: Population, count: u64) -> Option<u64> {
     let divisor = match of {
-        Rows::All => count,
-        Rows::Sample => count - 1,
+        Population::All => count,
+        Population::Sample => count - 1,
     };
     (divisor > 0).then_some(divisor)
 }
@@ -139,10 +147,11 @@ fn integer(sum: &ExactSum, exponent: i64) -> BigInt {
     }
 }
 
-/// `n * sum(a * b) - sum(a) * sum(b)` as a multiple of `2^UNIT`. This is n times the sum of the products of the
-/// deviations.
+/// `n * sum(a * b) - sum(a) * sum(b)` as a multiple of `2^PRODUCT_EXPONENT`. This is n times the sum of the products of
+/// the deviations.
 fn deviation(a: &ExactSum, b: &ExactSum, products: &ExactSum, n: &BigInt) -> BigInt {
-    integer(products, UNIT) * n - integer(a, DOUBLE) * integer(b, DOUBLE)
+    integer(products, PRODUCT_EXPONENT) * n
+        - integer(a, DOUBLE_EXPONENT) * integer(b, DOUBLE_EXPONENT)
 }
 
 /// Sums of two columns.
@@ -170,7 +179,9 @@ impl Pairs<'_> {
                 Statistic::SquaresX
                     | Statistic::SquaresY
                     | Statistic::Products
-                    | Statistic::Covariance { of: Rows::All }
+                    | Statistic::Covariance {
+                        of: Population::All
+                    }
             );
             return (!(is_of_one && needs_more)).then_some(f64::NAN);
         }
@@ -183,14 +194,19 @@ impl Pairs<'_> {
         let is_vertical = xx == zero;
         let is_flat = yy == zero;
         Some(match statistic {
-            Statistic::Covariance { of } => fraction(&xy, &(n * divisor(of, self.count)?), UNIT),
-            Statistic::SquaresX => fraction(&xx, n, UNIT),
-            Statistic::SquaresY => fraction(&yy, n, UNIT),
-            Statistic::Products => fraction(&xy, n, UNIT),
+            Statistic::Covariance { of } => {
+                fraction(&xy, &(n * divisor(of, self.count)?), PRODUCT_EXPONENT)
+            }
+            Statistic::SquaresX => fraction(&xx, n, PRODUCT_EXPONENT),
+            Statistic::SquaresY => fraction(&yy, n, PRODUCT_EXPONENT),
+            Statistic::Products => fraction(&xy, n, PRODUCT_EXPONENT),
             Statistic::Slope if !is_vertical => fraction(&xy, &xx, 0),
             Statistic::Intercept if !is_vertical => {
-                let (x, y) = (integer(self.x, DOUBLE), integer(self.y, DOUBLE));
-                fraction(&(y * &xx - x * &xy), &(n * &xx), DOUBLE)
+                let (x, y) = (
+                    integer(self.x, DOUBLE_EXPONENT),
+                    integer(self.y, DOUBLE_EXPONENT),
+                );
+                fraction(&(y * &xx - x * &xy), &(n * &xx), DOUBLE_EXPONENT)
             }
             Statistic::Determination if !is_vertical && !is_flat => {
                 fraction(&(&xy * &xy), &(xx * yy), 0)

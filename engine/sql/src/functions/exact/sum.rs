@@ -7,9 +7,9 @@
 use num_bigint::BigInt;
 
 /// Exponent of the unit of sums.
-pub(super) const UNIT: i64 = -2148;
+pub(super) const PRODUCT_EXPONENT: i64 = -2148;
 /// Exponent of the unit of doubles.
-pub(super) const DOUBLE: i64 = -1074;
+pub(super) const DOUBLE_EXPONENT: i64 = -1074;
 
 const LIMB_BITS: usize = 64;
 
@@ -49,7 +49,7 @@ impl ExactSum {
     pub(super) fn change(&mut self, value: f64, change: Change) {
         if value.is_finite() {
             let (mantissa, position, negative) = parts(value);
-            let position = position + (DOUBLE - UNIT) as usize;
+            let position = position + (DOUBLE_EXPONENT - PRODUCT_EXPONENT) as usize;
             self.change_at(mantissa.into(), position, negative, change);
             return;
         }
@@ -72,7 +72,7 @@ impl ExactSum {
         self.change_at(mantissa, a.1 + b.1, a.2 != b.2, change);
     }
 
-    /// Adds or removes `magnitude * 2^(position + UNIT)`. `magnitude` has at most 106 bits.
+    /// Adds or removes `magnitude * 2^(position + PRODUCT_EXPONENT)`. `magnitude` has at most 106 bits.
     fn change_at(&mut self, magnitude: u128, position: usize, negative: bool, change: Change) {
         let (first, shift) = (position / LIMB_BITS, position % LIMB_BITS);
         let low = u128::from(magnitude as u64) << shift;
@@ -157,7 +157,7 @@ impl ExactSum {
     pub(super) fn integer(&self) -> (BigInt, i64) {
         let bytes = self.limbs.iter().flat_map(|limb| limb.to_le_bytes());
         let bytes: Vec<u8> = bytes.collect();
-        let exponent = UNIT + (self.low * LIMB_BITS) as i64;
+        let exponent = PRODUCT_EXPONENT + (self.low * LIMB_BITS) as i64;
         (BigInt::from_signed_bytes_le(&bytes), exponent)
     }
 

@@ -1,7 +1,7 @@
 use num_bigint::BigInt;
 
 use super::round::{fraction, rounded};
-use super::sum::{Change, DOUBLE, ExactSum};
+use super::sum::{Change, DOUBLE_EXPONENT, ExactSum};
 
 /// A xorshift generator with a fixed seed, so that a failure is reproducible.
 struct Random(u64);
@@ -64,7 +64,7 @@ fn a_sum_is_the_nearest_double_however_it_is_put_together() {
             .map(|_| random.double())
             .collect();
         let expected: BigInt = values.iter().map(|value| integer(*value)).sum();
-        let expected = read(&expected, DOUBLE);
+        let expected = read(&expected, DOUBLE_EXPONENT);
         let mut parts = vec![ExactSum::default(); 1 + (random.next() % 4) as usize];
         for value in &values {
             let place = (random.next() % parts.len() as u64) as usize;
@@ -102,7 +102,7 @@ fn products_are_exact() {
             sum.change_product(*a, *b, Change::Add);
         }
         let expected: BigInt = pairs.iter().map(|(a, b)| integer(*a) * integer(*b)).sum();
-        let expected = read(&expected, 2 * DOUBLE);
+        let expected = read(&expected, 2 * DOUBLE_EXPONENT);
         let found = value(&sum);
         assert_eq!(
             found.to_bits(),
@@ -142,7 +142,7 @@ fn a_fraction_is_the_nearest_double() {
         let numerator =
             BigInt::from(random.next() >> (random.next() % 60)) * integer(random.double());
         let denominator = BigInt::from(random.next() >> (random.next() % 60)) + 1;
-        let found = fraction(&numerator, &denominator, DOUBLE);
+        let found = fraction(&numerator, &denominator, DOUBLE_EXPONENT);
         if found.is_infinite() {
             let limit = (BigInt::from(2) << (1024 + 1074)) - (BigInt::from(1) << (971 + 1074));
             assert!(BigInt::from(numerator.magnitude().clone()) * 2 >= limit * &denominator);

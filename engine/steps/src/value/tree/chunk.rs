@@ -9,7 +9,7 @@ use super::{Kind, NOTHING, Name, Place, Tree};
 use crate::value::compact::{LONGEST, difference, value_from, write_number};
 
 /// Bytes of a zip record without its name, extra fields and data.
-const RECORD: u64 = 30;
+const ZIP_RECORD_BYTES: u64 = 30;
 
 /// Maximum number of files in a chunk.
 pub(super) const FILES: usize = 4096;
@@ -238,7 +238,7 @@ impl Chunk {
 fn least_end(place: &Place, name: usize) -> u64 {
     place
         .offset
-        .wrapping_add(RECORD)
+        .wrapping_add(ZIP_RECORD_BYTES)
         .wrapping_add(name as u64)
         .wrapping_add(place.compressed)
 }

@@ -26,7 +26,7 @@ use prep_formats::pandas::{
 use prep_spec::model::{Column, ColumnKind, Declaration};
 use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value, Word};
 use prep_spec::{Diagnostic, alternatives};
-use prep_sql::RECORD;
+use prep_sql::RECORD_COLUMN;
 use thiserror::Error;
 
 use crate::kinds::encoding::{ENCODING, Encoding};
@@ -226,9 +226,9 @@ fn columns(declaration: &Declaration) -> Vec<MadeColumn> {
         });
     }
     let record = format(declaration).and_then(|format| format.record);
-    if let Some(holds) = record.filter(|_| columns.iter().all(|one| one.name != RECORD)) {
+    if let Some(holds) = record.filter(|_| columns.iter().all(|one| one.name != RECORD_COLUMN)) {
         columns.push(MadeColumn {
-            name: RECORD.to_owned(),
+            name: RECORD_COLUMN.to_owned(),
             holds,
             hidden: true,
         });

@@ -4,7 +4,7 @@ use prep_core::{Context, StepError};
 use prep_formats::npy::{ElementKind, NpyArray};
 use prep_formats::pandas::{Column, ColumnType, Schema};
 use prep_spec::words::{Holds, Word};
-use prep_sql::{RECORD, VALUE};
+use prep_sql::{RECORD_COLUMN, VALUE_COLUMN};
 
 use super::{Format, Read, check_columns, extracted, failed, in_place};
 use crate::value::{Content, Opener, Storage, TableValue};
@@ -33,7 +33,7 @@ fn read(
     let mut columns = Vec::new();
     if let (1, Some(kind)) = (header.shape.len(), header.element_kind()) {
         columns.push(Column {
-            name: VALUE.to_owned(),
+            name: VALUE_COLUMN.to_owned(),
             kind: column_type(kind),
             nullable: true,
         });
@@ -41,7 +41,7 @@ fn read(
     let record = columns.len();
     // No cell of this column is read as text.
     columns.push(Column {
-        name: RECORD.to_owned(),
+        name: RECORD_COLUMN.to_owned(),
         kind: ColumnType::Text,
         nullable: false,
     });

@@ -18,7 +18,7 @@ use prep_core::{BoxError, Context, Failure, Inputs, StepError};
 use prep_formats::json::{Nested, Printed, Value, WriteOptions, parse};
 use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
-use prep_sql::RECORD;
+use prep_sql::RECORD_COLUMN;
 
 use super::dialect::PIECE;
 use super::inferred::{Types, infer_members, infer_pieces, plain};
@@ -140,7 +140,7 @@ fn table(
     let declared: Vec<&Column> = read
         .columns
         .iter()
-        .filter(|column| column.name.value != RECORD)
+        .filter(|column| column.name.value != RECORD_COLUMN)
         .collect();
     let types = match read.dialect.typing() {
         None => Types::Members(infer_members(read, &declared, walk)?),
@@ -200,7 +200,7 @@ impl<'a> Rows<'a> {
             hidden.insert(columns.len());
         }
         columns.push(StoredColumn {
-            name: RECORD.to_owned(),
+            name: RECORD_COLUMN.to_owned(),
             kind: ColumnType::Json,
             nullable: false,
         });

@@ -12,21 +12,21 @@ use datafusion::execution::memory_pool::{
     FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
 
-use crate::error::Stopped;
+use crate::error::QueryCancelled;
 
 /// Limits of a running query.
 #[derive(Clone)]
-pub struct Grant {
+pub struct QueryLimits {
     /// Bytes of memory. Sorts, groups and joins that need more write to temporary files.
     pub memory: u64,
     /// Returns true if the query is cancelled. Called for every batch that passes between operators.
     pub stop: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
-impl Grant {
+impl QueryLimits {
     /// Limits of `memory` bytes, without cancellation.
-    pub fn of(memory: u64) -> Grant {
-        Grant {
+    pub fn with_memory(memory: u64) -> QueryLimits {
+        QueryLimits {
             memory,
             stop: Arc::new(|| false),
         }
@@ -35,29 +35,29 @@ impl Grant {
     /// Returns an error if the query is cancelled.
     pub(crate) fn check(&self) -> Result<()> {
         if (self.stop)() {
-            return Err(DataFusionError::External(Box::new(Stopped)));
+            return Err(DataFusionError::External(Box::new(QueryCancelled)));
         }
         Ok(())
     }
 
     /// Bytes that operators may account for: half of the memory. Operators copy their data when they merge, concatenate
     /// or emit it, and these copies are not accounted for.
-    pub(crate) fn pool(&self) -> usize {
+    pub(crate) fn accounted_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
     /// Largest estimated size in bytes of a join side that is kept in memory. Larger sides are sorted.
-    pub(crate) fn held_side(&self) -> usize {
-        self.pool() / 2
+    pub(crate) fn max_build_side_bytes(&self) -> usize {
+        self.accounted_bytes() / 2
     }
 
     /// Bytes that one call of a function may return.
-    pub(crate) fn call(&self) -> u64 {
+    pub(crate) fn max_call_bytes(&self) -> u64 {
         (self.memory / 8).max(1 << 20)
     }
 }
 
-impl fmt::Debug for Grant {
+impl fmt::Debug for QueryLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grant")
             .field("memory", &self.memory)
@@ -66,11 +66,11 @@ impl fmt::Debug for Grant {
 }
 
 /// Functions and operators find the limits among the options of their session.
-impl ConfigExtension for Grant {
-    const PREFIX: &'static str = "grant";
+impl ConfigExtension for QueryLimits {
+    const PREFIX: &'static str = "query_limits";
 }
 
-impl ExtensionOptions for Grant {
+impl ExtensionOptions for QueryLimits {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -84,7 +84,7 @@ impl ExtensionOptions for Grant {
     }
 
     fn set(&mut self, key: &str, _value: &str) -> Result<()> {
-        config_err!("a grant has no option `{key}`")
+        config_err!("query limits have no option `{key}`")
     }
 
     fn entries(&self) -> Vec<ConfigEntry> {
@@ -94,35 +94,35 @@ impl ExtensionOptions for Grant {
 
 /// A memory pool that records the largest total that it could not provide.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub(crate) struct QueryPool {
     inner: FairSpillPool,
     /// The largest number of bytes that would have been reserved if a request had not failed.
-    wanted: AtomicUsize,
+    failed_total: AtomicUsize,
 }
 
-impl Pool {
-    pub(crate) fn new(bytes: usize) -> Pool {
-        Pool {
+impl QueryPool {
+    pub(crate) fn new(bytes: usize) -> QueryPool {
+        QueryPool {
             inner: FairSpillPool::new(bytes),
-            wanted: AtomicUsize::new(0),
+            failed_total: AtomicUsize::new(0),
         }
     }
 
     /// The memory limit in bytes with which the failed requests would have succeeded, 0 if none failed.
-    pub(crate) fn lacking(&self) -> u64 {
-        2 * self.wanted.load(Ordering::Relaxed) as u64
+    pub(crate) fn required_bytes(&self) -> u64 {
+        2 * self.failed_total.load(Ordering::Relaxed) as u64
     }
 }
 
-impl fmt::Display for Pool {
+impl fmt::Display for QueryPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.inner, f)
     }
 }
 
-impl MemoryPool for Pool {
+impl MemoryPool for QueryPool {
     fn name(&self) -> &str {
-        "grant"
+        "query_limits"
     }
 
     fn register(&self, consumer: &MemoryConsumer) {
@@ -142,12 +142,12 @@ impl MemoryPool for Pool {
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
-        let given = self.inner.try_grow(reservation, additional);
-        if given.is_err() {
-            let wanted = self.inner.reserved().saturating_add(additional);
-            self.wanted.fetch_max(wanted, Ordering::Relaxed);
+        let granted = self.inner.try_grow(reservation, additional);
+        if granted.is_err() {
+            let failed_total = self.inner.reserved().saturating_add(additional);
+            self.failed_total.fetch_max(failed_total, Ordering::Relaxed);
         }
-        given
+        granted
     }
 
     fn reserved(&self) -> usize {

@@ -20,7 +20,7 @@ use arrow::datatypes::Int64Type;
 use arrow::row::{RowConverter, SortField};
 use prep_failure::Failure;
 use prep_spec::model::Query;
-use prep_sql::{Grant, QueryError, Session};
+use prep_sql::{QueryError, QueryLimits, Session};
 use support::{Tables, table, used, values};
 
 const MB: u64 = 1 << 20;
@@ -48,11 +48,11 @@ fn peak() -> u64 {
 }
 
 /// The number of rows of a query, and a sum over them that does not depend on their order.
-async fn rows(text: &str, grant: &Grant) -> Result<(usize, u64), QueryError> {
+async fn rows(text: &str, limits: &QueryLimits) -> Result<(usize, u64), QueryError> {
     let query = Query::parse(text).expect(text);
     let session = Session::new(&std::env::temp_dir());
     let tables = used(&query, &tables());
-    let mut rows = session.values_unordered(&query, tables, grant).await?;
+    let mut rows = session.values_unordered(&query, tables, limits).await?;
     let (mut count, mut sum) = (0, 0_u64);
     while let Some(batch) = rows.next().await? {
         count += batch.num_rows();
@@ -201,7 +201,7 @@ async fn memory_is_bounded() {
     let before = peak();
     let mut held = Vec::new();
     for (text, expected) in cases {
-        let found = rows(text, &Grant::of(64 * MB)).await;
+        let found = rows(text, &QueryLimits::with_memory(64 * MB)).await;
         match (&found, &expected) {
             (Ok(found), Ok(expected)) => {
                 assert_eq!(found.0, *expected, "{text}");
@@ -218,7 +218,7 @@ async fn memory_is_bounded() {
                 assert!(says, "{text}: {message}");
             }
             // Reported before the query runs.
-            (Err(QueryError::Refused { .. }), Err(Failure::Pipeline)) => {}
+            (Err(QueryError::Rejected { .. }), Err(Failure::Pipeline)) => {}
             _ => panic!("{text}: {found:?}, not {expected:?}"),
         }
         let taken = peak().saturating_sub(before) / MB;
@@ -227,7 +227,7 @@ async fn memory_is_bounded() {
     // The rows are the same with sufficient memory and, if a smaller limit suffices, with that limit.
     for (text, expected) in held {
         for memory in [1024, 8] {
-            match rows(text, &Grant::of(memory * MB)).await {
+            match rows(text, &QueryLimits::with_memory(memory * MB)).await {
                 Err(QueryError::Run { failure, .. }) if memory == 8 => {
                     assert_eq!(failure, Failure::Machine, "{text}");
                 }
@@ -252,9 +252,9 @@ async fn checks_hold_the_small_side() {
         let query = Query::parse(text).expect(text);
         let session = Session::new(&std::env::temp_dir());
         let tables = used(&query, &tables());
-        let grant = Grant::of(1 << 30);
+        let limits = QueryLimits::with_memory(1 << 30);
         let plan = session
-            .explain(&query, tables, false, &grant)
+            .explain(&query, tables, false, &limits)
             .await
             .expect(text);
         let join = plan.find("HashJoinExec").expect("a hash join");
@@ -277,7 +277,7 @@ async fn a_query_stops_when_it_is_told_to() {
     for text in cases {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = stop.clone();
-        let grant = Grant {
+        let limits = QueryLimits {
             memory: 4096 * MB,
             stop: Arc::new(move || flag.load(Ordering::Relaxed)),
         };
@@ -286,7 +286,7 @@ async fn a_query_stops_when_it_is_told_to() {
             stop.store(true, Ordering::Relaxed);
             Instant::now()
         });
-        let ended = values(&text, &tables(), &grant).await.expect_err(&text);
+        let ended = values(&text, &tables(), &limits).await.expect_err(&text);
         let late = timer.join().expect("the timer").elapsed();
         let QueryError::Run { failure, .. } = &ended else {
             panic!("{text}: {ended:?}");
@@ -333,8 +333,8 @@ async fn not_in_knows_of_missing_values() {
                 "SELECT a FROM l WHERE NOT a IN (SELECT a FROM r) ORDER BY a",
                 "SELECT a FROM l WHERE a NOT IN (SELECT a FROM r) AND a NOT IN (SELECT a FROM r)",
             ] {
-                let grant = Grant::of(64 * MB);
-                let batches = values(text, &tables, &grant).await.expect(text);
+                let limits = QueryLimits::with_memory(64 * MB);
+                let batches = values(text, &tables, &limits).await.expect(text);
                 let mut found: Vec<Option<i64>> = Vec::new();
                 for batch in &batches {
                     found.extend(batch.column(0).as_primitive::<Int64Type>());
@@ -353,7 +353,7 @@ async fn not_in_knows_of_missing_values() {
 #[tokio::test]
 async fn windows_are_computed_partition_by_partition() {
     let tables = tables();
-    let grant = Grant::of(256 * MB);
+    let limits = QueryLimits::with_memory(256 * MB);
     for (key, groups) in [
         ("id % 3", 3),
         ("id % 1000", 1000),
@@ -365,7 +365,7 @@ async fn windows_are_computed_partition_by_partition() {
              (SELECT {key} AS k, count(*) OVER (PARTITION BY {key}) AS n, sum(id) OVER (PARTITION BY {key}) AS s, last_value(name) OVER (PARTITION BY {key} ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS m FROM large) w \
              JOIN (SELECT {key} AS k, count(*) AS n, sum(id) AS s, min(name) AS m FROM large GROUP BY {key}) g ON g.k = w.k"
         );
-        let batches = values(&text, &tables, &grant).await.expect(&text);
+        let batches = values(&text, &tables, &limits).await.expect(&text);
         let cell = |column| {
             batches[0]
                 .column(column)

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{
 
 /// A deterministic scalar function.
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct SimpleFunction {
     /// Name in queries.
     pub name: &'static str,
     /// Types of the arguments.
@@ -22,14 +22,14 @@ pub(crate) struct Own {
     pub call: fn(&[ArrayRef]) -> Result<ArrayRef>,
 }
 
-impl Own {
+impl SimpleFunction {
     /// A function that returns text.
     pub fn text(
         name: &'static str,
         signature: fn(Volatility) -> Signature,
         call: fn(&[ArrayRef]) -> Result<ArrayRef>,
-    ) -> Own {
-        Own {
+    ) -> SimpleFunction {
+        SimpleFunction {
             name,
             signature: signature(Volatility::Immutable),
             returns: |_| Ok(DataType::Utf8),
@@ -38,21 +38,21 @@ impl Own {
     }
 }
 
-impl PartialEq for Own {
-    fn eq(&self, other: &Own) -> bool {
+impl PartialEq for SimpleFunction {
+    fn eq(&self, other: &SimpleFunction) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Own {}
+impl Eq for SimpleFunction {}
 
-impl Hash for Own {
+impl Hash for SimpleFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name.hash(state);
     }
 }
 
-impl ScalarUDFImpl for Own {
+impl ScalarUDFImpl for SimpleFunction {
     fn name(&self) -> &str {
         self.name
     }

@@ -20,20 +20,20 @@ use datafusion::physical_plan::joins::{
     HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder,
 };
 
-use crate::Grant;
+use crate::QueryLimits;
 
 /// Returns the plan with a cancellable condition if it is a join with a condition.
-pub(super) fn watched(
+pub(super) fn cancellable(
     plan: Arc<dyn ExecutionPlan>,
     config: &ConfigOptions,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let Some(grant) = config.extensions.get::<Grant>() else {
+    let Some(limits) = config.extensions.get::<QueryLimits>() else {
         return Ok(plan);
     };
     let watch = |filter: &JoinFilter| {
-        let condition = Watched {
+        let condition = CancellableCondition {
             inner: filter.expression().clone(),
-            grant: grant.clone(),
+            limits: limits.clone(),
         };
         JoinFilter::new(
             Arc::new(condition),
@@ -60,34 +60,34 @@ pub(super) fn watched(
 }
 
 #[derive(Debug)]
-struct Watched {
+struct CancellableCondition {
     inner: Arc<dyn PhysicalExpr>,
-    grant: Grant,
+    limits: QueryLimits,
 }
 
-impl PartialEq for Watched {
-    fn eq(&self, other: &Watched) -> bool {
+impl PartialEq for CancellableCondition {
+    fn eq(&self, other: &CancellableCondition) -> bool {
         self.inner.eq(&other.inner)
     }
 }
 
-impl Eq for Watched {}
+impl Eq for CancellableCondition {}
 
-impl Hash for Watched {
+impl Hash for CancellableCondition {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.inner.hash(state);
     }
 }
 
-impl fmt::Display for Watched {
+impl fmt::Display for CancellableCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.inner, f)
     }
 }
 
-impl PhysicalExpr for Watched {
+impl PhysicalExpr for CancellableCondition {
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
-        self.grant.check()?;
+        self.limits.check()?;
         self.inner.evaluate(batch)
     }
 
@@ -104,11 +104,11 @@ impl PhysicalExpr for Watched {
         mut children: Vec<Arc<dyn PhysicalExpr>>,
     ) -> Result<Arc<dyn PhysicalExpr>> {
         match children.pop() {
-            Some(inner) if children.is_empty() => Ok(Arc::new(Watched {
+            Some(inner) if children.is_empty() => Ok(Arc::new(CancellableCondition {
                 inner,
-                grant: self.grant.clone(),
+                limits: self.limits.clone(),
             })),
-            _ => internal_err!("a watched condition is one condition"),
+            _ => internal_err!("a join has one condition"),
         }
     }
 
