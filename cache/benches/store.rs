@@ -1,9 +1,6 @@
-//! What a no-op run and a first run ask of the store, beside plain files: `cargo bench -p prep-cache --bench store`.
+//! Compares the cache operations of a no-op run and of a first run with plain files: `cargo bench -p prep-cache --bench store`.
 
-#![allow(
-    clippy::print_stdout,
-    reason = "a benchmark: what it prints is its result"
-)]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -24,7 +21,7 @@ fn main() -> Outcome {
     big_object(&store, dir.path())
 }
 
-/// The best of some tries: what the code needs, not what the machine was busy with.
+/// The best of some tries, without the noise of other processes.
 fn best_of(tries: usize, mut work: impl FnMut() -> Outcome) -> Outcome<Duration> {
     let mut best = Duration::MAX;
     for _ in 0..tries {

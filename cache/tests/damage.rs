@@ -1,4 +1,4 @@
-//! Damaged objects and records: noticed, never served, reported, repaired.
+//! Damaged objects and records are noticed, never served, reported and repaired.
 
 use crate::common;
 use std::fs;
@@ -51,7 +51,7 @@ fn a_damaged_object_is_never_served() -> Outcome {
                 };
                 assert!(kept.exists() && !dest.exists());
                 assert_eq!(other.len_of(&digest), None);
-                // The step that makes it puts it back.
+                // The step that makes it writes it again.
                 assert_eq!(other.put(&content)?, digest);
                 assert_eq!(stranger(&store)?.read(&digest)?, content);
             }

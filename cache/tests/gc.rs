@@ -1,4 +1,4 @@
-//! What garbage collection takes and what it leaves.
+//! Garbage collection: removed and kept objects.
 
 use crate::common;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ fn options(max_size: Option<u64>, keep_days: Option<u32>) -> GcOptions {
     }
 }
 
-/// Collects, after checking that a dry run tells the same and changes nothing.
+/// Collects, after checking that a dry run reports the same and changes nothing.
 fn collect(store: &Store, options: GcOptions) -> Result<GcReport, Box<dyn Error>> {
     let before = store.stat()?;
     let dry = store.gc(&GcOptions {
@@ -84,7 +84,7 @@ fn what_was_not_used_for_long_goes() -> Outcome {
     let (sharing_key, _) = step(&store, "sharing", 10, 31)?;
     store.record(&sharing_key, &entry(&[recent], 31)?)?;
     make_old(&file_of(&store, "ledger-v1", &sharing_key), 31)?;
-    // Old, but a run had it lately without looking it up.
+    // Old, but a run used it recently without a lookup.
     let (in_run_key, in_run) = step(&store, "in run", 10, 31)?;
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let recorded = HistoryStep {
@@ -138,7 +138,7 @@ fn the_least_recently_used_goes_until_the_rest_fits() -> Outcome {
     ] {
         let (_dir, store) = fresh()?;
         let young_orphan = store.put(&bytes(1000, 99))?;
-        // Newest first, to be taken from the end.
+        // Newest first. Items are removed from the end.
         let steps = [
             step(&store, "newest", 100, 1)?,
             step(&store, "middle", 200, 2)?,
@@ -201,12 +201,12 @@ fn records_of_sources_go_with_their_files() -> Outcome {
         fs::write(path, "bundle")?;
         store.ingest(path, true, &|_| {})?;
     }
-    // A whole folder that is missing may be a disk that is not mounted.
+    // A missing directory may be a disk that is not mounted.
     let disk = dir.path().join("disk");
     fs::create_dir(&disk)?;
     fs::write(disk.join("a.zip"), "bundle")?;
     store.ingest(&disk.join("a.zip"), true, &|_| {})?;
-    // What a name stands for is known without the file.
+    // The digest of a name is known without the file.
     let named = store.ingest(&gone, true, &|_| {})?;
     store.name_source("a competition", &named)?;
     fs::remove_file(&gone)?;
@@ -222,7 +222,7 @@ fn records_of_sources_go_with_their_files() -> Outcome {
     let named = (named.digest, named.md5);
     assert_eq!(digests("a competition")?, std::slice::from_ref(&named));
     assert_eq!(digests("another")?, []);
-    // A content that results were made of is not replaced by one that was only seen.
+    // A content from which results were made is not replaced by one that was only read.
     let confirmed = store.named_sources("a competition")?;
     store.confirm_source("a competition", confirmed.first().ok_or("no record")?)?;
     fs::write(&gone, "another bundle")?;
@@ -263,7 +263,7 @@ fn who_waited_for_a_removed_lock_file_waits_for_the_new_one() -> Outcome {
     });
     // If the waiter is slower than this, it proves nothing, but does not fail.
     std::thread::sleep(Duration::from_millis(100));
-    // As a collector does it that gets the lock between the two holders.
+    // Like a collector that gets the lock between the two holders.
     for file in fs::read_dir(store.root().join("locks"))? {
         fs::remove_file(file?.path())?;
     }
@@ -276,7 +276,7 @@ fn who_waited_for_a_removed_lock_file_waits_for_the_new_one() -> Outcome {
     Ok(())
 }
 
-/// Lists of bundles' members were counted by nobody and never went.
+/// Lists of bundles' members are counted and removed, too.
 #[test]
 fn lists_of_bundles_members_are_counted_and_collected() -> Outcome {
     let (_dir, store) = fresh()?;

@@ -102,7 +102,7 @@ fn history_round_trips_by_competition_and_variant() -> Outcome {
         )]),
         earlier: Vec::new(),
     };
-    // Pairs that a careless name would mix up; names that are no file names.
+    // Pairs that a careless name would confuse, and names that are invalid as file names.
     let names = [
         ("a", "v1"),
         ("a", "fixed"),

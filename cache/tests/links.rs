@@ -1,4 +1,4 @@
-//! Giving objects a name outside the store.
+//! Links to objects from outside the store.
 
 use crate::common;
 use crate::faults;
@@ -23,7 +23,7 @@ fn every_mode_gives_the_bytes_read_only() -> Outcome {
         let (dir, store) = fresh()?;
         let content = bytes(100_000, 2);
         let digest = store.put(&content)?;
-        // The parent folders do not exist yet.
+        // The parent directories do not exist yet.
         let dest = dir.path().join("a/b/file.bin");
         let used = store.materialise_as(&digest, &dest, cheapest)?;
         assert!(used >= cheapest);
@@ -97,7 +97,7 @@ fn another_device_gets_a_copy() -> Outcome {
         assert_eq!(store.materialise(&digest, &dest)?, LinkMode::Copy);
         assert_eq!(fs::read(&dest)?, content);
         assert_eq!(dest.metadata()?.permissions().mode() & 0o222, 0);
-        // What one device refuses, another may grant.
+        // Another device may support the operation that this one rejects.
         let here = store.materialise(&digest, &dir.path().join("link"))?;
         assert_eq!(here, LinkMode::HardLink);
     }
@@ -151,7 +151,7 @@ fn bytes_of(object: &prep_cache::Object) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Does what a user may do to a published file, whatever its mode says.
+/// Changes a published file as a user can, in spite of its mode.
 fn cut(path: &std::path::Path) -> std::io::Result<()> {
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
     fs::OpenOptions::new().write(true).open(path)?.set_len(1)
@@ -217,7 +217,7 @@ fn objects_are_opened_and_published_at_the_same_time() -> Outcome {
     Ok(())
 }
 
-/// The folder of the test, in the process whose access waits at the gate.
+/// The directory of the test, in the process whose access waits at the gate.
 const ROOT: &str = "PREP_GATED";
 
 /// Runs `test` once more, in a process whose first access of the kind `meets` to a path with `part` waits at the gate.

@@ -59,7 +59,7 @@ fn the_sum_of_what_was_written_with_sums_is_known() -> Outcome {
             Ok(writer.commit()?.digest)
         };
         let digest = write(&store)?;
-        assert_eq!(store.sha256(&digest), None, "nobody asked for it");
+        assert_eq!(store.sha256(&digest), None, "not requested");
         // Also where the store has the object already.
         assert_eq!(write(&store.with_sums())?, digest);
         let sum: [u8; 32] = Sha256::digest(&content).into();
@@ -221,13 +221,13 @@ fn bytes_may_come_in_another_order_than_they_stand() -> Outcome {
         assert_eq!(store.read(&stored.digest)?, whole);
         assert!(store.sha256(&stored.digest).is_some());
     }
-    // Room that nothing comes to holds zeros.
+    // Unwritten space has zeros.
     let mut writer = store.scattered_writer()?;
     writer.write_all(b"a")?;
     writer.leave_room(3)?;
     let stored = writer.commit(&|| Ok(()))?;
     assert_eq!(store.read(&stored.digest)?, b"a\0\0\0");
-    // Nothing is left of one that is dropped or whose commit is stopped.
+    // A writer that is dropped, or whose commit is stopped, leaves nothing.
     store.scattered_writer()?.write_all(b"b")?;
     let mut writer = store.scattered_writer()?;
     writer.write_all(b"c")?;
@@ -355,7 +355,7 @@ fn a_folder_that_cannot_be_written_is_named() -> Outcome {
     let closed = dir.path().join("closed");
     fs::create_dir(&closed)?;
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555))?;
-    // The superuser may write there all the same, but not make folders in /sys.
+    // The superuser can write there anyway, but cannot make directories in /sys.
     let is_superuser = fs::write(closed.join("probe"), "").is_ok();
     let root = if is_superuser {
         Path::new("/sys/prep-cache-test").to_path_buf()

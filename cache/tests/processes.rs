@@ -1,7 +1,7 @@
 //! Several processes on one store, and processes that die.
 //!
-//! The other process is this test program again: run with the name of one
-//! ignored test, `child`, and told by variables what to do.
+//! The other process is this test program again. It runs the ignored test
+//! `child`, and environment variables choose its task.
 
 use crate::common;
 use std::error::Error;
@@ -15,7 +15,7 @@ use prep_cache::{Digest, GcOptions, Store, StoreError};
 
 const LEN: usize = 300_000;
 
-/// What the other process does. It says `ready` and waits for its input to end where marked.
+/// Tasks of the other process. At the marked places, it prints `ready` and waits for the end of its input.
 #[test]
 #[ignore = "run by the other tests, in a process of its own"]
 fn child() -> Outcome {
@@ -55,7 +55,7 @@ fn child() -> Outcome {
 }
 
 fn ready_and_wait() -> Outcome {
-    // Not captured by the test harness: it is told not to.
+    // Not captured by the test harness, because of `--nocapture`.
     println!("\nready");
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
@@ -90,7 +90,7 @@ impl Other {
         })
     }
 
-    /// Lets the process go on.
+    /// Lets the process continue.
     fn go_on(&mut self) {
         drop(self.process.stdin.take());
     }

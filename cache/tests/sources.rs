@@ -42,7 +42,7 @@ fn a_long_file_is_hashed_in_order() -> Outcome {
     let seen = Cell::new(0);
     let record = store.ingest(&path, true, &|bytes| seen.set(seen.get() + bytes))?;
     assert_eq!(record.digest, Digest::of(&content));
-    // What md5sum prints for the same bytes, made by a Python program.
+    // The output of md5sum for the same bytes, made by a Python program.
     assert_eq!(
         record.md5.as_deref(),
         Some("c203f2ed5f6926bc9d33aa1e9f875a5f")

@@ -1,4 +1,4 @@
-//! What the tests of the store share.
+//! Common parts of the tests.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use std::collections::BTreeMap;
@@ -13,19 +13,19 @@ use tempfile::TempDir;
 
 pub type Outcome = Result<(), Box<dyn Error>>;
 
-/// An empty store in a folder that goes with the returned guard.
+/// Makes an empty store in a directory that the returned guard removes.
 pub fn fresh() -> Result<(TempDir, Store), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let store = Store::open(&dir.path().join("store"))?;
     Ok((dir, store))
 }
 
-/// A second handle that knows nothing of what the first has verified, as another process would have.
+/// Opens a second handle without the verified objects of the first one, like another process.
 pub fn stranger(store: &Store) -> Result<Store, Box<dyn Error>> {
     Ok(Store::open(store.root())?)
 }
 
-/// The file of `digest` in a bucket. The layout is a contract: it is spelled out here again.
+/// The file of `digest` in a bucket. The layout is a contract, so this repeats it.
 pub fn file_of(store: &Store, bucket: &str, digest: &Digest) -> PathBuf {
     let hex = digest.to_string();
     store.root().join(bucket).join(&hex[..2]).join(&hex[2..])

@@ -1,6 +1,6 @@
 //! Leases (`src/lease`): at most one process has a lock alone, and a lock of a dead process becomes free.
 //!
-//! A process that was suspended checks its lease before it goes on, so it counts as a holder only after that. A process
+//! A suspended process checks its lease before it continues, so it is treated as a holder only after that. A process
 //! that is never suspended writes its heartbeats in time, so its file is never silent.
 
 use crate::model::search::{Model, check};
@@ -53,7 +53,7 @@ const RENAMED: usize = 100;
 /// In the place of a name that its process uses no more: names are unique in truth, but a process has one here.
 const OLD: usize = 200;
 
-/// What a process does next.
+/// The next step of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Next {
     Announce,
@@ -86,7 +86,7 @@ struct Process {
     next: Next,
     status: Status,
     is_shared: bool,
-    /// The processes that asked when this one looked first. It waits for no others.
+    /// The processes that had requested the lock when this one listed the directory first. It waits for no others.
     rivals: Option<Vec<usize>>,
     heartbeats: u8,
     /// It was not suspended since it began its last heartbeat.
@@ -374,7 +374,7 @@ impl Model for Leases {
         let is_refused = |process: &Process| process.next == Next::Withdraw;
         let all_share = state.processes.iter().all(|process| process.is_shared);
         (all_share && state.processes.iter().any(is_refused))
-            .then(|| "a process that shares the lock is refused".to_owned())
+            .then(|| "a process that requests a shared lock gets none".to_owned())
     }
 
     fn is_goal(&self, state: &State) -> bool {
@@ -421,7 +421,7 @@ fn holding(process: Process) -> Process {
     }
 }
 
-/// Processes that play out what the rules are for.
+/// Scenarios for which the rules exist.
 fn models(rules: Rules) -> impl Iterator<Item = Leases> {
     [
         // A holder that is suspended, and two that wait.
@@ -429,10 +429,10 @@ fn models(rules: Rules) -> impl Iterator<Item = Leases> {
         // A holder that dies, and a process that is suspended while it breaks the lock.
         vec![holding(mortal(false)), sleeper(false), process(false)],
         vec![holding(mortal(false)), sleeper(false), sleeper(false)],
-        // Several who ask at once, one of whom may die or be suspended meanwhile.
+        // Several processes request the lock at the same time, and one of them may die or be suspended.
         vec![mortal(false), process(false), process(false)],
         vec![process(false), sleeper(false), process(false)],
-        // Who shares the lock with others, and who wants it alone.
+        // Some processes request a shared lock, others an exclusive one.
         vec![sleeper(true), process(true), process(false)],
         vec![mortal(true), process(true), sleeper(false)],
         vec![sleeper(true), process(true), process(true)],

@@ -31,7 +31,7 @@ struct File {
     public_names: usize,
 }
 
-/// What a process does next, and with which files (by their numbers).
+/// The next step of a process, and its files by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Process {
     MarkerOpens,
@@ -74,7 +74,7 @@ impl State {
     }
 }
 
-/// A process runs, or something happens from outside.
+/// A step of a process, or an event from outside.
 #[derive(Debug)]
 #[allow(dead_code, reason = "printed in counterexamples")]
 enum Step {

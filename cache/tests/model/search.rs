@@ -6,7 +6,7 @@ use std::hash::Hash;
 
 pub trait Model {
     type State: Clone + Eq + Hash + Debug;
-    /// What happens in a step, for people.
+    /// Describes a step, for people.
     type Step: Debug;
 
     fn starts(&self) -> Vec<Self::State>;
@@ -14,14 +14,14 @@ pub trait Model {
     /// All steps from a state, with the states after them.
     fn steps(&self, state: &Self::State) -> Vec<(Self::Step, Self::State)>;
 
-    /// What is wrong with a state.
+    /// Returns the violation in a state.
     fn violation(&self, state: &Self::State) -> Option<String>;
 
-    /// Whether everything that was to be done is done.
+    /// Returns whether a state is a goal.
     fn is_goal(&self, state: &Self::State) -> bool;
 }
 
-/// How a violation comes about, on a shortest way.
+/// A shortest path to a violation.
 #[derive(Debug)]
 pub struct Counterexample {
     pub violation: String,
@@ -38,7 +38,7 @@ struct Visited {
 /// Visits all states and returns their number.
 ///
 /// # Errors
-/// A state that is wrong, or from which no steps lead to the goal.
+/// A state with a violation, or a state from which no steps lead to a goal.
 pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     let mut numbers: HashMap<M::State, usize> = HashMap::new();
     let mut states: Vec<M::State> = Vec::new();

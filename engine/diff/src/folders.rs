@@ -1,4 +1,4 @@
-//! Two folders, file by file; archives that differ are entered.
+//! Compares two directories, file by file. Archives that differ are compared by members.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -14,25 +14,25 @@ use serde::Serialize;
 
 use crate::tables::{TableDifference, tables};
 
-/// How folders are compared.
+/// Options of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
-    /// Files compared at the same time.
+    /// Maximum files that are compared at the same time.
     pub threads: usize,
     pub resources: Resources<'a>,
 }
 
-/// A file that is not the same on both sides.
+/// A file that differs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FileDifference {
-    /// Below the folder; a member of an archive is a file in a folder of its name.
+    /// Path below the directory. A member of an archive is a file in a directory with the archive's name.
     pub path: String,
-    /// Lengths; none on the side where it is not.
+    /// Lengths on both sides. `None` if the file is missing there.
     pub bytes: [Option<u64>; 2],
-    /// Where it has the same content under another name.
+    /// The path of the same content under another name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
-    /// Of tables.
+    /// Differences of tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<TableDifference>,
 }
@@ -48,10 +48,10 @@ impl FileDifference {
     }
 }
 
-/// Compares two folders; a folder that is not there is an empty one.
+/// Compares two directories. A missing directory is treated as empty.
 ///
 /// # Errors
-/// When something cannot be read. A file that is damaged, or exceeds a limit, is one that differs.
+/// When something cannot be read. A file that is damaged or exceeds a limit is a difference, not an error.
 pub fn folders(old: &Path, new: &Path, options: &Options<'_>) -> Result<Vec<FileDifference>> {
     let (before, after) = (listing(old)?, listing(new)?);
     let common = before.common(&after);
@@ -72,7 +72,7 @@ pub fn folders(old: &Path, new: &Path, options: &Options<'_>) -> Result<Vec<File
             }
         }
     };
-    // This thread takes part, so that all is compared if no other can be started.
+    // This thread compares, too, so the comparison works if no other thread can be started.
     std::thread::scope(|scope| {
         for _ in 1..options.threads {
             if std::thread::Builder::new()
@@ -97,7 +97,7 @@ fn listing(folder: &Path) -> Result<Listing> {
     }
 }
 
-/// Files of one side; those of equal content were renamed.
+/// Files of one side only. Files with equal content were renamed.
 fn one_sided(
     old: &Path,
     before: &Listing,
@@ -105,7 +105,7 @@ fn one_sided(
     after: &Listing,
 ) -> Result<Vec<FileDifference>> {
     let (gone, mut come) = (before.beside(after), after.beside(before));
-    // Only files of a length that occurs on both sides are read.
+    // Only files whose length occurs on both sides are read.
     let lengths: HashSet<u64> = gone.values().copied().collect();
     let mut by_content: HashMap<blake3::Hash, Vec<String>> = HashMap::new();
     let mut read_lengths = HashSet::new();
@@ -123,7 +123,7 @@ fn one_sided(
             let hash = read::content(&old.join(&one.path))?;
             one.renamed_to = by_content.get_mut(&hash).and_then(Vec::pop);
         }
-        // What is told of under its old name is not told of again.
+        // Renamed files are reported once.
         if let Some(other) = &one.renamed_to {
             come.remove(other);
         }
@@ -134,7 +134,7 @@ fn one_sided(
     Ok(found)
 }
 
-/// Compares two files that are both known as `path`.
+/// Compares two files that are both called `path`.
 ///
 /// # Errors
 /// When something cannot be read.
@@ -169,7 +169,7 @@ fn files(
         return Ok(found);
     }
     if let Some(format) = Format::of(path).filter(|format| *format != Format::Lines) {
-        // What is no table for all its name differs as a file.
+        // If the name is that of a table but the content is not, the files are compared by bytes.
         one.table = match tables(old, new, format, &resources.limits) {
             Ok(table) => Some(table),
             Err(error) if error.is_of_the_system() => return Err(error),
@@ -179,7 +179,7 @@ fn files(
     Ok(vec![one])
 }
 
-/// Members that differ; none if one side is no archive, or only the packing differs.
+/// Returns the members that differ. `None` if one side is not an archive, or only the compression differs.
 fn archives(
     path: &str,
     old: &Path,
@@ -188,7 +188,7 @@ fn archives(
     depth: u64,
 ) -> Result<Option<Vec<FileDifference>>> {
     let mut found = BTreeMap::new();
-    // Theirs is the new one: what only ours has is gone.
+    // `theirs` is the new side: members that only `ours` has were removed.
     let compared = members::compare(path, new, old, resources, &mut |name, member| {
         let inner = format!("{path}/{name}");
         let mut add = |one: FileDifference| {

@@ -1,12 +1,11 @@
-//! What differs between two folders: files, members of archives, rows and cells of tables.
+//! Compares two directories: files, members of archives, rows and cells of tables.
 //!
 //! ```text
-//! folders   two folders, or two archives
+//! folders   two directories, or two archives
 //! tables    two tables: columns, rows, cells, counts of values
 //! ```
 //!
-//! What files hold and which rows belong together is `prep-contents`. Values are shown as they stand in the file, never
-//! rounded.
+//! `prep-contents` reads the files and pairs rows. Values are shown as they are in the file, never rounded.
 
 mod folders;
 mod tables;

@@ -1,4 +1,4 @@
-//! Two tables.
+//! Compares two tables.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,17 +8,17 @@ use prep_contents::table::{Opened, unquoted};
 use prep_contents::{Format, Limits, Result, Row, Table};
 use serde::Serialize;
 
-/// Cells and ids that are listed, and their bytes; all are counted.
+/// Maximum listed cells and ids, and their bytes. All differences are counted.
 const SHOWN: usize = 1000;
 const SHOWN_BYTES: usize = 16 << 20;
 
-/// A column with more values than this has no counts of them.
+/// Maximum values of a column that are counted separately.
 const MOST_VALUES: usize = 30;
 
-/// What differs between two tables.
+/// The differences of two tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TableDifference {
-    /// The column that names rows; none where no column does, and rows are only counted.
+    /// The column with the ids of rows. `None` if no column has ids, so that rows are only counted.
     pub key: Option<String>,
     pub rows: [u64; 2],
     pub columns_removed: Vec<String>,
@@ -27,15 +27,15 @@ pub struct TableDifference {
     pub columns_renamed: Vec<(String, String)>,
     pub rows_removed: u64,
     pub rows_added: u64,
-    /// Of each, the first.
+    /// The first rows of each kind.
     pub ids_removed: Vec<String>,
     pub ids_added: Vec<String>,
-    /// Rows that both have come in another order.
+    /// Whether common rows have another order.
     pub reordered: bool,
     pub cells_changed: u64,
     /// The first.
     pub cells: Vec<Cell>,
-    /// How often each value occurs, of columns of few values where that changed.
+    /// Changed counts of values, for columns with few values.
     pub counts: Vec<Counts>,
 }
 
@@ -48,7 +48,7 @@ pub struct Cell {
     pub new: String,
 }
 
-/// How often values of a column occur, before and after.
+/// Counts of a column's values, before and after.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Counts {
     pub column: String,
@@ -78,7 +78,7 @@ pub fn tables(old: &Path, new: &Path, format: Format, limits: &Limits) -> Result
 }
 
 fn compare(old: &dyn Table, new: &dyn Table) -> Result<TableDifference> {
-    // Theirs is the new one: what is missing there was removed.
+    // `theirs` is the new table: rows that are missing there were removed.
     let columns = Columns::of(new, old)?;
     let keys = Keys {
         known: &|_| false,
@@ -135,7 +135,7 @@ struct Cells<'a> {
     columns: &'a [Column],
     changed: u64,
     first: Vec<Cell>,
-    /// Of the first cells.
+    /// The first changed cells.
     bytes: usize,
 }
 
@@ -169,7 +169,7 @@ impl Differences for Cells<'_> {
     }
 }
 
-/// The values of each common column that has few, with how often they occur.
+/// Counts the values of each common column with few values.
 fn counts(old: &dyn Table, new: &dyn Table, columns: &[Column]) -> Result<Vec<Counts>> {
     let mut all: Vec<Option<BTreeMap<Vec<u8>, [u64; 2]>>> =
         columns.iter().map(|_| Some(BTreeMap::new())).collect();
@@ -254,7 +254,7 @@ mod tests {
         let found = compare(old, "a,b\n1,1\n2,2\n2,3\n2,3\n1,1\n");
         assert_eq!(found.key, None);
         assert_eq!((found.rows_removed, found.rows_added), (0, 1));
-        // Where nothing was put in or left out, places pair rows.
+        // If no row was added or removed, rows are paired by position.
         let found = compare(old, "a,b\n1,1\n2,1\n2,2\n2,3\n");
         assert_eq!(
             (found.cells_changed, found.cells[0].key.as_str()),

@@ -1,21 +1,21 @@
-//! What a score rests on.
+//! Facts that a score depends on.
 
 use serde::{Deserialize, Serialize};
 
 use crate::sha256::Sha256;
 use crate::tree::{TreeDigest, Trees};
 
-/// What a score of a competition rests on: equal facts, equal scores.
+/// Digests of all that a score of a competition depends on. Equal facts give equal scores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     pub variant: String,
-    /// What a participant gets: all files of `prepared/public`.
+    /// Digest of all files of `prepared/public`, for participants.
     pub public: TreeDigest,
-    /// What only the grader sees: all files of `prepared/private`.
+    /// Digest of all files of `prepared/private`, for the grader.
     pub answers: TreeDigest,
-    /// The file `leaderboard.csv`, which decides on medals; none where there is none.
+    /// Digest of the file `leaderboard.csv`, which decides on medals. `None` without a leaderboard.
     pub leaderboard: Option<Sha256>,
-    /// The section `grade`: which files are answers and sample, rules, metric.
+    /// Digest of the section `grade`: answers, sample, rules, metric.
     pub rules: Option<Sha256>,
 }
 
@@ -35,7 +35,7 @@ impl Facts {
         }
     }
 
-    /// Name and value of each, sorted by name.
+    /// Returns name and value of each fact, sorted by name.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let or_none = |digest: &Option<Sha256>| digest.map_or_else(none, |one| one.to_string());
         vec![
@@ -47,7 +47,7 @@ impl Facts {
         ]
     }
 
-    /// The one digest: SHA-256 of the lines `name value`, sorted by name.
+    /// Returns the digest of all facts: SHA-256 of the lines `name value`, sorted by name.
     pub fn digest(&self) -> Sha256 {
         let lines = self.lines().into_iter();
         let lines: String = lines
@@ -61,7 +61,7 @@ fn none() -> String {
     "none".to_owned()
 }
 
-/// The digest of several competitions: SHA-256 of the lines `id digest`, sorted by id.
+/// Returns the digest of several competitions: SHA-256 of the lines `id digest`, sorted by id.
 pub fn root_of<'a>(digests: impl IntoIterator<Item = (&'a str, Sha256)>) -> Sha256 {
     let mut lines: Vec<String> = digests
         .into_iter()

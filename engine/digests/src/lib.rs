@@ -1,15 +1,15 @@
-//! Digests of what a score rests on, and the lock file that holds them.
+//! Digests of the data, rules and leaderboards that scores depend on, and the lockfile with these digests.
 //!
 //! ```text
-//! sha256   one digest: 64 hex digits, of which 12 are shown where there is little room
-//! tree     of a folder: what `find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum` prints in it
-//! facts    public files, answers, leaderboard, rules, variant; and the one digest of them all
+//! sha256   one digest: 64 hex digits, or 12 in short form
+//! tree     digest of a directory, as `find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum` prints it
+//! facts    digests of public files, answers, leaderboard, rules and variant, and the digest of all of them
 //! lock     `prep.lock`: the facts of every prepared competition, one per line
-//! origin   which pipeline made prepared data, and whether their published checksums hold
+//! origin   the pipeline that made prepared data, and whether their published checksums match
 //! ```
 //!
-//! No digest depends on a machine, a path outside the tree, a time, an owner or a mode; and none is of anything but the
-//! bytes as they are, so that whoever has a file and `sha256sum` can say whether it is the one that was meant.
+//! Digests depend only on bytes, not on a machine, a path outside the tree, a time, an owner or a mode. So anyone with a file and
+//! `sha256sum` can check a digest.
 
 mod facts;
 mod lock;

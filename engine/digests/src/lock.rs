@@ -1,7 +1,7 @@
-//! `prep.lock`: what the prepared data of a folder are.
+//! `prep.lock`: digests and origins of the prepared data of a data directory.
 //!
 //! ```text
-//! # comments, to be skipped
+//! # comments are skipped
 //! version 2
 //! spaceship-titanic v1 answers sha256:9f2c... 1 file 12345 bytes
 //! spaceship-titanic v1 bundle md5:4c8b... verified
@@ -14,10 +14,10 @@
 //! ```
 //!
 //! One fact per line, sorted, so that a change is a small difference and two changes of different competitions never
-//! conflict. It names no machine, time or path. `bundle`, `comparable_with_v1`, `pipeline` and `program` tell how the data
-//! came to be; what a score rests on is the rest, and that is what must not change.
+//! conflict. It names no machine, time or path. `bundle`, `comparable_with_v1`, `pipeline` and `program` record how the data
+//! came to be. Scores depend on the other facts, which must not change.
 //!
-//! Version 1 had `bundle` with the published MD5, whatever bundle was used, and no `comparable_with_v1`.
+//! Version 1 had the published MD5 in `bundle`, also if another bundle was used, and no `comparable_with_v1`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,16 +32,16 @@ use crate::tree::{TreeDigest, Trees};
 const VERSION: u32 = 2;
 
 const HEAD: &str = "\
-# What the prepared data of this folder are. Written by `prep run`; with --locked it refuses anything else.
+# The prepared data of this directory, written by `prep run`. `prep run --locked` publishes only data that match.
 ";
 
-/// Facts that tell how data came to be. Others may give the same data.
+/// Facts about how the data came to be. Other values of these facts can give the same data.
 const ORIGINS: [&str; 4] = [BUNDLE, COMPARABLE, "pipeline", "program"];
 
 const BUNDLE: &str = "bundle";
 const COMPARABLE: &str = "comparable_with_v1";
 
-/// Why a lock file cannot be used.
+/// Errors of a lockfile.
 #[derive(Debug, Error)]
 pub enum LockError {
     #[error(
@@ -54,14 +54,14 @@ pub enum LockError {
     NoVersion,
 }
 
-/// All competitions of a data folder.
+/// The facts of all competitions of a data directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lock {
     /// By competition and variant: facts by name.
     entries: BTreeMap<(String, String), BTreeMap<String, String>>,
 }
 
-/// What is noted of one competition in one variant.
+/// The facts of one competition in one variant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Locked(BTreeMap<String, String>);
 
@@ -109,7 +109,7 @@ fn is_verified(bundle: &str) -> bool {
         .is_some_and(|(_, status)| status == VERIFIED)
 }
 
-/// A fact that is not what the lock says.
+/// A fact that differs from the lockfile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub fact: String,
@@ -127,7 +127,7 @@ impl fmt::Display for Difference {
 }
 
 impl Locked {
-    /// What is known before anything runs.
+    /// Returns the facts that are known before any step runs.
     pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> Locked {
         let mut locked = Locked::default();
         for (fact, digest) in [("leaderboard", leaderboard), ("rules", rules)] {
@@ -138,7 +138,7 @@ impl Locked {
         locked
     }
 
-    /// Adds what was prepared.
+    /// Adds the digests of the prepared trees.
     #[must_use]
     pub fn with_trees(mut self, trees: &Trees) -> Locked {
         for (fact, tree) in [("answers", &trees.private), ("public", &trees.public)] {
@@ -147,7 +147,7 @@ impl Locked {
         self
     }
 
-    /// Adds the bundle that was used, if its digest is known.
+    /// Adds the used bundle, if its digest is known.
     #[must_use]
     pub fn with_bundle(mut self, bundle: Option<&BundleDigest>) -> Locked {
         if let Some(bundle) = bundle {
@@ -156,7 +156,7 @@ impl Locked {
         self
     }
 
-    /// Adds whether scores can be compared with those of the benchmark; if not, why.
+    /// Adds whether scores are comparable with upstream's, or the reason why they are not.
     #[must_use]
     pub fn with_comparability(mut self, obstacles: &[String]) -> Locked {
         let text = match obstacles {
@@ -167,7 +167,7 @@ impl Locked {
         self
     }
 
-    /// Adds what made it: the digest of the pipeline's file, the program's version.
+    /// Adds the origin: the digest of the pipeline's file, and the program's version.
     #[must_use]
     pub fn with_origin(mut self, pipeline: Sha256, program: &str) -> Locked {
         let pipeline = format!("sha256:{pipeline}");
@@ -176,7 +176,7 @@ impl Locked {
         self
     }
 
-    /// The trees, if both are known.
+    /// Returns the digests of the trees, if both are known.
     pub fn trees(&self) -> Option<Trees> {
         let tree = |fact: &str| tree_of(self.0.get(fact)?);
         Some(Trees {
@@ -185,7 +185,7 @@ impl Locked {
         })
     }
 
-    /// Of the facts that a score rests on and that are known of `found`, those that are others.
+    /// Returns the differing facts among those that scores depend on and that `found` has.
     pub fn differences(&self, found: &Locked) -> Vec<Difference> {
         let names = self.0.keys().chain(found.0.keys());
         let names: std::collections::BTreeSet<&String> = names.collect();
@@ -225,10 +225,10 @@ fn tree_of(text: &str) -> Option<TreeDigest> {
 }
 
 impl Lock {
-    /// Reads a lock file.
+    /// Reads a lockfile.
     ///
     /// # Errors
-    /// When it is of a newer version, or a line cannot be understood.
+    /// When the file has a newer version, or a line is malformed.
     pub fn parse(text: &str) -> Result<Lock, LockError> {
         let mut lock = Lock::default();
         let mut version = None;
@@ -264,7 +264,7 @@ impl Lock {
         version.map(|()| lock).ok_or(LockError::NoVersion)
     }
 
-    /// The file.
+    /// Returns the text of the file.
     pub fn text(&self) -> String {
         let mut text = format!("{HEAD}version {VERSION}\n");
         for ((id, variant), facts) in &self.entries {
@@ -275,15 +275,15 @@ impl Lock {
         text
     }
 
-    /// What is noted of a competition.
+    /// Returns the facts of a competition.
     pub fn find(&self, id: &str, variant: &str) -> Option<Locked> {
         let entry = self.entries.get(&(id.to_owned(), variant.to_owned()));
         entry.cloned().map(Locked)
     }
 
-    /// Notes a competition, in the place of what was noted of it. How it came to be stays as it was noted where what a score
-    /// rests on is the same: another program that makes the same data changes nothing. Only a bundle that is verified takes
-    /// the place of one that was not, and whether scores can be compared is noted as it is now.
+    /// Replaces the facts of a competition. If the facts that scores depend on are equal, the recorded origin stays, because another
+    /// program that makes the same data changes nothing. Exceptions: a verified bundle replaces an unverified one, and
+    /// `comparable_with_v1` always gets its present value.
     pub fn set(&mut self, id: &str, variant: &str, locked: &Locked) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {
@@ -296,7 +296,7 @@ impl Lock {
             return;
         }
         let is_better = |old: &String, new: &String| {
-            // Version 1 of the file did not say of which bundle the digest was.
+            // Version 1 of the file did not record the bundle of the digest.
             !old.contains(' ') || is_verified(new) && !is_verified(old)
         };
         for fact in [BUNDLE, COMPARABLE] {
@@ -312,7 +312,7 @@ impl Lock {
 }
 
 impl Facts {
-    /// The facts as a lock file holds them.
+    /// Writes the facts as in a lockfile.
     pub fn locked(&self) -> Locked {
         let trees = Trees {
             public: self.public,
@@ -389,7 +389,7 @@ mod tests {
         let one = locked(b"1");
         let other = locked(b"1").with_origin(Sha256::of(b"q"), "0.2.0");
         assert_eq!(one.differences(&other), []);
-        // Before anything ran the trees are not known.
+        // Before any step ran, the trees are unknown.
         let early = Locked::new(Some(Sha256::of(b"l")), None);
         let facts: Vec<String> = one
             .differences(&early)
@@ -420,7 +420,7 @@ mod tests {
     fn the_bundle_is_noted_as_it_was_used_and_a_verified_one_stays() {
         let mut lock = Lock::parse("version 1\na v1 bundle md5:11\n").unwrap();
         let fact = |lock: &Lock, fact: &str| lock.find("a", "v1").unwrap().0.get(fact).cloned();
-        // What version 1 noted says nothing of the bundle that was used.
+        // Version 1 did not record the used bundle.
         let no_trees = Locked::default();
         let other = no_trees
             .clone()

@@ -1,8 +1,8 @@
-//! How prepared data came to be, as far as scores on them depend on it.
+//! The origin of prepared data, as far as scores depend on it.
 
 use serde::{Deserialize, Serialize};
 
-/// What made prepared data, and what is known of their published checksums.
+/// The pipeline that made prepared data, and the state of their published checksums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The pipeline, its description and its checksums were those built into the program.
@@ -11,14 +11,14 @@ pub struct Origin {
     pub checksums: ChecksumStatus,
 }
 
-/// What is known of the published checksums of prepared data.
+/// The state of the published checksums of prepared data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "checksums", rename_all = "snake_case")]
 pub enum ChecksumStatus {
-    /// Every output with a published checksum has it. Where the bytes depend on the library that writes a file, another
-    /// checksum is not a difference.
+    /// Every output with a published checksum has it. If the bytes depend on the library that writes a file, another checksum is not
+    /// a difference.
     Passed,
-    /// No checksums of outputs are published; the bundle is not known to be another one than the published one.
+    /// No output has a published checksum, and the bundle is not known to differ from the published one.
     NotPublished,
     /// Checksums were not compared.
     Skipped,
@@ -27,8 +27,8 @@ pub enum ChecksumStatus {
 }
 
 impl Origin {
-    /// Adds what was noted before of the same data: what was verified once stays verified. Checksums of an own pipeline
-    /// say nothing of the built-in one.
+    /// Adds an earlier record of the same data: verified data stay verified. Checksums of an own pipeline do not verify the built-in
+    /// one.
     #[must_use]
     pub fn or(self, before: &Origin) -> Origin {
         match (self.is_built_in, before.is_built_in) {
@@ -62,7 +62,7 @@ mod tests {
         ] {
             let before = origin(true, before);
             assert_eq!(skipped().or(&before), before);
-            // The same bytes, from an own pipeline.
+            // The same bytes from an own pipeline.
             let own = origin(false, ChecksumStatus::Skipped);
             assert_eq!(own.or(&before), before);
         }

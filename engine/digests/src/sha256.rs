@@ -1,4 +1,4 @@
-//! One digest.
+//! SHA-256 digests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 use thiserror::Error;
 
-/// Hex digits that are shown where there is little room: enough to tell apart all that was ever prepared.
+/// Hex digits of the short form. They distinguish all prepared data that ever existed.
 const SHORT: usize = 12;
 
 /// A SHA-256 digest.
@@ -15,9 +15,9 @@ const SHORT: usize = 12;
 #[serde(try_from = "String", into = "String")]
 pub struct Sha256([u8; 32]);
 
-/// A text that is no digest.
+/// An error for a text that is not a digest.
 #[derive(Debug, Error)]
-#[error("`{0}` is no SHA-256: 64 hex digits are expected")]
+#[error("`{0}` is not a SHA-256: expected 64 hex digits")]
 pub struct ShaError(String);
 
 impl Sha256 {
@@ -33,7 +33,7 @@ impl Sha256 {
         &self.0
     }
 
-    /// The first digits.
+    /// Returns the short form.
     pub fn short(&self) -> String {
         let mut text = self.to_string();
         text.truncate(SHORT);
@@ -84,7 +84,7 @@ impl From<Sha256> for String {
     }
 }
 
-/// Takes bytes as they come.
+/// Hashes bytes piece by piece.
 #[derive(Debug, Clone, Default)]
 pub struct Hasher(sha2::Sha256);
 

@@ -1,13 +1,13 @@
-//! Digests of folders.
+//! Digests of directories.
 //!
-//! A folder's digest is the SHA-256 of the lines that `sha256sum` prints of its files, sorted by path as bytes:
+//! A directory's digest is the SHA-256 of the lines that `sha256sum` prints for its files, sorted by path as bytes:
 //!
 //! ```sh
 //! find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
 //! ```
 //!
 //! Paths begin with `./`. In a path, `\`, line feed and carriage return are escaped, and such a line begins with `\`, as
-//! `sha256sum` does it. Times, modes and folders without files are no part of it.
+//! `sha256sum` does it. Times, modes and empty directories do not matter.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,11 +21,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::sha256::{Hasher, Sha256};
 
-/// Bytes read at a time: at first, and at most. Clearing the most takes longer than reading a small file.
+/// Bytes per read: at first, and at most. Clearing a large buffer takes longer than reading a small file.
 const FIRST: usize = 1 << 13;
 const MOST: usize = 1 << 18;
 
-/// What a folder holds.
+/// The summary of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeDigest {
     pub sha256: Sha256,
@@ -33,19 +33,19 @@ pub struct TreeDigest {
     pub bytes: u64,
 }
 
-/// The two folders of a prepared competition.
+/// The summaries of `public` and `private`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trees {
     pub public: TreeDigest,
     pub private: TreeDigest,
 }
 
-/// Takes files.
+/// Hashes a tree, file by file.
 #[derive(Debug, Default)]
 pub struct TreeHasher {
-    /// Lines by the path as it is printed, until all are there.
+    /// Lines by their printed path, until all files are added.
     lines: BTreeMap<String, Sha256>,
-    /// Instead: what comes sorted is hashed as it comes.
+    /// Or the hash so far, if files are added in sorted order.
     sorted: bool,
     hasher: Hasher,
     files: u64,
@@ -53,7 +53,7 @@ pub struct TreeHasher {
 }
 
 impl TreeHasher {
-    /// Takes files sorted by path, none of which holds the end of a line: there may be millions of them.
+    /// Hashes files that are added in order of their paths, without line ends in names. There may be millions of them.
     pub fn sorted() -> TreeHasher {
         TreeHasher {
             sorted: true,
@@ -61,7 +61,7 @@ impl TreeHasher {
         }
     }
 
-    /// Adds a file by its path below the folder.
+    /// Adds a file by its path below the directory.
     pub fn add(&mut self, path: &str, sha256: Sha256, bytes: u64) {
         self.bytes += bytes;
         match self.sorted {
@@ -102,7 +102,7 @@ fn escaped(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// The digest of a file's content, and its length.
+/// Returns the digest of a file's content, and its length.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -110,7 +110,7 @@ pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
     digest_of_reader(&mut File::open(path)?)
 }
 
-/// The digest of what is left to be read, and its length.
+/// Returns the digest of the remaining bytes of a reader, and their number.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -133,7 +133,7 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
     }
 }
 
-/// The digest of a folder, read on so many threads. A folder that is not there is an empty one.
+/// Returns the digest of a directory, read on `threads` threads. A missing directory is treated as empty.
 ///
 /// # Errors
 /// The first file that cannot be read, or whose name is not UTF-8.
@@ -158,7 +158,7 @@ pub fn digest_of_folder(folder: &Path, threads: usize) -> Result<TreeDigest, (Pa
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.clamp(1, paths.len().max(1)) {
-            // Without further threads, this one does all.
+            // If no other thread can be started, this one reads all files.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -169,7 +169,7 @@ pub fn digest_of_folder(folder: &Path, threads: usize) -> Result<TreeDigest, (Pa
     }
 }
 
-/// Plain files below a folder; links are none.
+/// Lists the plain files below a directory. Links are skipped.
 fn files_below(
     folder: &Path,
     inner: &str,
@@ -207,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// The documented line, by the system's tools.
+    /// Runs the documented command.
     #[test]
     fn the_shell_computes_the_same() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a failure is about, and the causes behind an error.
+//! Kinds of failures, and the chain of causes of an error.
 //!
 //! Every crate that classifies errors uses [`Failure`], so that a meaning is never translated from one enum to another. An
 //! error that knows its meaning keeps it, however it is wrapped: [`causes`] visits each error behind another one, including
@@ -18,7 +18,7 @@ use std::io::{self, ErrorKind};
 /// An error of any type that can move to another thread.
 pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
 
-/// What a failure is about. It decides the exit code, so that callers need not parse messages.
+/// The kind of a failure. It decides the exit code, so that callers need not parse messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
@@ -26,7 +26,7 @@ pub enum Failure {
     Input,
     /// A check or a published checksum does not hold.
     Check,
-    /// The pipeline asks for something that cannot be done.
+    /// The pipeline requests something that is impossible.
     Pipeline,
     /// The system: disk full, no permission, out of memory.
     Machine,
