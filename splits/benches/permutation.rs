@@ -1,4 +1,4 @@
-//! Speed of the legacy permutation, on which every split of rows rests.
+//! Measures the legacy permutation, which takes most of the time of every split of rows.
 
 use std::hint::black_box;
 

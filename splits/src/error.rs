@@ -1,14 +1,15 @@
-//! What can be wrong with a split or a draw, by meaning.
+//! Errors of splits and of random draws.
 
 use thiserror::Error;
 
 use crate::keys::Role;
 use crate::size::Size;
 
-/// A split that cannot be made. Where scikit-learn or pandas refuses, so does this crate, for the same reason.
+/// A split that is impossible. Where scikit-learn or pandas raises an error, this crate returns one for the same
+/// reason.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SplitError {
-    /// Positions are 32 bits.
+    /// More than 2^32 - 1 rows; positions have 32 bits.
     #[error("{rows} rows are more than a split can number ({max}); split keys instead of rows", max = u32::MAX)]
     TooManyRows {
         /// Rows of the table.
@@ -16,83 +17,81 @@ pub enum SplitError {
     },
     /// A fraction outside (0, 1), or a count that is not between 1 and rows - 1.
     #[error(
-        "{name} {size} must be a fraction between 0 and 1 or a whole number from 1 up to below the {rows} rows"
+        "{name} {size} must be a fraction between 0 and 1 or an integer from 1 up to below the {rows} rows"
     )]
     SizeOutOfRange {
         /// `test_size` or `train_size`.
         name: &'static str,
-        /// As given.
+        /// The size as given.
         size: Size,
-        /// What is split: rows, or distinct keys.
+        /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
-    /// A size that no table has room for, whatever its rows.
-    #[error(
-        "{name} {size} fits no table: a share lies between 0 and 1, a number of rows is a whole number from 1"
-    )]
+    /// A size that is invalid for every number of rows.
+    #[error("{name} {size} fits no table: use a fraction between 0 and 1, or an integer from 1")]
     NeverFits {
         /// `test_size` or `train_size`.
         name: &'static str,
-        /// As given.
+        /// The size as given.
         size: Size,
     },
-    /// Two fractions that take more than everything.
+    /// Two fractions whose sum exceeds 1.
     #[error(
         "test_size {test_size} and train_size {train_size} add up to more than 1; lower one or leave one out"
     )]
     FractionsExceedOne {
-        /// As given.
+        /// The fraction as given.
         test_size: f64,
-        /// As given.
+        /// The fraction as given.
         train_size: f64,
     },
-    /// Both parts together want more rows than there are.
+    /// The requested parts have more rows than the table.
     #[error(
-        "{test} test and {train} train rows are more than the {rows} rows there are; lower test_size or train_size"
+        "{test} test and {train} train rows exceed the {rows} rows available; lower test_size or train_size"
     )]
     PartsExceedRows {
-        /// Rows that the test part asks for.
+        /// Requested test rows.
         test: u64,
-        /// Rows that the train part asks for.
+        /// Requested train rows.
         train: u64,
-        /// What is split: rows, or distinct keys.
+        /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
-    /// Rounding leaves nothing for a part.
+    /// After rounding, a part has no rows.
     #[error("the {part} part of {rows} rows would be empty; choose other sizes or split more rows")]
     EmptyPart {
         /// `train` or `test`.
         part: &'static str,
-        /// What is split: rows, or distinct keys.
+        /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
-    /// A plain proportion outside its range.
-    #[error("{name} is {value}, but must lie between {low} and {high}")]
+    /// A proportion outside its bounds.
+    #[error("{name} is {value}, but must be between {low} and {high}")]
     OutOfRange {
         /// The parameter.
         name: &'static str,
-        /// As given.
+        /// The value as given.
         value: f64,
         /// Lower bound.
         low: f64,
         /// Upper bound.
         high: f64,
     },
-    /// The method works on keys, and none were given.
+    /// The method requires keys, and none were given.
     #[error("the method `{method}` needs a column of keys, and none was given")]
     KeysMissing {
         /// The method.
         method: &'static str,
     },
-    /// Keys were given for something that the method does not do.
-    #[error("the method `{method}` does not know `{role}`; leave it out")]
+    /// Keys were given for a role that the method does not support.
+    #[error("the method `{method}` does not support `{role}`; remove it")]
     KeysUnused {
         /// The method.
         method: &'static str,
-        /// What the keys were given for.
+        /// The role of the keys.
         role: Role,
     },
-    /// Not one key per row.
+    /// The number of keys differs from the number of rows.
     #[error("{keys} keys were given for {rows} rows")]
     KeysLength {
         /// Keys given.
@@ -100,23 +99,21 @@ pub enum SplitError {
         /// Rows of the table.
         rows: usize,
     },
-    /// Keys that are not numbered 0, 1, 2, ... without holes.
-    #[error(
-        "keys are not numbered without holes: {keys} numbers are below the largest, number {missing} has no row"
-    )]
+    /// Key numbers 0, 1, 2, ... of which one has no row.
+    #[error("keys must be numbered from 0 without gaps: of {keys} numbers, {missing} has no row")]
     SparseKeys {
         /// Largest key number, plus one.
         keys: u64,
         /// The first number without a row.
         missing: u32,
     },
-    /// Stratified: a class of one row.
+    /// A stratified split with a class of one row.
     #[error("class number {class} has a single row; a stratified split needs two of each class")]
     ClassTooSmall {
         /// Code of the class.
         class: u32,
     },
-    /// Stratified: a part cannot hold a row of every class.
+    /// A stratified split with fewer rows in a part than classes.
     #[error("{size} {part} rows cannot represent {classes} classes; make the {part} part larger")]
     TooFewForClasses {
         /// `train` or `test`.
@@ -126,23 +123,23 @@ pub enum SplitError {
         /// Distinct classes.
         classes: u32,
     },
-    /// A group that cannot be split for itself.
+    /// One of the groups of a split `within` groups cannot be split.
     #[error("group number {group}, of {rows} rows, cannot be split: {source}")]
     InGroup {
         /// Code of the group.
         group: u32,
         /// Its rows.
         rows: u32,
-        /// Why.
+        /// The reason.
         source: Box<SplitError>,
     },
-    /// A draw that the generator refuses.
+    /// A draw that is impossible.
     #[error("{0}")]
     Random(#[from] RandomError),
 }
 
 impl SplitError {
-    /// The parameter that is to blame, where it is a single one.
+    /// The parameter that caused the error, if it is a single one.
     pub fn parameter(&self) -> Option<&'static str> {
         match self {
             SplitError::SizeOutOfRange { name, .. }
@@ -154,18 +151,18 @@ impl SplitError {
     }
 }
 
-/// A draw that cannot be made.
+/// A random draw that is impossible.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum RandomError {
-    /// Nothing lies between the bounds.
+    /// The interval contains no integer.
     #[error("there is no integer to draw between {low} and {high}")]
     EmptyRange {
         /// Lower bound.
         low: i64,
-        /// Upper bound, as the drawing function counts it.
+        /// Upper bound; whether it is included depends on the function.
         high: i64,
     },
-    /// Bounds between which NumPy draws no double.
+    /// Bounds for which NumPy raises an error.
     #[error("there is no double to draw between {low} and {high}")]
     BadBounds {
         /// Lower bound.
@@ -173,26 +170,26 @@ pub enum RandomError {
         /// Upper bound.
         high: f64,
     },
-    /// More than there is, without replacement.
+    /// A sample without replacement that is larger than the population.
     #[error("cannot draw {wanted} different items of {population}; draw fewer")]
     SampleTooLarge {
-        /// Items asked for.
+        /// Requested items.
         wanted: u64,
-        /// Items there are.
+        /// Available items.
         population: u64,
     },
-    /// NumPy's legacy generator takes seeds of 32 bits.
+    /// NumPy's legacy generator accepts seeds of 32 bits only.
     #[error("the seed {seed} is too large; NumPy's `RandomState` takes 0 to 4294967295")]
     SeedTooLarge {
-        /// As given.
+        /// The seed as given.
         seed: u64,
     },
-    /// The library's generator has no such function, or draws in a way that is not implemented.
+    /// The generator has no such function in its library, or this crate does not implement it.
     #[error("the generator `{generator}` does not draw `{draw}`")]
     Unsupported {
         /// The generator.
         generator: &'static str,
-        /// What was to be drawn.
+        /// The requested draw.
         draw: &'static str,
     },
 }

@@ -1,15 +1,17 @@
-//! Whole groups, in the order of the table, as long as they fit.
+//! The first-fit split: puts entire groups into the test part as long as they fit.
 
 use crate::error::SplitError;
 use crate::groups::Groups;
 use crate::shuffle_split::{Order, Split};
 use crate::size::{PartSizes, Size};
 
-/// First fit: a group goes to test if it still fits into `test_size` rows, else to train; smaller groups that come later
-/// are still tried. Groups come in the order of their numbers; nothing is drawn.
+/// Puts a group into the test part if it still fits into the remaining test rows, and otherwise into the train part.
+///
+/// Groups are visited in the order of their numbers. A group that does not fit does not stop later, smaller groups.
+/// Nothing is random.
 ///
 /// # Errors
-/// Sizes as [`PartSizes::new`] refuses them; [`SplitError::EmptyPart`] if no group fits.
+/// Invalid sizes, as in [`PartSizes::new`]; [`SplitError::EmptyPart`] if no group fits.
 pub fn first_fit(codes: &[u32], test_size: Size, order: Order) -> Result<Split, SplitError> {
     let groups = Groups::new(codes)?;
     let rows = groups.rows_total();

@@ -1,14 +1,16 @@
-//! Splits whole groups: all rows of a key go to one part.
+//! The random split of groups: all rows of a key go to the same part.
 
 use crate::error::SplitError;
 use crate::groups::Groups;
 use crate::shuffle_split::{Order, Split, shuffle_split};
 use crate::size::Size;
 
-/// `train_test_split` over the distinct keys; rows follow their key. Sizes count keys.
+/// Splits the distinct keys by `train_test_split`; the rows follow their keys. Sizes are numbers or fractions of keys.
+///
+/// `keys` has one code per row, see [`Groups`].
 ///
 /// # Errors
-/// As [`shuffle_split`], and keys with holes.
+/// As in [`shuffle_split`], and [`SplitError::SparseKeys`].
 pub fn group_split(
     keys: &[u32],
     test_size: Option<Size>,

@@ -1,13 +1,13 @@
-//! Rows by key: the index that all group-wise methods share.
+//! An index from keys to rows, which all methods that work on groups use.
 
 use crate::error::SplitError;
 use crate::shuffle_split::{Order, Split};
 
-/// The rows of every key, each list in row order, found in O(1).
+/// The rows of each key in row order, accessible in O(1).
 ///
-/// Keys are codes 0, 1, 2, ... in row order, without holes. The order of the numbers is the order in which the keys are
-/// split: number them by first appearance as `unique()` does in pandas, or in sorted order as `groupby` and
-/// `numpy.unique` do.
+/// A key is a code 0, 1, 2, ... without gaps. Groups are split in the order of the codes, so the numbering matters:
+/// number keys by first appearance to match `unique()` of pandas, or in sorted order to match `groupby` and
+/// `numpy.unique`.
 #[derive(Debug, Clone)]
 pub struct Groups {
     /// `rows[starts[k]..starts[k + 1]]` are the rows of key k.
@@ -16,16 +16,16 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Sorts the rows by key (one counting pass).
+    /// Builds the index from one code per row, in two passes.
     ///
     /// # Errors
-    /// [`SplitError::SparseKeys`] if a number has no row; [`SplitError::TooManyRows`] above 2^32 - 1 rows.
+    /// [`SplitError::SparseKeys`] if a code has no row; [`SplitError::TooManyRows`] above 2^32 - 1 rows.
     pub fn new(keys: &[u32]) -> Result<Self, SplitError> {
         let total =
             u32::try_from(keys.len()).map_err(|_| SplitError::TooManyRows { rows: keys.len() })?;
         let largest = keys.iter().copied().max();
         let count = largest.map_or(0, |largest| u64::from(largest) + 1);
-        // A number that is too large for the rows proves a hole below it, and is not worth memory.
+        // A code above the number of rows proves that a smaller code is missing, so the counters need not reach it.
         let listed = count.min(keys.len() as u64 + 1) as usize;
         let mut sizes = vec![0u32; listed];
         for &key in keys {
@@ -62,12 +62,12 @@ impl Groups {
         (self.starts.len() - 1) as u32
     }
 
-    /// Number of rows of all keys.
+    /// Total number of rows.
     pub fn rows_total(&self) -> u32 {
         self.rows.len() as u32
     }
 
-    /// The rows of a key, in row order; none for a number that is not a key.
+    /// The rows of a key, in row order. Empty if the key does not exist.
     pub fn rows(&self, key: u32) -> &[u32] {
         match self.starts.get(key as usize..) {
             Some(&[start, end, ..]) => &self.rows[start as usize..end as usize],
@@ -75,12 +75,12 @@ impl Groups {
         }
     }
 
-    /// The rows of every key, by number.
+    /// The rows of each key, in the order of the codes.
     pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
         (0..self.len()).map(|key| self.rows(key))
     }
 
-    /// Turns a split of keys into one of rows: a row goes where its key went.
+    /// Turns a split of keys into a split of rows: each row goes to the part of its key.
     pub fn lay_out(&self, keys: &Split, order: Order) -> Split {
         let lay = |keys: &[u32]| {
             keys.iter()

@@ -1,4 +1,4 @@
-//! A column whose values a split works with, and in which of three ways it does.
+//! The column of keys that a split uses, and the three ways of using it.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use crate::error::SplitError;
 use crate::groups::Groups;
 use crate::shuffle_split::Split;
 
-/// What equal keys mean to a split.
+/// The meaning of equal keys for a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Rows of one key stay together.
+    /// Rows with the same key go to the same part.
     Groups,
-    /// Both parts keep the shares of the keys (scikit-learn's `stratify`).
+    /// Both parts have the same proportions of keys (scikit-learn's `stratify`).
     Stratify,
-    /// The rows of each key are split for themselves, with the generator seeded anew.
+    /// The rows of each key are split separately, each time with a newly seeded generator.
     Within,
 }
 
@@ -30,7 +30,8 @@ impl Role {
         }
     }
 
-    /// Whether keys are numbered in sorted order (scikit-learn calls `numpy.unique`), not by first appearance.
+    /// Whether keys must be numbered in sorted order, because scikit-learn calls `numpy.unique`. Otherwise they are
+    /// numbered by first appearance.
     pub fn is_sorted(self) -> bool {
         self == Role::Stratify
     }
@@ -42,20 +43,19 @@ impl fmt::Display for Role {
     }
 }
 
-/// A key for every row.
+/// One key per row, and the role of the keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a> {
-    /// What the keys are for.
+    /// The role of the keys.
     pub role: Role,
-    /// Numbers 0, 1, 2, ... in row order, without holes. Groups and the groups of `within` are split in the order of
-    /// their numbers (by first appearance, as a rule); classes must be numbered in sorted order.
+    /// A code 0, 1, 2, ... for each row, without gaps; see [`Role::is_sorted`] for the numbering.
     pub codes: &'a [u32],
 }
 
-/// Splits the rows of every key for themselves; the parts follow one another in the order of the keys' numbers.
+/// Splits the rows of each key separately and concatenates the parts in the order of the keys' codes.
 ///
 /// # Errors
-/// [`SplitError::InGroup`] with the group that cannot be split; keys with holes.
+/// [`SplitError::InGroup`] with the group that cannot be split; [`SplitError::SparseKeys`].
 pub(crate) fn within(
     codes: &[u32],
     split_rows: impl Fn(u32) -> Result<Split, SplitError>,

@@ -1,4 +1,4 @@
-//! The one entry point: a [`Method`] with its parameters, as a pipeline names it, and [`split`].
+//! The entry point: [`split`] applies a [`Method`], which has the form and the names of a pipeline's `split` section.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,23 +13,23 @@ use crate::shuffle_split::{Order, Split, shuffle_split};
 use crate::size::{PartSizes, Size};
 use crate::stratified::stratified_split;
 
-/// How rows are split; parameters have the names that scikit-learn and pandas use.
-///
-/// | `method` | keys | `order` if not given |
+/// A method of splitting rows, with its parameters. They have the names of scikit-learn and pandas.
+/// | `method` | keys | default of `order` |
 /// |---|---|---|
-/// | `shuffle` | none, or groups, classes (`stratify`), `within` | of groups: `file`; else `split` |
-/// | `sample` | none, or `within` | `split` (test; train is in table order) |
+/// | `shuffle` | none, or groups, classes (`stratify`), `within` | `file` for groups, otherwise `split` |
+/// | `sample` | none, or `within` | `split` for test rows; train rows are in table order |
 /// | `python_sample` | none | as `sample` |
 /// | `first_fit` | groups | `file` |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Method {
-    /// scikit-learn's `train_test_split`, of rows or (with keys) of whole groups. See [`shuffle_split`], [`group_split`].
+    /// scikit-learn's `train_test_split` of rows, or of groups if keys have the role `groups`. See [`shuffle_split`],
+    /// [`group_split`], [`stratified_split`].
     Shuffle {
-        /// Share or number of test rows or keys.
+        /// Fraction or number of test rows, or of keys for groups.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_size: Option<Size>,
-        /// Share or number of train rows or keys.
+        /// Fraction or number of train rows, or of keys for groups.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         train_size: Option<Size>,
         /// `random_state`.
@@ -38,9 +38,9 @@ pub enum Method {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<Order>,
     },
-    /// pandas' `sample`: the sampled rows are test. See [`sample`].
+    /// pandas' `DataFrame.sample`: the sampled rows are the test part. See [`sample`].
     Sample {
-        /// `frac` or `n`; a share is rounded to the nearest, halves to even.
+        /// pandas' `frac` or `n`. A fraction of the rows is rounded to the nearest integer, halves to even.
         test_size: Size,
         /// `random_state`.
         seed: u32,
@@ -48,9 +48,9 @@ pub enum Method {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<Order>,
     },
-    /// Python's `random.sample`: the sampled rows are test. See [`python_sample`].
+    /// Python's `random.sample`: the sampled rows are the test part. See [`python_sample`].
     PythonSample {
-        /// Share or number of test rows; a share is rounded to the nearest, halves to even.
+        /// Fraction or number of test rows. A fraction of the rows is rounded to the nearest integer, halves to even.
         test_size: Size,
         /// Seed of `random.Random`.
         seed: u32,
@@ -58,9 +58,9 @@ pub enum Method {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<Order>,
     },
-    /// Whole groups, in the order of the table, as long as they fit into the test part. See [`first_fit`].
+    /// Entire groups go to the test part, in order of appearance, as long as they fit. See [`first_fit`].
     FirstFit {
-        /// Test rows.
+        /// Fraction or maximum number of test rows.
         test_size: Size,
         /// Order of the rows inside the parts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,10 +91,12 @@ impl Method {
         self
     }
 
-    /// Refuses sizes that fit no table, so that nothing has to be read to find them.
+    /// Checks the sizes as far as possible without knowing the number of rows, so that an error is found before data
+    /// are read.
     ///
     /// # Errors
-    /// [`SplitError::NeverFits`], [`SplitError::FractionsExceedOne`], [`SplitError::OutOfRange`].
+    /// [`SplitError::NeverFits`], [`SplitError::FractionsExceedOne`], [`SplitError::OutOfRange`],
+    /// [`SplitError::Random`].
     pub fn check(&self) -> Result<(), SplitError> {
         match *self {
             Method::Shuffle {
@@ -109,7 +111,7 @@ impl Method {
         }
     }
 
-    /// What keys may be for.
+    /// The roles of keys that the method supports.
     pub fn roles(&self) -> &'static [Role] {
         match self {
             Method::Shuffle { .. } => &[Role::Groups, Role::Stratify, Role::Within],
@@ -119,16 +121,25 @@ impl Method {
         }
     }
 
-    /// Whether the method works on keys only.
+    /// Whether the method requires keys.
     pub fn needs_keys(&self) -> bool {
         matches!(self, Method::FirstFit { .. })
     }
 }
 
-/// Splits `rows` rows.
+/// Splits a table of `rows` rows into train and test rows by `method`; `keys` has one key per row.
+///
+/// ```
+/// use prep_splits::{Method, Order, Size, split};
+///
+/// let method = Method::Sample { test_size: Size::Rows(2), seed: 0, order: Some(Order::File) };
+/// let parts = split(&method, 5, None)?;
+/// assert_eq!((parts.train, parts.test), (vec![1, 3, 4], vec![0, 2]));
+/// # Ok::<(), prep_splits::SplitError>(())
+/// ```
 ///
 /// # Errors
-/// [`SplitError`]: missing, surplus or sparse keys, and whatever the method refuses.
+/// [`SplitError`]: keys that are missing, not supported, sparse or not one per row; sizes that the method rejects.
 pub fn split(method: &Method, rows: usize, keys: Option<Keys<'_>>) -> Result<Split, SplitError> {
     let count = u32::try_from(rows).map_err(|_| SplitError::TooManyRows { rows })?;
     let name = method.name();
@@ -149,7 +160,6 @@ pub fn split(method: &Method, rows: usize, keys: Option<Keys<'_>>) -> Result<Spl
         return Err(SplitError::KeysMissing { method: name });
     }
     let role = keys.map(|keys| keys.role);
-    // Methods that may do without keys look at the role.
     let codes = keys.map(|keys| keys.codes).unwrap_or_default();
     let of_rows_or_within = |split_rows: &dyn Fn(u32) -> Result<Split, SplitError>| match role {
         Some(Role::Within) => within(codes, split_rows),

@@ -1,32 +1,33 @@
-//! The Mersenne Twister MT19937, the generator below NumPy's `RandomState` and Python's `random`.
+//! The Mersenne Twister MT19937, on which NumPy's `RandomState` and Python's `random` are based.
 //!
-//! Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random
-//! number generator", ACM TOMACS 8 (1998), and their seeding of 2002. The two libraries share the recurrence and differ
-//! in the seeding: NumPy's `RandomState(seed)` spreads one word ([`Mt19937::from_word`]), Python's `random.seed(int)`
-//! mixes an array of words ([`Mt19937::from_words`]).
+//! Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
+//! generator", ACM TOMACS 8 (1998), and their seeding of 2002. The two libraries differ only in the seeding: NumPy's
+//! `RandomState(seed)` expands one word ([`Mt19937::from_word`]), Python's `random.seed(int)` mixes an array of words
+//! ([`Mt19937::from_words`]).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Words of state.
+/// Number of state words.
 const N: usize = 624;
-/// Distance of the word that the recurrence adds.
+/// Distance between a word and the word that the recurrence combines it with.
 const M: usize = 397;
 
-/// The generator: a state of 624 words and the 624 outputs made from it.
+/// The generator: a state of 624 words, and the 624 outputs computed from it.
 ///
-/// The outputs of a whole round are made at once, in loops without branches that the compiler turns into vector code.
+/// All outputs of a round are computed at once, in loops without branches that the compiler vectorizes.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Saved", try_from = "Saved")]
 pub struct Mt19937 {
+    /// Outputs of the current round; they are a function of `state`.
     state: [u32; N],
     outputs: [u32; N],
-    /// Outputs of this round that were handed out.
+    /// Number of outputs of this round that were returned.
     used: usize,
 }
 
-/// The state as it is stored: the outputs follow from it.
+/// The serialized form. The outputs are recomputed from the words.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     words: Vec<u32>,
@@ -51,7 +52,7 @@ impl TryFrom<Saved> for Mt19937 {
             .try_into()
             .map_err(|_| "the state of a Mersenne Twister has 624 words")?;
         if saved.used > N {
-            return Err("of 624 words at most 624 are used");
+            return Err("a Mersenne Twister uses at most 624 words per round");
         }
         Ok(Mt19937 {
             state,
@@ -87,7 +88,7 @@ impl Mt19937 {
         }
     }
 
-    /// Seeds from an array of words: `init_by_array`, as `random.seed(int)` does. No words count as one zero.
+    /// Seeds from an array of words: `init_by_array`, as `random.seed(int)` does. An empty array is treated as `[0]`.
     pub fn from_words(key: &[u32]) -> Self {
         let key = if key.is_empty() { &[0][..] } else { key };
         let mut generator = Self::from_word(19_650_218);
@@ -129,7 +130,7 @@ impl Mt19937 {
         word
     }
 
-    /// The next 64 random bits as NumPy joins them: the first word is the upper half.
+    /// The next 64 random bits in NumPy's order: the first word is the upper half.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let high = u64::from(self.next_u32());
@@ -144,6 +145,7 @@ impl Mt19937 {
         (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
     }
 
+    /// Advances the state by 624 words and computes their outputs.
     #[cold]
     fn refill(&mut self) {
         let state = &mut self.state;
@@ -161,13 +163,14 @@ impl Mt19937 {
     }
 }
 
-/// Joins the top bit of one word with the rest of the next, and multiplies by the twist matrix.
+/// Joins the top bit of one word with the lower bits of the next, and multiplies by the twist matrix.
 #[inline]
 fn twist(upper: u32, lower: u32) -> u32 {
     let joined = (upper & 0x8000_0000) | (lower & 0x7fff_ffff);
     (joined >> 1) ^ (joined & 1).wrapping_neg() & 0x9908_b0df
 }
 
+/// Applies the output transformation that improves the distribution of a state word.
 #[inline]
 fn temper(mut word: u32) -> u32 {
     word ^= word >> 11;

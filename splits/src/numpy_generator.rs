@@ -1,4 +1,4 @@
-//! NumPy's `Generator` as `numpy.random.default_rng(seed)` makes it.
+//! NumPy's newer generator, `numpy.random.default_rng(seed)`.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,8 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Seeds through a seed sequence; NumPy accepts larger seeds, too, this crate 64 bits.
+    /// Seeds through a [`SeedSequence`](crate::SeedSequence). NumPy also accepts seeds above 64 bits; this crate does
+    /// not.
     pub fn new(seed: u64) -> Self {
         Generator {
             bits: Pcg64::new(seed),
@@ -34,7 +35,8 @@ impl Generator {
         low + (high - low) * self.random()
     }
 
-    /// `integers(low, high)`: an integer in low..high, by Lemire's method. A range that fits 32 bits takes halves of draws.
+    /// `integers(low, high)`: an integer in low..high by Lemire's method. A range of at most 2^32 numbers uses half a
+    /// draw.
     ///
     /// Source: D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019).
     ///
@@ -48,7 +50,7 @@ impl Generator {
         Ok(low.wrapping_add(self.at_most(largest) as i64))
     }
 
-    /// A number in 0..=largest; a single possibility takes nothing from the generator.
+    /// A number in 0..=largest. If 0 is the only possibility, nothing is drawn.
     fn at_most(&mut self, largest: u64) -> u64 {
         match u32::try_from(largest) {
             Ok(0) => 0,
@@ -63,7 +65,7 @@ impl Generator {
                     }
                 }
             }
-            // A range of 64 bits has at most 2^64 - 1 numbers here: `high` is excluded.
+            // `high` is excluded, so the range has at most 2^64 - 1 numbers.
             Err(_) => {
                 let range = largest.wrapping_add(1);
                 let threshold = (u64::MAX - largest) % range.max(1);
@@ -77,7 +79,8 @@ impl Generator {
         }
     }
 
-    /// `permutation(n)`: the numbers 0..n in random order. Its swaps are drawn by masking and rejection.
+    /// `permutation(n)`: the numbers 0..n in random order. The swaps are drawn by masking and rejection, not by
+    /// Lemire's method.
     pub fn permutation(&mut self, n: u32) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..n).collect();
         for last in (1..n).rev() {

@@ -1,14 +1,14 @@
-//! NumPy's legacy generator, `numpy.random.RandomState` (frozen by NumPy's compatibility policy, NEP 19).
+//! NumPy's legacy generator, `numpy.random.RandomState`, which NumPy's compatibility policy (NEP 19) keeps stable.
 //!
-//! scikit-learn and pandas draw from it, too. Bounded integers are drawn by masking and rejection, not by Lemire's
-//! method as in the newer `Generator`.
+//! scikit-learn and pandas use it. Bounded integers are drawn by masking and rejection; the newer `Generator` uses
+//! Lemire's method.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::RandomError;
 use crate::mt19937::Mt19937;
 
-/// Indices drawn ahead of the swaps in [`RandomState::shuffle`].
+/// Number of indices that [`RandomState::shuffle`] draws before it swaps.
 const BLOCK: usize = 1024;
 
 /// `numpy.random.RandomState(seed)`.
@@ -23,7 +23,7 @@ pub struct RandomState {
 }
 
 impl RandomState {
-    /// Seeds with one word, the range that NumPy accepts.
+    /// Seeds with one word; NumPy accepts no larger seeds.
     pub fn new(seed: u32) -> Self {
         RandomState {
             twister: Mt19937::from_word(seed),
@@ -39,16 +39,16 @@ impl RandomState {
 
     /// `shuffle(items)`: Fisher-Yates from the end, swapping i with a draw from 0..=i.
     ///
-    /// Indices are drawn in blocks, without a branch on rejection, before their swaps are done: the random accesses of
-    /// a block then overlap in the memory system. Exactly the words that NumPy takes are taken.
+    /// Indices are drawn in blocks without a branch on rejection, and their swaps follow. Thus the random memory
+    /// accesses of a block overlap. The sequence of words drawn is the same as in NumPy.
     ///
-    /// Of a slice of more than 2^32 items only the first 2^32 take part; positions are 32 bits in this crate.
+    /// Positions have 32 bits in this crate: of more than 2^32 items only the first 2^32 are shuffled.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         let mut block = [0u32; BLOCK];
         let mut last = u32::try_from(items.len().saturating_sub(1)).unwrap_or(u32::MAX);
         while last > 0 {
             let mask = u32::MAX >> last.leading_zeros();
-            // All indices of a block share the mask, so it ends before the next power of two.
+            // All indices of a block use one mask, so a block ends before the next power of two.
             let same_mask = last - (mask >> 1);
             let wanted = BLOCK.min(same_mask as usize);
             let mut drawn = 0;
@@ -66,7 +66,7 @@ impl RandomState {
 
     /// `randint(low, high)` with the default type (64-bit integers): an integer in low..high.
     ///
-    /// A range that fits 32 bits takes one word per try, a range of a single number takes none.
+    /// A range of at most 2^32 numbers uses one word per attempt; a range of one number uses none.
     ///
     /// # Errors
     /// [`RandomError::EmptyRange`] if `low >= high`.
@@ -108,7 +108,7 @@ impl RandomState {
         low + (high - low) * self.random_sample()
     }
 
-    /// `choice(n, size, replace=False)`: the first `size` of a permutation of 0..n.
+    /// `choice(n, size, replace=False)`: the first `size` numbers of a permutation of 0..n.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `size > n`.

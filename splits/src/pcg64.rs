@@ -1,4 +1,4 @@
-//! PCG64 (XSL-RR 128/64), the bit generator of NumPy's `default_rng`.
+//! The PCG64 generator (XSL-RR 128/64), on which NumPy's `default_rng` is based.
 //!
 //! Source: M. O'Neill, "PCG: A family of simple fast space-efficient statistically good algorithms for random number
 //! generation", HMC-CS-2014-0905.
@@ -9,19 +9,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::seed_sequence::SeedSequence;
 
+/// The multiplier of the linear congruential step.
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
-/// A linear congruential generator of 128 bits with a permuted output of 64.
+/// The generator: a linear congruential generator of 128 bits whose output is permuted to 64 bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Saved", try_from = "Saved")]
 pub struct Pcg64 {
     state: u128,
     increment: u128,
-    /// The upper half of a draw whose lower half was handed out as 32 bits.
+    /// The upper half of a draw whose lower half [`Pcg64::next_u32`] returned.
     half: Option<u32>,
 }
 
-/// The state as it is stored: numbers of 128 bits as hex digits, which every JSON reader keeps.
+/// The serialized form. Integers of 128 bits are hex digits, because JSON readers keep no such numbers.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     state: String,
@@ -53,7 +54,7 @@ impl TryFrom<Saved> for Pcg64 {
 }
 
 impl Pcg64 {
-    /// `numpy.random.PCG64(seed)`: state and stream come from a [`SeedSequence`].
+    /// `numpy.random.PCG64(seed)`: a [`SeedSequence`] determines state and increment.
     pub fn new(seed: u64) -> Self {
         let [state_high, state_low, stream_high, stream_low] =
             SeedSequence::new(seed).generate_state();
@@ -77,7 +78,7 @@ impl Pcg64 {
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// The next 32 random bits: of every second draw the upper half of the 64 before.
+    /// The next 32 random bits: alternately the lower half of a new draw and its upper half.
     pub fn next_u32(&mut self) -> u32 {
         if let Some(half) = self.half.take() {
             return half;
@@ -87,6 +88,7 @@ impl Pcg64 {
         both as u32
     }
 
+    /// Advances the state by one step.
     fn step(&mut self) {
         self.state = self
             .state

@@ -1,4 +1,4 @@
-//! Python's `random.Random` (CPython 3.11; `sample`, `shuffle`, `choice` and `randint` have drawn the same since 3.2).
+//! Python's generator `random.Random` as in CPython 3.11; the draws of this module have not changed since Python 3.2.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub struct PythonRandom {
 }
 
 impl PythonRandom {
-    /// Seeds with an integer's words, lowest first. A negative seed is the same as its absolute value in Python.
+    /// Seeds with the 32-bit words of the integer, lowest first. Python uses the absolute value of a negative seed.
     pub fn new(seed: u64) -> Self {
         let words = [seed as u32, (seed >> 32) as u32];
         let used = if words[1] == 0 { 1 } else { 2 };
@@ -28,7 +28,7 @@ impl PythonRandom {
         }
     }
 
-    /// `getrandbits(bits)`: the top bits of a word; above 32 bits a whole word is the lower half. At most 64 bits.
+    /// `getrandbits(bits)`: the top bits of a word. Above 32 bits, the first word is the lower half. At most 64 bits.
     pub fn getrandbits(&mut self, bits: u32) -> u64 {
         let mut top = |bits: u32| u64::from(self.twister.next_u32() >> (32 - bits));
         match bits {
@@ -38,7 +38,8 @@ impl PythonRandom {
         }
     }
 
-    /// `_randbelow(n)`: a number in 0..n by rejection of draws with n's bit length; 0 (and no draw) for n = 0.
+    /// `_randbelow(n)`: a number in 0..n. Draws with the bit length of n are rejected until one is below n. Returns 0
+    /// without drawing if n = 0.
     pub fn randbelow(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -65,7 +66,8 @@ impl PythonRandom {
     /// `randint(low, high)`: an integer in low..=high, both ends included.
     ///
     /// # Errors
-    /// [`RandomError::EmptyRange`] if `low > high`; also for all 2^64 integers, which are one more than can be counted.
+    /// [`RandomError::EmptyRange`] if `low > high`, or if the range is all of the 2^64 integers, whose number exceeds
+    /// 64 bits.
     pub fn randint(&mut self, low: i64, high: i64) -> Result<i64, RandomError> {
         let width = i128::from(high) - i128::from(low) + 1;
         match u64::try_from(width) {
@@ -85,7 +87,7 @@ impl PythonRandom {
         Ok(low.wrapping_add(self.randbelow(high.wrapping_sub(low) as u64) as i64))
     }
 
-    /// `choice(items)`; `None` (and no draw) for no items.
+    /// `choice(items)`. Returns `None` without drawing if there are no items.
     pub fn choice<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         let at = self.randbelow(items.len() as u64);
         items.get(at as usize)
@@ -101,8 +103,8 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// Small populations are drawn from a shrinking pool, large ones by rejecting numbers that were drawn before; the
-    /// border is CPython's estimate of when a set takes less memory than a list.
+    /// As in CPython, a small population is drawn from a shrinking pool; in a large one, repeated numbers are rejected.
+    /// The limit is CPython's estimate of the population at which a set needs less memory than a list.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.
@@ -127,19 +129,21 @@ impl PythonRandom {
         Ok(drawn)
     }
 
+    /// Draws from a list of the numbers that are left.
     fn sample_pool(&mut self, n: u32, k: u32) -> Vec<u32> {
         let mut pool: Vec<u32> = (0..n).collect();
         (0..k)
             .map(|_| {
                 let at = self.randbelow(pool.len() as u64) as usize;
-                // The last live number fills the gap.
+                // As in CPython, the last number of the pool replaces the drawn one.
                 pool.swap_remove(at)
             })
             .collect()
     }
 }
 
-/// CPython's size of a set of k numbers: 21, and for k > 5 the smallest power of four that is at least 3k more.
+/// CPython's estimate of the size of a set of k numbers: 21, plus for k > 5 the smallest power of four that is at least
+/// 3k.
 fn set_size(k: u32) -> u64 {
     let mut power = 1u64;
     while k > 5 && power < 3 * u64::from(k) {

@@ -1,4 +1,4 @@
-//! Python's `random.sample` of the rows of a table.
+//! The split by Python's `random.sample`: the sampled rows are the test part.
 
 use crate::error::SplitError;
 use crate::python_random::PythonRandom;
@@ -6,11 +6,13 @@ use crate::sample::complement;
 use crate::shuffle_split::Split;
 use crate::size::Size;
 
-/// `generator.sample(range(rows), k)`: the drawn rows are the test part, in the order drawn; the others are the train
-/// part, in the order of the table. A share is rounded as Python's `round` does, halves to even.
+/// `generator.sample(range(rows), k)`: the test part in the order drawn. The train part is the remaining rows in table
+/// order.
+///
+/// A fraction of the rows is rounded to an integer as by Python's `round`, halves to even.
 ///
 /// # Errors
-/// A share outside 0..=1, or more rows than there are.
+/// A fraction outside 0..=1, or more rows than the table has.
 pub fn python_sample(
     rows: u32,
     test_size: Size,

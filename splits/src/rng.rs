@@ -1,4 +1,4 @@
-//! One generator out of three libraries, that can be put away and taken up again where it stopped.
+//! A seeded generator of one of three libraries, whose state can be saved and restored.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,15 +7,15 @@ use crate::numpy_generator::Generator;
 use crate::numpy_legacy::RandomState;
 use crate::python_random::PythonRandom;
 
-/// Which generator.
+/// The library and class of a generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RngKind {
-    /// `numpy.random.RandomState`, also behind `numpy.random.seed`.
+    /// `numpy.random.RandomState`, which `numpy.random.seed` also seeds.
     Numpy,
     /// `numpy.random.default_rng`.
     NumpyGenerator,
-    /// `random.Random`, also behind `random.seed`.
+    /// `random.Random`, which `random.seed` also seeds.
     Python,
 }
 
@@ -30,7 +30,7 @@ impl RngKind {
     }
 }
 
-/// A seeded generator. Serialised, it is its whole state: what is read again goes on where the other stopped.
+/// A seeded generator. Serializing saves the complete state; a deserialized generator continues the sequence.
 ///
 /// ```
 /// use prep_splits::{Rng, RngKind};
@@ -52,10 +52,10 @@ pub enum Rng {
 }
 
 impl Rng {
-    /// A generator at its start.
+    /// Creates a generator in its initial state.
     ///
     /// # Errors
-    /// [`RandomError::SeedTooLarge`].
+    /// [`RandomError::SeedTooLarge`] if `kind` accepts only 32 bits.
     pub fn new(kind: RngKind, seed: u64) -> Result<Self, RandomError> {
         Ok(match kind {
             RngKind::Numpy => {
@@ -67,7 +67,7 @@ impl Rng {
         })
     }
 
-    /// Which generator it is.
+    /// The kind of this generator.
     pub fn kind(&self) -> RngKind {
         match self {
             Rng::Numpy(_) => RngKind::Numpy,
@@ -76,7 +76,7 @@ impl Rng {
         }
     }
 
-    /// A double in [0, 1): `random_sample()`, `random()`, `random()`.
+    /// A double in [0, 1): `random_sample()`, `random()` and `random()` of the three libraries.
     pub fn random(&mut self) -> f64 {
         match self {
             Rng::Numpy(generator) => generator.random_sample(),
@@ -85,11 +85,11 @@ impl Rng {
         }
     }
 
-    /// `uniform(low, high)`, which all three compute alike from [`random`](Self::random).
+    /// `uniform(low, high)`: `low + (high - low) * random()` in all three libraries.
     ///
     /// # Errors
-    /// [`RandomError::BadBounds`] where NumPy refuses: `high - low` is not finite, or (in the newer generator) negative.
-    /// Python computes with any bounds.
+    /// [`RandomError::BadBounds`] where NumPy raises an error: `high - low` is not finite, or (in the newer generator)
+    /// negative. Python accepts any bounds.
     pub fn uniform(&mut self, low: f64, high: f64) -> Result<f64, RandomError> {
         let range = high - low;
         let is_accepted = match self {
@@ -115,15 +115,15 @@ impl Rng {
         }
     }
 
-    /// The place that `choice` takes of `n` items.
+    /// The index that `choice` selects among `n` items.
     ///
     /// # Errors
-    /// [`RandomError::EmptyRange`] if there are none.
+    /// [`RandomError::EmptyRange`] if `n` is 0.
     pub fn choice(&mut self, n: u32) -> Result<u32, RandomError> {
         self.integers(0, n.into()).map(|place| place as u32)
     }
 
-    /// The numbers 0..n in random order: `permutation(n)`, or a list of them after `random.shuffle`.
+    /// The numbers 0..n in random order: `permutation(n)` of NumPy, `random.shuffle` of a list in Python.
     pub fn permutation(&mut self, n: u32) -> Vec<u32> {
         match self {
             Rng::Numpy(generator) => generator.permutation(n),

@@ -1,15 +1,15 @@
-//! pandas' `DataFrame.sample`: a random sample of rows without replacement.
+//! The split by pandas' `DataFrame.sample`: a random sample without replacement is the test part.
 
 use crate::error::SplitError;
 use crate::numpy_legacy::RandomState;
 use crate::shuffle_split::Split;
 use crate::size::Size;
 
-/// `frame.sample(n=.. or frac=.., random_state=seed)`: the sampled rows are the test part, in the order drawn; the others
-/// are the train part, in the order of the table.
+/// `frame.sample(n=.. or frac=.., random_state=seed)`: the sampled rows are the test part in the order drawn. The train
+/// part is the remaining rows in table order.
 ///
 /// # Errors
-/// A fraction outside 0..=1, or more rows than there are.
+/// A fraction outside 0..=1, or more rows than the table has.
 pub fn sample(rows: u32, test_size: Size, seed: u32) -> Result<Split, SplitError> {
     let wanted = test_size.sampled(rows)?;
     let test = RandomState::new(seed).choice(rows, wanted)?;
@@ -17,7 +17,7 @@ pub fn sample(rows: u32, test_size: Size, seed: u32) -> Result<Split, SplitError
     Ok(Split { train, test })
 }
 
-/// The rows that were not drawn, in the order of the table.
+/// The rows that were not drawn, in table order.
 pub(crate) fn complement(rows: u32, drawn: &[u32]) -> Vec<u32> {
     let mut is_drawn = vec![false; rows as usize];
     for &row in drawn {

@@ -1,4 +1,4 @@
-//! NumPy's `SeedSequence`: spreads a seed over as many words of state as a generator needs.
+//! NumPy's `SeedSequence`: expands a seed to the number of state words that a generator needs.
 //!
 //! Source: M. O'Neill, "Developing a seed_seq alternative" (2015), with the constants and the pool of four words that
 //! NumPy chose (NEP 19 promises them to be stable).
@@ -21,7 +21,7 @@ pub struct SeedSequence {
 impl SeedSequence {
     /// Mixes the 32-bit words of the seed, lowest first, into the pool.
     pub fn new(seed: u64) -> Self {
-        // A word of zero is hashed as an absent one is, so two words serve every 64-bit seed.
+        // Missing words are hashed as zeros, so two words represent every 64-bit seed.
         let entropy = [seed as u32, (seed >> 32) as u32, 0, 0];
         let mut multiplier = INIT_A;
         let mut pool = entropy.map(|word| hash(word, &mut multiplier, MULT_A));
@@ -35,7 +35,7 @@ impl SeedSequence {
         SeedSequence { pool }
     }
 
-    /// `generate_state(N, uint64)`: N words, each of two 32-bit ones, the lower half first.
+    /// `generate_state(N, uint64)`: N words, each made of two 32-bit words, the lower half first.
     pub fn generate_state<const WORDS: usize>(&self) -> [u64; WORDS] {
         let mut multiplier = INIT_B;
         let mut source = self.pool.iter().cycle();

@@ -1,11 +1,12 @@
-//! The named sets of competitions, kept as text files with one id per line in `sets/`.
+//! The named sets of competitions, read from text files in `sets/` with one id per line.
 //!
-//! `low`, `medium` and `high` are the categories of complexity and do not overlap; together they are `all`, the scored
-//! competitions. `lite` is another name of `low`. `dev` stands apart, for development; `systemcard` is a selection of `all`.
+//! `low`, `medium` and `high` are the categories of complexity and are disjoint. Together they are `all`, the 75 scored
+//! competitions. `lite` is an alias of `low`. `systemcard` is a subset of `all`. `dev` contains further competitions
+//! for development.
 
 use std::sync::LazyLock;
 
-/// Name and ids of every set. `lite` is not listed, as it is a second name.
+/// Name and ids of each set, without the alias `lite`.
 static SETS: LazyLock<Vec<(&'static str, Vec<&'static str>)>> = LazyLock::new(|| {
     let files = [
         ("low", include_str!("../sets/low.txt")),
@@ -28,7 +29,7 @@ static SETS: LazyLock<Vec<(&'static str, Vec<&'static str>)>> = LazyLock::new(||
     sets
 });
 
-/// The ids of a set, in the order of its file; `None` for a name that is not a set.
+/// The ids of a set, in the order of its file. `None` if no set has this name.
 ///
 /// ```
 /// assert_eq!(prep_splits::set("lite"), prep_splits::set("low"));
@@ -41,12 +42,12 @@ pub fn set(name: &str) -> Option<&'static [&'static str]> {
         .map(|(_, ids)| ids.as_slice())
 }
 
-/// The names that [`set`] knows, second names included.
+/// The names that [`set`] accepts, including aliases.
 pub fn set_names() -> impl Iterator<Item = &'static str> {
     SETS.iter().map(|(name, _)| *name).chain(["lite"])
 }
 
-/// The sets that hold an id, without second names.
+/// The sets that contain a competition, without aliases.
 pub fn sets_of(id: &str) -> impl Iterator<Item = &'static str> {
     SETS.iter()
         .filter(move |(_, ids)| ids.contains(&id))

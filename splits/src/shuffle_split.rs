@@ -1,4 +1,4 @@
-//! The plain random split of scikit-learn, and what every split gives: [`Split`].
+//! scikit-learn's random split, and [`Split`], the result of every split.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::error::SplitError;
 use crate::numpy_legacy::RandomState;
 use crate::size::{PartSizes, Size};
 
-/// Positions of the rows of both parts, in the order in which they are to be written.
+/// The positions of the rows of both parts, in output order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Split {
     /// Positions of the train rows, from 0.
@@ -15,18 +15,18 @@ pub struct Split {
     pub test: Vec<u32>,
 }
 
-/// The order of the rows inside a part.
+/// The order of the rows in a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// As in the table that was split.
     File,
-    /// As the split drew them; of groups: one laid after the other, the rows of each as in the table.
+    /// The order of the draw. For groups: the groups in drawn order, the rows of each group in table order.
     Split,
 }
 
 impl Split {
-    /// Brings the rows into an order; [`Order::Split`] changes nothing.
+    /// Sorts the rows for [`Order::File`]; [`Order::Split`] changes nothing.
     pub fn ordered(mut self, order: Order) -> Self {
         if order == Order::File {
             self.train.sort_unstable();
@@ -36,11 +36,12 @@ impl Split {
     }
 }
 
-/// `train_test_split(range(rows), test_size=.., train_size=.., random_state=seed)`: the first positions of a permutation
-/// are test, the following ones train.
+/// `train_test_split(range(rows), test_size=.., train_size=.., random_state=seed)`.
+///
+/// The first positions of a random permutation are the test part, the following positions the train part.
 ///
 /// # Errors
-/// Sizes that scikit-learn refuses, see [`PartSizes::new`].
+/// Sizes that scikit-learn rejects, see [`PartSizes::new`].
 pub fn shuffle_split(
     rows: u32,
     test_size: Option<Size>,

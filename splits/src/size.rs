@@ -1,4 +1,4 @@
-//! Sizes of the two parts, rounded as scikit-learn and pandas round them.
+//! Sizes of the two parts of a split, rounded as scikit-learn and pandas do.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 
 use crate::error::SplitError;
 
-/// A share of the rows or a number of rows. In YAML and JSON the spelling decides: `0.1` is a share, `9914` a number.
+/// A fraction or a number of rows. In YAML and JSON, `0.1` is a fraction and `9914` a number of rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Size {
-    /// A share of what is split.
+    /// A fraction of the rows, or of the keys if keys are split.
     Fraction(f64),
-    /// A number of rows (or of keys, where keys are split).
+    /// A number of rows, or of keys if keys are split.
     Rows(u32),
 }
 
@@ -24,13 +24,15 @@ impl Default for Size {
 }
 
 impl Size {
-    /// The share that `part` has of `part + rest`, as a division of doubles: splits like another, existing split.
+    /// The fraction `part / (part + rest)`, divided as doubles, in order to reproduce the proportions of an existing
+    /// split.
     pub fn share(part: u32, rest: u32) -> Self {
         Size::Fraction(f64::from(part) / (f64::from(part) + f64::from(rest)))
     }
 
-    /// The size that a computed number stands for: an integer from 1 is a number of rows, any other number is a fraction.
-    /// Whether the fraction fits a table is for the split to check.
+    /// Interprets a computed number: an integer of at least 1 is a number of rows, any other number is a fraction.
+    ///
+    /// The range of the fraction is checked later, by the split.
     ///
     /// # Errors
     /// [`SplitError::NeverFits`] if the number is not finite, or is an integer of more than 32 bits.
@@ -46,10 +48,11 @@ impl Size {
         }
     }
 
-    /// pandas' size of `sample(n=..)` or `sample(frac=..)`: a fraction is rounded to the nearest, halves to even.
+    /// The number of rows of `sample(n=..)` or `sample(frac=..)` in pandas: a fraction is rounded to the nearest
+    /// integer, halves to even.
     ///
     /// # Errors
-    /// [`SplitError::OutOfRange`] for a fraction outside 0..=1; [`SplitError::Random`] for more rows than there are.
+    /// [`SplitError::OutOfRange`] for a fraction outside 0..=1; [`SplitError::Random`] for more than `rows` rows.
     pub fn sampled(self, rows: u32) -> Result<u32, SplitError> {
         match self {
             Size::Fraction(value) if !(0.0..=1.0).contains(&value) => Err(SplitError::OutOfRange {
@@ -68,7 +71,7 @@ impl Size {
     }
 }
 
-/// Rows of the two parts.
+/// Numbers of rows of the two parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartSizes {
     /// Rows of the train part.
@@ -78,18 +81,20 @@ pub struct PartSizes {
 }
 
 impl PartSizes {
-    /// scikit-learn's rule (`train_test_split`, 1.5): the test share is rounded up, the train share down, both in
-    /// doubles; a size that is not given is what the other leaves; with neither, a quarter is test.
+    /// Applies the rules of scikit-learn 1.5 (`train_test_split`) to `rows` rows.
+    ///
+    /// The test fraction is rounded up and the train fraction down, both computed in doubles. A missing size is the
+    /// rest; if both are missing, a quarter of the rows is the test part.
     ///
     /// ```
     /// use prep_splits::{PartSizes, Size};
-    /// // 0.14 * 100 is a hair above 14 in doubles.
+    /// // 0.14 * 100 is slightly above 14 in doubles.
     /// let sizes = PartSizes::new(100, Some(Size::Fraction(0.14)), None);
     /// assert_eq!(sizes, Ok(PartSizes { train: 85, test: 15 }));
     /// ```
     ///
     /// # Errors
-    /// As scikit-learn: a size out of range, sizes that exceed the rows, an empty part.
+    /// As in scikit-learn: a size out of range, parts that exceed the rows, an empty part.
     pub fn new(
         rows: u32,
         test_size: Option<Size>,
@@ -126,7 +131,7 @@ impl PartSizes {
 }
 
 impl PartSizes {
-    /// Refuses sizes that [`new`](Self::new) refuses for any number of rows.
+    /// Rejects the sizes that [`new`](Self::new) rejects for every number of rows.
     pub(crate) fn check(
         test_size: Option<Size>,
         train_size: Option<Size>,
@@ -142,7 +147,7 @@ impl PartSizes {
     }
 }
 
-/// Two shares are at most the whole.
+/// Rejects two fractions whose sum exceeds 1.
 fn check_sum(test_size: Option<Size>, train_size: Option<Size>) -> Result<(), SplitError> {
     match (test_size, train_size) {
         (Some(Size::Fraction(test_size)), Some(Size::Fraction(train_size)))
@@ -157,6 +162,7 @@ fn check_sum(test_size: Option<Size>, train_size: Option<Size>) -> Result<(), Sp
     }
 }
 
+/// Rejects a fraction outside (0, 1), and a number outside 1..rows.
 fn check(name: &'static str, size: Option<Size>, rows: u32) -> Result<(), SplitError> {
     let valid = match size {
         None => true,
@@ -169,6 +175,7 @@ fn check(name: &'static str, size: Option<Size>, rows: u32) -> Result<(), SplitE
     }
 }
 
+/// The number of rows of a size; `round` is applied to fractions.
 fn count(size: Size, rows: u32, round: fn(f64) -> f64) -> u64 {
     match size {
         Size::Fraction(fraction) => round(fraction * f64::from(rows)) as u64,

@@ -1,4 +1,4 @@
-//! The stratified split of scikit-learn 1.5 (`StratifiedShuffleSplit`): both parts keep the proportions of the classes.
+//! scikit-learn 1.5's stratified split (`StratifiedShuffleSplit`): both parts keep the proportions of the classes.
 
 use crate::error::SplitError;
 use crate::groups::Groups;
@@ -8,10 +8,10 @@ use crate::size::{PartSizes, Size};
 
 /// `train_test_split(range(n), .., stratify=classes, random_state=seed)`.
 ///
-/// `classes` are codes in row order, numbered in the sorted order of the classes (as `numpy.unique` has them).
+/// `classes` has one code per row; codes follow the sorted order of the classes, as in `numpy.unique`.
 ///
 /// # Errors
-/// A class of one row, a part smaller than the number of classes, or sizes that scikit-learn refuses.
+/// A class of one row, a part with fewer rows than classes, or sizes that scikit-learn rejects.
 pub fn stratified_split(
     classes: &[u32],
     test_size: Option<Size>,
@@ -64,8 +64,9 @@ fn check_classes(groups: &Groups, sizes: PartSizes) -> Result<(), SplitError> {
     Ok(())
 }
 
-/// scikit-learn's `_approximate_mode`: how many of `draws` fall to each class, about the mode of the multivariate
-/// hypergeometric distribution. Shares are rounded down; what is left goes to the largest remainders, drawn among equals.
+/// scikit-learn's `_approximate_mode`: distributes `draws` over the classes, close to the mode of the multivariate
+/// hypergeometric distribution. Each class gets its proportion rounded down. The remaining draws go to the largest
+/// remainders; among equal remainders the classes are drawn at random.
 fn approximate_mode(counts: &[u32], draws: u32, generator: &mut RandomState) -> Vec<u32> {
     let total: f64 = counts.iter().copied().map(f64::from).sum();
     let shares: Vec<f64> = counts

@@ -1,25 +1,29 @@
-//! Facts that a score depends on.
+//! The digests that determine a competition's scores.
 
 use serde::{Deserialize, Serialize};
 
 use crate::sha256::Sha256;
 use crate::tree::{TreeDigest, Trees};
 
-/// Digests of all that a score of a competition depends on. Equal facts give equal scores.
+/// The inputs of a competition's scores, by digest. Two datasets with equal digests give every submission the same
+/// score.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
+    /// Variant of the pipeline: `v1` or `fixed`.
     pub variant: String,
-    /// Digest of all files of `prepared/public`, for participants.
+    /// All files of `prepared/public`, which participants receive.
     pub public: TreeDigest,
-    /// Digest of all files of `prepared/private`, for the grader.
+    /// All files of `prepared/private`, which only the grader reads.
     pub answers: TreeDigest,
-    /// Digest of the file `leaderboard.csv`, which decides on medals. `None` without a leaderboard.
+    /// The file `leaderboard.csv`, which decides on medals. `None` if the competition has no leaderboard.
     pub leaderboard: Option<Sha256>,
-    /// Digest of the section `grade`: answers, sample, rules, metric.
+    /// The section `grade` of the pipeline: answers, sample submission, rules, metric. `None` if it has no such
+    /// section.
     pub rules: Option<Sha256>,
 }
 
 impl Facts {
+    /// Collects the digests of one competition in one variant.
     pub fn new(
         variant: &str,
         trees: &Trees,
@@ -35,7 +39,7 @@ impl Facts {
         }
     }
 
-    /// Returns name and value of each fact, sorted by name.
+    /// The name and value of each digest and the variant, sorted by name. A missing digest has the value `none`.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let or_none = |digest: &Option<Sha256>| digest.map_or_else(none, |one| one.to_string());
         vec![
@@ -47,7 +51,7 @@ impl Facts {
         ]
     }
 
-    /// Returns the digest of all facts: SHA-256 of the lines `name value`, sorted by name.
+    /// The SHA-256 of the lines `name value`, one for each of [`Facts::lines`].
     pub fn digest(&self) -> Sha256 {
         let lines = self.lines().into_iter();
         let lines: String = lines
@@ -61,7 +65,7 @@ fn none() -> String {
     "none".to_owned()
 }
 
-/// Returns the digest of several competitions: SHA-256 of the lines `id digest`, sorted by id.
+/// The SHA-256 of the lines `id digest` of several competitions, sorted by id.
 pub fn root_of<'a>(digests: impl IntoIterator<Item = (&'a str, Sha256)>) -> Sha256 {
     let mut lines: Vec<String> = digests
         .into_iter()

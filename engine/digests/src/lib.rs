@@ -1,15 +1,25 @@
-//! Digests of the data, rules and leaderboards that scores depend on, and the lockfile with these digests.
+//! Digests of prepared data, and the lock file that holds them.
 //!
-//! ```text
-//! sha256   one digest: 64 hex digits, or 12 in short form
-//! tree     digest of a directory, as `find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum` prints it
-//! facts    digests of public files, answers, leaderboard, rules and variant, and the digest of all of them
-//! lock     `prep.lock`: the facts of every prepared competition, one per line
-//! origin   the pipeline that made prepared data, and whether their published checksums match
+//! | Module | Content |
+//! |---|---|
+//! | `sha256` | a SHA-256: 64 hex digits; reports show the first 12 |
+//! | `tree` | the digest of a directory: the output of `find . -type f -exec sha256sum {} + \| LC_ALL=C sort -k 2 \| sha256sum` |
+//! | `facts` | the digests that determine scores, and one digest over all of them |
+//! | `lock` | `prep.lock`: these digests for all prepared competitions, one per line |
+//! | `origin` | which pipeline prepared the data, and whether its published checksums match |
+//!
+//! A digest covers file contents and relative paths. It does not depend on times, owners, modes, absolute paths or the
+//! computer. Therefore anybody can verify prepared data with `sha256sum`, without this program.
+//!
 //! ```
+//! use prep_digests::{Sha256, TreeHasher};
 //!
-//! Digests depend only on bytes, not on a machine, a path outside the tree, a time, an owner or a mode. So anyone with a file and
-//! `sha256sum` can check a digest.
+//! let mut tree = TreeHasher::default();
+//! tree.add("train.csv", Sha256::of(b"id\n1\n"), 5);
+//! let digest = tree.finish();
+//! assert_eq!((digest.files, digest.bytes), (1, 5));
+//! assert_eq!(digest.sha256.short(), "9c9a7de23a64");
+//! ```
 
 mod facts;
 mod lock;

@@ -1,7 +1,7 @@
-//! `prep.lock`: digests and origins of the prepared data of a data directory.
+//! `prep.lock`: a text file with the digests of the prepared data in a data directory.
 //!
 //! ```text
-//! # comments are skipped
+//! # comments, to be skipped
 //! version 2
 //! spaceship-titanic v1 answers sha256:9f2c... 1 file 12345 bytes
 //! spaceship-titanic v1 bundle md5:4c8b... verified
@@ -13,11 +13,13 @@
 //! spaceship-titanic v1 rules sha256:...
 //! ```
 //!
-//! One fact per line, sorted, so that a change is a small difference and two changes of different competitions never
-//! conflict. It names no machine, time or path. `bundle`, `comparable_with_v1`, `pipeline` and `program` record how the data
-//! came to be. Scores depend on the other facts, which must not change.
+//! Each fact is a line of `ID VARIANT FACT VALUE`. The lines are sorted, so a changed competition is a small diff, and
+//! changes to two competitions never conflict in version control. The file contains no host names, times or paths.
 //!
-//! Version 1 had the published MD5 in `bundle`, also if another bundle was used, and no `comparable_with_v1`.
+//! The facts `answers`, `leaderboard`, `public` and `rules` determine scores; these are compared. `bundle`,
+//! `comparable_with_v1`, `pipeline` and `program` only record how the data were prepared.
+//!
+//! Version 1 recorded the published MD5 as `bundle`, even if another bundle was used, and had no `comparable_with_v1`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,61 +30,69 @@ use crate::facts::Facts;
 use crate::sha256::Sha256;
 use crate::tree::{TreeDigest, Trees};
 
-/// The newest form of the file that this program understands.
+/// The newest version of the file that this program can read; it writes this version.
 const VERSION: u32 = 2;
 
 const HEAD: &str = "\
 # The prepared data of this directory, written by `prep run`. `prep run --locked` publishes only data that match.
 ";
 
-/// Facts about how the data came to be. Other values of these facts can give the same data.
+/// Facts about the preparation. They are not compared, because another program or pipeline may produce the same data.
 const ORIGINS: [&str; 4] = [BUNDLE, COMPARABLE, "pipeline", "program"];
 
+/// The fact with the digest of the bundle and its [`BundleStatus`].
 const BUNDLE: &str = "bundle";
+/// The fact that states whether scores are comparable with the benchmark's `v1`.
 const COMPARABLE: &str = "comparable_with_v1";
 
-/// Errors of a lockfile.
+/// A lock file that cannot be used.
 #[derive(Debug, Error)]
 pub enum LockError {
+    /// A newer program wrote the file.
     #[error(
-        "it has version {found}, and this program understands up to version {VERSION}: a newer prep is needed"
+        "it has version {found}, but this program reads at most version {VERSION}: a newer prep is needed"
     )]
+    /// The version in the file.
     Newer { found: String },
-    #[error("line {line} cannot be understood: `{text}`")]
+    /// A line is malformed, or repeats a fact.
+    #[error("line {line} is not `ID VARIANT FACT VALUE`, or repeats a fact: `{text}`")]
+    /// Number of the line, counted from 1, and its text.
     Line { line: usize, text: String },
-    #[error("it has no line `version {VERSION}`")]
+    /// The first line that is not a comment is not the version.
+    #[error("the line `version {VERSION}` is missing")]
     NoVersion,
 }
 
-/// The facts of all competitions of a data directory.
+/// The content of a lock file: the facts of all competitions in a data directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lock {
-    /// By competition and variant: facts by name.
+    /// Facts by name, for each competition's id and variant.
     entries: BTreeMap<(String, String), BTreeMap<String, String>>,
 }
 
-/// The facts of one competition in one variant.
+/// The facts of one competition in one variant, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Locked(BTreeMap<String, String>);
 
-/// The digest of the bundle from which data were prepared.
+/// The digest of the bundle that the data were prepared from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleDigest {
     /// `md5` or `blake3`.
     pub algorithm: &'static str,
     /// In hexadecimal.
     pub digest: String,
+    /// Whether the digest was compared with the published MD5.
     pub status: BundleStatus,
 }
 
-/// Whether a bundle is the published one.
+/// Whether the bundle is the one that the benchmark published a checksum for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BundleStatus {
-    /// It has the published MD5.
+    /// Its MD5 is the published one.
     Verified,
-    /// No MD5 is published, or it was not compared.
+    /// No MD5 is published, or the MD5 was not compared.
     NotVerified,
-    /// It has another MD5 than the published one.
+    /// Its MD5 differs from the published one.
     Differs,
     /// Only the members that the pipeline reads were downloaded.
     Part,
@@ -100,20 +110,24 @@ impl fmt::Display for BundleDigest {
     }
 }
 
+/// The text of [`BundleStatus::Verified`].
 const VERIFIED: &str = "verified";
 
-/// Whether the fact `bundle` is about the published bundle.
+/// Whether the value of the fact `bundle` belongs to a verified bundle.
 fn is_verified(bundle: &str) -> bool {
     bundle
         .split_once(' ')
         .is_some_and(|(_, status)| status == VERIFIED)
 }
 
-/// A fact that differs from the lockfile.
+/// A fact whose value differs from the locked one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
+    /// Name of the fact.
     pub fact: String,
+    /// The value in the lock file, if it has one.
     pub locked: Option<String>,
+    /// The actual value, if it has one.
     pub found: Option<String>,
 }
 
@@ -127,7 +141,7 @@ impl fmt::Display for Difference {
 }
 
 impl Locked {
-    /// Returns the facts that are known before any step runs.
+    /// The facts that are known before anything is prepared.
     pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> Locked {
         let mut locked = Locked::default();
         for (fact, digest) in [("leaderboard", leaderboard), ("rules", rules)] {
@@ -138,7 +152,7 @@ impl Locked {
         locked
     }
 
-    /// Adds the digests of the prepared trees.
+    /// Adds the digests of the prepared files.
     #[must_use]
     pub fn with_trees(mut self, trees: &Trees) -> Locked {
         for (fact, tree) in [("answers", &trees.private), ("public", &trees.public)] {
@@ -147,7 +161,7 @@ impl Locked {
         self
     }
 
-    /// Adds the used bundle, if its digest is known.
+    /// Adds the bundle's digest, if it is known.
     #[must_use]
     pub fn with_bundle(mut self, bundle: Option<&BundleDigest>) -> Locked {
         if let Some(bundle) = bundle {
@@ -156,7 +170,8 @@ impl Locked {
         self
     }
 
-    /// Adds whether scores are comparable with upstream's, or the reason why they are not.
+    /// Adds whether scores are comparable with the benchmark's. `obstacles` are the reasons why not; empty means
+    /// comparable.
     #[must_use]
     pub fn with_comparability(mut self, obstacles: &[String]) -> Locked {
         let text = match obstacles {
@@ -167,7 +182,7 @@ impl Locked {
         self
     }
 
-    /// Adds the origin: the digest of the pipeline's file, and the program's version.
+    /// Adds the SHA-256 of the pipeline file and the version of the program.
     #[must_use]
     pub fn with_origin(mut self, pipeline: Sha256, program: &str) -> Locked {
         let pipeline = format!("sha256:{pipeline}");
@@ -176,7 +191,7 @@ impl Locked {
         self
     }
 
-    /// Returns the digests of the trees, if both are known.
+    /// The digests of the prepared files, if both are recorded.
     pub fn trees(&self) -> Option<Trees> {
         let tree = |fact: &str| tree_of(self.0.get(fact)?);
         Some(Trees {
@@ -185,7 +200,9 @@ impl Locked {
         })
     }
 
-    /// Returns the differing facts among those that scores depend on and that `found` has.
+    /// The facts that determine scores and whose values differ between `self` (locked) and `found`.
+    ///
+    /// Digests of files that `found` lacks are skipped: nothing is prepared yet.
     pub fn differences(&self, found: &Locked) -> Vec<Difference> {
         let names = self.0.keys().chain(found.0.keys());
         let names: std::collections::BTreeSet<&String> = names.collect();
@@ -204,6 +221,7 @@ impl Locked {
     }
 }
 
+/// Formats a tree's digest as the value of a fact.
 fn tree_text(tree: &TreeDigest) -> String {
     let plural = if tree.files == 1 { "" } else { "s" };
     format!(
@@ -212,6 +230,7 @@ fn tree_text(tree: &TreeDigest) -> String {
     )
 }
 
+/// Parses the value that [`tree_text`] formats.
 fn tree_of(text: &str) -> Option<TreeDigest> {
     let words: Vec<&str> = text.split(' ').collect();
     let [sha256, files, "file" | "files", bytes, "bytes"] = words.as_slice() else {
@@ -225,10 +244,10 @@ fn tree_of(text: &str) -> Option<TreeDigest> {
 }
 
 impl Lock {
-    /// Reads a lockfile.
+    /// Parses a lock file.
     ///
     /// # Errors
-    /// When the file has a newer version, or a line is malformed.
+    /// [`LockError`] if the version is newer, or a line is malformed or repeats a fact.
     pub fn parse(text: &str) -> Result<Lock, LockError> {
         let mut lock = Lock::default();
         let mut version = None;
@@ -264,7 +283,7 @@ impl Lock {
         version.map(|()| lock).ok_or(LockError::NoVersion)
     }
 
-    /// Returns the text of the file.
+    /// The text of the file: a comment, the version, the facts.
     pub fn text(&self) -> String {
         let mut text = format!("{HEAD}version {VERSION}\n");
         for ((id, variant), facts) in &self.entries {
@@ -275,15 +294,17 @@ impl Lock {
         text
     }
 
-    /// Returns the facts of a competition.
+    /// The facts of a competition in a variant, if it is recorded.
     pub fn find(&self, id: &str, variant: &str) -> Option<Locked> {
         let entry = self.entries.get(&(id.to_owned(), variant.to_owned()));
         entry.cloned().map(Locked)
     }
 
-    /// Replaces the facts of a competition. If the facts that scores depend on are equal, the recorded origin stays, because another
-    /// program that makes the same data changes nothing. Exceptions: a verified bundle replaces an unverified one, and
-    /// `comparable_with_v1` always gets its present value.
+    /// Records the facts of a competition.
+    ///
+    /// If the facts that determine scores are unchanged, the recorded preparation is kept, so another program that
+    /// prepares the same data does not modify the file. There are two exceptions: a verified bundle replaces one that
+    /// was not verified, and `comparable_with_v1` is always updated.
     pub fn set(&mut self, id: &str, variant: &str, locked: &Locked) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {
@@ -296,7 +317,7 @@ impl Lock {
             return;
         }
         let is_better = |old: &String, new: &String| {
-            // Version 1 of the file did not record the bundle of the digest.
+            // Version 1 always recorded the published MD5, without a status.
             !old.contains(' ') || is_verified(new) && !is_verified(old)
         };
         for fact in [BUNDLE, COMPARABLE] {
@@ -312,7 +333,7 @@ impl Lock {
 }
 
 impl Facts {
-    /// Writes the facts as in a lockfile.
+    /// The digests in the form in which a lock file records them.
     pub fn locked(&self) -> Locked {
         let trees = Trees {
             public: self.public,
@@ -373,11 +394,11 @@ mod tests {
     #[test]
     fn newer_and_broken_files_are_refused() {
         for (text, expected) in [
-            ("version 3\n", "it has version 3, and this program"),
-            ("", "it has no line"),
-            ("a v1 public x\n", "it has no line"),
-            ("version 1\na v1 public\n", "line 2 cannot"),
-            ("version 1\na v1 rules x\na v1 rules y\n", "line 3 cannot"),
+            ("version 3\n", "it has version 3, but this program"),
+            ("", "the line `version 2` is missing"),
+            ("a v1 public x\n", "the line `version 2` is missing"),
+            ("version 1\na v1 public\n", "line 2 is not"),
+            ("version 1\na v1 rules x\na v1 rules y\n", "line 3 is not"),
         ] {
             let error = Lock::parse(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
@@ -389,7 +410,7 @@ mod tests {
         let one = locked(b"1");
         let other = locked(b"1").with_origin(Sha256::of(b"q"), "0.2.0");
         assert_eq!(one.differences(&other), []);
-        // Before any step ran, the trees are unknown.
+        // Before anything is prepared, the trees are unknown.
         let early = Locked::new(Some(Sha256::of(b"l")), None);
         let facts: Vec<String> = one
             .differences(&early)
@@ -420,7 +441,7 @@ mod tests {
     fn the_bundle_is_noted_as_it_was_used_and_a_verified_one_stays() {
         let mut lock = Lock::parse("version 1\na v1 bundle md5:11\n").unwrap();
         let fact = |lock: &Lock, fact: &str| lock.find("a", "v1").unwrap().0.get(fact).cloned();
-        // Version 1 did not record the used bundle.
+        // The fact of version 1 does not show which bundle was used.
         let no_trees = Locked::default();
         let other = no_trees
             .clone()

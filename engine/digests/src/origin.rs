@@ -1,34 +1,40 @@
-//! The origin of prepared data, as far as scores depend on it.
+//! Records how data were prepared, as far as this decides whether scores are comparable.
 
 use serde::{Deserialize, Serialize};
 
-/// The pipeline that made prepared data, and the state of their published checksums.
+/// The pipeline that prepared the data, and the result of comparing their published checksums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The pipeline, its description and its checksums were those built into the program.
+    /// Whether pipeline, description and checksums are the ones built into the program.
     pub is_built_in: bool,
+    /// The result of comparing checksums.
     #[serde(flatten)]
     pub checksums: ChecksumStatus,
 }
 
-/// The state of the published checksums of prepared data.
+/// The result of comparing prepared data with the published checksums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "checksums", rename_all = "snake_case")]
 pub enum ChecksumStatus {
-    /// Every output with a published checksum has it. If the bytes depend on the library that writes a file, another checksum is not
-    /// a difference.
+    /// Every output with a published checksum matches. Outputs whose bytes depend on the version of the library that
+    /// wrote them are not compared.
     Passed,
-    /// No output has a published checksum, and the bundle is not known to differ from the published one.
+    /// No checksums of outputs are published, and the bundle is not known to differ from the published one.
     NotPublished,
-    /// Checksums were not compared.
+    /// The checksums were not compared.
     Skipped,
-    /// These outputs have other checksums (`public/train.csv`).
-    Differ { outputs: Vec<String> },
+    /// The checksums of these outputs differ.
+    Differ {
+        /// Paths of the outputs, for example `public/train.csv`.
+        outputs: Vec<String>,
+    },
 }
 
 impl Origin {
-    /// Adds an earlier record of the same data: verified data stay verified. Checksums of an own pipeline do not verify the built-in
-    /// one.
+    /// Merges `self` with the earlier record of the same data, so that a verification is not lost when a later run
+    /// skips it.
+    ///
+    /// A comparison of a user's own pipeline does not replace one of the built-in pipeline.
     #[must_use]
     pub fn or(self, before: &Origin) -> Origin {
         match (self.is_built_in, before.is_built_in) {
@@ -62,7 +68,7 @@ mod tests {
         ] {
             let before = origin(true, before);
             assert_eq!(skipped().or(&before), before);
-            // The same bytes from an own pipeline.
+            // The same bytes, prepared by a user's own pipeline.
             let own = origin(false, ChecksumStatus::Skipped);
             assert_eq!(own.or(&before), before);
         }

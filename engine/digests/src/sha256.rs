@@ -1,4 +1,4 @@
-//! SHA-256 digests.
+//! SHA-256 digests: parsing, formatting, hashing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 use thiserror::Error;
 
-/// Hex digits of the short form. They distinguish all prepared data that ever existed.
+/// Number of hex digits in the short form. 48 bits are enough to tell all prepared files apart.
 const SHORT: usize = 12;
 
 /// A SHA-256 digest.
@@ -15,25 +15,28 @@ const SHORT: usize = 12;
 #[serde(try_from = "String", into = "String")]
 pub struct Sha256([u8; 32]);
 
-/// An error for a text that is not a digest.
+/// A text that is not a SHA-256.
 #[derive(Debug, Error)]
 #[error("`{0}` is not a SHA-256: expected 64 hex digits")]
 pub struct ShaError(String);
 
 impl Sha256 {
+    /// The digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Sha256 {
         Sha256(sha2::Sha256::digest(bytes).into())
     }
 
+    /// The digest with these 32 bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Sha256 {
         Sha256(bytes)
     }
 
+    /// The 32 bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Returns the short form.
+    /// The first 12 hex digits.
     pub fn short(&self) -> String {
         let mut text = self.to_string();
         text.truncate(SHORT);
@@ -84,15 +87,17 @@ impl From<Sha256> for String {
     }
 }
 
-/// Hashes bytes piece by piece.
+/// Computes a SHA-256 incrementally.
 #[derive(Debug, Clone, Default)]
 pub struct Hasher(sha2::Sha256);
 
 impl Hasher {
+    /// Appends bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
+    /// The digest of all bytes appended.
     pub fn finish(self) -> Sha256 {
         Sha256(self.0.finalize().into())
     }

@@ -1,13 +1,14 @@
 //! Digests of directories.
 //!
-//! A directory's digest is the SHA-256 of the lines that `sha256sum` prints for its files, sorted by path as bytes:
+//! The digest of a directory is the SHA-256 of the lines that `sha256sum` prints for its files, sorted by the bytes of
+//! the path:
 //!
 //! ```sh
 //! find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
 //! ```
 //!
-//! Paths begin with `./`. In a path, `\`, line feed and carriage return are escaped, and such a line begins with `\`, as
-//! `sha256sum` does it. Times, modes and empty directories do not matter.
+//! Paths begin with `./`. As in `sha256sum`, a path's `\`, line feed and carriage return are escaped, and the line of
+//! such a path begins with `\`. Times, modes and directories without files have no influence.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,31 +22,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::sha256::{Hasher, Sha256};
 
-/// Bytes per read: at first, and at most. Clearing a large buffer takes longer than reading a small file.
+/// Initial and maximum size of the read buffer, in bytes. The buffer grows with the file, because clearing 256 KiB takes
+/// longer than reading a small file.
 const FIRST: usize = 1 << 13;
 const MOST: usize = 1 << 18;
 
-/// The summary of a directory.
+/// The digest of a directory, and the number and total size of its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeDigest {
+    /// SHA-256 of the `sha256sum` lines.
     pub sha256: Sha256,
+    /// Number of files.
     pub files: u64,
+    /// Sum of the lengths of the files.
     pub bytes: u64,
 }
 
-/// The summaries of `public` and `private`.
+/// The digests of the two directories of a prepared competition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trees {
+    /// `prepared/public`.
     pub public: TreeDigest,
+    /// `prepared/private`.
     pub private: TreeDigest,
 }
 
-/// Hashes a tree, file by file.
+/// Computes the digest of a directory from its files' digests.
 #[derive(Debug, Default)]
 pub struct TreeHasher {
-    /// Lines by their printed path, until all files are added.
+    /// The digest of each file by its escaped path, because files may be added in any order.
     lines: BTreeMap<String, Sha256>,
-    /// Or the hash so far, if files are added in sorted order.
+    /// Whether files are added in order. Then each line is hashed immediately and `lines` stays empty.
     sorted: bool,
     hasher: Hasher,
     files: u64,
@@ -53,7 +60,9 @@ pub struct TreeHasher {
 }
 
 impl TreeHasher {
-    /// Hashes files that are added in order of their paths, without line ends in names. There may be millions of them.
+    /// A hasher for files that are added in the order of their paths; memory does not grow with their number.
+    ///
+    /// The order must be that of the escaped paths, so paths with line breaks are not supported.
     pub fn sorted() -> TreeHasher {
         TreeHasher {
             sorted: true,
@@ -61,7 +70,7 @@ impl TreeHasher {
         }
     }
 
-    /// Adds a file by its path below the directory.
+    /// Adds a file: its path relative to the directory, the digest of its content, its length in bytes.
     pub fn add(&mut self, path: &str, sha256: Sha256, bytes: u64) {
         self.bytes += bytes;
         match self.sorted {
@@ -79,6 +88,7 @@ impl TreeHasher {
         self.files += 1;
     }
 
+    /// The digest of all files added.
     pub fn finish(mut self) -> TreeDigest {
         for (path, sha256) in std::mem::take(&mut self.lines) {
             self.line(&path, sha256);
@@ -91,6 +101,7 @@ impl TreeHasher {
     }
 }
 
+/// The path with `\` and line breaks escaped as in `sha256sum`.
 fn escaped(path: &str) -> Cow<'_, str> {
     match path.contains(['\\', '\n', '\r']) {
         false => Cow::Borrowed(path),
@@ -102,18 +113,18 @@ fn escaped(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the digest of a file's content, and its length.
+/// The digest of a file's content, and its length in bytes.
 ///
 /// # Errors
-/// When it cannot be read.
+/// An I/O error while opening or reading.
 pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
     digest_of_reader(&mut File::open(path)?)
 }
 
-/// Returns the digest of the remaining bytes of a reader, and their number.
+/// The digest of the remaining bytes of `reader`, and their number.
 ///
 /// # Errors
-/// When it cannot be read.
+/// An I/O error while reading.
 pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
     let mut hasher = Hasher::default();
     let (mut buffer, mut bytes) = (vec![0; FIRST], 0);
@@ -133,7 +144,7 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
     }
 }
 
-/// Returns the digest of a directory, read on `threads` threads. A missing directory is treated as empty.
+/// The digest of a directory, computed on `threads` threads. A missing directory has the digest of an empty one.
 ///
 /// # Errors
 /// The first file that cannot be read, or whose name is not UTF-8.
@@ -158,7 +169,7 @@ pub fn digest_of_folder(folder: &Path, threads: usize) -> Result<TreeDigest, (Pa
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.clamp(1, paths.len().max(1)) {
-            // If no other thread can be started, this one reads all files.
+            // If the system refuses further threads, this one does all the work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -169,7 +180,7 @@ pub fn digest_of_folder(folder: &Path, threads: usize) -> Result<TreeDigest, (Pa
     }
 }
 
-/// Lists the plain files below a directory. Links are skipped.
+/// Lists the regular files below `folder`, relative to it; symbolic links are skipped.
 fn files_below(
     folder: &Path,
     inner: &str,
@@ -207,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs the documented command.
+    /// Runs the documented command line with the system's tools.
     #[test]
     fn the_shell_computes_the_same() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! Kinds of failures, and the chain of causes of an error.
+//! Classifies errors by meaning, and walks the causes behind an error.
 //!
-//! Every crate that classifies errors uses [`Failure`], so that a meaning is never translated from one enum to another. An
-//! error that knows its meaning keeps it, however it is wrapped: [`causes`] visits each error behind another one, including
-//! those inside of an [`io::Error`], which [`Error::source`] leaves out.
+//! All crates classify errors with the one enum [`Failure`], so that no crate translates between enums. Wrapping keeps
+//! the classification: [`causes`] visits every error behind another one, including the error inside an [`io::Error`],
+//! which [`Error::source`] skips.
 //!
 //! ```
 //! use std::io;
@@ -18,7 +18,7 @@ use std::io::{self, ErrorKind};
 /// An error of any type that can move to another thread.
 pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
 
-/// The kind of a failure. It decides the exit code, so that callers need not parse messages.
+/// The kind of a failure. The command line derives its exit code from it, so that callers need not parse messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
@@ -26,20 +26,20 @@ pub enum Failure {
     Input,
     /// A check or a published checksum does not hold.
     Check,
-    /// The pipeline requests something that is impossible.
+    /// The pipeline requests something impossible.
     Pipeline,
-    /// The system: disk full, no permission, out of memory.
+    /// The system failed: disk full, permission denied, out of memory.
     Machine,
-    /// A server cannot be reached, is overloaded, or asks to wait. A later attempt may succeed.
+    /// A server is unreachable, overloaded, or requests a pause. A later attempt may succeed.
     Away,
-    /// Stopped by the user.
+    /// The user stopped the program.
     Cancelled,
-    /// A defect of this program.
+    /// A defect in this program.
     Internal,
 }
 
 impl Failure {
-    /// Its name in codes of diagnostics and in JSON.
+    /// The name in the codes of diagnostics and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Failure::Input => "input",
@@ -53,9 +53,8 @@ impl Failure {
     }
 }
 
-/// An error and the errors behind it, outermost first.
-///
-/// This is the chain of [`Error::source`], with the errors inside of [`io::Error`]s.
+/// Iterates over an error and the errors behind it, outermost first: the chain of [`Error::source`], and the errors
+/// inside [`io::Error`]s.
 pub fn causes<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
@@ -70,7 +69,8 @@ pub fn causes<'a>(
     })
 }
 
-/// An error with its causes on one line. A cause that an outer message already contains is left out.
+/// The messages of an error and its causes on one line, separated by `: `. Skips a cause whose message is already
+/// contained.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     for cause in causes(error) {
@@ -86,8 +86,9 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Whether the operating system made the error, not a decoder that has only I/O errors to report damage with. The error
-/// number may be lost by now: libraries replace it by a message with a path.
+/// Whether an I/O error comes from the operating system. Otherwise a decoder made it, to report damaged data.
+///
+/// The decision uses the kind, because libraries that add a path to the message lose the error number.
 pub fn is_from_system(error: &io::Error) -> bool {
     let is_from_decoder = matches!(
         error.kind(),
@@ -101,8 +102,9 @@ pub fn is_from_system(error: &io::Error) -> bool {
     error.raw_os_error().is_some() || !is_from_decoder
 }
 
-/// Whether the system is at fault, whatever was read or written. A file that is missing or too short is not its fault, and
-/// neither is a server that closes a connection.
+/// Whether the system is at fault: disk full, permission denied, bad blocks and the like.
+///
+/// `false` for a missing or short file and for a connection that the server closed.
 pub fn is_system_fault(error: &io::Error) -> bool {
     let has_kind = matches!(
         error.kind(),
@@ -114,11 +116,11 @@ pub fn is_system_fault(error: &io::Error) -> bool {
             | ErrorKind::StaleNetworkFileHandle
             | ErrorKind::FileTooLarge
     );
-    // Bad blocks, too many open files, and other errors that have no kind of their own. Only the system makes them.
+    // Bad blocks, too many open files and other errors without a stable kind. Only the system makes them.
     has_kind || error.kind() == io::Error::from_raw_os_error(EIO).kind()
 }
 
-/// A bad block.
+/// The error number of an I/O error of a device, for example because of a bad block.
 const EIO: i32 = 5;
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! What archives have in common that are read from the beginning to the end.
+//! Types that the readers of sequential archives (tar, 7z) share.
 
-/// What a member is.
+/// Whether a member of an archive is a file or a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberKind {
-    /// A file of this size in bytes.
+    /// A regular file.
     File {
-        /// Size in bytes.
+        /// Uncompressed size in bytes.
         size: u64,
     },
-    /// A folder.
+    /// A directory.
     Directory,
 }

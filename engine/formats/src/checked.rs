@@ -1,18 +1,19 @@
-//! Bytes whose number is known, and maybe their checksum.
+//! A reader that verifies the length and, if known, the CRC-32 of its bytes.
 
 use std::io::{self, Read};
 
-/// Reads bytes to their end, which is an error when it comes too early, or after others than were expected.
+/// Passes bytes through, and verifies them when the inner reader ends. A short or modified stream is an error.
 pub struct Checked<R> {
     inner: R,
-    /// Bytes that are still to come.
+    /// Bytes still expected.
     left: u64,
+    /// The expected CRC-32.
     crc32: Option<u32>,
     hasher: crc32fast::Hasher,
 }
 
 impl<R: Read> Checked<R> {
-    /// Of all that `inner` yields, which is so many bytes, with this CRC-32 if it is told.
+    /// Expects `bytes` bytes from `inner`, with the CRC-32 `crc32` if it is known.
     pub fn new(inner: R, bytes: u64, crc32: Option<u32>) -> Self {
         Self {
             inner,
@@ -22,6 +23,7 @@ impl<R: Read> Checked<R> {
         }
     }
 
+    /// Compares length and checksum with the expected ones, at the end of the stream.
     fn check(&self) -> io::Result<()> {
         if self.left > 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -30,7 +32,7 @@ impl<R: Read> Checked<R> {
         match self.crc32 {
             Some(expected) if expected != actual => {
                 let what = format!(
-                    "got the CRC-32 {actual:08x}, expected {expected:08x}: it is damaged; fetch it again"
+                    "got the CRC-32 {actual:08x}, expected {expected:08x}: the file is damaged; fetch it again"
                 );
                 Err(io::Error::new(io::ErrorKind::InvalidData, what))
             }

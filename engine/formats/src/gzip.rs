@@ -1,4 +1,4 @@
-//! Indexing what is gzipped.
+//! Indexes gzip files for random access while they are read.
 
 use std::io::{self, BufReader, Read};
 
@@ -6,29 +6,31 @@ use flate2::bufread::GzDecoder;
 
 use crate::inflated::{Index, Indexer, Windows};
 
-/// What a file begins with that is gzipped.
+/// The first bytes of a gzip file.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// The CRC-32 of what was gzipped, and the lowest four bytes of its length.
+/// Bytes of the trailer: the CRC-32 of the content, and its length modulo 2^32.
 const TRAILER: usize = 8;
 
-/// A gzip file's content, read from its beginning, while an index of it is made.
+/// Reads the content of a gzip file once from the beginning, and makes an index for later random access.
 pub struct GzipIndexer<'w, R: Read> {
-    /// Length of what stands before the deflate stream.
+    /// Length in bytes of the gzip header, which precedes the deflate stream.
     header: u64,
     inner: Indexer<'w, BufReader<Counted<R>>>,
 }
 
-/// The deflate stream in a gzip file.
+/// The position of the deflate stream in a gzip file, and its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gzipped {
-    /// Where it begins, and its length.
+    /// Offset of the deflate stream in the file, in bytes.
     pub offset: u64,
+    /// Length of the deflate stream in bytes.
     pub bytes: u64,
+    /// Positions at which decoding can start.
     pub index: Index,
 }
 
-/// Counts what is read.
+/// A reader that counts the bytes read.
 struct Counted<R> {
     inner: R,
     bytes: u64,
@@ -42,17 +44,18 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Whether a file that begins like this is gzipped.
+/// Whether `head`, the first bytes of a file, is the beginning of a gzip file.
 #[must_use]
 pub fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
 
 impl<'w, R: Read> GzipIndexer<'w, R> {
-    /// Of the gzip file that is read from `input`. What has to be known to begin within it is kept by `windows`.
+    /// Reads a gzip file from `input`. `windows` stores the data that decoding from the middle needs.
     ///
     /// # Errors
-    /// Those of both, and [`io::ErrorKind::InvalidInput`] or [`io::ErrorKind::UnexpectedEof`] when it is no gzip.
+    /// I/O errors of `input` and `windows`; [`io::ErrorKind::InvalidInput`] or [`io::ErrorKind::UnexpectedEof`] if the
+    /// input is not gzip.
     pub fn new(input: R, windows: &'w dyn Windows) -> io::Result<Self> {
         let input = BufReader::with_capacity(
             1 << 16,
@@ -63,7 +66,7 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
         );
         let mut decoder = GzDecoder::new(input);
         if decoder.header().is_none() {
-            // It says why.
+            // Reading returns the error that the header caused.
             decoder.read_exact(&mut [0])?;
         }
         let input = decoder.into_inner();
@@ -72,11 +75,13 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
         Ok(Self { header, inner })
     }
 
-    /// Reads what was not read, checks CRC and length of the content, and returns where to begin, and the input. `None`: it
-    /// cannot be begun within, or there is more in the file than one gzip stream.
+    /// Reads the rest, verifies CRC-32 and length of the content, and returns the index together with the input.
+    ///
+    /// The index is `None` if the stream has no position at which decoding can start, or if the file continues after
+    /// the first gzip stream.
     ///
     /// # Errors
-    /// Those of reading; [`io::ErrorKind::InvalidData`] when CRC or length are wrong.
+    /// I/O errors while reading; [`io::ErrorKind::InvalidData`] if CRC-32 or length differ.
     pub fn finish(self) -> io::Result<(Option<Gzipped>, R)> {
         let mut found = self.inner.finish(u64::MAX)?;
         let mut trailer = [0; TRAILER];

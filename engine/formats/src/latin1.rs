@@ -1,26 +1,28 @@
-//! Latin-1 as UTF-8, in a stream.
+//! Converts a stream from Latin-1 (ISO 8859-1) to UTF-8.
 //!
-//! What the web calls Latin-1 is Windows-1252, and so do the decoders for streams; this is ISO 8859-1, as Python reads it.
+//! Python decodes each byte to the character with the same code. Decoders for the web do not: they treat the label
+//! Latin-1 as Windows-1252. Therefore this module exists.
 
 use std::io::{self, Read};
 
 use encoding_rs::mem::convert_latin1_to_utf8;
 
-/// Reads text in Latin-1 (ISO 8859-1) as UTF-8: every byte is the character of that number.
+/// Reads Latin-1 text as UTF-8. Each input byte becomes the character with that code.
 #[derive(Debug)]
 pub struct Latin1Reader<R> {
     input: R,
+    /// Input buffer.
     latin1: Vec<u8>,
-    /// Text of which `given` bytes were handed out.
+    /// Converted text, of which the first `given` bytes were returned.
     utf8: Vec<u8>,
     given: usize,
 }
 
-/// Bytes that are read at once.
+/// Size of the input buffer in bytes.
 const CHUNK_BYTES: usize = 1 << 16;
 
 impl<R: Read> Latin1Reader<R> {
-    /// Reads from `input`.
+    /// Converts the bytes of `input`.
     pub fn new(input: R) -> Self {
         Self {
             input,

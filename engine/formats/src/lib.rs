@@ -1,5 +1,23 @@
-//! File formats: archives, tables and images, read and written exactly as the
-//! Python libraries do that published the expected checksums.
+//! Reads and writes file formats: archives, tables, arrays and images.
+//!
+//! Files are written byte by byte as the Python libraries do that made the published checksums. Values are read as the
+//! same libraries read them. All input is untrusted: [`limits`] bounds the memory, disk space and time that a file can
+//! demand.
+//!
+//! | Group | Modules |
+//! |---|---|
+//! | archives | [`zip`], [`tar`], [`sevenz`], [`gzip`]; random access to compressed data: [`inflated`], [`spans`] |
+//! | tables | [`pandas`] (CSV), [`parquet`], [`json`], [`bson`], [`lines`] |
+//! | arrays and records | [`npy`], [`matlab`], [`tfrecord`] |
+//! | images | [`png`], [`image`] (sizes of many formats), [`rle`] (masks) |
+//! | text | [`latin1`], [`printf`], [`python`] (numbers) |
+//! | shared | [`archive`], [`checked`], [`paths`], [`read_at`], [`sniff`] |
+//!
+//! ```
+//! use prep_formats::sniff::Looks;
+//!
+//! assert_eq!(Looks::of(b"PK\x03\x04"), Looks::Zip);
+//! ```
 
 pub mod archive;
 pub mod bson;

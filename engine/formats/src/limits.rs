@@ -1,39 +1,40 @@
-//! Limits on what foreign bytes may demand of memory, disk and time.
+//! Limits on the memory, disk space and time that untrusted bytes can demand.
 //!
-//! Foreign bytes are all bytes that this project did not write: bundles, submissions, prepared directories of other people,
-//! answers of servers. A few kilobytes of them can declare terabytes. Every decoder therefore checks the numbers that it reads
-//! against [`Limits`] before it allocates, repeats or descends, and fails with [`LimitExceeded`].
+//! Bytes are untrusted if this project did not write them: bundles, submissions, other people's prepared directories,
+//! responses of servers. A few kilobytes can declare terabytes. Every decoder therefore checks declared numbers against
+//! [`Limits`] before it allocates, loops or descends, and fails with [`LimitExceeded`].
 //!
-//! A limit decides whether bytes are decoded, never what they are decoded to: with more memory the same bytes give the same
-//! result or an error less.
+//! A limit decides whether bytes are decoded, and never affects the result. With more memory, the same bytes give the
+//! same result, or the error disappears.
 
 use std::cell::Cell;
 use std::error::Error;
 use std::fmt;
 use std::io::{self, Read};
 
-/// What is limited.
+/// A quantity with a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Limit {
-    /// Archives inside archives.
+    /// Depth of archives inside archives.
     Nesting,
-    /// Members of an archive.
+    /// Number of members of an archive.
     Members,
-    /// Bytes of a list of members that is packed itself, in relation to its packed bytes.
+    /// Uncompressed bytes of a compressed list of members (the header of a 7z archive).
     Listing,
-    /// Bytes that an archive unpacks to.
+    /// Uncompressed bytes of all members of an archive.
     Unpacked,
-    /// Bytes of a member that is copied to a temporary file, because it cannot be read in place.
+    /// Bytes of a member that is copied to a temporary file, because its format cannot be read in place.
     Spooled,
     /// Pixels of an image.
     Pixels,
-    /// Cells of a table: a row that lacks columns, or a column that is stored as one value, has cells that take no bytes.
+    /// Cells of a table. They need no bytes in the file if a row is shorter than the header, or a column is stored as
+    /// one value.
     Cells,
-    /// Bytes of memory for one record: a line, a JSON value, a variable of a MATLAB file ...
+    /// Bytes of memory for one record: a line, a JSON value, a variable of a MATLAB file and the like.
     Record,
 }
 
-/// What raises a limit.
+/// The resource that raises a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// A larger memory budget.
@@ -43,7 +44,7 @@ pub enum Resource {
 }
 
 impl Limit {
-    /// The budget that this limit is derived from. `None` for a constant, which only bytes that are made to do harm exceed.
+    /// The budget from which this limit is computed. `None` for a constant limit, which no ordinary file exceeds.
     pub fn resource(self) -> Option<Resource> {
         match self {
             Limit::Nesting | Limit::Unpacked | Limit::Cells => None,
@@ -55,19 +56,19 @@ impl Limit {
     }
 }
 
-/// Foreign bytes demand more than a limit allows.
+/// Untrusted bytes demand more than a limit allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitExceeded {
-    /// Which limit.
+    /// The limit that is exceeded.
     pub limit: Limit,
-    /// Its value.
+    /// The value of the limit.
     pub allowed: u64,
-    /// What the bytes demand, at least.
+    /// The demanded amount, or a lower bound of it.
     pub found: u64,
 }
 
 impl LimitExceeded {
-    /// The exceeded limit that is behind an error, if one is; also inside of an [`io::Error`].
+    /// Searches the causes of an error for an exceeded limit, including causes inside an [`io::Error`].
     pub fn behind<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a LimitExceeded> {
         prep_failure::causes(error).find_map(|cause| cause.downcast_ref())
     }
@@ -102,7 +103,8 @@ impl fmt::Display for LimitExceeded {
 impl Error for LimitExceeded {}
 
 impl From<LimitExceeded> for io::Error {
-    /// For implementations of [`Read`]. The kind says what raises the limit; [`LimitExceeded::behind`] finds the error again.
+    /// Converts the error for an implementation of [`Read`]. The kind depends on [`Limit::resource`];
+    /// [`LimitExceeded::behind`] recovers the error.
     fn from(error: LimitExceeded) -> Self {
         let kind = match error.limit.resource() {
             Some(Resource::Memory) => io::ErrorKind::OutOfMemory,
@@ -113,49 +115,51 @@ impl From<LimitExceeded> for io::Error {
     }
 }
 
-/// Limits for everything that decodes foreign bytes.
+/// The limits for decoding untrusted bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// [`Limit::Nesting`]: 1 is an archive, 2 an archive in an archive.
+    /// [`Limit::Nesting`]: 1 is an archive, 2 is an archive in an archive.
     pub nesting: u64,
-    /// [`Limit::Members`], those with a path of 128 bytes or more counted once for every 128 bytes of it.
+    /// [`Limit::Members`]. A member counts once, and once more for every 128 bytes of its path.
     pub members: u64,
-    /// [`Limit::Unpacked`], as far as it does not depend on the archive's length ...
+    /// The constant part of [`Limit::Unpacked`], in bytes.
     pub unpacked: u64,
-    /// ... and how many times the archive's length is added.
+    /// The part of [`Limit::Unpacked`] that is proportional to the archive: uncompressed bytes for each byte of the
+    /// archive.
     pub ratio: u64,
-    /// [`Limit::Spooled`].
+    /// [`Limit::Spooled`], in bytes.
     pub spooled: u64,
     /// [`Limit::Pixels`].
     pub pixels: u64,
-    /// [`Limit::Record`].
+    /// [`Limit::Record`], in bytes.
     pub record: u64,
 }
 
-/// Kaggle's bundles have up to three levels.
+/// Archives may nest this deep; Kaggle's bundles have up to three levels.
 const MAX_NESTING: u64 = 8;
-/// An archive may unpack to this, whatever its length ...
+/// An archive of any length may unpack to this number of bytes.
 const ALWAYS_UNPACKED: u64 = 1 << 30;
-/// ... and to as many times its length more. Tables of text reach 20; archives made to fill disks 1,000.
+/// In addition, an archive may unpack to this multiple of its length. Text tables reach 20, archives made to fill disks
+/// 1,000.
 const MAX_RATIO: u64 = 100;
-/// A table may have this many cells, whatever the length of its file ...
+/// A table in a file of any length may have this number of cells.
 const ALWAYS_CELLS: u64 = 1 << 24;
-/// ... and for each byte of a longer one so many.
+/// A table in a longer file may have this number of cells for each byte.
 const CELLS_PER_BYTE: u64 = 64;
-/// The budgets of [`Limits::default`].
+/// Memory and disk budgets of [`Limits::default`], in bytes.
 const DEFAULT_MEMORY: u64 = 1 << 30;
 const DEFAULT_DISK: u64 = 16 << 30;
-/// Bytes of memory for a member of a listing, its path included.
+/// Bytes of memory for a member in a listing, including its path.
 const MEMBER_BYTES: u64 = 128;
-/// Bytes of memory for a pixel while it is decoded: four samples of two bytes, twice.
+/// Bytes of memory for a pixel during decoding: two copies of four samples of two bytes.
 const PIXEL_BYTES: u64 = 16;
 
 impl Limits {
-    /// Limits from the memory that decoding may take and the free disk space, both in bytes.
+    /// Computes limits from the memory that decoding may use and the free disk space, both in bytes.
     ///
-    /// One record and one image may take a quarter of the memory, a listing of members half of it, a copy of a member a
-    /// quarter of the disk. Lower and upper bounds keep ordinary bundles readable with little memory, and hostile ones cheap
-    /// with much.
+    /// One record or image may use a quarter of the memory, a listing of members half of it, and the copy of a member a
+    /// quarter of the disk. Lower bounds keep ordinary bundles readable with little memory. Upper bounds keep hostile
+    /// ones cheap with much.
     pub fn from_budgets(memory: u64, disk: u64) -> Self {
         Self {
             nesting: MAX_NESTING,
@@ -180,10 +184,10 @@ impl Limits {
         }
     }
 
-    /// Checks a number that foreign bytes declare.
+    /// Checks a number that untrusted bytes declare.
     ///
     /// # Errors
-    /// `found` is larger than the limit.
+    /// [`LimitExceeded`] if `found` is larger than the limit.
     pub fn check(&self, limit: Limit, found: u64) -> Result<(), LimitExceeded> {
         check(limit, self.value(limit), found)
     }
@@ -191,23 +195,23 @@ impl Limits {
     /// Checks the number of cells of a table in a file of `bytes` bytes.
     ///
     /// # Errors
-    /// [`Limit::Cells`], when it has more than 16 million, and more than 64 for each byte.
+    /// [`Limit::Cells`] if the table has more than 16 million cells and more than 64 cells per byte.
     pub fn check_cells(&self, bytes: u64, cells: u64) -> Result<(), LimitExceeded> {
         let allowed = bytes.saturating_mul(CELLS_PER_BYTE).max(ALWAYS_CELLS);
         check(Limit::Cells, allowed, cells)
     }
 
-    /// Checks the size of a record that is stored in `packed` bytes: [`Limit::Record`], or the ratio of archives if that
-    /// allows more.
+    /// Checks the size of a record that is stored compressed. It may have the size [`Limit::Record`], or
+    /// [`Limits::ratio`] times its compressed size if that is larger.
     ///
     /// # Errors
-    /// `unpacked` is larger than both.
+    /// [`LimitExceeded`] if `unpacked` is larger than both.
     pub fn check_packed_record(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
         let allowed = self.ratio.saturating_mul(packed).max(self.record);
         check(Limit::Record, allowed, unpacked)
     }
 
-    /// What the members of an archive of `archive` bytes may demand together. Archives inside it may share the budget.
+    /// The budget for all members of an archive of `archive` bytes. Archives inside it may use the same budget.
     pub fn budget(&self, archive: u64) -> ArchiveBudget {
         let by_ratio = self.ratio.saturating_mul(archive);
         ArchiveBudget {
@@ -218,7 +222,7 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// Those for a small machine: 1 GiB of memory, 16 GiB of disk.
+    /// The limits for a small computer: 1 GiB of memory, 16 GiB of disk.
     fn default() -> Self {
         Self::from_budgets(DEFAULT_MEMORY, DEFAULT_DISK)
     }
@@ -235,7 +239,7 @@ fn check(limit: Limit, allowed: u64, found: u64) -> Result<(), LimitExceeded> {
     Ok(())
 }
 
-/// A sum that stays below a limit.
+/// A sum that must not exceed a limit.
 #[derive(Debug, Clone)]
 struct Count {
     limit: Limit,
@@ -258,7 +262,7 @@ impl Count {
     }
 }
 
-/// What the members of an archive may still demand. [`Limits::budget`] makes it.
+/// The number of members and bytes that an archive may still produce, made by [`Limits::budget`].
 #[derive(Debug, Clone)]
 pub struct ArchiveBudget {
     members: Count,
@@ -266,29 +270,30 @@ pub struct ArchiveBudget {
 }
 
 impl ArchiveBudget {
-    /// Adds a member with its declared size in bytes, 0 for a directory.
+    /// Counts a member with the size that its header declares, in bytes; 0 for a directory.
     ///
     /// # Errors
-    /// The members seen so far are too many, or unpack to too many bytes.
+    /// [`LimitExceeded`] if the members counted so far are too many, or unpack to too many bytes.
     pub fn add(&self, path: &str, bytes: u64) -> Result<(), LimitExceeded> {
         self.members.add(1 + path.len() as u64 / 128)?;
         self.unpacked.add(bytes)
     }
 
-    /// Adds bytes of a member whose size no header declares.
+    /// Counts bytes of a member whose header does not declare its size.
     ///
     /// # Errors
-    /// The members unpack to too many bytes.
+    /// [`LimitExceeded`] if the members counted so far unpack to too many bytes.
     pub fn add_bytes(&self, bytes: u64) -> Result<(), LimitExceeded> {
         self.unpacked.add(bytes)
     }
 
-    /// Checks a list of members that is packed itself, before it is unpacked: the codec makes a record of each of its bytes
-    /// if they say so. Real lists pack by 5 to 15.
+    /// Checks the size of a compressed list of members before the codec unpacks it.
+    ///
+    /// The codec may allocate one record per unpacked byte. Real lists have compression ratios of 5 to 15.
     ///
     /// # Errors
-    /// [`Limit::Listing`], when it unpacks to more than 256 KiB and 24 times its bytes, or to 2 bytes for each member that may
-    /// be (16 MiB, if that is more).
+    /// [`Limit::Listing`] if the list exceeds 256 KiB plus 24 times its compressed size, or 2 bytes for each member
+    /// allowed (but at least 16 MiB).
     pub fn check_header(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
         let by_ratio = packed.saturating_mul(24).saturating_add(1 << 18);
         let by_members = self.members.allowed.saturating_mul(2).max(16 << 20);
@@ -296,7 +301,7 @@ impl ArchiveBudget {
     }
 }
 
-/// Reads from `inner` until it has given more bytes than a limit allows; then reading fails with [`LimitExceeded`].
+/// A reader that fails with [`LimitExceeded`] after a limited number of bytes.
 #[derive(Debug)]
 pub struct Bounded<R> {
     inner: R,
@@ -306,7 +311,7 @@ pub struct Bounded<R> {
 }
 
 impl<R: Read> Bounded<R> {
-    /// At most as many bytes as `limits` allow for `limit`.
+    /// Reads at most as many bytes from `inner` as `limits` allow for `limit`.
     pub fn new(inner: R, limits: &Limits, limit: Limit) -> Self {
         Self {
             inner,
@@ -319,7 +324,7 @@ impl<R: Read> Bounded<R> {
 
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // One byte more than allowed is read, to tell an end from an excess.
+        // Reads up to one byte more than allowed, to distinguish the end of the input from an excess.
         let left = (self.allowed - self.seen).saturating_add(1);
         let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
         let count = self

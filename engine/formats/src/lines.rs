@@ -1,6 +1,7 @@
-//! Text files line by line, as Python reads them in text mode: UTF-8, and LF,
-//! CR LF and a lone CR each end a line. No other character does (vertical tab,
-//! form feed, U+0085, U+2028 ...). A byte order mark is part of the first line.
+//! Reads text files line by line, as Python does in text mode.
+//!
+//! The encoding is UTF-8. LF, CR LF and a lone CR end a line. No other character does (vertical tab, form feed, U+0085,
+//! U+2028 and the like). A byte order mark is part of the first line.
 
 use std::io::{self, BufRead};
 
@@ -8,44 +9,44 @@ use memchr::memchr2;
 
 use crate::limits::{Limit, LimitExceeded, Limits};
 
-/// Why a text file is refused. Lines count from 1.
+/// An error while reading lines. Line numbers start at 1.
 #[derive(Debug, thiserror::Error)]
 pub enum LinesError {
-    /// Not text.
+    /// The line is not UTF-8.
     #[error("line {line} is not UTF-8")]
     NotUtf8 {
-        /// The line.
+        /// Number of the line.
         line: u64,
     },
-    /// A line takes more memory than one record may.
+    /// The line is longer than [`Limit::Record`].
     #[error("line {line}: {cause}")]
     TooLong {
-        /// The line.
+        /// Number of the line.
         line: u64,
-        /// The limit.
+        /// The exceeded limit.
         #[source]
         cause: LimitExceeded,
     },
-    /// Reading failed.
+    /// An I/O error.
     #[error("cannot read line {line}")]
     Io {
-        /// The line.
+        /// Number of the line.
         line: u64,
-        /// The cause.
+        /// The I/O error.
         source: io::Error,
     },
 }
 
-/// Reads a text file line by line.
+/// Iterates over the lines of a text file.
 #[derive(Debug)]
 pub struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
-    /// Lines read so far.
+    /// Number of lines read.
     count: u64,
-    /// The last line ended with a CR; an LF that follows belongs to it.
+    /// Whether the last line ended with CR. A following LF then belongs to the same line end.
     after_cr: bool,
-    /// The last line had an end.
+    /// Whether the last line had a line end.
     ended: bool,
     limits: Limits,
 }
@@ -63,20 +64,19 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Rejects lines that take more memory than one record may, instead of [`Limits::default`].
+    /// Limits the length of a line by `limits` instead of [`Limits::default`].
     pub fn with_limits(mut self, limits: &Limits) -> Self {
         self.limits = *limits;
         self
     }
 
-    /// Whether the line that was read last had an end; only the last line of a
-    /// file may have none.
+    /// Whether the last line read had a line end. Only the last line of a file can lack one.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// The next line without its end; none after the last one. What follows the
-    /// last line's end is a line only if it is not empty.
+    /// Returns the next line without its line end, or `None` at the end of the file. A line end at the end of the file
+    /// does not begin a further, empty line.
     ///
     /// # Errors
     /// [`LinesError`].

@@ -1,4 +1,10 @@
-//! MATLAB files of version 5: names of variables and of the fields of structures in them, and the same file without some.
+//! Lists the variables and structure fields in MATLAB 5 files, and removes some of them.
+//!
+//! A file is a header of 128 bytes, followed by elements: type and length in a tag of 8 bytes, then the content. A
+//! variable is an element `MATRIX`, or such an element compressed in an element `COMPRESSED`. A structure contains one
+//! matrix per field.
+//!
+//! Removing a variable or field copies all other bytes unchanged. Version 7.3 files are HDF5 and not supported.
 
 use std::io::{self, Read, Write};
 
@@ -6,45 +12,52 @@ use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
+/// Bytes of the file header.
 const HEADER: usize = 128;
+/// Element type of a compressed variable.
 const COMPRESSED: u32 = 15;
+/// Element type of a matrix: a variable, or the value of a field.
 const MATRIX: u32 = 14;
+/// Matrix class of a structure.
 const STRUCTURE: u8 = 2;
 
-/// More than this of a variable is not looked at for names.
+/// Names are searched in this number of uncompressed bytes of a variable.
 const MOST: u64 = 64 << 20;
 
-/// Structures inside structures; deeper ones are not looked at for names.
+/// Names are searched down to this depth of structures inside structures.
 const MAX_NESTING: usize = 32;
 
-/// Longest name of a variable or field in bytes, four times MATLAB's own limit. A longer one is damage.
+/// Maximum length of a variable or field name in bytes. MATLAB's own limit is 63; a longer name indicates damage.
 const MAX_NAME: usize = 255;
 
-/// Names take at most this many bytes together; no further ones are listed. Each holds the names of the structures around it,
-/// so they would grow with the square of the file.
+/// Maximum size of all paths together, in bytes. Each path contains the names of the enclosing structures, so without
+/// this limit the size would grow with the square of the file's length.
 const MAX_NAMES: usize = 16 << 20;
 
-/// Longer files, and longer variables, are not written without some of their variables: they are held in memory.
+/// Maximum size in bytes of a file, and of an uncompressed variable, from which variables are removed. Both are held in
+/// memory.
 pub const LARGEST: u64 = 128 << 20;
 
-/// Why a file cannot be written without some of its variables.
+/// Variables cannot be removed from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum MatlabError {
-    /// HDF5, as version 7.3 writes it, or no MATLAB file.
-    #[error("it is no MATLAB file of version 5 with the low byte first")]
+    /// The file is HDF5 (version 7.3), big-endian, or not a MATLAB file.
+    #[error("it is not a little-endian MATLAB 5 file")]
     OtherVersion,
-    /// Lengths lead out of the file.
+    /// A declared length exceeds the file.
     #[error("the MATLAB file is damaged or cut off; fetch it again")]
     Damaged,
-    /// A compressed variable cannot be read.
+    /// A compressed variable cannot be decompressed.
     #[error("a compressed variable of the MATLAB file is damaged; fetch it again")]
     Inflate(#[from] io::Error),
-    /// The file, or a variable of it.
+    /// The file or a variable is larger than [`LARGEST`].
     #[error("it holds more than {} MB at once, which is not supported", LARGEST >> 20)]
     TooLong,
 }
 
-/// Names as `Video` and `Video.Labels`. Damage ends them, and so does more nesting or text than any real file has.
+/// Lists the paths of all variables and fields, for example `Video` and `Video.Labels`.
+///
+/// The list ends at the first damage. Deeply nested and very large structures are listed in part, see the limits above.
 pub fn names(bytes: &[u8]) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = bytes.get(HEADER..).unwrap_or_default();
@@ -52,7 +65,7 @@ pub fn names(bytes: &[u8]) -> Vec<String> {
         match kind {
             COMPRESSED => {
                 let mut inflated = Vec::new();
-                // A cut-off stream still gives its names.
+                // A truncated stream still yields the names in its beginning.
                 let _ = ZlibDecoder::new(content)
                     .take(MOST)
                     .read_to_end(&mut inflated);
@@ -70,7 +83,7 @@ pub fn names(bytes: &[u8]) -> Vec<String> {
     found.paths
 }
 
-/// Paths that were found, and their bytes together.
+/// The paths found, and their total size in bytes.
 #[derive(Default)]
 struct Names {
     paths: Vec<String>,
@@ -78,7 +91,7 @@ struct Names {
 }
 
 impl Names {
-    /// `None` when there are too many.
+    /// Appends a path. Returns `None` if the paths are too large.
     fn push(&mut self, path: &[u8]) -> Option<()> {
         self.bytes += size_of::<String>() + path.len();
         let path = String::from_utf8_lossy(path).into_owned();
@@ -86,11 +99,13 @@ impl Names {
     }
 }
 
-/// The file without the variables and fields of these names (`Video`, `Video.Labels`): a variable is left out, a field is
-/// there and empty. None where it has none of them.
+/// Returns the file without the given variables and fields, or `None` if it has none of them.
+///
+/// `unwanted` contains paths such as `Video` or `Video.Labels`. A variable is removed entirely; a field is replaced by
+/// an empty one, because MATLAB requires all elements of a structure array to have the same fields.
 ///
 /// # Errors
-/// [`MatlabError`]: what cannot be read cannot be said to be without them.
+/// [`MatlabError`] if the file cannot be parsed, because then the variables cannot be proved absent.
 pub fn without(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, MatlabError> {
     let (Some(header), Some(mut rest)) = (bytes.get(..HEADER), bytes.get(HEADER..)) else {
         return Err(MatlabError::OtherVersion);
@@ -144,15 +159,16 @@ pub fn without(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, Mat
     Ok(changed.then_some(out))
 }
 
-/// What is left of a matrix.
+/// The result of removing fields from a matrix.
 enum Left {
     AsItIs,
     Nothing,
     Other(Vec<u8>),
 }
 
+/// Removes fields from a matrix, given its content. `outer` is the path of the field that contains it, empty for a variable.
 fn stripped(content: &[u8], outer: &str, unwanted: &[String]) -> Result<Left, MatlabError> {
-    // An empty field has nothing in it.
+    // An empty field has no subfields.
     if content.is_empty() {
         return Ok(Left::AsItIs);
     }
@@ -176,7 +192,7 @@ fn stripped(content: &[u8], outer: &str, unwanted: &[String]) -> Result<Left, Ma
     let head = content.len() - rest.len();
     let mut out = content.get(..head).unwrap_or_default().to_vec();
     let mut changed = false;
-    // An array of structures has all fields of the first, then those of the second.
+    // In an array of structures, the fields of the first element precede those of the second.
     let mut fields = names.chunks(length.max(1)).cycle();
     while !rest.is_empty() {
         let (_, matrix, behind) = whole(rest)?;
@@ -204,11 +220,13 @@ fn stripped(content: &[u8], outer: &str, unwanted: &[String]) -> Result<Left, Ma
     })
 }
 
+/// Appends the tag of an element.
 fn push_tag(kind: u32, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&kind.to_le_bytes());
     out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
 }
 
+/// Appends a matrix element, padded to a multiple of 8 bytes.
 fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
     push_tag(MATRIX, content.len(), out);
     out.extend_from_slice(content);
@@ -216,7 +234,7 @@ fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
     out.extend(std::iter::repeat_n(0, padded));
 }
 
-/// An element that is there as a whole.
+/// Parses the first element; its content must not be truncated.
 fn whole(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError> {
     let found = element(bytes).ok_or(MatlabError::Damaged)?;
     let tag = number(bytes, 0).unwrap_or_default();
@@ -227,16 +245,18 @@ fn whole(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError> {
     Ok(found)
 }
 
+/// The little-endian integer of 32 bits at offset `at`.
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..at + 4)?;
     Some(u32::from_le_bytes(four.try_into().ok()?))
 }
 
-/// Type and content of the first element, and what follows it.
+/// Parses the first element. Returns its type, its content (truncated at the end of `bytes`), and the bytes that
+/// follow.
 fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     let tag = number(bytes, 0)?;
     if tag >> 16 != 0 {
-        // Small: length and content are in the tag.
+        // A small element: the tag contains the length and up to 4 bytes of content.
         let length = (tag >> 16) as usize;
         let content = bytes.get(4..4 + length).filter(|_| length <= 4)?;
         return Some((tag & 0xffff, content, bytes.get(8..)?));
@@ -250,7 +270,8 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-/// Adds the names in a matrix. `path` names the field that holds it, and is empty for a variable, which has its own name.
+/// Collects the names in a matrix, given its content. `path` is the path of the field that contains it, empty for a
+/// variable, whose name is in the matrix.
 fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, flags, rest) = element(content)?;
     let (_, _, rest) = element(rest)?;
@@ -270,7 +291,7 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let outer = path.len();
     for name in names.chunks(length.max(1)) {
         let (_, content, behind) = element(rest)?;
-        // An empty field says nothing.
+        // An empty field has no content that could be listed.
         if !content.is_empty() {
             path.push(b'.');
             path.extend_from_slice(short(name)?);
@@ -283,7 +304,7 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     Some(())
 }
 
-/// A name up to its zero; `None` if it is too long for one.
+/// The name up to its terminating zero. `None` if it exceeds [`MAX_NAME`].
 fn short(name: &[u8]) -> Option<&[u8]> {
     let name = name.split(|byte| *byte == 0).next()?;
     (name.len() <= MAX_NAME).then_some(name)
@@ -301,7 +322,7 @@ mod tests {
         out
     }
 
-    /// A matrix: class, name, what follows.
+    /// Builds a matrix from its class, its name and the elements that follow.
     fn matrix(class: u8, name: &str, rest: &[u8]) -> Vec<u8> {
         let head = [
             small(6, &[class, 0, 0, 0, 0, 0, 0, 0]),
@@ -353,7 +374,7 @@ mod tests {
         assert!(memchr::memmem::find(&found, b"secret").is_none());
         let empty = small(MATRIX, b"");
         assert_eq!(found, file(&[video(empty), other.clone()]));
-        // Once more there is nothing to do.
+        // A second removal changes nothing.
         assert!(without(&found, &unwanted).unwrap().is_none());
         let whole = without(&full, &["Video".to_owned()]).unwrap().unwrap();
         assert_eq!(whole, file(std::slice::from_ref(&other)));
@@ -370,14 +391,14 @@ mod tests {
 
     #[test]
     fn deep_nesting_and_long_names_cost_no_more_than_the_file() {
-        // 1,000 structures inside one another; beyond the limit, their names are not listed.
+        // 1,000 nested structures: names beyond the depth limit are not listed.
         let deep = (0..1000).fold(matrix(6, "", &[]), |inner, _| {
             structure("s", &[("f", inner)])
         });
         let found = names(&file(&[deep]));
         assert_eq!(found.len(), 1 + MAX_NESTING);
         assert_eq!(found.last().unwrap().len(), 1 + 2 * MAX_NESTING);
-        // 20,000 fields in a structure whose own path is long: as text they would be 160 MB.
+        // 20,000 fields in a structure with a long path: listed completely, the paths would take 160 MB.
         let fields = vec![("f", matrix(6, "", &[])); 20_000];
         let wide = structure("s", &fields);
         let long = "n".repeat(MAX_NAME);
@@ -389,7 +410,7 @@ mod tests {
         assert_eq!(names(&file(&[huge])), ["s"]);
     }
 
-    /// A structure with one field of this name.
+    /// Builds a structure with one field.
     fn long_field(name: &str, value: &[u8]) -> Vec<u8> {
         let length = (name.len() as u32 + 1).to_le_bytes();
         let mut text = name.as_bytes().to_vec();

@@ -1,16 +1,15 @@
-//! The one place that decides whether a path found in an archive is safe.
+//! Decides whether a path in an archive is safe. All archive readers use this module.
 //!
-//! A member path becomes part of a path on disk, so anything that could lead
-//! out of the target folder is refused rather than repaired: a repaired path
-//! would silently write somewhere else than the archive says. Only spellings
-//! that mean the same place are normalised (`./a`, `a//b`, a trailing `/`).
+//! A member path becomes part of a path on disk. A path that could lead out of the target directory is rejected, not
+//! repaired, because a repaired path would silently write to another place than the archive states. Only equivalent
+//! spellings are normalized: `./a`, `a//b`, a trailing `/`.
 
-/// Longest component that common Linux file systems accept, in bytes.
+/// Maximum length of a path component that common Linux file systems accept, in bytes.
 pub const MAX_COMPONENT: usize = 255;
-/// Longest path accepted, in bytes (`PATH_MAX` less room for the target folder).
+/// Maximum length of a path, in bytes: `PATH_MAX`, reduced to leave space for the target directory.
 pub const MAX_PATH: usize = 3072;
 
-/// Why a member path is refused.
+/// A rule that a member path violates.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// The path starts with `/`.
@@ -22,35 +21,33 @@ pub enum PathError {
     /// The path starts with a drive letter such as `C:`.
     #[error("it starts with a drive letter")]
     DriveLetter,
-    /// A backslash, which is a separator on some systems and not on others.
+    /// The path contains a backslash, which only some systems treat as a separator.
     #[error("it has a backslash")]
     Backslash,
-    /// A NUL character, at which C programs cut the name.
+    /// The path contains a NUL character, at which C programs truncate it.
     #[error("it has a NUL character")]
     Nul,
-    /// The bytes are not UTF-8 (in formats whose names are bytes).
+    /// The path is not UTF-8, in formats that store paths as bytes.
     #[error("it is not UTF-8")]
     NotUtf8,
-    /// Nothing is left: the name is empty, or names the root only.
+    /// The path is empty or names only the root.
     #[error("it is empty")]
     Empty,
-    /// A component or the whole path is longer than file systems accept.
+    /// A component or the path is longer than file systems accept.
     #[error("it is too long ({length} bytes, at most {limit})")]
     TooLong {
-        /// Length in bytes of the component or path.
+        /// Length of the component or path in bytes.
         length: usize,
-        /// The limit that it breaks.
+        /// The maximum length.
         limit: usize,
     },
 }
 
-/// Checks a member path and returns it with `/` between components and none at
-/// the end.
+/// Validates a member path. Returns it with single `/` between components and without a trailing `/`.
 ///
 /// # Errors
-/// [`PathError`] says which rule the path breaks. A path of no component (`""`,
-/// `"./"`) is [`PathError::Empty`]; archives use it for their root folder, so
-/// callers may skip a *directory* of that name.
+/// [`PathError`] names the rule that the path violates. A path without components (`""`, `"./"`) is
+/// [`PathError::Empty`]. Archives use it for their root directory, so callers may skip a *directory* with this path.
 pub fn normalize(raw: &str) -> Result<String, PathError> {
     refuse_unsafe(raw)?;
     if is_normal(raw) {
@@ -69,7 +66,7 @@ pub fn normalize(raw: &str) -> Result<String, PathError> {
     Ok(path)
 }
 
-/// Applies the rules that refuse a path, without normalising it.
+/// Applies the rules that reject a path.
 fn refuse_unsafe(raw: &str) -> Result<(), PathError> {
     let bytes = raw.as_bytes();
     match bytes {
@@ -104,7 +101,7 @@ fn refuse_unsafe(raw: &str) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Whether no component is empty or `.` (the usual case, copied in one piece).
+/// Whether no component is empty or `.`. This is the common case, in which the path is copied unchanged.
 fn is_normal(raw: &str) -> bool {
     raw.split('/').all(|part| !matches!(part, "" | "."))
 }

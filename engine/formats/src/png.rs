@@ -1,7 +1,7 @@
-//! PNG images: size, and grey values as Pillow's `convert("L")` computes them.
+//! Decodes PNG images to grey values, exactly as Pillow's `convert("L")`.
 //!
-//! Colours become grey by ITU-R 601-2 in 16-bit fixed point,
-//! `(19595 R + 38470 G + 7471 B + 32768) >> 16`; alpha is dropped, not applied.
+//! Colors become grey by ITU-R 601-2 in 16-bit fixed-point arithmetic: `(19595 R + 38470 G + 7471 B + 32768) >> 16`.
+//! Alpha is dropped, not applied.
 
 use std::io::Cursor;
 
@@ -10,7 +10,7 @@ use png::{BitDepth, ColorType, Decoder, DecodingError, Transformations};
 use crate::limits::{Limit, LimitExceeded, Limits};
 use crate::sniff::{HumanSize, Looks, SNIFF_LENGTH};
 
-/// An image of one byte per pixel.
+/// An image with one byte per pixel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GreyImage {
     /// Pixels per row.
@@ -21,43 +21,43 @@ pub struct GreyImage {
     pub pixels: Vec<u8>,
 }
 
-/// Why an image is refused.
+/// An image that cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    /// The bytes are something else.
+    /// The file is not a PNG image.
     #[error("got {found}, {}, expected a PNG image", HumanSize(*.size))]
     NotAPng {
-        /// What it looks like.
+        /// The type that its first bytes indicate.
         found: Looks,
-        /// Size in bytes.
+        /// Size of the given bytes.
         size: u64,
     },
-    /// 16 bits per channel, for which Pillow's conversion clips instead of scaling.
+    /// The image has 16 bits per channel; Pillow's conversion clips such values instead of scaling them.
     #[error("the PNG image has 16 bits per channel; only up to 8 are converted to grey")]
     SixteenBit,
-    /// More pixels than allowed.
+    /// The image has more pixels than [`Limit::Pixels`].
     #[error("the PNG image has {width} x {height} pixels: {cause}")]
     TooLarge {
         /// Pixels per row.
         width: u32,
         /// Rows.
         height: u32,
-        /// The limit on their product.
+        /// The limit on the number of pixels.
         #[source]
         cause: LimitExceeded,
     },
-    /// The header is damaged.
+    /// The checksum of the header does not match.
     #[error("the PNG image is damaged: the checksum of its header is wrong")]
     HeaderCrc,
-    /// Damaged or cut off.
-    #[error("the PNG image is damaged or cut off")]
+    /// The image is damaged or truncated.
+    #[error("the PNG image is damaged or truncated")]
     Damaged(#[source] DecodingError),
 }
 
-/// Width and height of an image, from its first bytes (33 suffice).
+/// Returns width and height in pixels, from the first 33 bytes of a file.
 ///
 /// # Errors
-/// [`PngError::NotAPng`], also when the header is incomplete.
+/// [`PngError::NotAPng`], also if the header is incomplete.
 pub fn size(head: &[u8]) -> Result<(u32, u32), PngError> {
     let number = |at: usize| {
         let four = head.get(at..at + 4)?;
@@ -75,16 +75,16 @@ pub fn size(head: &[u8]) -> Result<(u32, u32), PngError> {
 
 /// Bytes of a decoded pixel: four samples of two bytes.
 const PIXEL_BYTES: u64 = 8;
-/// Bytes for palettes, rows, profiles and texts while an image is decoded.
+/// Bytes of memory for palettes, rows, color profiles and texts during decoding.
 const DECODER_BYTES: u64 = 1 << 20;
 
-/// The decoder of an image whose size was checked.
+/// Creates a decoder after checking the size of the image. No memory is allocated for more pixels than `limits` allow.
 ///
 /// # Errors
-/// [`PngError`]: nothing is allocated for more pixels than the limits allow.
+/// [`PngError`].
 pub fn decoder<'a>(file: &'a [u8], limits: &Limits) -> Result<Decoder<Cursor<&'a [u8]>>, PngError> {
     let (width, height) = size(file)?;
-    // A size that the header's checksum contradicts is damage, not a demand.
+    // If the checksum contradicts the header, the declared size is damage, not a demand.
     if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33))
         && crc32fast::hash(header).to_be_bytes() != sum
     {
@@ -102,7 +102,7 @@ pub fn decoder<'a>(file: &'a [u8], limits: &Limits) -> Result<Decoder<Cursor<&'a
     Ok(Decoder::new_with_limits(Cursor::new(file), limits))
 }
 
-/// Decodes an image to grey.
+/// Decodes an image to grey values.
 ///
 /// # Errors
 /// [`PngError`].
@@ -119,7 +119,7 @@ pub fn decode_grey(file: &[u8], limits: &Limits) -> Result<GreyImage, PngError> 
     let length = reader.output_buffer_size().unwrap_or(0);
     let mut rows = vec![0; length];
     let frame = reader.next_frame(&mut rows).map_err(PngError::Damaged)?;
-    // Everything up to the end is checked, as Pillow does when it loads.
+    // Pillow also checks the image up to its end when it loads it.
     reader.finish().map_err(PngError::Damaged)?;
     let layout = Layout {
         color,
@@ -140,6 +140,7 @@ pub fn decode_grey(file: &[u8], limits: &Limits) -> Result<GreyImage, PngError> 
     })
 }
 
+/// How the samples of an image represent colors.
 struct Layout {
     color: ColorType,
     depth: BitDepth,
@@ -147,6 +148,7 @@ struct Layout {
 }
 
 impl Layout {
+    /// Appends the grey values of a decoded row of `width` pixels.
     fn push_row(&self, row: &[u8], width: usize, pixels: &mut Vec<u8>) {
         match self.color {
             ColorType::Rgb => pixels.extend(row.as_chunks::<3>().0.iter().map(|rgb| grey(*rgb))),
@@ -180,7 +182,7 @@ impl Layout {
         }
     }
 
-    /// The samples of a row of one channel, of 1 to 8 bits each.
+    /// Iterates over the samples of a row with one channel of 1 to 8 bits.
     fn samples(&self, row: &[u8], width: usize) -> impl Iterator<Item = u8> {
         let bits = (self.depth as usize).min(8);
         let mask = u8::MAX >> (8 - bits);
@@ -192,8 +194,7 @@ impl Layout {
     }
 }
 
-/// Grey values of a palette of RGB triples. Entries that it lacks are black, as
-/// for Pillow.
+/// Converts a palette of RGB triples to grey values. Missing entries are black, as in Pillow.
 fn grey_palette(palette: &[u8]) -> [u8; 256] {
     let mut greys = [0; 256];
     for (entry, rgb) in greys.iter_mut().zip(palette.as_chunks::<3>().0) {
@@ -202,6 +203,7 @@ fn grey_palette(palette: &[u8]) -> [u8; 256] {
     greys
 }
 
+/// The grey value of a color by ITU-R 601-2.
 fn grey([r, g, b]: [u8; 3]) -> u8 {
     let sum = 19_595 * u32::from(r) + 38_470 * u32::from(g) + 7471 * u32::from(b) + 0x8000;
     u8::try_from(sum >> 16).unwrap_or(u8::MAX)

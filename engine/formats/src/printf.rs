@@ -1,12 +1,14 @@
-//! Formats of C's `printf`, as Python's `%` operator carries them out: `%d %i %u %s %f %e %g %x %X %o %%`, with the flags
-//! `-`, `+`, blank, `0` and `#`, a width and a precision.
+//! Formats values like Python's `%` operator, in the language of C's `printf`.
+//!
+//! Supports the conversions `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, a width and a
+//! precision.
 
 use std::fmt::Write;
 
-/// A value to be printed.
+/// A value to format.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Argument<'a> {
-    /// A whole number.
+    /// An integer.
     Integer(i64),
     /// A double.
     Number(f64),
@@ -14,56 +16,58 @@ pub enum Argument<'a> {
     Text(&'a str),
 }
 
-/// What is wrong with a format, or with its values.
+/// An invalid format, or values that do not match it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// A `%` that nothing known follows.
+    /// `%` is followed by an unsupported conversion.
     #[error(
-        "`{conversion}` is no conversion; write %d, %s, %f, %e, %g, %x, %o, or %% for a percent sign"
+        "`{conversion}` is not a supported conversion; write %d, %s, %f, %e, %g, %x, %o, or %% for a percent sign"
     )]
     UnknownConversion {
-        /// From the `%` on.
+        /// The conversion, beginning with `%`.
         conversion: String,
     },
-    /// Other than as many values as conversions.
-    #[error("the format takes {wanted} values, but gets {given}")]
+    /// The number of values differs from the number of conversions.
+    #[error("the format takes {wanted} values, but {given} are given")]
     Count {
-        /// Conversions.
+        /// Number of conversions.
         wanted: usize,
-        /// Values.
+        /// Number of values.
         given: usize,
     },
-    /// A value of a type that the conversion does not print.
-    #[error("`{conversion}` does not print {found}")]
+    /// The conversion does not support the type of the value.
+    #[error("`{conversion}` cannot format {found}")]
     Type {
-        /// The conversion, as written.
+        /// The conversion as written.
         conversion: String,
-        /// What the value is.
+        /// The type of the value.
         found: &'static str,
     },
-    /// A width or precision that would take too much memory.
+    /// A width or precision exceeds [`MAX_WIDTH`].
     #[error("a width or precision of the format is over {MAX_WIDTH}")]
     TooWide,
 }
 
-/// Largest width and precision.
+/// Maximum width and precision in characters, because both allocate memory.
 pub const MAX_WIDTH: usize = 1000;
 
-/// A format, taken apart.
+/// A parsed format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
     parts: Vec<Part>,
 }
 
+/// A piece of a format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Text(String),
     Value(Conversion),
 }
 
+/// A conversion such as `%-8.3f`; the fields are its flags, width, precision and letter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Conversion {
-    /// As written.
+    /// The conversion as written.
     spelled: String,
     left: bool,
     plus: bool,
@@ -76,7 +80,7 @@ struct Conversion {
 }
 
 impl Format {
-    /// Reads a format.
+    /// Parses a format.
     ///
     /// # Errors
     /// [`FormatError::UnknownConversion`], [`FormatError::TooWide`].
@@ -105,13 +109,13 @@ impl Format {
         Ok(Self { parts })
     }
 
-    /// How many values it takes.
+    /// The number of values that the format takes.
     pub fn values(&self) -> usize {
         let is_value = |part: &&Part| matches!(part, Part::Value(_));
         self.parts.iter().filter(is_value).count()
     }
 
-    /// Appends the format with its values.
+    /// Formats `values` and appends the result to `out`.
     ///
     /// # Errors
     /// [`FormatError::Count`], [`FormatError::Type`].
@@ -139,7 +143,7 @@ impl Format {
 }
 
 impl Conversion {
-    /// Reads what follows a `%`.
+    /// Parses the text after a `%`. Returns the conversion and the text that follows it.
     fn read(text: &str) -> Result<(Self, &str), FormatError> {
         let mut conversion = Self::default();
         let mut rest = text;
@@ -178,6 +182,7 @@ impl Conversion {
         }
     }
 
+    /// Formats a value and appends it to `out`.
     fn push(&self, value: Argument<'_>, out: &mut String) -> Result<(), FormatError> {
         if self.letter == 's' {
             let text = self.text(value);
@@ -233,7 +238,7 @@ impl Conversion {
         Ok(())
     }
 
-    /// What `%s` prints: a double as Python's `str` does.
+    /// The text of a value for `%s`; a double as in Python's `str`.
     fn text(&self, value: Argument<'_>) -> String {
         match value {
             Argument::Integer(value) => value.to_string(),
@@ -247,7 +252,7 @@ impl Conversion {
         }
     }
 
-    /// Sign and digits of a whole number; decimals are cut off, as Python does.
+    /// Whether an integer is negative, and its digits. Decimals are truncated, as in Python.
     fn decimal(&self, value: Argument<'_>) -> Result<(bool, String), FormatError> {
         match value {
             Argument::Integer(value) => Ok((value < 0, value.unsigned_abs().to_string())),
@@ -259,13 +264,13 @@ impl Conversion {
         }
     }
 
-    /// Digits with zeros before them, up to the precision.
+    /// Pads digits with zeros up to the precision.
     fn at_least(&self, digits: String) -> String {
         let zeros = self.precision.unwrap_or(0).saturating_sub(digits.len());
         "0".repeat(zeros) + &digits
     }
 
-    /// A double from 0.
+    /// Formats a non-negative double.
     fn float(&self, value: f64) -> String {
         let precision = self.precision.unwrap_or(6);
         let lower = match (value.is_nan(), value.is_infinite()) {
@@ -288,7 +293,7 @@ impl Conversion {
         }
     }
 
-    /// With `#`, a number keeps its point even if nothing follows it.
+    /// Appends the decimal point that `#` requires even without decimals.
     fn with_point(&self, mut digits: String) -> String {
         if self.alternate && !digits.contains('.') {
             digits.push('.');
@@ -296,11 +301,11 @@ impl Conversion {
         digits
     }
 
-    /// `%g`: the shorter of the two forms, without zeros at the end unless `#` asks for them.
+    /// Formats by `%g`: the shorter of both forms, without trailing zeros unless `#` requires them.
     fn general(&self, value: f64, digits: usize) -> String {
         let text = format!("{value:.*e}", digits - 1);
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        // The rounded value decides, so the exponent is taken after rounding.
+        // Rounding can change the exponent, so the exponent of the rounded value decides.
         let exponent: i64 = exponent.parse().unwrap_or(0);
         let strip = |text: &str| match self.alternate {
             true => self.with_point(text.to_owned()),
@@ -316,6 +321,7 @@ impl Conversion {
         strip(&format!("{value:.decimals$}"))
     }
 
+    /// Appends sign and body, padded to the width.
     fn pad(&self, sign: &str, body: &str, is_number: bool, out: &mut String) {
         let length = sign.len() + body.chars().count();
         let missing = self.width.saturating_sub(length);
@@ -337,24 +343,24 @@ impl Conversion {
         FormatError::Type {
             conversion: self.spelled.clone(),
             found: match value {
-                Argument::Integer(_) => "a whole number",
-                Argument::Number(_) => "a number that is not whole or not finite",
+                Argument::Integer(_) => "an integer",
+                Argument::Number(_) => "a number that is not an integer or not finite",
                 Argument::Text(_) => "text",
             },
         }
     }
 }
 
-/// Mantissa and exponent, which has two digits at least.
+/// Appends the exponent with at least two digits.
 fn exponential(mantissa: &str, exponent: i64) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     let mut text = mantissa.to_owned();
-    // Writing into a string cannot fail.
+    // Writing to a string cannot fail.
     let _ = write!(text, "e{sign}{:02}", exponent.unsigned_abs());
     text
 }
 
-/// A number at the front.
+/// Parses an optional integer at the beginning of `text`. Returns it and the text that follows.
 fn number(text: &str) -> Result<(Option<usize>, &str), FormatError> {
     let end = text
         .find(|character: char| !character.is_ascii_digit())

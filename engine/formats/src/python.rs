@@ -1,6 +1,6 @@
-//! Numbers as Python reads them in texts.
+//! Parses numbers and recognizes spaces as Python does.
 
-/// Code points of the digit zero in every script; the other nine digits follow each (Unicode 14, category Nd).
+/// Code points of the digit zero in all scripts (Unicode 14, category Nd). The digits 1 to 9 follow each zero.
 const ZEROS: &[u32] = &[
     0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66,
     0xde6, 0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90,
@@ -10,12 +10,14 @@ const ZEROS: &[u32] = &[
     0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// Python's `float(text)`: [spaces around](trim_number) are ignored, `_` may stand between digits, digits may be of any script, `inf`, `infinity` and `nan` count
-/// in any case. `None` where Python raises `ValueError`.
+/// Python's `float(text)`, or `None` where Python raises `ValueError`.
+///
+/// [Spaces around the number](trim_number) are ignored, digits may be separated by `_` and belong to any script, and
+/// `inf`, `infinity` and `nan` are accepted in any case.
 pub fn python_float(text: &str) -> Option<f64> {
     let text = trim_number(text);
     if !text.is_ascii() {
-        // Whole documents come here, too: the first letter that no number has ends it.
+        // The text may be a large document, so the conversion stops at the first character that numbers do not contain.
         let mapped = text.chars().map(|c| match digit(c) {
             Some(value) => char::from_digit(value, 10),
             None => "+-._infatyeINFATYE".contains(c).then_some(c),
@@ -41,18 +43,20 @@ pub fn python_float(text: &str) -> Option<f64> {
     }
 }
 
-/// A text without the spaces around it that `float` and `int` ignore. These are fewer than those of `str.strip`: a number
-/// with U+001C to U+001F beside it is no number.
+/// Removes the spaces around a number that `float` and `int` ignore.
+///
+/// `str.strip` removes more: `float` and `int` reject U+001C to U+001F.
 pub fn trim_number(text: &str) -> &str {
     text.trim()
 }
 
-/// The characters that Python's `str.strip` and `str.split` take for blanks.
+/// Whether Python's `str.strip` and `str.split` treat a character as white space.
 pub fn is_python_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
-/// Rust's grammar for doubles is Python's: sign, digits with an optional point, exponent, `inf`, `infinity`, `nan`.
+/// Parses an ASCII number. Rust accepts the same grammar as Python: sign, digits with an optional point, exponent,
+/// `inf`, `infinity`, `nan`.
 fn parse_decimal(text: &str) -> Option<f64> {
     text.parse().ok()
 }
@@ -68,8 +72,8 @@ pub fn digit(c: char) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// Recorded by `tests/data/python/record.py`: the code points below U+3001 that `float` and `int` accept before and after
-    /// a digit.
+    /// The code points below U+3001 that `float` and `int` accept around a digit, recorded by
+    /// `tests/data/python/record.py`.
     #[test]
     fn spaces_beside_numbers() {
         let accepted: Vec<char> = include_str!("../tests/data/python/spaces.txt")
@@ -93,7 +97,7 @@ mod tests {
         }
     }
 
-    /// As `float` has them.
+    /// Expected values are those of Python's `float`.
     #[test]
     fn texts_that_are_numbers() {
         for (text, value) in [

@@ -1,22 +1,22 @@
-//! Reading at a position, without a cursor that threads would have to share.
+//! Random access to bytes by offset, without a cursor that threads would have to share.
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A source of bytes that is read by position.
+/// Bytes that are read by offset.
 pub trait ReadAt {
-    /// Reads up to `buf.len()` bytes from `offset` on; 0 at the end.
+    /// Reads up to `buf.len()` bytes at `offset`. Returns the number of bytes read; 0 means the end.
     ///
     /// # Errors
-    /// Those of the underlying source.
+    /// I/O errors of the source.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Fills `buf` from `offset` on.
+    /// Fills `buf` with the bytes at `offset`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] when the source ends first.
+    /// [`io::ErrorKind::UnexpectedEof`] if the source is shorter.
     fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buf.is_empty() {
             match self.read_at(buf, offset) {
@@ -71,7 +71,7 @@ impl<T: ReadAt + ?Sized> ReadAt for Arc<T> {
     }
 }
 
-/// A range of a [`ReadAt`], itself readable by position (from 0) and in sequence.
+/// A range of a source. It can be read by offset, counted from the start of the range, and sequentially.
 #[derive(Debug, Clone)]
 pub struct Section<R> {
     base: R,
@@ -80,7 +80,7 @@ pub struct Section<R> {
 }
 
 impl<R: ReadAt> Section<R> {
-    /// The bytes `range` of `base`; reading starts at the front.
+    /// The bytes `range` of `base`. Sequential reading begins at the start of the range.
     pub fn new(base: R, range: Range<u64>) -> Self {
         Self {
             base,
@@ -89,7 +89,7 @@ impl<R: ReadAt> Section<R> {
         }
     }
 
-    /// What the section is a range of.
+    /// Returns the source of which this is a range.
     pub fn into_base(self) -> R {
         self.base
     }
@@ -104,7 +104,7 @@ impl<R: ReadAt> Section<R> {
         self.len() == 0
     }
 
-    /// How many bytes [`io::Read`] has delivered so far.
+    /// The number of bytes that [`io::Read`] has returned.
     pub fn position(&self) -> u64 {
         self.position
     }

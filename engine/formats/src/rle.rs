@@ -1,34 +1,34 @@
-//! Run-length codes of masks: pairs of a start, from 1, and a length, separated by blanks (`3 2 9 1`: pixels 3, 4 and 9).
+//! Run-length codes of masks: pairs of a start (from 1) and a length, separated by spaces.
 //!
-//! Which pixel has which number is the caller's: competitions count down the columns ([`column_major`]) or along the
-//! rows.
+//! For example, `3 2 9 1` sets the pixels 3, 4 and 9. The caller decides how pixels are numbered. Competitions number
+//! them down the columns ([`column_major`]) or along the rows.
 
 use std::ops::Range;
 
-/// A code that is none.
+/// An invalid run-length code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RleError {
-    /// A word that is no whole number.
-    #[error("`{word}` in a run-length code is no whole number from 1")]
+    /// A word is not a positive integer.
+    #[error("`{word}` in a run-length code is not an integer from 1")]
     NotANumber {
         /// The word.
         word: String,
     },
-    /// A start without a length.
+    /// The last start has no length.
     #[error("the run-length code has {words} numbers; starts and lengths come in pairs")]
     OddLength {
-        /// How many numbers there are.
+        /// Number of integers in the code.
         words: usize,
     },
-    /// A run that begins before the end of the one before it.
-    #[error("the run at pixel {start} of a run-length code begins before the one before it ends")]
+    /// A run begins before the end of the previous run.
+    #[error("the run at pixel {start} of a run-length code begins before the previous run ends")]
     Overlap {
-        /// Where it begins, from 1.
+        /// First pixel of the run, counted from 1.
         start: u64,
     },
 }
 
-/// The runs of a code, as ranges of pixel numbers from 0, in ascending order; none for blanks only.
+/// Decodes a code to ascending ranges of pixel numbers, counted from 0. A code of spaces only has no ranges.
 ///
 /// # Errors
 /// [`RleError`].
@@ -58,10 +58,10 @@ pub fn decode(code: &str) -> Result<Vec<Range<u64>>, RleError> {
     pairs.iter().map(run).collect()
 }
 
-/// Number of pixels that a code sets.
+/// Returns the number of pixels that a code sets.
 ///
 /// # Errors
-/// As [`decode`].
+/// [`RleError`], as in [`decode`].
 pub fn area(code: &str) -> Result<u64, RleError> {
     let runs = decode(code)?;
     Ok(runs
@@ -69,7 +69,7 @@ pub fn area(code: &str) -> Result<u64, RleError> {
         .fold(0, |sum, run| sum.saturating_add(run.end - run.start)))
 }
 
-/// The code of the pixels that are set, in the order of their numbers; the empty text when none is.
+/// Encodes a mask, given one value per pixel in the order of the pixel numbers. Without set pixels, the code is empty.
 pub fn encode(pixels: impl IntoIterator<Item = bool>) -> String {
     let mut code = String::new();
     let mut run: Option<u64> = None;
@@ -100,8 +100,10 @@ pub fn encode(pixels: impl IntoIterator<Item = bool>) -> String {
     code
 }
 
-/// The elements of an array in C order (the last index varies fastest), with the first index varying fastest: for a mask of
-/// rows and columns, column by column from top to bottom. Nothing for values that do not fill the shape.
+/// Iterates over an array in column-major order: the first index varies fastest.
+///
+/// `values` are the elements in C order (the last index varies fastest). A mask of rows and columns is traversed column
+/// by column, from top to bottom. If `values` does not fill `shape`, the iterator is empty.
 pub fn column_major<'a, T>(
     values: &'a [T],
     shape: &[usize],
@@ -110,7 +112,7 @@ pub fn column_major<'a, T>(
         .iter()
         .try_fold(1usize, |count, size| count.checked_mul(*size));
     let total = count.filter(|count| *count == values.len()).unwrap_or(0);
-    // Distance in memory of one step along each axis.
+    // Distance in `values` between neighbors along each axis.
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis] * shape[axis].max(1);

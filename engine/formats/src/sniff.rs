@@ -1,25 +1,24 @@
-//! What a file looks like, from its first bytes: for messages such as
-//! "got HTML, 2.40 kB, expected a zip archive".
+//! Guesses a file's type from its first bytes, for messages such as "got HTML, 2.40 kB, expected a zip archive".
 
 use std::fmt;
 
-/// How many leading bytes [`Looks::of`] wants to see.
+/// Number of leading bytes that [`Looks::of`] needs.
 pub const SNIFF_LENGTH: usize = 512;
 
-/// What the first bytes of a file look like.
+/// The type of a file, as its first bytes indicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looks {
-    /// No bytes at all.
+    /// The file is empty.
     Empty,
-    /// A web page, typically a login or error page saved under the file's name.
+    /// A web page, typically a login or error page that was saved in place of the file.
     Html,
     /// XML that is not HTML.
     Xml,
-    /// JSON, typically an error message of a server.
+    /// JSON, typically a server's error message.
     Json,
     /// Other printable UTF-8 text.
     Text,
-    /// A zip archive (its first record, at least).
+    /// A zip archive, judged by its first record.
     Zip,
     /// gzip.
     Gzip,
@@ -47,13 +46,13 @@ pub enum Looks {
     Npy,
     /// HDF5.
     Hdf5,
-    /// Nothing but zero bytes, typically an unfinished download.
+    /// Only zero bytes, typically an unfinished download.
     Zeros,
-    /// Anything else.
+    /// Any other content.
     Binary,
 }
 
-/// Signatures at the start of a file, longest first where they overlap.
+/// Signatures at the start of a file.
 const MAGIC: [(&[u8], Looks); 14] = [
     (b"PK\x03\x04", Looks::Zip),
     (b"PK\x05\x06", Looks::Zip),
@@ -72,7 +71,7 @@ const MAGIC: [(&[u8], Looks); 14] = [
 ];
 
 impl Looks {
-    /// Judges by the first bytes ([`SNIFF_LENGTH`] suffice).
+    /// Determines the type from the first [`SNIFF_LENGTH`] bytes of a file.
     pub fn of(head: &[u8]) -> Self {
         if head.is_empty() {
             return Self::Empty;
@@ -89,6 +88,7 @@ impl Looks {
         Self::of_text(head)
     }
 
+    /// Determines the type of a file without a binary signature.
     fn of_text(head: &[u8]) -> Self {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
         let text = head.trim_ascii_start().get(..).unwrap_or_default();
@@ -108,8 +108,7 @@ impl Looks {
     }
 }
 
-/// UTF-8 (a character cut at the end is fine) without control characters other
-/// than white space.
+/// Whether the bytes are UTF-8 without control characters other than white space. The last character may be truncated.
 fn is_printable(head: &[u8]) -> bool {
     let valid = match std::str::from_utf8(head) {
         Ok(_) => true,
@@ -149,7 +148,7 @@ impl fmt::Display for Looks {
     }
 }
 
-/// A size in bytes for people, of three digits: `512 B`, `2.40 kB`, `1.30 GB`. Decimal units, as in every other message.
+/// A size in bytes with three digits in decimal units, for people: `512 B`, `2.40 kB`, `1.30 GB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HumanSize(pub u64);
 
@@ -161,7 +160,7 @@ impl fmt::Display for HumanSize {
         let mut size = self.0 as f64 / 1e3;
         let mut units = ["kB", "MB", "GB", "TB"].into_iter().peekable();
         while let Some(unit) = units.next() {
-            // 999.5 would be shown as 1000.
+            // A size from 999.5 would be formatted as 1000.
             if size < 999.5 || units.peek().is_none() {
                 let digits = match size {
                     size if size < 9.995 => 2,

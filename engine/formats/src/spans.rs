@@ -1,7 +1,7 @@
-//! What can be unpacked from several places on, read at any position.
+//! Random access to compressed streams that can be decoded from several positions.
 //!
-//! A packed stream is read from its beginning, unless it is known how to begin at other places. Then it is so many [`Spans`],
-//! each of which is unpacked by itself, and [`Unpacked`] is a source of bytes like a file.
+//! Normally a compressed stream is decoded from its beginning. If further starting positions are known, the stream is a
+//! sequence of [`Spans`], each of which is decoded separately. [`Unpacked`] makes them readable like a file.
 
 use std::io;
 use std::ops::Range;
@@ -9,32 +9,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::read_at::ReadAt;
 
-/// Stretches of bytes, one behind the other, each of which can be unpacked by itself.
+/// Consecutive ranges of uncompressed bytes, each of which can be decoded separately.
 pub trait Spans {
-    /// How many there are.
+    /// The number of spans.
     fn count(&self) -> usize;
 
-    /// The number of the span that holds a byte, and its place in what is unpacked. `None` behind the end.
+    /// The number of the span that contains an uncompressed offset, and the range of that span. `None` after the end.
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)>;
 
-    /// Whether the bytes of a span lie somewhere as they are.
+    /// Whether the bytes of a span are stored uncompressed.
     fn is_plain(&self, _number: usize) -> bool {
         false
     }
 
-    /// Reads bytes of a plain span, from its byte `skip` on; as many as `buf` holds, which the span has.
+    /// Fills `buf` with bytes of an uncompressed span, beginning `skip` bytes after its start. The span must be long
+    /// enough.
     ///
     /// # Errors
-    /// Those of the source.
+    /// I/O errors of the source.
     fn read_plain(&self, _number: usize, _buf: &mut [u8], _skip: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Unpacks a span: adds its bytes, as many as it has, to `bytes`, which is empty. Returns how many others had to be
-    /// unpacked for it, and are lost.
+    /// Decodes a span and appends all its bytes to `bytes`, which is empty. Returns the number of other bytes that had
+    /// to be decoded and were discarded.
     ///
     /// # Errors
-    /// Those of the source; [`io::ErrorKind::InvalidData`] and [`io::ErrorKind::UnexpectedEof`] when it is damaged.
+    /// I/O errors of the source; [`io::ErrorKind::InvalidData`] and [`io::ErrorKind::UnexpectedEof`] if it is damaged.
     fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64>;
 }
 
@@ -60,26 +61,29 @@ impl<S: Spans + ?Sized> Spans for Box<S> {
     }
 }
 
-/// Spans as a source of bytes. Those that were used last are kept, so that whoever reads from front to back, or several who
-/// do so near each other, unpack each but once.
+/// Random access to the uncompressed bytes of spans.
+///
+/// The most recently used spans stay in memory. So each span is decoded once, even if several threads read forwards at
+/// nearby positions.
 #[derive(Debug)]
 pub struct Unpacked<S> {
     spans: S,
     cache: Mutex<Cache>,
+    /// Maximum number of spans in memory.
     kept: usize,
 }
 
 #[derive(Debug)]
 struct Cache {
-    /// The one that was used last is the last one.
+    /// The spans in memory by number, least recently used first.
     held: Vec<(usize, Held)>,
-    /// Which ones were held before.
+    /// For each span, whether it has been in memory before.
     known: Vec<bool>,
-    /// Bytes that were unpacked more than once or in vain, for who came from anywhere.
+    /// Bytes decoded repeatedly or discarded because of random access.
     again: u64,
 }
 
-/// An unpacked span; empty until it is needed. Who needs it while another unpacks it waits.
+/// A decoded span; empty before it is decoded. A thread that needs it while another decodes it waits for the lock.
 type Held = Arc<Mutex<Vec<u8>>>;
 
 impl Cache {
@@ -89,7 +93,7 @@ impl Cache {
 }
 
 impl<S: Spans> Unpacked<S> {
-    /// Bytes of spans, `kept` of which are kept.
+    /// Reads `spans`; at most `kept` of them stay in memory.
     pub fn new(spans: S, kept: usize) -> Self {
         Self {
             cache: Mutex::new(Cache {
@@ -102,8 +106,8 @@ impl<S: Spans> Unpacked<S> {
         }
     }
 
-    /// Bytes that were unpacked more than once, or in vain, for readers that came from elsewhere than the bytes before them:
-    /// they are read here and there, not several times from front to back.
+    /// The number of bytes that were decoded repeatedly or discarded because of random access. A second pass over the
+    /// content from the front is not counted.
     pub fn again(&self) -> u64 {
         self.cache().again
     }
@@ -112,7 +116,7 @@ impl<S: Spans> Unpacked<S> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The place where an unpacked span of so many bytes is kept.
+    /// The memory for a span of `bytes` bytes; marks it as most recently used.
     fn held(&self, number: usize, bytes: u64) -> Held {
         let mut cache = self.cache();
         let found = cache.held.iter().position(|(one, _)| *one == number);
@@ -136,8 +140,10 @@ impl<S: Spans> Unpacked<S> {
         held
     }
 
-    /// Whoever has to wait for a span unpacks the next one meanwhile, if nobody did: it is wanted soon. What fails then
-    /// fails again when it is read.
+    /// Decodes the span that begins at `end`, unless another thread has begun to.
+    ///
+    /// A thread that must wait for a span calls this, because the next span is needed soon. Errors are ignored: they
+    /// occur again when the span is read.
     fn go_ahead(&self, end: u64) {
         let Some((next, range)) = self.spans.find(end) else {
             return;
@@ -151,7 +157,7 @@ impl<S: Spans> Unpacked<S> {
         }
     }
 
-    /// Unpacks the bytes of a span, if that was not done.
+    /// Decodes a span unless `bytes` contains it already.
     fn fill(&self, bytes: &mut Vec<u8>, number: usize) -> io::Result<()> {
         if !bytes.is_empty() {
             return Ok(());
@@ -169,7 +175,7 @@ impl<S: Spans> Unpacked<S> {
     }
 }
 
-/// The memory of a span for another one, unless somebody reads it still.
+/// Reuses the memory of an old span, unless a thread still reads it.
 fn used_anew(old: Held) -> Held {
     match Arc::try_unwrap(old) {
         Ok(old) => {

@@ -1,6 +1,6 @@
-//! Tar archives, plain or gzipped: read in sequence, written deterministically.
+//! Reads tar archives, plain or gzipped, and writes them deterministically.
 //!
-//! Paths go through [`crate::paths`]; links and special files are refused.
+//! Paths are validated by [`crate::paths`]. Links and special files are errors.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,60 +12,60 @@ use crate::limits::{ArchiveBudget, LimitExceeded};
 use crate::paths::{self, PathError};
 use crate::sniff::{Looks, SNIFF_LENGTH};
 
-/// Why an archive or member is refused.
+/// A tar archive that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum TarError {
-    /// The bytes are something else.
+    /// The file is not a tar archive.
     #[error("got {found}, expected a tar archive (plain or gzipped); fetch the file again")]
     NotATar {
-        /// What it looks like.
+        /// The type that its first bytes indicate.
         found: Looks,
     },
-    /// The member's name could lead out of the target folder.
+    /// The path of a member could lead out of the target directory.
     #[error("member {member:?} has an unsafe path: {cause}")]
     UnsafePath {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// The rule that it breaks.
+        /// The violated rule.
         #[source]
         cause: PathError,
     },
-    /// The member is a link.
-    #[error("member {member:?} is a link to {target:?}; only files and folders are extracted")]
+    /// A member is a link.
+    #[error("member {member:?} is a link to {target:?}; only files and directories are extracted")]
     Link {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// What it links to.
+        /// Target of the link.
         target: String,
     },
-    /// The member is a device, a pipe, or of a type that is not supported.
+    /// A member is a device, a pipe, or of an unsupported type.
     #[error(
-        "member {member:?} is a special file (type {kind:?}); only files and folders are extracted"
+        "member {member:?} is a special file (type {kind:?}); only files and directories are extracted"
     )]
     SpecialFile {
-        /// Member name.
+        /// Path of the member.
         member: String,
         /// Type byte of its header.
         kind: char,
     },
-    /// The members are more than allowed, or declare more bytes.
-    #[error("from member {member:?} on {cause}")]
+    /// The archive has too many members, or they declare too many bytes.
+    #[error("at member {member:?}, {cause}")]
     Limit {
-        /// The member at which the sum passed the limit.
+        /// The first member over the limit.
         member: String,
-        /// The limit.
+        /// The exceeded limit.
         #[source]
         cause: LimitExceeded,
     },
-    /// The archive ends within a member or a header is damaged.
-    #[error("the tar archive is damaged or cut off; fetch it again")]
+    /// The archive is truncated or a header is damaged.
+    #[error("the tar archive is damaged or truncated; fetch it again")]
     Damaged(#[source] io::Error),
-    /// The visitor of the members failed.
+    /// The function that processes the members failed.
     #[error("member {member:?} of the tar archive cannot be processed")]
     Visitor {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Cause.
+        /// The error of the function.
         #[source]
         source: io::Error,
     },
@@ -74,19 +74,19 @@ pub enum TarError {
     Write(#[source] io::Error),
 }
 
-/// Longest headers of one member, in bytes: those of a long name hold a path.
+/// Maximum length of the headers of one member, in bytes. Headers of long names contain a path.
 const MAX_HEADERS: u64 = 1 << 20;
 
-/// Reads an archive (gzip is recognised) and calls `visit` with path, kind and
-/// content of every member in order. What it leaves unread is skipped.
+/// Reads an archive and calls `visit` with path, kind and content of each member, in the order of the archive.
 ///
-/// The member that exceeds the budget is not visited. Headers are held in memory and bounded, too.
+/// Gzip is detected. Content that `visit` does not read is skipped. A member that exceeds the budget is an error and
+/// not visited. The size of headers is limited, because they are held in memory.
 ///
-/// A path may occur more than once, as archives that were appended to have it;
-/// the last one counts, so writing each to its place gives the right tree.
+/// A path may occur repeatedly, if files were appended to the archive. The last occurrence is valid, so writing all of
+/// them in order yields the correct tree.
 ///
 /// # Errors
-/// [`TarError`]; an error of `visit` ends the reading.
+/// [`TarError`]. An error of `visit` ends the reading.
 pub fn read(
     input: impl Read,
     budget: &ArchiveBudget,
@@ -94,7 +94,7 @@ pub fn read(
 ) -> Result<(), TarError> {
     let mut visit = |path: &str, kind, _, content: &mut dyn Read| visit(path, kind, content);
     let mut input = BufReader::with_capacity(256 * 1024, input);
-    // A decompressor needs to see its first bytes only; tar's mark lies further in.
+    // gzip is recognized by its first bytes, but tar's signature has an offset of 257.
     let head = input.fill_buf().map_err(TarError::Damaged)?;
     match Looks::of(head.get(..SNIFF_LENGTH.min(head.len())).unwrap_or_default()) {
         Looks::Gzip => {
@@ -110,8 +110,8 @@ pub fn read(
     }
 }
 
-/// As [`read`] does, calls `visit` with path and kind of every member of a plain archive, and where its content begins;
-/// `None` where that is not in one piece.
+/// Lists a plain archive: calls `visit` with path, kind and content offset of each member. The offset is `None` for
+/// sparse files, whose content is not contiguous.
 ///
 /// # Errors
 /// As [`read`].
@@ -127,10 +127,10 @@ pub fn list(
     })
 }
 
-/// Size of the units that an archive is made of.
+/// Size in bytes of the blocks of an archive.
 const BLOCK: u64 = 512;
 
-/// Hands out no more than is allowed at the moment.
+/// A reader that fails if more than `left` bytes are read, which limits the size of headers.
 struct Metered<'a, R> {
     input: R,
     left: &'a Cell<u64>,
@@ -152,14 +152,14 @@ impl<R: Read> Read for Metered<'_, R> {
 fn check_head(head: &[u8]) -> Result<(), TarError> {
     let head = head.get(..SNIFF_LENGTH.min(head.len())).unwrap_or_default();
     match Looks::of(head) {
-        // An empty archive is two blocks of zeros; old archives have no mark.
+        // An empty archive is two blocks of zeros, and old archives have no signature.
         Looks::Tar | Looks::Zeros => Ok(()),
         Looks::Binary if head.len() == SNIFF_LENGTH => Ok(()),
         found => Err(TarError::NotATar { found }),
     }
 }
 
-/// Reads to the end of the input, behind that of the archive: there a checksum may be told.
+/// Reads the archive and the rest of the input after it, because a checksum may be verified at the end.
 fn read_all(
     mut input: impl Read,
     budget: &ArchiveBudget,
@@ -219,7 +219,8 @@ fn read_plain(
         if let Err(cause) = budget.add(&path, bytes) {
             return Err(TarError::Limit { member, cause });
         }
-        // This content with its padding, then the headers of the next member. A sparse file holds less than its size.
+        // This content with its padding, and the headers of the next member. The stored content of a sparse file is
+        // shorter than its size.
         let held = entry.header().entry_size().map_err(TarError::Damaged)?;
         let held = held.max(entry.size()).saturating_add(BLOCK + MAX_HEADERS);
         left.set(held);
@@ -231,21 +232,20 @@ fn read_plain(
     Ok(())
 }
 
-/// Writes archives whose bytes depend on nothing but their members: no owner,
-/// time 0, mode 0644 or 0755.
+/// Writes archives whose bytes depend only on the members: no owner, time 0, mode 0644 or 0755.
 pub struct TarWriter<W: Write> {
     inner: tar::Builder<W>,
 }
 
 impl<W: Write> TarWriter<W> {
-    /// An archive on `out`.
+    /// Writes an archive to `out`.
     pub fn new(out: W) -> Self {
         Self {
             inner: tar::Builder::new(out),
         }
     }
 
-    /// Adds a folder.
+    /// Adds a directory.
     ///
     /// # Errors
     /// [`TarError::UnsafePath`], [`TarError::Write`].
@@ -260,7 +260,7 @@ impl<W: Write> TarWriter<W> {
     /// Adds a file of `size` bytes.
     ///
     /// # Errors
-    /// [`TarError::Write`] also when `content` is not `size` bytes long.
+    /// [`TarError::UnsafePath`]; [`TarError::Write`], also if `content` is not `size` bytes long.
     pub fn add_file(&mut self, path: &str, size: u64, content: impl Read) -> Result<(), TarError> {
         let path = safe(path)?;
         let mut header = header(tar::EntryType::Regular, size, 0o644);
@@ -274,7 +274,7 @@ impl<W: Write> TarWriter<W> {
         let mut beyond = [0];
         let more = content.inner.read(&mut beyond).map_err(TarError::Write)?;
         if content.left > 0 || more > 0 {
-            let reason = format!("the content is not {size} bytes long, as declared");
+            let reason = format!("the content does not have the declared length of {size} bytes");
             return Err(TarError::Write(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 reason,
@@ -283,7 +283,7 @@ impl<W: Write> TarWriter<W> {
         Ok(())
     }
 
-    /// Ends the archive; returns the output.
+    /// Finishes the archive and returns the output.
     ///
     /// # Errors
     /// [`TarError::Write`].
@@ -292,7 +292,7 @@ impl<W: Write> TarWriter<W> {
     }
 }
 
-/// Hands out at most `left` bytes.
+/// Reads at most `left` bytes.
 struct Counted<R> {
     inner: R,
     left: u64,

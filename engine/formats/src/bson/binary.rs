@@ -1,46 +1,46 @@
-//! Binaries that stay where they are: a document in JSON names the place of its pictures in the file.
+//! References from JSON to binary values that remain in a BSON file.
 //!
-//! A picture in base64 would be a third longer, and would pass through every query and table that only wants the id beside
-//! it. So a longer binary is written as `{"$binary": {"file": "train.bson", "at": 4711, "bytes": 5120, "blake3": "...",
-//! "subType": "00"}}`. The hash makes the JSON depend on the bytes, as it would if they stood in it, and is checked when
-//! they are read again.
+//! As base64, a picture would be a third longer and would pass through every query and table that reads only the id
+//! next to it. So a long binary becomes `{"$binary": {"file": "train.bson", "at": 4711, "bytes": 5120, "blake3": "...",
+//! "subType": "00"}}`: file, offset and length. The hash makes the JSON depend on the bytes, as if it contained them,
+//! and is verified when they are read.
 
 use super::BsonError;
 use crate::json::{Object, Value};
 
-/// Up to this length a binary stands in the JSON itself.
+/// Binaries up to this length in bytes are stored in the JSON itself.
 const SHORT: usize = 64;
 
-/// Hex digits of the hash: 128 bits.
+/// Number of hex digits of the hash: 128 bits.
 const DIGITS: usize = 32;
 
-/// A binary in a file.
+/// A binary value in a BSON file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BinaryAt {
-    /// The file, as the one who read it calls it.
+    /// Name of the file, as given to [`Document::to_json_beside`](super::Document::to_json_beside).
     pub file: String,
-    /// Where the bytes begin in it.
+    /// Offset of the bytes in the file.
     pub at: u64,
-    /// How many there are.
+    /// Number of bytes.
     pub bytes: u64,
-    /// The first 128 bits of their BLAKE3 hash, in hex.
+    /// The first 128 bits of the bytes' BLAKE3 hash, in hex.
     blake3: String,
 }
 
-/// Appends the bytes of a binary that is in a file.
+/// Reads the bytes of a binary from its file and appends them to the vector.
 pub type ReadBinary<'r> =
     dyn FnMut(&BinaryAt, &mut Vec<u8>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'r;
 
-/// Where a document is that is turned into JSON.
+/// The file and offset of a document that is converted to JSON.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin<'f> {
     pub file: &'f str,
-    /// Where the document begins.
+    /// Offset of the document in the file.
     pub offset: u64,
 }
 
 impl Origin<'_> {
-    /// The place of a binary that begins at `place` of the document; none for short ones.
+    /// A reference to the binary at offset `place` of the document; `None` for short binaries.
     pub fn refer(self, place: usize, bytes: &[u8]) -> Option<BinaryAt> {
         (bytes.len() > SHORT).then(|| BinaryAt {
             file: self.file.to_owned(),
@@ -52,11 +52,12 @@ impl Origin<'_> {
 }
 
 impl BinaryAt {
+    /// The members of the JSON object under `$binary`.
     pub(super) fn members(&self) -> Object {
         let mut members = Object::new();
         members.insert("file".into(), self.file.as_str().into());
         for (name, number) in [("at", self.at), ("bytes", self.bytes)] {
-            // No file is longer than an `i64` can count.
+            // File offsets fit into `i64`.
             let number = i64::try_from(number).unwrap_or(i64::MAX);
             members.insert(name.into(), Value::Int(number));
         }
@@ -64,7 +65,7 @@ impl BinaryAt {
         members
     }
 
-    /// What the value of a `$binary` names; none if it does not name a place.
+    /// Parses the value of a `$binary`. `None` if it is not a reference.
     pub(super) fn of(value: &Value) -> Option<BinaryAt> {
         let number = |name| match value.get(name) {
             Some(Value::Int(number)) => u64::try_from(*number).ok(),
@@ -78,7 +79,7 @@ impl BinaryAt {
         })
     }
 
-    /// Reads the bytes, and holds them against the hash.
+    /// Reads the bytes and verifies their hash.
     pub(super) fn read(&self, read: &mut ReadBinary<'_>) -> Result<Vec<u8>, BsonError> {
         let elsewhere = |source| BsonError::Elsewhere {
             file: self.file.clone(),
@@ -89,7 +90,7 @@ impl BinaryAt {
         read(self, &mut bytes).map_err(elsewhere)?;
         match bytes.len() as u64 == self.bytes && hash(&bytes) == self.blake3 {
             true => Ok(bytes),
-            false => Err(elsewhere("its bytes are not those that were there".into())),
+            false => Err(elsewhere("its bytes have changed".into())),
         }
     }
 }

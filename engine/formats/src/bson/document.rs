@@ -1,16 +1,16 @@
-//! Documents of a file.
+//! Reads the documents of a BSON file one by one.
 
 use std::io::Read;
 
 use super::{BsonError, RawDocument};
 
-/// Longest document accepted, in bytes. MongoDB's own limit is 16 MiB; files written by others may have longer ones.
+/// Maximum length of a document in bytes. MongoDB's own limit is 16 MiB, but files of other programs may exceed it.
 pub const MAX_DOCUMENT: u32 = 1 << 28;
 
-/// A document's declared length is believed up to here, before its bytes are there.
+/// Memory that is reserved before the document is read, in bytes, because the declared length may be wrong.
 const LIKELY: u32 = 1 << 20;
 
-/// Iterator over the documents of a file. Memory: the longest document. After an error it ends.
+/// Iterates over the documents of a file. Memory usage is the longest document. The iterator ends after an error.
 #[derive(Debug)]
 pub struct BsonDocuments<R> {
     input: R,
@@ -18,7 +18,7 @@ pub struct BsonDocuments<R> {
     done: bool,
 }
 
-/// A document: its bytes, as they stand in the file.
+/// The bytes of one document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     offset: u64,
@@ -26,7 +26,7 @@ pub struct Document {
 }
 
 impl<R: Read> BsonDocuments<R> {
-    /// Reads from `input`; it should be buffered.
+    /// Reads from `input`, which should be buffered.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -45,7 +45,7 @@ impl<R: Read> BsonDocuments<R> {
         let Ok(length) = <[u8; 4]>::try_from(bytes.as_slice()).map(i32::from_le_bytes) else {
             return Err(BsonError::Truncated { offset });
         };
-        // Four bytes of length and a zero at the end are the shortest document.
+        // The shortest document is four bytes of length and a zero.
         let rest = u32::try_from(length)
             .ok()
             .filter(|length| (5..=MAX_DOCUMENT).contains(length));
@@ -61,6 +61,7 @@ impl<R: Read> BsonDocuments<R> {
         Ok(Some(Document { offset, bytes }))
     }
 
+    /// Appends up to `count` bytes; fewer at the end of the input. Returns their number.
     fn take(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<u64, BsonError> {
         let offset = self.offset;
         let read = Read::by_ref(&mut self.input)
@@ -86,17 +87,17 @@ impl<R: Read> Iterator for BsonDocuments<R> {
 }
 
 impl Document {
-    /// The document that `bytes` are.
+    /// A document from its bytes.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self { offset: 0, bytes }
     }
 
-    /// Where it begins in its file.
+    /// Offset of the document in its file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Its bytes.
+    /// The bytes of the document.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

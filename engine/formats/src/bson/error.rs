@@ -1,83 +1,83 @@
-//! Errors. `place` is an offset in the document, from its first byte.
+//! The errors of reading and writing BSON. `place` is an offset in the document.
 
 use std::io;
 
-/// Why a file or document is refused.
+/// BSON that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum BsonError {
     /// The file ends within a document.
     #[error("the BSON file ends within the document at byte {offset}; fetch it again")]
     Truncated {
-        /// Where the document begins.
+        /// Offset of the document in the file.
         offset: u64,
     },
-    /// A length that no document has.
+    /// The declared length is impossible or too large.
     #[error(
-        "the document at byte {offset} says that it is {length} bytes long, which is not possible or over the limit of {limit}; the file is damaged, or not BSON"
+        "the document at byte {offset} declares a length of {length} bytes, which is impossible or over the limit of {limit}; the file is damaged, or not BSON"
     )]
     WrongLength {
-        /// Where the document begins.
+        /// Offset of the document in the file.
         offset: u64,
-        /// What its first four bytes say.
+        /// The declared length in bytes.
         length: i32,
-        /// Longest document accepted.
+        /// The maximum length in bytes.
         limit: u32,
     },
-    /// The bytes of a document are not what the format says.
+    /// The document does not follow the format.
     #[error("the BSON document is damaged at its byte {place}: {reason}")]
     Damaged {
-        /// Where.
+        /// Offset in the document.
         place: usize,
-        /// What is wrong.
+        /// The violated rule.
         reason: &'static str,
     },
-    /// An element of a type that the format does not have.
+    /// An element has a type that the format does not define.
     #[error("the BSON document has an element of the unknown type {kind:#04x} at its byte {place}")]
     UnknownType {
-        /// Where.
+        /// Offset in the document.
         place: usize,
         /// The type byte.
         kind: u8,
     },
-    /// Documents inside documents, too deep.
+    /// Documents are nested too deeply.
     #[error("the BSON document is nested deeper than {limit} levels")]
     TooDeep {
-        /// Levels accepted.
+        /// Maximum number of levels.
         limit: usize,
     },
-    /// Something that cannot be written again.
+    /// A value cannot be written.
     #[error("`{key}` of the BSON document {reason}")]
     CannotWrite {
-        /// The key.
+        /// Key of the value.
         key: String,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
-    /// The bytes of a binary that stands in another file.
+    /// The bytes of a referenced binary cannot be read. See [`BinaryAt`](super::BinaryAt).
     #[error("the binary at byte {at} of `{file}` cannot be read")]
     Elsewhere {
-        /// The file.
+        /// Name of the file that contains the binary.
         file: String,
-        /// Where in it.
+        /// Offset in the file.
         at: u64,
-        /// Why not.
+        /// The reason.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A JSON value that is no document or element.
+    /// A JSON value does not represent a document or element.
     #[error("`{key}` is not BSON in its JSON form: {reason}")]
     NotExtendedJson {
-        /// The key; empty for the document itself.
+        /// Key of the value; empty for the document itself.
         key: String,
-        /// What is wrong.
+        /// The reason.
         reason: &'static str,
     },
-    /// Reading failed.
+    /// An I/O error.
     #[error("reading BSON failed at byte {offset}")]
     Io {
-        /// Where.
+        /// Offset in the file.
         offset: u64,
-        /// Cause.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },

@@ -1,10 +1,12 @@
-//! Documents as JSON and back: MongoDB Extended JSON v2.
+//! Converts documents to JSON and back, in the form of MongoDB Extended JSON v2.
 //!
-//! Texts, booleans, null, doubles and integers of 32 bits are plain JSON. What JSON cannot tell apart is an object with one
+//! Texts, booleans, null, finite doubles and integers of 32 bits are plain JSON. Other values become an object with one
 //! key of [`FORMS`]: integers of 64 bits `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
-//! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}`, and so on. So a document comes back as
-//! it was. Decimals of 128 bits have no JSON form here, nor have documents that look like one of these objects; other keys
-//! that begin with `$`, such as those of references (`$ref`, `$id`), are keys as others.
+//! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}` and so on. Therefore converting a
+//! document to JSON and back yields the same document.
+//!
+//! Two things have no JSON form: decimals of 128 bits, and documents that look like one of these objects. Other keys
+//! that begin with `$` are ordinary, for example those of references (`$ref`, `$id`).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +16,7 @@ use super::write::{MAX_DEPTH, Writer};
 use super::{BsonError, BsonValue, Document, RawDocument, kind};
 use crate::json::{Object, Value};
 
-/// Keys that make an object with no other key stand for a value.
+/// Keys of the objects that represent values. Such an object has no other key.
 const FORMS: &[&str] = &[
     "$binary",
     "$code",
@@ -31,7 +33,8 @@ const FORMS: &[&str] = &[
     "$undefined",
 ];
 
-/// The key of [`FORMS`] that an object has, and what it holds, if the object stands for a value: code has a scope beside it.
+/// If the object represents a value, returns its key of [`FORMS`] and the value of that key. Code may have a second
+/// key, `$scope`.
 fn form(object: &Object) -> Option<(&str, &Value)> {
     let (key, value) = object.iter().next()?;
     let key = key.as_str().filter(|key| FORMS.contains(key))?;
@@ -40,7 +43,7 @@ fn form(object: &Object) -> Option<(&str, &Value)> {
 }
 
 impl Document {
-    /// The document as an object.
+    /// Converts the document to a JSON object.
     ///
     /// # Errors
     /// [`BsonError`].
@@ -48,7 +51,7 @@ impl Document {
         object(self.raw(), None, 1)
     }
 
-    /// The document as an object whose longer binaries are named by their place in `file` (see [`BinaryAt`]).
+    /// Converts the document to a JSON object with references to long binaries in `file`, see [`BinaryAt`].
     ///
     /// # Errors
     /// [`BsonError`].
@@ -58,6 +61,7 @@ impl Document {
     }
 }
 
+/// Converts a document. `origin` is given if long binaries become references.
 fn object(
     document: RawDocument<'_>,
     origin: Option<Origin<'_>>,
@@ -71,7 +75,7 @@ fn object(
     Ok(Value::Object(object))
 }
 
-/// `{"$name": value}`.
+/// The object `{"$name": value}`.
 fn tagged(name: &str, value: impl Into<Value>) -> Value {
     Value::from([(name, value.into())])
 }
@@ -80,6 +84,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Converts the value of an element. `depth` is the number of documents around it, including the outermost.
 fn json(
     key: &str,
     value: BsonValue<'_>,
@@ -168,11 +173,12 @@ fn json(
     })
 }
 
-/// Appends the document whose JSON form `value` is, as pymongo writes it: a top-level `_id` first. A plain integer takes
-/// 32 bits if it fits, else 64.
+/// Converts a document from its JSON form and appends it to `out`, as pymongo writes it.
+///
+/// A top-level `_id` becomes the first element. A plain integer takes 32 bits if it fits, otherwise 64.
 ///
 /// # Errors
-/// [`BsonError::NotExtendedJson`]; [`BsonError::Elsewhere`] for a binary that `read` cannot read.
+/// [`BsonError::NotExtendedJson`]; [`BsonError::Elsewhere`] if `read` fails.
 pub fn push_json(
     value: &Value,
     out: &mut Vec<u8>,
@@ -192,12 +198,13 @@ pub fn push_json(
     })
 }
 
+/// A key as the name of an element, which is UTF-8 without zeros.
 fn name(key: &crate::json::JsonString) -> Result<&str, BsonError> {
     let name = key.as_str().filter(|name| !name.contains('\0'));
     name.ok_or_else(|| {
         wrong(
             &key.to_string_lossy(),
-            "a key holds a zero or half a surrogate pair",
+            "a key contains a NUL character or an unpaired surrogate",
         )
     })
 }
@@ -209,6 +216,7 @@ fn wrong(key: &str, reason: &'static str) -> BsonError {
     }
 }
 
+/// Writes a JSON value as an element.
 fn element(
     writer: &mut Writer<'_>,
     read: &mut ReadBinary<'_>,
@@ -223,11 +231,11 @@ fn element(
             Ok(value) => BsonValue::Int32(value),
             Err(_) => BsonValue::Int64(*value),
         },
-        Value::BigInt(_) => return Err(wrong(key, "an integer is beyond 64 bits")),
+        Value::BigInt(_) => return Err(wrong(key, "an integer exceeds 64 bits")),
         Value::Float(value) => BsonValue::Double(*value),
         Value::String(text) => match text.as_str() {
             Some(text) => BsonValue::String(text),
-            None => return Err(wrong(key, "a text holds half a surrogate pair")),
+            None => return Err(wrong(key, "a text contains an unpaired surrogate")),
         },
         Value::List(list) => {
             if depth >= MAX_DEPTH {
@@ -254,6 +262,7 @@ fn element(
     writer.element(key, plain, depth)
 }
 
+/// Writes the members of an object as a document.
 fn members(
     writer: &mut Writer<'_>,
     read: &mut ReadBinary<'_>,
@@ -272,6 +281,8 @@ fn members(
     })
 }
 
+/// Writes an element from an object that represents a value: its key `tag`, the value of that key, and the object
+/// itself.
 fn tagged_element(
     writer: &mut Writer<'_>,
     read: &mut ReadBinary<'_>,
@@ -281,7 +292,7 @@ fn tagged_element(
     whole: &Object,
     depth: usize,
 ) -> Result<(), BsonError> {
-    let misfit = || wrong(key, "the value of a key with `$` is of another kind");
+    let misfit = || wrong(key, "the value of a key with `$` has the wrong type");
     let string = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(misfit);
     let of = |value: &Value, name: &str| value.get(name).cloned().ok_or_else(misfit);
     let long = |value: &Value| match value {

@@ -1,8 +1,8 @@
-//! BSON: documents one after the other, as `mongodump` writes them and pymongo reads them.
+//! Reads and writes BSON files, as `mongodump` writes them and pymongo reads them.
 //!
-//! A file is streamed document by document. A document is turned into JSON ([`Document::to_json`]; MongoDB Extended JSON
-//! v2, see there), and written from it as pymongo writes what it has decoded ([`push_json`]). Long binaries can stay in
-//! the file ([`Document::to_json_beside`]).
+//! A file is a sequence of documents, which are read one by one. A document is converted to JSON
+//! ([`Document::to_json`], in the form of MongoDB Extended JSON v2), and written from JSON as pymongo writes what it
+//! has decoded ([`push_json`]). Long binaries can remain in the file ([`Document::to_json_beside`]).
 //!
 //! Source: bsonspec.org, version 1.1.
 
@@ -19,7 +19,7 @@ pub use error::BsonError;
 pub use json::push_json;
 use value::{BsonValue, RawDocument};
 
-/// Type bytes of elements.
+/// The type bytes of elements.
 mod kind {
     pub const DOUBLE: u8 = 0x01;
     pub const STRING: u8 = 0x02;

@@ -1,18 +1,18 @@
-//! Elements of a document.
+//! Parses the elements of a document.
 
 use super::{BsonError, kind};
 
-/// A document or array inside another, still in its bytes.
+/// The bytes of a document or array inside another document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawDocument<'a> {
     bytes: &'a [u8],
-    /// Where it begins in the outermost document.
+    /// Offset in the outermost document.
     start: usize,
-    /// Nobody reads the keys.
+    /// Whether this is an array, whose keys have no meaning.
     is_array: bool,
 }
 
-/// The value of an element.
+/// The value of an element. The variants have the names of the specification.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the format")]
 pub enum BsonValue<'a> {
@@ -22,9 +22,9 @@ pub enum BsonValue<'a> {
     Array(RawDocument<'a>),
     Binary {
         subtype: u8,
-        /// Of subtype 2 without the inner length.
+        /// The content; for subtype 2 without the inner length.
         bytes: &'a [u8],
-        /// Where they begin in the outermost document.
+        /// Offset of the content in the outermost document.
         place: usize,
     },
     Undefined,
@@ -67,7 +67,7 @@ impl<'a> RawDocument<'a> {
         }
     }
 
-    /// Its keys and values in order. Keys of an array are numbers that readers ignore; they are empty here.
+    /// Iterates over keys and values. For an array the keys are empty, because readers ignore its keys.
     ///
     /// # Errors
     /// [`BsonError::Damaged`].
@@ -97,7 +97,7 @@ impl<'a> RawDocument<'a> {
     }
 }
 
-/// Iterator over the elements of a document. After an error it ends.
+/// Iterates over the elements of a document. The iterator ends after an error.
 #[derive(Debug, Clone)]
 pub struct Elements<'a> {
     rest: &'a [u8],
@@ -182,13 +182,13 @@ impl<'a> Elements<'a> {
         <[u8; N]>::try_from(taken).map_err(|_| self.damaged("an element is too short"))
     }
 
-    /// A length that stands in four bytes.
+    /// Reads a length of four bytes.
     fn length(&mut self) -> Result<usize, BsonError> {
         let length = i32::from_le_bytes(self.array()?);
         usize::try_from(length).map_err(|_| self.damaged("a length is negative"))
     }
 
-    /// Text up to a zero.
+    /// Reads text that ends with a zero byte.
     fn c_string(&mut self) -> Result<&'a str, BsonError> {
         let text = self.until_zero()?;
         self.utf8(text)
@@ -203,6 +203,7 @@ impl<'a> Elements<'a> {
         Ok(text)
     }
 
+    /// Reads text that begins with its length.
     fn string(&mut self) -> Result<&'a str, BsonError> {
         let length = self.length()?;
         match self.take(length)? {
@@ -215,6 +216,7 @@ impl<'a> Elements<'a> {
         std::str::from_utf8(text).map_err(|_| self.damaged("a text is not UTF-8"))
     }
 
+    /// Reads a document or array, whose first four bytes are its length.
     fn document(&mut self, is_array: bool) -> Result<RawDocument<'a>, BsonError> {
         let start = self.place;
         let four = self.rest.first_chunk().copied().unwrap_or_default();

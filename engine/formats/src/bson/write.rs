@@ -1,21 +1,23 @@
-//! Elements as pymongo writes them (`bson.encode(bson.decode(document))`, 4.x): elements of arrays are numbered anew,
-//! undefined values become null, the options of a regular expression are sorted, and all lengths are computed anew.
+//! Writes elements as pymongo 4 does in `bson.encode(bson.decode(document))`.
+//!
+//! Elements of arrays are renumbered, undefined values become null, the options of a regular expression are sorted, and
+//! all lengths are recomputed.
 
 use super::{BsonError, BsonValue, RawDocument, kind};
 
-/// Documents inside documents. Python's recursion limit is of this order.
+/// Maximum depth of documents inside documents. Python's recursion limit has this order of magnitude.
 pub(super) const MAX_DEPTH: usize = 500;
 
-/// Milliseconds of the first and last moment that Python's `datetime` knows.
+/// Range of Python's `datetime`, in milliseconds since 1970.
 const DATES: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
 
-/// Prints elements.
+/// Appends elements to a buffer.
 pub(super) struct Writer<'a> {
     pub out: &'a mut Vec<u8>,
 }
 
 impl Writer<'_> {
-    /// A document: its length, the content, a zero.
+    /// Writes a document: its length, the content, a zero. `key` is for errors.
     pub fn nested(
         &mut self,
         key: &str,
@@ -28,6 +30,7 @@ impl Writer<'_> {
         self.set_length(key, start)
     }
 
+    /// Fills in the length of a document that begins at `start` and ends here.
     fn set_length(&mut self, key: &str, start: usize) -> Result<(), BsonError> {
         let length = i32::try_from(self.out.len() - start).map_err(|_| too_long(key))?;
         if let Some(place) = self.out.get_mut(start..start + 4) {
@@ -36,6 +39,7 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Writes the type and key of an element.
     pub fn head(&mut self, kind: u8, key: &str) {
         self.out.push(kind);
         self.c_string(key);
@@ -70,7 +74,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// An element. `depth` counts the documents around it.
+    /// Writes an element. `depth` is the number of documents around it.
     pub fn element(
         &mut self,
         key: &str,
@@ -170,6 +174,7 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Writes a document element by element.
     fn members(
         &mut self,
         key: &str,

@@ -1,14 +1,14 @@
-//! JPEG: the first frame header (SOFn). Source: ITU-T T.81, annex B.
+//! Finds the size of a JPEG image in its first frame header (SOFn). Source: ITU-T T.81, annex B.
 
 use std::io::Read;
 
 use super::{Bytes, ImageError};
 
-/// Width and height; `bytes` stands behind the start of the image.
+/// Returns width and height in pixels. `bytes` is positioned after the start-of-image marker.
 pub(super) fn size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     loop {
         match marker(bytes)? {
-            // Frames: 0xc4, 0xc8 and 0xcc are tables and extensions.
+            // Frame headers. 0xc4, 0xc8 and 0xcc are tables and extensions.
             0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
                 let _length_and_precision: [u8; 3] = bytes.array()?;
                 let height = u16::from_be_bytes(bytes.array()?);
@@ -29,7 +29,7 @@ pub(super) fn size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageErr
     }
 }
 
-/// The next marker; bytes of 0xff may stand before it.
+/// Reads the next marker, which fill bytes of 0xff may precede.
 fn marker<R: Read>(bytes: &mut Bytes<R>) -> Result<u8, ImageError> {
     let [first] = bytes.array()?;
     if first != 0xff {

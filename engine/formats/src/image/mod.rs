@@ -1,7 +1,7 @@
-//! Width and height of images, from their headers: PNG, JPEG, GIF, BMP and TIFF (also BigTIFF), in a stream.
+//! Reads the size of images from their headers: PNG, JPEG, GIF, BMP, TIFF and BigTIFF.
 //!
-//! The size is the one that Pillow's `Image.open(file).size` gives: of a file with several images that of the first, of a
-//! photograph the stored one, whatever its Exif orientation says.
+//! The size equals Pillow's `Image.open(file).size`. If a file contains several images, it is the size of the first.
+//! The Exif orientation of a photograph is ignored.
 
 mod jpeg;
 mod tiff;
@@ -10,7 +10,7 @@ use std::io::{self, Read};
 
 use crate::sniff::Looks;
 
-/// How an image is stored.
+/// A format of image files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageFormat {
     /// Portable Network Graphics.
@@ -25,10 +25,10 @@ pub enum ImageFormat {
     Tiff,
 }
 
-/// What a header says.
+/// Format and size of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageHeader {
-    /// The format, by the first bytes of the file.
+    /// The format, according to the first bytes of the file.
     pub format: ImageFormat,
     /// Pixels per row.
     pub width: u32,
@@ -36,36 +36,36 @@ pub struct ImageHeader {
     pub height: u32,
 }
 
-/// Why a file is refused.
+/// An image header that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// The bytes are something else.
+    /// The file is not an image of a supported format.
     #[error("got {found}, expected an image (PNG, JPEG, GIF, BMP or TIFF)")]
     NotAnImage {
-        /// What it looks like.
+        /// The type that its first bytes indicate.
         found: Looks,
     },
     /// The file ends within its header.
     #[error("the image file ends within its header, at byte {place}; fetch it again")]
     Truncated {
-        /// Where.
+        /// Offset of the end.
         place: u64,
     },
-    /// The header is not what the format says.
+    /// The header does not follow the format.
     #[error("the header of the image is damaged at byte {place}: {reason}")]
     Damaged {
-        /// Where.
+        /// Offset of the violation.
         place: u64,
-        /// What is wrong.
+        /// The violated rule.
         reason: &'static str,
     },
-    /// Reading failed.
+    /// An I/O error.
     #[error("reading the image failed")]
     Io(#[from] io::Error),
 }
 
 impl ImageHeader {
-    /// Reads the header at the front of `input`, and no more than it takes to find it.
+    /// Reads the header at the beginning of `input`, and no bytes after the size.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -84,6 +84,7 @@ impl ImageHeader {
     }
 }
 
+/// Combines format and size.
 fn of(format: ImageFormat, (width, height): (u32, u32)) -> Result<ImageHeader, ImageError> {
     Ok(ImageHeader {
         format,
@@ -92,7 +93,7 @@ fn of(format: ImageFormat, (width, height): (u32, u32)) -> Result<ImageHeader, I
     })
 }
 
-/// A file from its front, with the place reached.
+/// A sequential reader that counts its bytes.
 struct Bytes<R> {
     input: R,
     place: u64,
@@ -130,7 +131,7 @@ impl<R: Read> Bytes<R> {
         }
     }
 
-    /// What begins with `first` is no image.
+    /// The error for a file that begins with `first`. Reads more bytes to determine its type.
     fn not_an_image(&mut self, first: &[u8]) -> ImageError {
         let mut head = first.to_vec();
         let input = Read::by_ref(&mut self.input);
@@ -177,7 +178,7 @@ fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
         }
         16.. => {
             let width = u32::from_le_bytes(bytes.array()?);
-            // Rows from top to bottom have a negative height.
+            // A negative height means that rows are stored from top to bottom.
             let height = i32::from_le_bytes(bytes.array()?);
             (width, height.unsigned_abs())
         }

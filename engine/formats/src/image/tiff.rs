@@ -1,4 +1,6 @@
-//! TIFF and BigTIFF: the first directory. Source: TIFF revision 6.0, section 2, and the BigTIFF design of libtiff.
+//! Finds the size of a TIFF or BigTIFF image in its first directory.
+//!
+//! Source: TIFF revision 6.0, section 2, and libtiff's BigTIFF design.
 
 use std::io::Read;
 
@@ -7,7 +9,7 @@ use super::{Bytes, ImageError};
 const WIDTH: u16 = 256;
 const HEIGHT: u16 = 257;
 
-/// Width and height; `bytes` stands behind the mark of the byte order.
+/// Returns width and height in pixels. `bytes` is positioned after the two bytes that mark the byte order.
 pub(super) fn size<R: Read>(
     bytes: &mut Bytes<R>,
     big_endian: bool,
@@ -27,14 +29,14 @@ pub(super) fn size<R: Read>(
             .bytes
             .damaged("offsets of a BigTIFF file have 8 bytes"));
     }
-    // Width of an offset, and of the count of values; the directory counts its entries in fewer bytes.
+    // Width in bytes of offsets and of the count of values. The number of directory entries has another width.
     let wide = if is_big { 8 } else { 4 };
     let directory = numbers.of(wide)?;
     let gap = directory.checked_sub(numbers.bytes.place);
     let gap = gap.ok_or_else(|| {
         numbers
             .bytes
-            .damaged("the directory lies inside the header")
+            .damaged("the directory begins inside the header")
     })?;
     numbers.bytes.skip(gap)?;
     let entries = numbers.of(if is_big { 8 } else { 2 })?;
@@ -53,7 +55,7 @@ pub(super) fn size<R: Read>(
                 _ => {
                     return Err(numbers
                         .bytes
-                        .damaged("the size of the image is no whole number"));
+                        .damaged("the size of the image is not an integer"));
                 }
             };
             let value = u32::try_from(numbers.of(size)?)
@@ -72,16 +74,17 @@ pub(super) fn size<R: Read>(
     }
     Err(numbers
         .bytes
-        .damaged("the directory does not tell the size of the image"))
+        .damaged("the directory does not contain the size of the image"))
 }
 
+/// Reads integers in the byte order of the file.
 struct Numbers<'a, R> {
     bytes: &'a mut Bytes<R>,
     big_endian: bool,
 }
 
 impl<R: Read> Numbers<'_, R> {
-    /// A number of `size` bytes, at most 8.
+    /// Reads an integer of `size` bytes, at most 8.
     fn of(&mut self, size: usize) -> Result<u64, ImageError> {
         let mut number = 0;
         for place in 0..size {

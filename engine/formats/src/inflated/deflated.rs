@@ -1,4 +1,4 @@
-//! Reading by an index.
+//! Reads a deflate stream at any position by means of its [`Index`].
 
 use std::io;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use super::stream::{Stop, Stream};
 use crate::read_at::{ReadAt, Section};
 use crate::spans::Spans;
 
-/// Longest span that is unpacked, in bytes: twice the longest that an index has.
+/// Maximum length of a span in bytes: twice the maximum in an index that [`Indexer`](super::Indexer) makes.
 const MAX_SPAN: usize = 32 << 20;
 
-/// A deflate stream in spans, by an index.
+/// The spans of a deflate stream that has an index.
 #[derive(Debug)]
 pub struct Deflated<P, W> {
     packed: P,
@@ -20,7 +20,8 @@ pub struct Deflated<P, W> {
 }
 
 impl<P: ReadAt, W: ReadAt> Deflated<P, W> {
-    /// The stream that begins `packed`, and the windows that belong to its index.
+    /// A reader of the deflate stream at the beginning of `packed`. `windows` and `index` were made by one
+    /// [`Indexer`](super::Indexer).
     pub fn new(packed: P, windows: W, index: Index) -> Self {
         Self {
             packed,
@@ -34,7 +35,7 @@ impl<P: ReadAt, W: ReadAt> Deflated<P, W> {
         span.ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 
-    /// What has to be known to begin at the byte `start`.
+    /// The bytes before the uncompressed offset `start`, to which deflate may refer.
     fn before(&self, start: u64, window: Window) -> io::Result<Vec<u8>> {
         let place = Index::window(start);
         let mut bytes = vec![0; (place.end - place.start) as usize];
@@ -100,7 +101,7 @@ impl<P: ReadAt, W: ReadAt> Spans for Deflated<P, W> {
         let packed = Section::new(&self.packed, at..u64::MAX);
         let mut stream = Stream::resume(packed, bit, &before)?;
         let end = self.index.end_of(number);
-        // A stored index is not to be trusted for the size of a buffer.
+        // The index may be damaged, so it must not determine the size of a buffer without a limit.
         let count = usize::try_from(end - start).ok();
         let count = count.filter(|count| *count <= MAX_SPAN);
         let count = count.ok_or(io::ErrorKind::InvalidData)?;

@@ -1,48 +1,62 @@
-//! Where to begin.
+//! The index: positions in a deflate stream at which decoding can start.
 
 use std::ops::Range;
 
-/// How far back deflate copies from.
+/// Maximum distance in bytes from which deflate copies.
 pub(super) const WINDOW: u64 = 1 << 15;
 
-/// Between two stored blocks stand three bits, filled up to a byte, and a length, twice.
+/// Bytes between the contents of two stored blocks: three bits, padded to a byte, and the length, twice.
 pub(super) const STORED_HEAD: u64 = 5;
 
-/// Places in a deflated stream from which it can be read.
+/// Positions in a deflate stream at which decoding can start. Each begins a span, which ends at the next position.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Index {
     spans: Vec<Span>,
     len: u64,
 }
 
-/// Some bytes of what is deflated, up to the next span's.
+/// A range of the uncompressed bytes that can be decoded separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The first byte.
+    /// Uncompressed offset of the first byte.
     pub start: u64,
+    /// The compressed form.
     pub source: Source,
 }
 
-/// How the bytes of a span are read. Places in the stream count from its first byte.
+/// The compressed form of a span. Positions are offsets in the deflate stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// As they are: `block` bytes from `at` on, as many behind five others, and so on.
-    Stored { at: u64, block: u64 },
-    /// Inflated from the bit `bit` of the byte `at` on, with the 32 KiB before it, or all that is.
-    Coded { at: u64, bit: u8, window: Window },
+    /// Stored blocks, whose bytes are not compressed.
+    Stored {
+        /// Offset of the first content byte.
+        at: u64,
+        /// Content bytes of each block. The next content follows after [`STORED_HEAD`] bytes.
+        block: u64,
+    },
+    /// Compressed blocks.
+    Coded {
+        /// Offset of the byte in which the first block begins.
+        at: u64,
+        /// Bit in that byte, from 0.
+        bit: u8,
+        /// The bytes before the span, to which it may refer.
+        window: Window,
+    },
 }
 
-/// Where the bytes before a span are.
+/// The location of the bytes before a span, up to 32 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
-    /// In the spans before it, which are stored.
+    /// In the stored spans that precede it.
     Stored,
-    /// At this place among the windows.
+    /// At this offset of the data that [`Windows`](super::Windows) stored.
     Kept(u64),
 }
 
 impl Index {
-    /// An index of `len` bytes. None: the spans do not ascend from the first byte on, or make no sense.
+    /// An index of a stream with `len` uncompressed bytes. `None` if the spans are not in ascending order from 0, or
+    /// contain invalid values.
     #[must_use]
     pub fn new(spans: Vec<Span>, len: u64) -> Option<Self> {
         let sound = |span: &Span| match span.source {
@@ -58,36 +72,36 @@ impl Index {
         (first == 0 && last && ascend && spans.iter().all(sound)).then_some(Self { spans, len })
     }
 
-    /// Length of what is deflated.
+    /// Number of uncompressed bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether that is nothing.
+    /// Whether the uncompressed content is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// From the first byte to the last.
+    /// The spans in ascending order.
     #[must_use]
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
-    /// What has to be known before a byte: the bytes before it, [`WINDOW`] at most.
+    /// The uncompressed range to which bytes from `start` may refer.
     pub(super) fn window(start: u64) -> Range<u64> {
         start.saturating_sub(WINDOW)..start
     }
 
-    /// Where a span ends.
+    /// Uncompressed offset of the end of a span.
     pub(super) fn end_of(&self, number: usize) -> u64 {
         let next = self.spans.get(number + 1);
         next.map_or(self.len, |next| next.start)
     }
 
-    /// Which span holds a byte, and its place.
+    /// The number of the span that contains an uncompressed offset, and the range of that span.
     pub(super) fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
         let behind = self.spans.partition_point(|span| span.start <= offset);
         let number = behind.checked_sub(1)?;

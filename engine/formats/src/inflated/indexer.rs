@@ -1,4 +1,4 @@
-//! Making an index: one pass over the stream.
+//! Makes an index while a deflate stream is decoded once.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -6,22 +6,22 @@ use std::io::{self, Read};
 use super::index::{Index, STORED_HEAD, Source, Span, WINDOW, Window};
 use super::stream::{Block, Step, Stop, Stream};
 
-/// A span that has to be inflated ends before a stored block, or the first block behind so many bytes. So there is a window
-/// for as many.
+/// A compressed span ends at the first block after this number of uncompressed bytes, or before a stored block. Windows
+/// take 32 KiB for each compressed span, so short spans would be expensive.
 const LONG: u64 = 8 << 20;
-/// If it gets as long as that, the stream cannot be begun often enough.
+/// If a span exceeds this number of bytes, the stream has too few blocks for an index.
 const TOO_LONG: u64 = 2 * LONG;
-/// So many spans are held at most, some 40 bytes each.
+/// Maximum number of spans; a span takes about 40 bytes of memory.
 const MOST: usize = 1 << 20;
-/// Inflated bytes that are looked at together.
+/// Uncompressed bytes that are decoded before the buffer is reused.
 const STEP: usize = 1 << 18;
 
-/// Keeps what has to be known to begin within a stream.
+/// Stores the bytes before spans, to which these may refer.
 pub trait Windows {
-    /// Keeps some bytes; returns where they are.
+    /// Stores a window. Returns its offset.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// An I/O error while writing.
     fn keep(&self, window: &[u8]) -> io::Result<u64>;
 }
 
@@ -34,40 +34,40 @@ impl Windows for RefCell<Vec<u8>> {
     }
 }
 
-/// What a pass over a stream found.
+/// The result of decoding a stream once.
 #[derive(Debug)]
 pub struct Indexed<R> {
-    /// None: too few blocks begin in it, or too many of them.
+    /// The index. `None` if the stream has too few blocks, or too many.
     pub index: Option<Index>,
-    /// Bytes of the stream.
+    /// Compressed length of the stream in bytes.
     pub used: u64,
-    /// Bytes that it holds.
+    /// Uncompressed length in bytes.
     pub len: u64,
-    /// Their CRC-32.
+    /// CRC-32 of the uncompressed bytes.
     pub crc32: u32,
-    /// What comes behind it: bytes that were read already, and the source.
+    /// The input after the stream, including bytes that were read ahead.
     pub rest: io::Chain<io::Cursor<Vec<u8>>, R>,
 }
 
-/// Inflates a deflate stream, and notes where to begin.
+/// Decodes a deflate stream and makes its index. Implements [`Read`] for the uncompressed bytes.
 pub struct Indexer<'w, R> {
     stream: Stream<R>,
     spans: Spans<'w>,
     crc: crc32fast::Hasher,
-    /// What was inflated: what was written last stands before what is written next.
+    /// Uncompressed bytes. The last 32 KiB before the next output are always available as the window.
     bytes: Vec<u8>,
     filled: usize,
-    /// Up to where it was handed out.
+    /// End of the bytes that were returned to the reader.
     read: usize,
     len: u64,
     has_ended: bool,
 }
 
 impl<'w, R: Read> Indexer<'w, R> {
-    /// Of the stream that begins `packed`. What has to be known to begin within it is kept by `windows`.
+    /// Decodes the stream at the beginning of `packed`. `windows` stores the bytes before spans.
     ///
     /// # Errors
-    /// Those of `packed` and `windows`.
+    /// I/O errors of `packed` and `windows`.
     pub fn new(packed: R, windows: &'w dyn Windows) -> io::Result<Self> {
         let mut stream = Stream::new(packed)?;
         let mut spans = Spans::new(windows);
@@ -84,7 +84,7 @@ impl<'w, R: Read> Indexer<'w, R> {
         })
     }
 
-    /// Inflates the next bytes.
+    /// Decodes the next bytes.
     fn step(&mut self) -> io::Result<()> {
         let window = WINDOW as usize;
         if self.filled == self.bytes.len() {
@@ -111,11 +111,13 @@ impl<'w, R: Read> Indexer<'w, R> {
         Ok(())
     }
 
-    /// Inflates what is left, up to `most` bytes of all, and returns what was found. A stream that
-    /// goes on behind `most` bytes ends there, and is longer.
+    /// Decodes the rest and returns the result.
+    ///
+    /// Decoding stops after `most` uncompressed bytes in total. If the stream continues, `len` of the result exceeds
+    /// `most`.
     ///
     /// # Errors
-    /// As those of reading.
+    /// As for reading.
     pub fn finish(mut self, most: u64) -> io::Result<Indexed<R>> {
         while !self.has_ended && self.len <= most {
             self.step()?;
@@ -132,8 +134,8 @@ impl<'w, R: Read> Indexer<'w, R> {
     }
 }
 
-/// The errors are those of the source and of the windows; [`io::ErrorKind::InvalidData`] and
-/// [`io::ErrorKind::UnexpectedEof`] when the stream is damaged.
+/// Errors are those of the source and of [`Windows`]; [`io::ErrorKind::InvalidData`] and
+/// [`io::ErrorKind::UnexpectedEof`] if the stream is damaged.
 impl<R: Read> Read for Indexer<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.filled && !self.has_ended {
@@ -149,18 +151,19 @@ impl<R: Read> Read for Indexer<'_, R> {
     }
 }
 
-/// Spans as blocks come.
+/// Collects the spans while blocks are decoded.
 struct Spans<'w> {
     spans: Vec<Span>,
     windows: &'w dyn Windows,
-    /// Bytes of all windows.
+    /// Total length of all windows.
     known: u64,
-    /// The stored block that is being read, as far as it belongs to no coded span: its first byte.
+    /// Uncompressed offset of the current stored block, unless it belongs to a compressed span.
     stored: Option<u64>,
-    /// The first byte of the coded span that is being read.
+    /// Uncompressed offset of the current compressed span.
     coded: Option<u64>,
-    /// From here on all blocks were stored.
+    /// Uncompressed offset after which all blocks are stored.
     plain: u64,
+    /// Whether the stream cannot have an index.
     is_hopeless: bool,
 }
 
@@ -177,12 +180,12 @@ impl<'w> Spans<'w> {
         }
     }
 
-    /// So many bytes were inflated.
+    /// Records that `len` bytes have been decoded in total.
     fn inflated(&mut self, len: u64) {
         self.is_hopeless |= self.coded.is_some_and(|start| len - start > TOO_LONG);
     }
 
-    /// A block begins, behind `len` bytes of which `window` are the last.
+    /// Handles the beginning of a block at the uncompressed offset `len`; `window` contains the bytes before it.
     fn block(&mut self, block: Block, len: u64, window: &[u8]) -> io::Result<()> {
         self.end_stored(block.bit / 8, len);
         self.is_hopeless |= self.spans.len() > MOST;
@@ -199,12 +202,13 @@ impl<'w> Spans<'w> {
         }
         let window = match self.plain <= Index::window(len).start {
             true => Window::Stored,
-            // One for as many bytes as a span has at most.
+            // At most one window for each `LONG` bytes.
             false if self.known / WINDOW * LONG <= len => {
                 self.known += window.len() as u64;
                 Window::Kept(self.windows.keep(window)?)
             }
-            // What was stored since the last coded span is too little to begin anew.
+            // The last compressed span ended too recently for a new window, so it continues and absorbs the stored
+            // spans since.
             false => {
                 let is_stored = |span: &mut Span| matches!(span.source, Source::Stored { .. });
                 while self.spans.pop_if(is_stored).is_some() {}
@@ -224,7 +228,8 @@ impl<'w> Spans<'w> {
         Ok(())
     }
 
-    /// A stored block, if there was one, ended before the byte `end` of the stream and behind `len` inflated ones.
+    /// Handles the end of a stored block, if the current block is stored: it ends at the byte `end` of the stream and
+    /// at the uncompressed offset `len`.
     fn end_stored(&mut self, end: u64, len: u64) {
         let Some(start) = self.stored.take().filter(|start| *start < len) else {
             return;
@@ -245,7 +250,7 @@ impl<'w> Spans<'w> {
         self.spans.push(Span { start, source });
     }
 
-    /// The stream ended.
+    /// Handles the end of the stream, and builds the index.
     fn finish(mut self, used: u64, len: u64) -> Option<Index> {
         self.end_stored(used, len);
         self.spans.pop_if(|last| last.start == len);

@@ -1,11 +1,13 @@
-//! Deflated bytes, read at any position.
+//! Random access to deflate streams.
 //!
-//! Deflate is read from the beginning: a byte may be copied from any of the 32 KiB before it. But it comes in blocks, and
-//! whoever knows where a block begins and what these 32 KiB are can begin there. One pass over the stream notes such places,
-//! some megabytes apart: the [`Index`]. With it, the stream is read in [spans](crate::spans): it is [`Deflated`].
+//! Normally a deflate stream is decoded from the beginning, because each byte may be a copy of any of the 32 KiB before
+//! it. But it consists of blocks. A decoder can start at a block if it knows the block's position and those 32 KiB. The
+//! [`Indexer`] decodes the stream once and records such positions, some megabytes apart, in an [`Index`]. By means of
+//! the index, [`Deflated`] decodes the stream in [spans](crate::spans).
 //!
-//! What deflate could not shorten, such as an archive in an archive, it stores as it is. Of such blocks the index says where
-//! their bytes lie, and nothing has to be inflated at all. Nor has anything to be kept for the coded blocks among them.
+//! Deflate stores incompressible data unchanged, for example an archive inside an archive. For such blocks the index
+//! records the offset of the bytes, so they are read without decoding. Compressed blocks that follow them need no copy
+//! of the 32 KiB.
 
 mod deflated;
 mod index;

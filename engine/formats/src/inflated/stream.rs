@@ -1,7 +1,7 @@
-//! Raw deflate, from one block to the next.
+//! Decodes raw deflate block by block, through zlib's C interface.
 //!
-//! The safe interfaces of zlib-rs do not tell where between two bits a block ends, and cannot begin there. So this is the
-//! one place that calls zlib's own.
+//! The safe interface of zlib-rs neither reports the bit position at which a block ends nor starts at one. So only this
+//! module calls the C interface.
 
 use std::ffi::c_int;
 use std::io::{self, Read};
@@ -12,60 +12,66 @@ use libz_rs_sys::{
     inflateSetDictionary, z_stream, zlibVersion,
 };
 
-/// Raw deflate with the largest window, in zlib's terms.
+/// The window argument for raw deflate with the largest window.
 const RAW: c_int = -15;
-/// Of `data_type`: how many bits are left over, and whether a block has just ended, the last one.
+/// Bits of `data_type` after a call of `inflate`: the number of unused bits of the last input byte; whether this was
+/// the last block; whether a block has just ended.
 const BITS: c_int = 63;
 const LAST: c_int = 64;
 const BLOCK_ENDED: c_int = 128;
 
-/// Compressed bytes are read in pieces of this size.
+/// Size of the buffer for compressed bytes.
 const PIECE: usize = 1 << 16;
 
-/// How far a step came.
+/// The result of a decoding step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Bytes of the output that were written.
+    /// Number of bytes written to the output.
     pub made: usize,
+    /// The reason for the end of the step.
     pub stop: Stop,
 }
 
-/// Where a step stopped.
+/// The reason for which a decoding step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// At the end of the input or of the output.
+    /// The input buffer or the output is exhausted.
     Anywhere,
-    /// Before a block. So many bits of what was taken belong to that block.
-    Block { left_over: u64 },
-    /// Behind the last block.
+    /// A block begins. The first bits of it belong to the last input byte consumed.
+    Block {
+        /// Number of these bits.
+        left_over: u64,
+    },
+    /// The last block ended.
     Last,
-    /// At the end of the stream.
+    /// The stream ended.
     End,
 }
 
-/// Deflated bytes, as they are inflated.
+/// A raw deflate stream that is decoded step by step.
 pub(super) struct Stream<R> {
     packed: R,
     piece: Vec<u8>,
-    /// What of the piece is left.
+    /// The range of the buffer that is not consumed.
     left: Range<usize>,
-    /// The byte before the piece.
+    /// The byte before the buffer's content.
     before: u8,
-    /// Bytes that were read.
+    /// Number of compressed bytes read.
     read: u64,
     decoder: Decoder,
 }
 
-/// Where a block begins.
+/// The position and kind of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
-    /// Its first bit in the stream.
+    /// Offset of its first bit in the stream.
     pub bit: u64,
+    /// Whether its content is stored uncompressed.
     pub is_stored: bool,
 }
 
 impl<R: Read> Stream<R> {
-    /// From the beginning of `packed`.
+    /// Decodes from the beginning of `packed`.
     pub fn new(packed: R) -> io::Result<Self> {
         Ok(Self {
             packed,
@@ -77,7 +83,7 @@ impl<R: Read> Stream<R> {
         })
     }
 
-    /// From the bit `bit` of the first byte of `packed` on, with what was written last before.
+    /// Decodes from the bit `bit` of the first byte of `packed`. `window` contains the uncompressed bytes before it.
     pub fn resume(packed: R, bit: u8, window: &[u8]) -> io::Result<Self> {
         let mut stream = Self::new(packed)?;
         let mut first = [0];
@@ -87,17 +93,18 @@ impl<R: Read> Stream<R> {
         Ok(stream)
     }
 
-    /// Bytes that were taken.
+    /// Number of compressed bytes consumed.
     pub fn used(&self) -> u64 {
         self.read - self.left.len() as u64
     }
 
-    /// What was read from, and what of it was read and not taken.
+    /// Returns the source, and the bytes that were read from it but not consumed.
     pub fn into_rest(self) -> (R, Vec<u8>) {
         let rest = self.piece.get(self.left).unwrap_or_default().to_vec();
         (self.packed, rest)
     }
 
+    /// Refills the input buffer.
     fn read_on(&mut self) -> io::Result<()> {
         let last = self.left.end.checked_sub(1);
         self.before = last
@@ -114,8 +121,9 @@ impl<R: Read> Stream<R> {
         Ok(())
     }
 
-    /// The block that comes next, `left_over` bits of which were taken: whether it is the last one, and two bits for its
-    /// kind begin it.
+    /// The position and kind of the next block, of which `left_over` bits are already consumed.
+    ///
+    /// A block begins with three bits: whether it is the last one, and two bits for its kind.
     pub fn block(&mut self, left_over: u64) -> io::Result<Block> {
         if self.left.is_empty() {
             self.read_on()?;
@@ -134,11 +142,11 @@ impl<R: Read> Stream<R> {
         })
     }
 
-    /// Inflates until the input that is at hand or the room for output is used up, or a block or the stream ends.
+    /// Decodes until the input buffer or the output is exhausted, or a block or the stream ends.
     ///
     /// # Errors
-    /// Those of `packed`; [`io::ErrorKind::InvalidData`] when it is no deflate, [`io::ErrorKind::UnexpectedEof`] when it
-    /// ends too early.
+    /// I/O errors of `packed`; [`io::ErrorKind::InvalidData`] if the input is not deflate,
+    /// [`io::ErrorKind::UnexpectedEof`] if it is truncated.
     pub fn step(&mut self, output: &mut [u8]) -> io::Result<Step> {
         if self.left.is_empty() {
             self.read_on()?;
@@ -150,18 +158,18 @@ impl<R: Read> Stream<R> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if is_stuck {
-            return Err(invalid("it is no deflate stream"));
+            return Err(invalid("the deflate stream is damaged"));
         }
         self.left.start += used;
         Ok(step)
     }
 }
 
-/// A decoder. What its pointers point to is only used during a call.
+/// zlib's decoder state. The pointers in it are valid only during a call.
 struct Decoder(Box<z_stream>);
 
 impl Decoder {
-    /// At the beginning of a stream.
+    /// A decoder at the beginning of a stream.
     fn new() -> io::Result<Decoder> {
         let mut stream = Decoder(Box::default());
         let size = c_int::try_from(size_of::<z_stream>()).map_err(io::Error::other)?;
@@ -172,7 +180,7 @@ impl Decoder {
         ok(done).map(|()| stream)
     }
 
-    /// Goes to the bit `bit` of `byte`, which stands before the input, with what was written last.
+    /// Moves to the bit `bit` of `byte`, the byte before the next input, and sets the uncompressed bytes before it.
     fn begin_within(&mut self, byte: u8, bit: u8, window: &[u8]) -> io::Result<()> {
         let bits = 8 - c_int::from(bit & 7);
         let length = u32::try_from(window.len()).map_err(io::Error::other)?;
@@ -185,7 +193,7 @@ impl Decoder {
         ok(unsafe { inflateSetDictionary(&raw mut *self.0, window.as_ptr(), length) })
     }
 
-    /// One call; returns how many bytes of the input were taken, too.
+    /// Calls `inflate` once. Returns the number of input bytes consumed, and the result.
     fn step(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<(usize, Step)> {
         let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let stream = &mut *self.0;
@@ -200,13 +208,13 @@ impl Decoder {
         let state = stream.data_type;
         let stop = match done {
             Z_STREAM_END => Stop::End,
-            // The latter says that nothing was taken or written, which may be enough to end a block.
+            // `Z_BUF_ERROR` means that no byte was consumed or written, but a block may still have ended.
             Z_OK | Z_BUF_ERROR if state & BLOCK_ENDED == 0 => Stop::Anywhere,
             Z_OK | Z_BUF_ERROR if state & LAST != 0 => Stop::Last,
             Z_OK | Z_BUF_ERROR => Stop::Block {
                 left_over: u64::from((state & BITS).unsigned_abs()),
             },
-            _ => return Err(invalid("it is no deflate stream")),
+            _ => return Err(invalid("the deflate stream is damaged")),
         };
         let made = made as usize;
         Ok((used as usize, Step { made, stop }))
@@ -226,7 +234,7 @@ impl Drop for Decoder {
 fn ok(done: c_int) -> io::Result<()> {
     match done {
         Z_OK => Ok(()),
-        code => Err(io::Error::other(format!("the inflater refuses: {code}"))),
+        code => Err(io::Error::other(format!("zlib returned the error {code}"))),
     }
 }
 

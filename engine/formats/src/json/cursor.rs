@@ -1,4 +1,4 @@
-//! A text that is read in pieces, for readers that never hold all of it.
+//! Reads a JSON text in pieces, for readers that do not hold the entire text in memory.
 
 use std::io::{self, Read};
 
@@ -7,19 +7,19 @@ use super::scan::Scan;
 use super::{Grammar, JsonError, JsonErrorKind, JsonString, Nested, Position, Value};
 use crate::limits::{Limit, Limits};
 
-/// The input is read in pieces of this size.
+/// Size in bytes of the pieces in which the input is read.
 const PIECE: usize = 256 * 1024;
 
-/// What is read and not yet used, and where in the text that is.
+/// The bytes that were read but not consumed, and their position in the text.
 #[derive(Debug)]
 pub(super) struct Cursor<R> {
     input: R,
     buffer: Vec<u8>,
-    /// Where the unread part of `buffer` begins.
+    /// Index in `buffer` of the first byte that is not consumed.
     start: usize,
-    /// The place of `buffer[start]` in the text.
+    /// The position of `buffer[start]` in the text.
     position: Position,
-    /// Bytes of keys that are kept.
+    /// Total size in bytes of the keys that callers keep.
     kept: u64,
     reading: Reading,
     at_end: bool,
@@ -38,12 +38,12 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// Rejects elements that take more memory than one record may.
+    /// Limits the memory of an element.
     pub fn set_limits(&mut self, limits: &Limits) {
         self.reading.limits = *limits;
     }
 
-    /// Counts a key that the caller keeps, to notice that it is repeated.
+    /// Counts a key that the caller keeps in order to detect repeated keys.
     pub fn keep(&mut self, key: &JsonString) -> Result<(), JsonError> {
         self.kept += (size_of::<JsonString>() + key.as_wtf8().len()) as u64;
         self.check(self.kept)
@@ -54,17 +54,17 @@ impl<R: Read> Cursor<R> {
         checked.map_err(|error| self.error(error.into()))
     }
 
-    /// Reads values by this grammar.
+    /// Sets the grammar of values.
     pub fn set_grammar(&mut self, grammar: Grammar) {
         self.reading.grammar = grammar;
     }
 
-    /// Reads what is nested, or passes over it.
+    /// Sets whether nested lists and objects are read or skipped.
     pub fn set_nested(&mut self, nested: Nested) {
         self.reading.nested = nested;
     }
 
-    /// The next byte that is not blank; `None` at the end.
+    /// Skips white space. Returns the next byte, or `None` at the end.
     pub fn skip_blanks(&mut self) -> Result<Option<u8>, JsonError> {
         loop {
             let unread = self.unread();
@@ -78,7 +78,7 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// The element that begins here, inside `depth` lists and objects.
+    /// Reads the element at the current position, which is inside `depth` lists and objects.
     pub fn element(&mut self, depth: usize) -> Result<Value, JsonError> {
         let length = self.length(Scan::default())?;
         let text = self.unread().get(..length).unwrap_or_default();
@@ -87,7 +87,7 @@ impl<R: Read> Cursor<R> {
         Ok(value)
     }
 
-    /// The key that begins here, and the colon after it.
+    /// Reads the key at the current position and the colon after it.
     pub fn key(&mut self) -> Result<JsonString, JsonError> {
         if self.skip_blanks()? != Some(b'"') {
             return Err(self.error(JsonErrorKind::ExpectedKey));
@@ -105,7 +105,8 @@ impl<R: Read> Cursor<R> {
         Ok(key)
     }
 
-    /// Goes over the element that begins here, without holding or checking it: only quotes and brackets are looked at.
+    /// Skips the element at the current position without keeping it in memory. Only quotes and brackets are
+    /// interpreted.
     pub fn skip_element(&mut self) -> Result<(), JsonError> {
         let mut scan = Scan::default();
         let mut length = 0;
@@ -123,7 +124,7 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// How long the element is that begins here; it is in the buffer then.
+    /// Reads the element at the current position into the buffer and returns its length.
     fn length(&mut self, mut scan: Scan) -> Result<usize, JsonError> {
         let mut seen = 0;
         loop {
@@ -151,14 +152,14 @@ impl<R: Read> Cursor<R> {
         self.start = end;
     }
 
-    /// Reads more; `false` at the end of the input.
+    /// Reads more input. Returns `false` at the end.
     fn fill(&mut self) -> Result<bool, JsonError> {
         if self.at_end {
             return Ok(false);
         }
         self.buffer.drain(..self.start);
         self.start = 0;
-        // Growing in proportion keeps a long element from being scanned in vain.
+        // The buffer grows in proportion to its size, so that a long element is not scanned too often.
         let want = PIECE.max(self.buffer.len()) as u64;
         let read = io::Read::by_ref(&mut self.input)
             .take(want)

@@ -1,7 +1,7 @@
-//! Reading the elements of one list or object somewhere inside a document, in memory of one element.
+//! Iterates over the elements of one list or object anywhere in a document, keeping one element in memory.
 //!
-//! The one reader of documents that are too large for memory: a list of records is the list at the empty path, the members of
-//! an object are those at the empty path.
+//! All documents that may be too large for memory are read by this module. The empty path denotes the outermost value,
+//! for example a list of records or an object.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -10,38 +10,42 @@ use super::cursor::Cursor;
 use super::{Grammar, JsonError, JsonErrorKind, JsonString, Nested, Value};
 use crate::limits::Limits;
 
-/// Iterator over the elements at a path of the one value that fills a text: the items of a list, or the members of an
-/// object with their keys.
+/// Iterates over the items of a list, or over the keys and values of an object.
 ///
-/// Memory: the longest element, and the keys of an object that is iterated over. What lies beside the path is passed over:
-/// of it only quotes and brackets are looked at. A key that stands twice, in an object on the path or in the one iterated
-/// over, is refused: Python would take the last one, which cannot be known in time. After an error the iterator ends.
+/// The list or object is found by a path in the one value of the text. Memory usage is the longest element, plus the
+/// keys of the object. Everything outside the path is skipped; only its quotes and brackets are interpreted. The
+/// iterator ends after an error.
+///
+/// A key that occurs twice is an error, both in the object and in those on the path. Python would use the last
+/// occurrence, which cannot be known in time.
 #[derive(Debug)]
 pub struct JsonElements<R> {
     cursor: Cursor<R>,
     path: Vec<String>,
-    /// What the path must lead to; `None` is either.
+    /// Required kind of the value at the path; `None` allows both.
     expected: Option<Kind>,
-    /// Lists and objects that were entered, from outside; the last one is iterated over.
+    /// The kinds of the lists and objects around the current position, outermost first. The last one is iterated over.
     entered: Vec<Kind>,
-    /// Keys of the object iterated over.
+    /// Keys read from the object, to detect repeated ones.
     keys: HashSet<JsonString>,
     state: State,
 }
 
-/// An element with its key, if it has one, and with its value, if that was wanted.
+/// An element: its key if it is in an object, and its value unless it was skipped.
 type Element = (Option<JsonString>, Option<Value>);
 
+/// Whether a value is a list or an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     List,
     Object,
 }
 
+/// The position in the current list or object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,
-    /// After an opening bracket.
+    /// After the opening bracket.
     First,
     /// After an element.
     Next,
@@ -49,8 +53,8 @@ enum State {
 }
 
 impl<R: Read> JsonElements<R> {
-    /// Reads `input`, in UTF-8. The path leads through objects by key and through lists by number, from 0; the empty path
-    /// is the whole value.
+    /// Reads `input`, in UTF-8. `path` has one step per level: a key of an object, or an index of a list, counted from
+    /// 0. The empty path denotes the outermost value.
     pub fn new(input: R, path: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             cursor: Cursor::new(input),
@@ -62,7 +66,7 @@ impl<R: Read> JsonElements<R> {
         }
     }
 
-    /// Reads the list that fills `input`.
+    /// Reads a text that consists of one list.
     pub fn list(input: R) -> Self {
         Self {
             expected: Some(Kind::List),
@@ -70,7 +74,7 @@ impl<R: Read> JsonElements<R> {
         }
     }
 
-    /// Reads the object that fills `input`.
+    /// Reads a text that consists of one object.
     pub fn object(input: R) -> Self {
         Self {
             expected: Some(Kind::Object),
@@ -78,34 +82,34 @@ impl<R: Read> JsonElements<R> {
         }
     }
 
-    /// Rejects elements that take more memory than one record may, instead of [`Limits::default`].
+    /// Limits the memory of an element by `limits` instead of [`Limits::default`].
     pub fn with_limits(mut self, limits: &Limits) -> Self {
         self.cursor.set_limits(limits);
         self
     }
 
-    /// Reads values by this grammar instead of Python's.
+    /// Reads values by `grammar` instead of Python's.
     pub fn with_grammar(mut self, grammar: Grammar) -> Self {
         self.cursor.set_grammar(grammar);
         self
     }
 
-    /// What becomes of the lists and objects inside an element that is a list or an object.
+    /// Sets whether lists and objects inside an element are read or skipped.
     pub fn with_nested(mut self, nested: Nested) -> Self {
         self.cursor.set_nested(nested);
         self
     }
 
-    /// The elements without their keys.
+    /// Iterates over the elements without their keys.
     pub fn values(self) -> impl Iterator<Item = Result<Value, JsonError>> {
         self.map(|element| element.map(|(_, value)| value))
     }
 
-    /// The next member of an [`object`](Self::object), and its value if `wanted` says so of the key. Otherwise the value is
-    /// passed over: only its quotes and brackets are looked at. `None` at the end.
+    /// Returns the next member of an [`object`](Self::object), or `None` at the end. Its value is read if `wanted`
+    /// returns true for the key; otherwise it is skipped, and only quotes and brackets are interpreted.
     ///
     /// # Errors
-    /// [`JsonError`]; no member can be read after it.
+    /// [`JsonError`]. The iteration ends after it.
     pub fn next_member(
         &mut self,
         wanted: impl FnOnce(&JsonString) -> bool,
@@ -165,7 +169,7 @@ impl<R: Read> JsonElements<R> {
         Ok(Some((key, value)))
     }
 
-    /// Enters the list or object that begins here.
+    /// Enters the list or object at the current position.
     fn enter(&mut self, expected: Option<Kind>) -> Result<(), JsonError> {
         let kind = match (self.cursor.skip_blanks()?, expected) {
             (Some(b'['), None | Some(Kind::List)) => Kind::List,
@@ -179,7 +183,7 @@ impl<R: Read> JsonElements<R> {
         Ok(())
     }
 
-    /// Goes to the element that the path names, in what was entered last.
+    /// Moves to the element of the current list or object that the path names in `step`.
     fn find(&mut self, step: usize) -> Result<(), JsonError> {
         let mut place = 0usize;
         while self.advance()? {
@@ -200,13 +204,13 @@ impl<R: Read> JsonElements<R> {
         Err(self.cursor.error(JsonErrorKind::NoSuchElement { step }))
     }
 
-    /// Reads a key; whether it is the one that the path names.
+    /// Reads a key. Returns whether the path names it in `step`.
     fn is_on_path(&mut self, step: usize) -> Result<bool, JsonError> {
         let key = self.cursor.key()?;
         Ok(key.as_str().is_some() && key.as_str() == self.path.get(step).map(String::as_str))
     }
 
-    /// Goes to the next element of what was entered last; `false` at its end, which is left behind.
+    /// Moves to the next element of the current list or object. Returns `false` at its end, after leaving it.
     fn advance(&mut self) -> Result<bool, JsonError> {
         let end = match self.entered.last() {
             Some(Kind::Object) => b'}',
@@ -232,7 +236,7 @@ impl<R: Read> JsonElements<R> {
         }
     }
 
-    /// Goes over what follows, to the end of the text.
+    /// Skips the rest of the text and checks its brackets.
     fn leave(&mut self) -> Result<(), JsonError> {
         while let Some(kind) = self.entered.last().copied() {
             let step = self.entered.len() - 1;
@@ -256,7 +260,7 @@ impl<R: Read> Iterator for JsonElements<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.next_element(|_| true).transpose()?;
-        // All are wanted, so each has a value.
+        // All values were requested, so each element has one.
         Some(next.map(|(key, value)| (key, value.unwrap_or(Value::Null))))
     }
 }

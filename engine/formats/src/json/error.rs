@@ -1,10 +1,10 @@
-//! Errors of the JSON reader, with their place.
+//! The errors of reading JSON, with their positions.
 
 use std::{fmt, io};
 
 use crate::limits::LimitExceeded;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// Line, from 1.
@@ -23,11 +23,11 @@ impl Position {
         offset: 0,
     };
 
-    /// The place after `text`, when `self` is the place before it.
+    /// The position after `text`, if `self` is the position before it.
     pub(super) fn after(self, text: &[u8]) -> Self {
         let newlines = memchr::memchr_iter(b'\n', text).count() as u64;
         let last_line = memchr::memrchr(b'\n', text).map_or(0, |newline| newline + 1);
-        // Every byte that does not continue a UTF-8 character begins one.
+        // Each byte that is not a UTF-8 continuation byte begins a character.
         let characters = text.get(last_line..).unwrap_or_default();
         let characters = characters
             .iter()
@@ -51,67 +51,68 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why a text is not the JSON that Python reads.
+/// A violation of the JSON grammar that Python accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JsonErrorKind {
     /// The bytes are not UTF-8.
     #[error("invalid UTF-8; the file may be in another encoding, such as latin-1")]
     NotUtf8,
-    /// The text begins with a byte order mark.
+    /// The text begins with a byte order mark, which Python rejects.
     #[error("unexpected byte order mark; remove the first three bytes")]
     ByteOrderMark,
-    /// A value should stand here.
+    /// A value is missing.
     #[error("expected a value")]
     ExpectedValue,
-    /// A key should stand here.
+    /// A key is missing.
     #[error("expected a key in double quotes")]
     ExpectedKey,
-    /// A `:` should stand here.
+    /// A `:` is missing.
     #[error("expected `:` after the key")]
     ExpectedColon,
-    /// A `,` or the end of the list or object should stand here.
+    /// A `,` or a closing bracket is missing.
     #[error("expected `,` or the end of the list or object")]
     ExpectedComma,
-    /// The text should begin with `[`.
+    /// The text does not begin with `[`.
     #[error("expected a list of records")]
     ExpectedList,
-    /// A list or an object should stand here.
+    /// The value is neither a list nor an object.
     #[error("expected a list or an object")]
     ExpectedListOrObject,
-    /// A path leads nowhere.
-    #[error("there is no element {} of the path before here", .step + 1)]
+    /// The path does not exist in the text.
+    #[error("the element {} of the path is missing before this position", .step + 1)]
     NoSuchElement {
-        /// Which step of the path finds nothing, from 0.
+        /// The step of the path that does not exist, counted from 0.
         step: usize,
     },
-    /// A key stands a second time, after its value was used.
-    #[error("the key before here stands a second time in its object")]
+    /// A key occurs a second time, after its first value was used.
+    #[error("the key before this position occurs twice in its object")]
     RepeatedKey,
-    /// Something stands after the value.
-    #[error("something stands after the end of the value")]
+    /// The text continues after the value.
+    #[error("unexpected text after the end of the value")]
     ExtraData,
-    /// A string has no end.
-    #[error("the string that begins here has no end")]
+    /// A string does not end.
+    #[error("the string that begins here does not end")]
     OpenString,
-    /// A control character inside a string.
-    #[error("control character inside a string; write it as an escape")]
+    /// A string contains a control character.
+    #[error("control character inside a string; it must be escaped")]
     ControlCharacter,
-    /// An escape that JSON does not have.
+    /// An unknown escape sequence.
     #[error("invalid escape")]
     InvalidEscape,
-    /// An integer of more digits than Python converts.
+    /// An integer has more digits than Python converts.
     #[error("an integer of more than 4300 digits")]
     TooManyDigits,
-    /// An integer that ujson has no type for. Of some of more than 20 digits it makes another number.
+    /// An integer exceeds 64 bits. ujson rejects most of these, but reads some with more than 20 digits as another
+    /// number.
     #[error("an integer beyond 64 bits, which pandas does not read")]
     IntegerTooLarge,
-    /// The first half of a surrogate pair, before an escape that is not the second half.
-    #[error("half a surrogate pair before another character")]
+    /// The first half of a surrogate pair is followed by an escape that is not the second half.
+    #[error("unpaired surrogate before another character")]
     HalfPair,
-    /// Nested deeper than Python's recursion limit.
+    /// Values are nested deeper than Python's recursion limit.
     #[error("nested deeper than {} levels", super::MAX_DEPTH)]
     TooDeep,
-    /// The text of a value, or the value itself, takes more memory than the reader's limit.
+    /// A value takes more memory than the limit of the reader.
     #[error("{0}")]
     Limit(#[from] LimitExceeded),
 }
@@ -119,21 +120,21 @@ pub enum JsonErrorKind {
 /// An error of the JSON reader.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonError {
-    /// The text is not the JSON that Python reads.
+    /// The text violates the grammar.
     #[error("{kind}, at {position}")]
     Syntax {
-        /// What is wrong.
+        /// The violation.
         #[source]
         kind: JsonErrorKind,
-        /// Where.
+        /// Its position.
         position: Position,
     },
-    /// Reading failed.
+    /// An I/O error.
     #[error("reading JSON failed at byte {offset}")]
     Io {
-        /// How many bytes were read before.
+        /// Number of bytes read before.
         offset: u64,
-        /// Cause.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },

@@ -1,14 +1,14 @@
-//! The content of strings: escapes.
+//! Decodes strings and their escape sequences.
 
 use super::string::push_code_point;
 use super::{JsonErrorKind, JsonString};
 
-/// Reads a string whose opening quote stands before `text`: its value and its
-/// length up to and with the closing quote. Errors come with their offset.
+/// Decodes the string that begins at `text`, after its opening quote. Returns its value, and its length including the
+/// closing quote. Errors contain their offset.
 pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
     let mut place = plain(text, 0);
     if text.get(place) == Some(&b'"') {
-        // No escapes: the usual case, copied in one piece.
+        // Without escapes, the string is copied at once. This is the common case.
         let bytes = text.get(..place).unwrap_or_default();
         return Ok((JsonString::from_wtf8(bytes), place + 1));
     }
@@ -29,8 +29,10 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, O
     }
 }
 
-/// As [`read`], as ujson reads strings: control characters but NUL are allowed, and the first half of a surrogate pair waits
-/// for the next `\\u`, which must be the second half; if there is none, it is dropped. A second half alone stands for itself.
+/// Decodes a string as [`read`], but with the rules of ujson.
+///
+/// All control characters except NUL are allowed. The first half of a surrogate pair is kept until the next `\\u`,
+/// which must be the second half; if none follows, it is dropped. A second half alone is kept.
 pub(super) fn read_ujson(
     text: &[u8],
 ) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
@@ -74,12 +76,12 @@ pub(super) fn read_ujson(
     }
 }
 
-/// The code point of a surrogate pair.
+/// Combines the halves of a surrogate pair.
 fn pair(high: u32, low: u32) -> u32 {
     0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
 }
 
-/// The end of the run from `from` on that stands for itself.
+/// The end of the unescaped text that begins at `from`.
 fn plain(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     from + run(rest, |byte| {
@@ -87,8 +89,10 @@ fn plain(text: &[u8], from: usize) -> usize {
     })
 }
 
-/// How many bytes at the front of `text` are not special, those for which `special` is 0. Long texts are most of many
-/// files: arithmetic on pieces of a fixed size becomes vector instructions, eight times as fast as a branch per byte.
+/// Returns the number of bytes before the first one for which `special` is not 0.
+///
+/// Most files consist mainly of long texts. Arithmetic on pieces of fixed size is compiled to vector instructions,
+/// which are eight times as fast as a branch per byte.
 pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     let (pieces, _) = text.as_chunks::<32>();
     let is_special = |piece: &[u8; 32]| piece.iter().fold(0, |any, byte| any | special(*byte)) != 0;
@@ -99,14 +103,14 @@ pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     from + within.unwrap_or(rest.len())
 }
 
-/// Decodes the escape at the front of `text`; its length.
+/// Decodes the escape sequence at the beginning of `text` and returns its length.
 fn escape(text: &[u8], out: &mut Vec<u8>) -> Result<usize, JsonErrorKind> {
     let (code_point, length) = code_point(text)?;
     push_code_point(out, code_point);
     Ok(length)
 }
 
-/// The code point that the escape at the front of `text` spells, and its length.
+/// Returns the code point of the escape sequence at the beginning of `text`, and its length.
 pub(super) fn code_point(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     let simple = match text.get(1) {
         Some(b'u') => return unicode(text),
@@ -122,8 +126,7 @@ pub(super) fn code_point(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     Ok((simple.into(), 2))
 }
 
-/// `\uXXXX`, or two of them that make a surrogate pair. A half that has no
-/// other half stands for itself.
+/// Decodes `\uXXXX`, or two of them that form a surrogate pair. An unpaired surrogate is kept.
 fn unicode(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     let first = hex4(text, 2).ok_or(JsonErrorKind::InvalidEscape)?;
     if (0xd800..0xdc00).contains(&first)

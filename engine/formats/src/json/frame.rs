@@ -1,7 +1,8 @@
-//! A list of records as a table of pandas.
+//! Converts a list of records to a table as pandas does.
 //!
-//! A table has all of its columns in every row: the members in order of first appearance over all records. Types are
-//! decided over the whole list, so it is gone through twice: [`Frame::see`] for every record, then [`Columns::record`].
+//! Each row of a table has all columns. The columns are the members of all records, in order of first appearance. Their
+//! types depend on the entire list, so it is read twice: first every record is passed to [`Frame::see`], then to
+//! [`Columns::record`].
 
 use std::collections::HashMap;
 
@@ -10,46 +11,47 @@ use super::{JsonString, Object, Printed, Value, parse};
 use crate::pandas::ColumnType;
 use crate::python::python_float;
 
-/// Why pandas' table is not one that can be made here.
+/// A table for which pandas would do something that this module does not implement.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// A list, a text, a number instead of a record.
-    #[error("element {number} of the list is no object, so that it has no columns")]
+    /// A record is not an object but, for example, a list or a number.
+    #[error("element {number} of the list is not an object, so it has no columns")]
     NoObject {
-        /// From 1.
+        /// Number of the record, counted from 1.
         number: u64,
     },
-    /// `read_json` guesses from a name that a column holds dates.
+    /// `read_json` would convert the column to dates because of its name.
     #[error(
-        "pandas would read the column `{name}` as dates, because of its name; this is not done here: read the file in the dialect `dataframe`"
+        "pandas would read the column `{name}` as dates because of its name, which is not supported; read the file in the dialect `dataframe`"
     )]
     Dates {
-        /// The column.
+        /// Name of the column.
         name: String,
     },
-    /// `read_json` makes numbers or dates of names.
+    /// `read_json` would convert the names of the columns to numbers or dates.
     #[error(
-        "all names of columns look like numbers or dates, and pandas would change them; this is not done here: read the file in the dialect `dataframe`"
+        "pandas would convert the column names to numbers or dates, which is not supported; read the file in the dialect `dataframe`"
     )]
     Names,
-    /// `to_json` writes a table without columns as one without rows.
+    /// `to_json` would write a table without columns as a table without rows.
     #[error(
-        "no record has a member, and pandas would write a table without columns as an empty list; this is not done here: read the file in the dialect `dataframe`"
+        "the records are empty, and pandas would write an empty list, which is not supported; read the file in the dialect `dataframe`"
     )]
     NoColumns,
 }
 
-/// What was seen of a list of records so far.
+/// Collects the columns of a list of records and infers their types.
 #[derive(Debug)]
 pub struct Frame {
     typing: Typing,
     columns: Vec<(JsonString, Seen)>,
     places: HashMap<JsonString, usize>,
     records: u64,
-    /// Every record had all columns, in their order.
+    /// Whether each record had all columns in their order.
     in_order: bool,
 }
 
+/// The observations of a column: the number of records that have it, and its type.
 #[derive(Debug, Default)]
 struct Seen {
     members: u64,
@@ -57,7 +59,7 @@ struct Seen {
 }
 
 impl Frame {
-    /// No records yet.
+    /// Starts without records.
     pub fn new(typing: Typing) -> Self {
         Self {
             typing,
@@ -68,10 +70,10 @@ impl Frame {
         }
     }
 
-    /// Takes a record.
+    /// Adds a record.
     ///
     /// # Errors
-    /// It is no object.
+    /// [`FrameError::NoObject`].
     pub fn see(&mut self, record: &Value) -> Result<(), FrameError> {
         self.records += 1;
         let Value::Object(record) = record else {
@@ -88,7 +90,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Takes a record that is printed.
+    /// Adds a record that is already formatted.
     pub fn see_printed(&mut self, record: &Printed) {
         self.records += 1;
         let members = record.members();
@@ -103,7 +105,7 @@ impl Frame {
             let value = match text.as_bytes().first() {
                 Some(b'[') => Value::List(Vec::new()),
                 Some(b'{') => Value::Object(Object::new()),
-                // Long texts say nothing new.
+                // A further text does not change the inferred type, so it is not parsed.
                 Some(b'"') if inference.holds_texts() => continue,
                 _ => parse(text.as_bytes()).unwrap_or(Value::Null),
             };
@@ -112,14 +114,14 @@ impl Frame {
         self.in_order &= count == self.columns.len();
     }
 
-    /// Whether the table of the records so far has them as they are: then [`Columns::record`] changes none of them.
+    /// Whether the rows equal the records added so far, so that [`Columns::record`] changes none of them.
     pub fn keeps_records(&self) -> bool {
         let keeps =
             |seen: &Seen| seen.members == self.records && seen.inference.keeps_values(self.typing);
         self.in_order && self.columns.iter().all(|(_, seen)| keeps(seen))
     }
 
-    /// Counts a member of a record, which stands at `guess` in it.
+    /// Counts a member of a record. `guess` is its index in the record.
     fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut Inference> {
         let place = self.place(key, guess);
         self.in_order &= place == guess;
@@ -128,7 +130,7 @@ impl Frame {
         Some(&mut seen.inference)
     }
 
-    /// The column called `key`; mostly at `guess`, as records have much the same members.
+    /// Returns the index of the column `key`. It is usually `guess`, because records have similar members.
     fn place(&mut self, key: &JsonString, guess: usize) -> usize {
         if self.columns.get(guess).is_some_and(|(name, _)| name == key) {
             return guess;
@@ -142,10 +144,10 @@ impl Frame {
         place
     }
 
-    /// The columns, once every record was seen.
+    /// Returns the columns, after all records were added.
     ///
     /// # Errors
-    /// pandas would change the columns in a way that is not known here.
+    /// [`FrameError`] if pandas would change the columns in a way that is not implemented.
     pub fn finish(self) -> Result<Columns, FrameError> {
         let mut columns = Vec::with_capacity(self.columns.len());
         for (name, mut seen) in self.columns {
@@ -174,14 +176,14 @@ impl Frame {
     }
 }
 
-/// The columns of a table, with their types.
+/// The columns of a table and their types.
 #[derive(Debug)]
 pub struct Columns {
     columns: Vec<(JsonString, Inferred)>,
 }
 
 impl Columns {
-    /// A record as a row of the table: all columns, in order.
+    /// Converts a record to a row of the table, with all columns in order.
     pub fn record(&self, mut record: Object) -> Object {
         let columns = self.columns.iter();
         columns
@@ -189,7 +191,7 @@ impl Columns {
             .collect()
     }
 
-    /// The type of a column; text where each value stays what it is.
+    /// Returns the type of a column. It is text if the values are unchanged (pandas' `object`).
     pub fn kind(&self, name: &str) -> Option<ColumnType> {
         let name = JsonString::from(name);
         let found = self.columns.iter().find(|(column, _)| *column == name);
@@ -205,7 +207,8 @@ fn is_called_like_dates(name: &JsonString) -> bool {
         || matches!(name.as_str(), "modified" | "date" | "datetime")
 }
 
-/// Numbers, dates, of which most begin with a digit, and the empty name, which pandas takes for a missing date.
+/// Whether `read_json` would convert the name: to a number, to a date (most begin with a digit), or, if it is empty, to
+/// a missing date.
 fn looks_like_a_number(name: &JsonString) -> bool {
     name.as_str().is_some_and(|name| {
         name.is_empty()

@@ -1,40 +1,41 @@
-//! The type of a column of JSON values, as `pandas.DataFrame` and `pandas.read_json` infer it.
+//! Infers the type of a column of JSON values, as `pandas.DataFrame` and `pandas.read_json` do.
 
 use super::Value;
 use crate::pandas::ColumnType;
 use crate::python::python_float;
 
-/// Which of pandas' functions makes a table of records.
+/// The pandas function that converts records to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Typing {
-    /// `pandas.DataFrame(records)`: integers become doubles beside fractions, missing values and NaN; a column that holds
-    /// anything but numbers keeps every value as it is.
+    /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or
+    /// NaN. A column with other values than numbers is unchanged.
     DataFrame,
-    /// `pandas.read_json`: beyond that, a column that holds nothing but numbers, booleans, missing values and texts that
-    /// Python takes for numbers becomes doubles, and doubles that are all whole become integers.
+    /// `pandas.read_json`. In addition, a column of numbers, booleans, missing values and texts that Python's `float`
+    /// accepts becomes doubles. Doubles that are all integers become integers.
     ReadJson,
 }
 
-/// What was seen of a column so far.
+/// The observations of a column that determine its type.
 #[derive(Debug, Clone)]
 pub struct Inference {
     null: bool,
-    /// NaN, or no member at all.
+    /// NaN, or a record without this member.
     nan: bool,
     boolean: bool,
     fraction: bool,
     integer: bool,
-    /// An integer below 0, and one beyond `int64`.
+    /// An integer below 0.
     negative: bool,
+    /// An integer above the range of `int64`.
     beyond: bool,
-    /// Each value stays what it is.
+    /// The values are unchanged (pandas' `object`).
     object: bool,
-    /// Every value is a number for `float`.
+    /// Each value is accepted by Python's `float`.
     numbers: bool,
-    /// Every value is a whole number that `int64` holds.
+    /// Each value is an integer in the range of `int64`.
     whole: bool,
     text: bool,
-    /// A number that is no date for pandas: less than a year after 1970.
+    /// A number that pandas does not convert to a date, because it would be within a year of 1970.
     small: bool,
 }
 
@@ -57,11 +58,11 @@ impl Default for Inference {
     }
 }
 
-/// pandas takes numbers from here on for seconds since 1970, in columns that are called like dates.
+/// In columns with the name of a date, pandas interprets numbers above this as seconds since 1970.
 const SMALLEST_DATE: f64 = 31_536_000.0;
 
 impl Inference {
-    /// Takes a record's member; none if the record has none.
+    /// Adds a member of a record; `None` if the record does not have it.
     pub fn see(&mut self, member: Option<&Value>) {
         match member {
             Some(Value::Null) => self.null = true,
@@ -96,7 +97,8 @@ impl Inference {
         }
     }
 
-    /// An integer's range. pandas looks at it until it meets the first null: from then on the column is of doubles.
+    /// Records the range of an integer. pandas ignores the range after the first null, because the column is then of
+    /// doubles.
     fn bound(&mut self, negative: bool, beyond: bool) {
         if !self.null {
             self.negative |= negative;
@@ -105,17 +107,17 @@ impl Inference {
         }
     }
 
-    /// Whether `read_json` would try to make dates of the column, if its name is that of one.
+    /// Whether `read_json` would convert the column to dates if its name were one of a date.
     pub(super) fn may_be_dates(&self) -> bool {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Whether there were texts, and further ones make no difference.
+    /// Whether the column contains texts, and further texts cannot change the result.
     pub(super) fn holds_texts(&self) -> bool {
         self.text && !self.numbers
     }
 
-    /// Whether the column has every value, of those that were there, as it is.
+    /// Whether the conversion leaves all observed values unchanged.
     pub(super) fn keeps_values(&self, typing: Typing) -> bool {
         match self.finish(typing).conversion {
             Conversion::None => true,
@@ -124,7 +126,7 @@ impl Inference {
         }
     }
 
-    /// What the column is.
+    /// Returns the inferred type of the column.
     pub fn finish(&self, typing: Typing) -> Inferred {
         let kind = self.kind();
         match typing {
@@ -171,24 +173,25 @@ impl Inference {
     }
 }
 
-/// The type of a column.
+/// The type of a column, and how its values are converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inferred {
-    /// Text where each value stays what it is: `object`.
+    /// The type; text if the values are unchanged (pandas' `object`).
     pub kind: ColumnType,
     conversion: Conversion,
 }
 
+/// A conversion of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conversion {
     None,
     Double,
-    /// To a double, then to an integer.
+    /// To a double and then to an integer.
     Whole,
 }
 
 impl Inferred {
-    /// A member as the table has it; one that is not there is NaN.
+    /// Converts a member of a record; a missing one becomes NaN.
     pub fn value(self, member: Option<Value>) -> Value {
         let number = |member: &Option<Value>| {
             let number = member.as_ref().and_then(as_number);
@@ -202,7 +205,7 @@ impl Inferred {
     }
 }
 
-/// A value as a double, as NumPy makes it of an object: null is NaN, texts are what Python's `float` takes them for.
+/// Converts a value to a double as NumPy does: null is NaN, a text is parsed by Python's `float`.
 fn as_number(value: &Value) -> Option<f64> {
     match value {
         Value::Null => Some(f64::NAN),
@@ -215,7 +218,7 @@ fn as_number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Whether a double is a whole number that `int64` holds.
+/// Whether a double is an integer in the range of `int64`.
 fn is_whole(value: f64) -> bool {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     value.fract() == 0.0 && (-LIMIT..LIMIT).contains(&value)

@@ -1,4 +1,4 @@
-//! JSON lines: one value per line.
+//! Reads JSON lines: files with one value per line.
 
 use std::io::{self, BufRead, Read};
 
@@ -7,31 +7,32 @@ use super::{Grammar, JsonError, Nested, Position, Printed, Value};
 use crate::limits::{Limit, Limits};
 use crate::python::is_python_blank;
 
-/// What a line holds.
+/// The value of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Line {
-    /// An object.
+    /// An object that was formatted without being parsed.
     Printed(Printed),
-    /// Any value.
+    /// A parsed value.
     Value(Value),
 }
 
-/// Iterator over the values of a file with one value per line. Lines of blanks
-/// only are skipped, as pandas does; `\r\n` and a missing last line break are
-/// fine. After an error it ends.
+/// Iterates over the values of a file with one value per line.
+///
+/// As in pandas, lines of white space are skipped. Lines may end with `\r\n`, and the last one may lack its line break.
+/// The iterator ends after an error.
 #[derive(Debug)]
 pub struct JsonLines<R> {
     input: R,
     line: Vec<u8>,
     position: Position,
-    /// The line of the last value.
+    /// Number of the last value's line.
     number: u64,
     reading: Reading,
     done: bool,
 }
 
 impl<R: BufRead> JsonLines<R> {
-    /// Reads from `input`, in UTF-8.
+    /// Reads `input`, in UTF-8.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -43,29 +44,29 @@ impl<R: BufRead> JsonLines<R> {
         }
     }
 
-    /// Reads values by this grammar instead of Python's.
+    /// Reads values by `grammar` instead of Python's.
     pub fn with_grammar(mut self, grammar: Grammar) -> Self {
         self.reading.grammar = grammar;
         self
     }
 
-    /// Rejects lines that take more memory than one record may, instead of [`Limits::default`].
+    /// Limits the length of lines and the memory of values by `limits` instead of [`Limits::default`].
     pub fn with_limits(mut self, limits: &Limits) -> Self {
         self.reading.limits = *limits;
         self
     }
 
-    /// What becomes, from the next line on, of the lists and objects inside a line's list or object.
+    /// Sets for the following lines whether lists and objects inside their value are read or skipped.
     pub fn set_nested(&mut self, nested: Nested) {
         self.reading.nested = nested;
     }
 
-    /// The line, from 1, on which the last value stood.
+    /// The number of the last value's line, counted from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The next line: printed again where that needs no value. As the iterator otherwise.
+    /// Returns the next line like the iterator, but formats it without parsing if possible.
     pub fn next_line(&mut self) -> Option<Result<Line, JsonError>> {
         self.next_as(|text, start, reading| {
             if reading.nested == Nested::Read
@@ -126,7 +127,7 @@ impl<R: BufRead> JsonLines<R> {
     }
 }
 
-/// A line as Python's `str.strip` leaves it, and where that begins: pandas strips lines before ujson reads them.
+/// Strips a line as pandas does before ujson reads it, by Python's `str.strip`. Returns the text and its offset.
 fn stripped(line: &[u8]) -> (usize, &[u8]) {
     let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
     let text = line.trim_ascii();

@@ -1,14 +1,21 @@
-//! JSON as Python 3.11's `json` module reads and writes it.
+//! Reads and writes JSON exactly as Python 3.11's `json` module.
 //!
-//! The published files went through `json.load` and `json.dump`, so the value
-//! model keeps what survives that way: the order of keys (of a repeated key the
-//! first place and the last value), integers of any length, doubles (printed as
-//! Python's `repr`), `NaN` and the infinities, and halves of surrogate pairs
-//! that stand alone, which no Rust `str` can hold (see [`JsonString`]).
+//! The published files were made by `json.load` and `json.dump`. So [`Value`] keeps everything that these keep: the
+//! order of keys (a repeated key has its first place and its last value), integers of any length, doubles (formatted
+//! like Python's `repr`), `NaN` and the infinities, and unpaired surrogates, which a Rust `str` cannot contain (see
+//! [`JsonString`]).
 //!
-//! Where Python refuses a text, so does this reader: control characters inside
-//! strings, a byte order mark, integers of more than 4,300 digits, and nesting
-//! deeper than its recursion limit.
+//! The reader rejects the texts that Python rejects: control characters in strings, a byte order mark, integers of more
+//! than 4,300 digits, nesting beyond the recursion limit.
+//!
+//! ```
+//! use prep_formats::json::{WriteOptions, parse};
+//!
+//! let value = parse(br#"{"b": 1.0, "a": "\u00e9", "b": 2}"#)?;
+//! let text = value.to_json(&WriteOptions::default()).unwrap();
+//! assert_eq!(text, br#"{"b": 2, "a": "\u00e9"}"#);
+//! # Ok::<(), prep_formats::json::JsonError>(())
+//! ```
 
 mod cursor;
 mod elements;

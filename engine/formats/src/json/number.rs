@@ -1,14 +1,13 @@
-//! Numbers, by the grammar of Python's scanner.
+//! Parses numbers by the grammar of Python's scanner.
 
 use super::{JsonErrorKind, Value};
 
-/// Longest integer that Python 3.11 converts from text.
+/// Maximum number of digits of an integer that Python 3.11 converts from text.
 const MAX_DIGITS: usize = 4300;
 
-/// Reads a number at the front of `text`: the value and its length in bytes.
+/// Parses the number at the beginning of `text`. Returns its value and its length in bytes.
 ///
-/// A fraction without digits (`1.`) and an exponent without digits (`1e`) do not
-/// belong to the number: it ends before them, as it does for Python.
+/// As in Python, a point or an exponent without digits (`1.`, `1e`) is not part of the number, which ends before it.
 pub(super) fn read(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
     let sign = usize::from(text.first() == Some(&b'-'));
     let whole = match text.get(sign) {
@@ -31,7 +30,7 @@ pub(super) fn read(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
             end += 1 + signed + exponent;
         }
     }
-    // Only ASCII has been accepted.
+    // The number contains only ASCII.
     let spelled = std::str::from_utf8(text.get(..end).unwrap_or_default()).unwrap_or_default();
     let value = if end > integer_end {
         Value::Float(spelled.parse().map_err(|_| JsonErrorKind::ExpectedValue)?)
@@ -45,7 +44,7 @@ pub(super) fn read(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
     Ok((value, end))
 }
 
-/// How many digits stand at `from`.
+/// The number of digits that begin at `from`.
 fn digits(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     rest.iter().take_while(|byte| byte.is_ascii_digit()).count()

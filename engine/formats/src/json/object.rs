@@ -1,17 +1,17 @@
-//! Objects: keys in order, each once.
+//! Objects, which keep the order of their keys.
 
 use std::collections::HashMap;
 
 use super::{JsonString, Value};
 
-/// Objects with more keys than this have an index; shorter ones are searched.
+/// An object with more keys has a hash index; a smaller one is searched linearly.
 const INDEX_FROM: usize = 24;
 
-/// An object: keys in the order of their first appearance.
+/// A JSON object. Each key occurs once; keys are in order of first appearance.
 #[derive(Debug, Clone, Default)]
 pub struct Object {
     entries: Vec<(JsonString, Value)>,
-    /// Place of every key, once there are many.
+    /// The index of each key in `entries`, if there are many.
     #[allow(
         clippy::box_collection,
         reason = "few objects have one, and all would be 40 bytes longer"
@@ -20,48 +20,47 @@ pub struct Object {
 }
 
 impl Object {
-    /// An object without keys.
+    /// Creates an object without keys.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Number of keys.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no key.
+    /// Whether the object has no keys.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         let place = self.place(key.as_bytes())?;
         self.entries.get(place).map(|(_, value)| value)
     }
 
-    /// The value of `key`, which need not be valid Unicode.
+    /// Returns the value of `key`, which may contain unpaired surrogates.
     pub fn get_key(&self, key: &JsonString) -> Option<&Value> {
         let place = self.place(key.as_wtf8())?;
         self.entries.get(place).map(|(_, value)| value)
     }
 
-    /// The value of `key`, in whose place null is left.
+    /// Returns the value of `key` and replaces it by null.
     pub fn take(&mut self, key: &JsonString) -> Option<Value> {
         let place = self.place(key.as_wtf8())?;
         let (_, value) = self.entries.get_mut(place)?;
         Some(std::mem::replace(value, Value::Null))
     }
 
-    /// The value of `key`, to be changed.
+    /// Returns the value of `key` for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         let place = self.place(key.as_bytes())?;
         self.entries.get_mut(place).map(|(_, value)| value)
     }
 
-    /// Sets the value of `key`: a key that is there keeps its place, a new one
-    /// goes last. Returns the value replaced.
+    /// Sets the value of `key` and returns the previous value. An existing key keeps its place; a new key is appended.
     pub fn insert(&mut self, key: JsonString, value: Value) -> Option<Value> {
         let place = self.place(key.as_wtf8());
         if let Some((_, old)) = place.and_then(|place| self.entries.get_mut(place)) {
@@ -79,19 +78,19 @@ impl Object {
         None
     }
 
-    /// Takes `key` out; the keys after it move up.
+    /// Removes `key` and returns its value; later keys move up.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let place = self.place(key.as_bytes())?;
         self.index = None;
         Some(self.entries.remove(place).1)
     }
 
-    /// Keys and values in order.
+    /// Iterates over keys and values in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&JsonString, &Value)> {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
-    /// Keys in order.
+    /// Iterates over keys in order.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &JsonString> {
         self.entries.iter().map(|(key, _)| key)
     }
@@ -108,7 +107,7 @@ impl Object {
 }
 
 impl PartialEq for Object {
-    /// Same keys in the same order, with equal values.
+    /// Compares keys, values and order.
     fn eq(&self, other: &Self) -> bool {
         self.entries == other.entries
     }

@@ -1,20 +1,23 @@
-//! JSON as pandas reads and writes it (`read_json`, `to_json`; its bundled
-//! ujson), as far as single values go: columns and types are not its business.
+//! Parses and formats single JSON values as pandas' `read_json` and `to_json` do by their bundled ujson.
+//!
+//! Columns and their types are handled in `frame` and `inference`.
 
 use super::{JsonErrorKind, JsonString, JsonWriteError, Value};
 
-/// Fraction digits that ujson takes into account.
+/// Number of fraction digits that ujson reads; it ignores further ones.
 const FRACTION_DIGITS: usize = 15;
-/// The value of the last of that many fraction digits.
+/// The value of the last digit of a fraction with this number of digits.
 const UNITS: [f64; FRACTION_DIGITS + 1] = [
     1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
     1e-15,
 ];
-/// Fraction digits that `to_json` prints (`double_precision=10`).
+/// 10 to the number of fraction digits that `to_json` writes (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
-/// The number at the front of a text, and its length. Beyond Python's grammar, ujson reads leading zeros, and a sign, a point
-/// or an exponent without digits. Integers beyond 64 bits are refused, also before a point.
+/// Parses the number at the beginning of a text by ujson's rules. Returns its value and its length in bytes.
+///
+/// ujson accepts more than Python: leading zeros, and a sign, point or exponent without digits. Integers that exceed 64
+/// bits are errors, also before a point.
 pub(super) fn number(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
     let digits = |from: usize| {
         let rest = text.get(from..).unwrap_or_default();
@@ -73,8 +76,7 @@ fn integer(is_negative: bool, magnitude: u64) -> Result<Value, JsonErrorKind> {
 }
 
 impl Value {
-    /// Appends the value as `to_json` prints it: no blanks, ten decimals, `/`
-    /// escaped, `null` for what is not finite.
+    /// Appends the value as `to_json` formats it: no spaces, ten decimals, `/` escaped, `null` for NaN and infinities.
     ///
     /// # Errors
     /// [`JsonWriteError::LoneSurrogate`].
@@ -124,12 +126,13 @@ fn push_string(out: &mut Vec<u8>, text: &JsonString) -> Result<(), JsonWriteErro
     Ok(())
 }
 
-/// Not 0 for the first bytes of what is escaped.
+/// Returns a number other than 0 for the first byte of each character that is escaped.
 pub(super) fn special(byte: u8) -> u8 {
     let marks = u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == b'/');
     marks | u8::from(byte < 0x20) | u8::from(byte >= 0x80)
 }
 
+/// Appends a double as `to_json` formats it.
 pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
     if !value.is_finite() {
         out.extend_from_slice(b"null");
@@ -144,7 +147,7 @@ pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
     let scaled = (size - whole) * SCALE;
     let mut fraction = scaled.trunc();
     let rest = scaled - fraction;
-    // Halves go up from odd digits, and from zero.
+    // Halves are rounded up after an odd digit and after zero.
     if rest > 0.5 || rest == 0.5 && (fraction == 0.0 || fraction % 2.0 == 1.0) {
         fraction += 1.0;
     }
@@ -159,7 +162,7 @@ pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
     out.extend_from_slice(format!("{sign}{whole}.{digits}").as_bytes());
 }
 
-/// C's `%.10g` where it uses an exponent.
+/// Formats a number like C's `%.10g` in exponential notation.
 fn ten_digits(value: f64) -> String {
     let printed = format!("{value:.9e}");
     let (mantissa, exponent) = printed.split_once('e').unwrap_or((&printed, "0"));

@@ -1,4 +1,4 @@
-//! The reader for a whole text in memory.
+//! Parses a JSON text in memory.
 
 use super::scan::Scan;
 use super::{
@@ -6,22 +6,22 @@ use super::{
 };
 use crate::limits::{Limit, Limits};
 
-/// Lists and objects may be nested this deep. Python's limit depends on the
-/// calls that are under way; with the usual 1,000 it is a little above this.
+/// Maximum nesting of lists and objects. Python's limit depends on the depth of its call stack; with the default
+/// recursion limit of 1,000 it is slightly larger.
 pub const MAX_DEPTH: usize = 980;
 
-/// Reads one value that fills `text`, in UTF-8.
+/// Parses a text, in UTF-8, that consists of one value.
 ///
 /// # Errors
-/// [`JsonError::Syntax`] where Python's `json.load` refuses the text.
+/// [`JsonError::Syntax`] if Python's `json.load` rejects the text.
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
     parse_at(text, Position::START, 0, Reading::default())
 }
 
-/// Reads one value that fills `text`, in UTF-8, and takes no more memory than one record may.
+/// Parses a text, in UTF-8, that consists of one value, whose memory is limited to [`Limit::Record`].
 ///
 /// # Errors
-/// Those of [`parse`], and [`JsonErrorKind::Limit`].
+/// As [`parse`], and [`JsonErrorKind::Limit`].
 pub fn parse_within(text: &[u8], limits: &Limits) -> Result<Value, JsonError> {
     let reading = Reading {
         limits: *limits,
@@ -30,19 +30,23 @@ pub fn parse_within(text: &[u8], limits: &Limits) -> Result<Value, JsonError> {
     parse_at(text, Position::START, 0, reading)
 }
 
-/// Reads a number at the front of a text: the value and its length.
+/// Parses the number at the beginning of a text. Returns its value and its length in bytes.
 pub(super) type NumberReader = fn(&[u8]) -> Result<(Value, usize), JsonErrorKind>;
 
-/// Whose reader decides what a text means.
+/// The implementation whose grammar is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Grammar {
     /// Python's `json`.
     #[default]
     Python,
-    /// pandas' ujson. A number with point or exponent is (whole + fraction x 10^-d) x 10^exponent, computed in doubles, which
-    /// is not always the nearest double to what is spelled. Numbers may lack digits and have leading zeros, strings may hold
-    /// control characters and halves of surrogate pairs, of which some are dropped. `NaN` is null, and an object's last
-    /// member may be followed by a comma.
+    /// pandas' ujson. Differences to Python:
+    ///
+    /// - A number with point or exponent is (integer part + fraction x 10^-d) x 10^exponent, computed in doubles. The
+    ///   result is not always the double nearest to the text.
+    /// - Numbers may lack digits and have leading zeros.
+    /// - Strings may contain control characters and unpaired surrogates, some of which are dropped.
+    /// - `NaN` is null.
+    /// - A comma may follow the last member of an object.
     Ujson,
 }
 
@@ -55,27 +59,27 @@ impl Grammar {
     }
 }
 
-/// What becomes of the lists and objects in a record.
+/// Whether lists and objects inside a record are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Nested {
     /// They are read.
     #[default]
     Read,
-    /// They are passed over, so that a list or object is an empty one; of what is in them only quotes and brackets are
-    /// looked at. For who only wants to know what kind of value a member has.
+    /// They are skipped and become empty lists or objects; only their quotes and brackets are interpreted. This is
+    /// faster for a caller that only needs the types of a record's members.
     PassedOver,
 }
 
-/// How values are read.
+/// The options of parsing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reading {
     pub grammar: Grammar,
     pub nested: Nested,
-    /// A value may take as much memory as one record.
+    /// Limits the memory of a value.
     pub limits: Limits,
 }
 
-/// [`parse`] of a part of a text, which begins at `start` inside `depth` lists.
+/// Parses a part of a text. It begins at `start` inside `depth` lists and objects.
 pub(super) fn parse_at(
     text: &[u8],
     start: Position,
@@ -118,16 +122,16 @@ pub(super) fn parse_at(
     result.map_err(|kind| syntax(kind, parser.place))
 }
 
-/// `place` is where an error is to be reported when a method fails.
+/// The state of parsing. If a method fails, `place` is the position of the error.
 struct Parser<'a> {
     text: &'a [u8],
     place: usize,
     grammar: Grammar,
     number: NumberReader,
-    /// Lists and objects inside more than so many others are passed over.
+    /// Lists and objects at a greater depth are skipped.
     deepest: usize,
     limits: Limits,
-    /// Bytes of memory that the values take so far.
+    /// Memory in bytes of the values so far.
     used: u64,
 }
 
@@ -146,7 +150,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Counts a value that is put into a list or object: short texts can be values of ten times their size.
+    /// Counts the memory of a value in a list or object, which may be ten times the length of its text.
     fn count<T>(&mut self) -> Result<(), JsonErrorKind> {
         self.used += size_of::<T>() as u64;
         Ok(self.limits.check(Limit::Record, self.used)?)
@@ -181,7 +185,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// A string; `place` is at its opening quote.
+    /// Parses a string. `place` is at its opening quote.
     fn string(&mut self) -> Result<JsonString, JsonErrorKind> {
         let content = self.text.get(self.place + 1..).unwrap_or_default();
         let read = match self.grammar {
@@ -200,12 +204,12 @@ impl Parser<'_> {
         }
     }
 
-    /// The list or object that begins here, as an empty one.
+    /// Skips the list or object at the current position and returns an empty one.
     fn passed_over(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
         let is_list = self.peek() == Some(b'[');
         match Scan::default().end(self.rest()) {
             Some(length) => self.place += length,
-            // It has no end: reading it tells why.
+            // It does not end; reading it finds the reason.
             None if is_list => return self.list(depth + 1),
             None => return self.object(depth + 1),
         }
@@ -264,7 +268,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After an element: `true` at the end, `false` after a comma.
+    /// Parses a comma or the closing bracket `end` after an element. Returns `true` for the bracket.
     fn comma_or(&mut self, end: u8) -> Result<bool, JsonErrorKind> {
         self.skip_blanks();
         let ended = match self.peek() {

@@ -1,7 +1,7 @@
-//! From text to text: what reading a JSON text and printing it makes of it, without a value in between.
+//! Reformats a JSON text without building a value: the result equals parsing followed by formatting.
 //!
-//! Most of a text stands for itself in every way of printing, and is copied. What is anything but plain (a repeated key,
-//! many keys, a text that is refused) is left to the reader and the printer: the way back is always open.
+//! Most of a text is identical in all styles and is copied. For rare content (a repeated key, many keys, invalid text)
+//! the functions return `None` or `false`, and the caller must parse and format the text instead.
 
 use std::ops::Range;
 
@@ -10,20 +10,21 @@ use super::parse::NumberReader;
 use super::write::{first_code_point, push_escape};
 use super::{Grammar, MAX_DEPTH, Value, pandas, write};
 
-/// Whose way of printing, on one line.
+/// A style of formatting on one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Printing {
     /// `json.dumps`, in ASCII.
     Python,
-    /// `DataFrame.to_json`: see [`Value::push_pandas`].
+    /// `DataFrame.to_json`, see [`Value::push_pandas`].
     Pandas,
 }
 
-/// Objects of more members are left to the reader, which has an index of them.
+/// Objects with more members are left to the parser, which has an index for them.
 const MANY: usize = 32;
 
-/// Appends to `out` what `printing` makes of the value that fills `text`, which is read by this `grammar`. False, and
-/// nothing appended, where only reading and printing it can tell.
+/// Reformats the value that `text` consists of, and appends the result to `out`.
+///
+/// Returns `false` and appends nothing if the text must be parsed instead.
 pub fn reprint(text: &[u8], grammar: Grammar, printing: Printing, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let done = match printing {
@@ -36,14 +37,14 @@ pub fn reprint(text: &[u8], grammar: Grammar, printing: Printing, out: &mut Vec<
     done
 }
 
-/// An object as Python prints it, and where its members are.
+/// An object in Python's format, and the positions of its members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Printed {
     text: String,
     members: Vec<Member>,
 }
 
-/// Where a member of the outermost object is in what was printed.
+/// The position of a member of the outermost object in the formatted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     key: Range<usize>,
@@ -51,7 +52,8 @@ struct Member {
 }
 
 impl Printed {
-    /// The object that fills `text`. None where only reading it can tell, and where it is no object.
+    /// Formats the object that `text` consists of. Returns `None` if it is not an object, or the text must be parsed
+    /// instead.
     pub fn of(text: &[u8], grammar: Grammar) -> Option<Printed> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return None;
@@ -64,12 +66,12 @@ impl Printed {
         })
     }
 
-    /// The whole object.
+    /// The formatted object.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The texts of the members: keys and values, in order.
+    /// Iterates over the formatted keys and values, in order.
     pub(super) fn members(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.members.iter().map(|member| {
             let part = |range: &Range<usize>| self.text.get(range.clone()).unwrap_or_default();
@@ -77,13 +79,13 @@ impl Printed {
         })
     }
 
-    /// The value of `key`, when there is one.
+    /// Returns the value of `key`, if the object has this key.
     pub fn get(&self, key: &str) -> Option<Value> {
         let (_, value) = self.members().find(|(text, _)| is_key(text, key))?;
         super::parse(value.as_bytes()).ok()
     }
 
-    /// Sets the value of a `key` that is there.
+    /// Replaces the value of `key`, if the object has this key.
     ///
     /// # Errors
     /// [`super::JsonWriteError`].
@@ -107,7 +109,7 @@ impl Printed {
     }
 }
 
-/// Whether `text`, printed, spells `key`.
+/// Whether the formatted key `text` represents `key`.
 fn is_key(text: &str, key: &str) -> bool {
     let content = text.get(1..text.len().saturating_sub(1));
     match text.contains('\\') {
@@ -116,7 +118,7 @@ fn is_key(text: &str, key: &str) -> bool {
     }
 }
 
-/// Prints the value that fills `text`; the members of the outermost object.
+/// Formats the value that `text` consists of. Returns the members of the outermost object.
 fn members<S: Style>(text: &[u8], grammar: Grammar, out: &mut Vec<u8>) -> Option<Vec<Member>> {
     std::str::from_utf8(text).ok()?;
     let mut reprinter = Reprinter {
@@ -132,18 +134,18 @@ fn members<S: Style>(text: &[u8], grammar: Grammar, out: &mut Vec<u8>) -> Option
     (reprinter.place == text.len()).then_some(reprinter.members)
 }
 
-/// A way of printing.
+/// A style of formatting.
 trait Style {
     const COMMA: &'static [u8];
     const COLON: &'static [u8];
 
-    /// Not 0 for the first bytes of characters that are escaped. Among them is all that ends a run in a string: quotes,
-    /// backslashes, control characters.
+    /// Returns a number other than 0 for the first byte of each character that is escaped, and for quotes, backslashes
+    /// and control characters, which end the unescaped parts of a string.
     fn special(byte: u8) -> u8;
 
     fn float(out: &mut Vec<u8>, value: f64);
 
-    /// Whether half a surrogate pair can be printed.
+    /// Whether unpaired surrogates can be formatted.
     const HALVES: bool;
 }
 
@@ -179,14 +181,14 @@ impl Style for Pandas {
     }
 }
 
-/// Goes through valid UTF-8. A method returns none where the reader has to decide.
+/// Traverses valid UTF-8 and formats it. A method returns `None` if the text must be parsed instead.
 struct Reprinter<'t, 'o> {
     text: &'t [u8],
     place: usize,
     grammar: Grammar,
     number: NumberReader,
     out: &'o mut Vec<u8>,
-    /// Those of the objects that are open; at the end, of the outermost one.
+    /// The members of all open objects, and finally of the outermost one.
     members: Vec<Member>,
 }
 
@@ -205,7 +207,7 @@ impl<'t> Reprinter<'t, '_> {
         }
     }
 
-    /// The value that begins here, inside `depth` lists and objects.
+    /// Formats the value at the current position, which is inside `depth` lists and objects.
     fn value<S: Style>(&mut self, depth: usize) -> Option<()> {
         self.skip_blanks();
         match self.rest() {
@@ -267,7 +269,7 @@ impl<'t> Reprinter<'t, '_> {
         Some(())
     }
 
-    /// A string; `place` is at its opening quote.
+    /// Formats a string. `place` is at its opening quote.
     fn string<S: Style>(&mut self) -> Option<()> {
         self.place += 1;
         self.out.push(b'"');
@@ -288,7 +290,7 @@ impl<'t> Reprinter<'t, '_> {
             self.place += length;
             match u8::try_from(character) {
                 Ok(byte) if byte < 0x80 && S::special(byte) == 0 => self.out.push(byte),
-                // Not every reader keeps halves of surrogate pairs, and not every printer knows them.
+                // ujson drops some unpaired surrogates, and `to_json` cannot write them.
                 _ if (!S::HALVES || self.grammar == Grammar::Ujson)
                     && (0xd800..0xe000).contains(&character) =>
                 {
@@ -341,7 +343,7 @@ impl<'t> Reprinter<'t, '_> {
         Some(())
     }
 
-    /// A key and its value, in the object whose members are those from `own` on.
+    /// Formats a key and its value in an object, whose members are those from index `own` on.
     fn member<S: Style>(&mut self, own: usize, depth: usize) -> Option<()> {
         self.skip_blanks();
         if self.peek()? != b'"' {
@@ -350,7 +352,7 @@ impl<'t> Reprinter<'t, '_> {
         let start = self.out.len();
         self.string::<S>()?;
         let key = start..self.out.len();
-        // What is printed alike is the same key.
+        // Equal keys have equal formatted texts.
         let name = self.out.get(key.clone());
         let others = self.members.get(own..)?;
         let is_known = |other: &Member| self.out.get(other.key.clone()) == name;
@@ -374,7 +376,7 @@ impl<'t> Reprinter<'t, '_> {
         Some(())
     }
 
-    /// After an element: `true` at the end, `false` after a comma.
+    /// Reads a comma or the closing bracket `end` after an element. Returns `true` for the bracket.
     fn comma_or(&mut self, end: u8) -> Option<bool> {
         self.skip_blanks();
         let next = self.peek()?;
@@ -386,9 +388,9 @@ impl<'t> Reprinter<'t, '_> {
     }
 }
 
-/// The length of an integer that is printed as it stands.
+/// The length of an integer whose text is already in the output format.
 fn plain_integer(text: &[u8]) -> Option<usize> {
-    /// So many digits fit into 64 bits.
+    /// Every number of so few digits fits into 64 bits.
     const DIGITS: usize = 18;
     let sign = usize::from(text.first() == Some(&b'-'));
     let digits = text.get(sign..)?.iter().take(DIGITS + 1);

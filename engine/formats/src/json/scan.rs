@@ -1,20 +1,20 @@
-//! Finding the end of an element without reading it: quotes and brackets suffice.
+//! Finds the end of an element by its quotes and brackets, without parsing it.
 
 use memchr::memchr2;
 
-/// What was seen of an element that comes in pieces.
+/// The state of scanning an element that arrives in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// The element is a string, and what follows is not a comma.
+    /// Whether the element is a key, which ends with its closing quote.
     is_key: bool,
     depth: usize,
     in_string: bool,
-    /// The piece before ended with a backslash.
+    /// Whether the previous piece ended with a backslash.
     escaped: bool,
 }
 
 impl Scan {
-    /// Of a key: it is a string, and ends with its quote.
+    /// Scans a key: a string, which ends with its closing quote.
     pub fn of_key() -> Scan {
         Scan {
             is_key: true,
@@ -22,7 +22,7 @@ impl Scan {
         }
     }
 
-    /// The end of the element in `text`, which continues what was seen before.
+    /// Returns the end of the element in `text`, the next piece of the input, if it is there.
     pub fn end(&mut self, text: &[u8]) -> Option<usize> {
         let mut place = 0;
         loop {
@@ -52,7 +52,7 @@ impl Scan {
                     }
                     b'[' | b'{' => self.depth += 1,
                     b']' | b'}' if self.depth > 0 => self.depth -= 1,
-                    // A colon belongs to no element: where one stands, a comma is missing before it.
+                    // A colon outside an element means that a comma is missing, so the element ends.
                     b']' | b'}' | b',' | b':' if self.depth == 0 => return Some(place + offset),
                     _ => {}
                 }
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// The same, byte by byte.
+    /// A reference implementation that works byte by byte.
     fn plainly(text: &[u8], is_key: bool) -> Option<usize> {
         let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
         for (place, byte) in text.iter().enumerate() {

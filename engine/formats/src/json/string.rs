@@ -1,24 +1,23 @@
-//! Strings that can hold half a surrogate pair.
+//! Strings that may contain unpaired surrogates.
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 
 use compact_str::CompactString;
 
-/// A string as Python holds it: any code points, also U+D800 to U+DFFF, which
-/// JSON can spell (`"\ud83c"`) and UTF-8 cannot.
+/// A string as in Python: a sequence of any code points. It may contain U+D800 to U+DFFF, which JSON can express
+/// (`"\ud83c"`) but UTF-8 cannot.
 ///
-/// Ordered by code points, as Python orders `str`.
+/// The order is that of the code points, as in Python.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JsonString {
-    /// WTF-8: UTF-8 that also encodes surrogates. A pair that belongs together
-    /// is always encoded as the one character it means, so equal strings have
-    /// equal bytes, and the order of bytes is the order of code points.
+    /// WTF-8, which is UTF-8 that also encodes surrogates. A surrogate pair is always encoded as the character it
+    /// represents. So equal strings have equal bytes, and the order of bytes is the order of code points.
     wtf8: Text,
 }
 
-/// Valid text is kept as such, so that reading it needs no second validation. Most texts are keys: those of up to 24 bytes
-/// need no memory of their own.
+/// The bytes of a string. Valid UTF-8 has its own variant, so that it is validated only once. Most strings are keys,
+/// and up to 24 bytes are stored without allocation.
 #[derive(Clone)]
 enum Text {
     Utf8(CompactString),
@@ -61,7 +60,7 @@ impl std::hash::Hash for Text {
 }
 
 impl JsonString {
-    /// From WTF-8 bytes, as the reader finds them.
+    /// Creates a string from WTF-8, as the parser decodes it.
     pub(super) fn from_wtf8(bytes: &[u8]) -> Self {
         let wtf8 = match std::str::from_utf8(bytes) {
             Ok(text) => Text::Utf8(text.into()),
@@ -70,7 +69,7 @@ impl JsonString {
         Self { wtf8 }
     }
 
-    /// The text; `None` when it holds half a surrogate pair.
+    /// The text; `None` if it contains unpaired surrogates.
     pub fn as_str(&self) -> Option<&str> {
         match &self.wtf8 {
             Text::Utf8(text) => Some(text),
@@ -78,12 +77,12 @@ impl JsonString {
         }
     }
 
-    /// The text in WTF-8.
+    /// The bytes of the string in WTF-8.
     pub fn as_wtf8(&self) -> &[u8] {
         self.wtf8.bytes()
     }
 
-    /// The text, with U+FFFD for halves of surrogate pairs.
+    /// The text, with U+FFFD in place of unpaired surrogates.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.as_wtf8())
     }
@@ -117,14 +116,14 @@ impl fmt::Debug for JsonString {
     }
 }
 
-/// Appends the WTF-8 form of a code point below U+110000.
+/// Appends a code point below U+110000 in WTF-8.
 pub(super) fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
     match char::from_u32(code_point) {
         Some(character) => {
             out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         }
         None => {
-            // A surrogate, in the three-byte form of UTF-8.
+            // A surrogate, encoded like other code points of three bytes.
             let [.., high, low] = code_point.to_be_bytes();
             out.extend_from_slice(&[
                 0xe0 | high >> 4,

@@ -1,20 +1,19 @@
-//! Values.
+//! The value model of JSON.
 
 use super::{JsonString, Object};
 
-/// A JSON value as Python holds it.
+/// A JSON value as in Python.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `null`.
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// An integer of 64 bits: written without point and exponent.
+    /// An integer of at most 64 bits, written without point and exponent.
     Int(i64),
-    /// An integer beyond 64 bits: its digits, after a `-` if negative.
+    /// An integer that exceeds 64 bits: its digits, after `-` if it is negative.
     BigInt(Box<str>),
-    /// A number with point or exponent, as the nearest double; also the words
-    /// `NaN`, `Infinity` and `-Infinity`.
+    /// A number with point or exponent, as the nearest double. Also `NaN`, `Infinity` and `-Infinity`.
     Float(f64),
     /// A string.
     String(JsonString),
@@ -25,7 +24,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The text of a string that is valid Unicode.
+    /// Returns the text if this is a string without unpaired surrogates.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => text.as_str(),
@@ -33,7 +32,7 @@ impl Value {
         }
     }
 
-    /// The elements of a list.
+    /// Returns the items if this is a list.
     pub fn as_list(&self) -> Option<&[Value]> {
         match self {
             Self::List(list) => Some(list),
@@ -41,7 +40,7 @@ impl Value {
         }
     }
 
-    /// The object.
+    /// Returns the members if this is an object.
     pub fn as_object(&self) -> Option<&Object> {
         match self {
             Self::Object(object) => Some(object),
@@ -49,7 +48,7 @@ impl Value {
         }
     }
 
-    /// The value of `key`, when this is an object that has it.
+    /// Returns the value of `key` if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)
     }
@@ -67,7 +66,7 @@ impl From<String> for Value {
     }
 }
 
-/// `None` is null.
+/// `None` becomes null.
 impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
@@ -98,7 +97,7 @@ impl From<Vec<Value>> for Value {
     }
 }
 
-/// An object of these members.
+/// Converts members to an object.
 impl<const N: usize> From<[(&str, Value); N]> for Value {
     fn from(members: [(&str, Value); N]) -> Self {
         Self::Object(Object::from_iter(members))

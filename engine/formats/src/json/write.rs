@@ -1,4 +1,4 @@
-//! Writing, as `json.dump` does: no line break at the end.
+//! Writes JSON as `json.dump` does, without a line break at the end.
 
 use std::io::{self, Write};
 
@@ -6,18 +6,16 @@ use super::escape::run;
 use super::{JsonString, Object, Value};
 use crate::pandas::push_f64;
 
-/// How to write; the default is `json.dump`'s.
+/// Options of writing. The defaults are those of `json.dump`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Blanks per level, with every element on a line of its own; `None` writes
-    /// one line.
+    /// Number of spaces per level, with each element on its own line. `None` writes one line.
     pub indent: Option<usize>,
-    /// Sort the keys of every object by code points.
+    /// Whether the keys of each object are sorted by code points.
     pub sort_keys: bool,
-    /// What stands between elements and after keys. `None`: `", "` (`","` with
-    /// an indent) and `": "`.
+    /// The texts after elements and after keys. `None` means `", "` (`","` with an indent) and `": "`.
     pub separators: Option<(String, String)>,
-    /// Write everything beyond ASCII as `\uXXXX`.
+    /// Whether characters outside ASCII are written as `\uXXXX`.
     pub ensure_ascii: bool,
 }
 
@@ -32,27 +30,27 @@ impl Default for WriteOptions {
     }
 }
 
-/// Why writing failed.
+/// JSON that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonWriteError {
-    /// Half a surrogate pair, which UTF-8 cannot hold.
+    /// A string contains an unpaired surrogate, which UTF-8 cannot encode.
     #[error(
-        "the string {text:?} holds half a surrogate pair, which UTF-8 cannot hold; write with `ensure_ascii`"
+        "the string {text:?} contains an unpaired surrogate, which UTF-8 cannot encode; write with `ensure_ascii`"
     )]
     LoneSurrogate {
-        /// The string, with U+FFFD for the half.
+        /// The string, with U+FFFD in place of the surrogate.
         text: String,
     },
-    /// The output failed.
+    /// An I/O error.
     #[error("writing JSON failed")]
     Io(#[from] io::Error),
 }
 
-/// Text is handed to the output in pieces of about this size.
+/// Approximate size in bytes of the pieces that are passed to the output.
 const FLUSH_AT: usize = 64 * 1024;
 
 impl Value {
-    /// Writes the value.
+    /// Writes the value to `out`.
     ///
     /// # Errors
     /// [`JsonWriteError`].
@@ -67,7 +65,7 @@ impl Value {
         Ok(())
     }
 
-    /// The value as text.
+    /// Returns the value as text.
     ///
     /// # Errors
     /// [`JsonWriteError::LoneSurrogate`].
@@ -78,10 +76,11 @@ impl Value {
     }
 }
 
+/// The state of writing a value.
 struct Printer<'a, W: Write> {
     out: &'a mut W,
     options: &'a WriteOptions,
-    /// Text not yet handed to the output.
+    /// Text that is not yet passed to the output.
     text: Vec<u8>,
     comma: &'a [u8],
     colon: &'a [u8],
@@ -157,7 +156,7 @@ impl<'a, W: Write> Printer<'a, W> {
         Ok(())
     }
 
-    /// What stands before element `index`.
+    /// Writes the separator and line break before the element `index`.
     fn between(&mut self, index: usize, level: usize) {
         if index > 0 {
             self.text.extend_from_slice(self.comma);
@@ -183,7 +182,7 @@ impl<'a, W: Write> Printer<'a, W> {
     }
 }
 
-/// Appends `float` as Python's `json` prints it.
+/// Appends a double as Python's `json` formats it.
 pub(super) fn push_float(out: &mut Vec<u8>, float: f64) {
     if float.is_nan() {
         out.extend_from_slice(b"NaN");
@@ -198,19 +197,19 @@ pub(super) fn push_float(out: &mut Vec<u8>, float: f64) {
     }
 }
 
-/// Appends `text` in quotes. With `ascii`, everything but the blank to `~` is
-/// escaped (so U+007F, too), else only what JSON demands.
+/// Appends `text` in quotes. With `ascii`, all characters outside the range from space to `~` are escaped (also
+/// U+007F); otherwise only those that JSON requires.
 fn push_string(out: &mut Vec<u8>, text: &JsonString, ascii: bool) {
     push_escaped(out, text, |byte| special(byte, ascii));
 }
 
-/// Not 0 for the first bytes of what `push_string` escapes.
+/// Returns a number other than 0 for the first byte of each character that `push_string` escapes.
 pub(super) fn special(byte: u8, ascii: bool) -> u8 {
     let demanded = u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
     demanded | u8::from(byte >= 0x7f) & u8::from(ascii)
 }
 
-/// Appends `text` in quotes, with escapes for the characters for whose first byte `special` is not 0.
+/// Appends `text` in quotes. A character is escaped if `special` returns a number other than 0 for its first byte.
 pub(super) fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8) {
     out.push(b'"');
     let mut rest = text.as_wtf8();
@@ -226,7 +225,7 @@ pub(super) fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl F
     out.push(b'"');
 }
 
-/// The code point at the front of WTF-8 and its length in bytes.
+/// Decodes the code point at the beginning of WTF-8. Returns it and its length in bytes.
 pub(super) fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
     let lead = *wtf8.first()?;
     let (length, high) = match lead {
@@ -242,6 +241,7 @@ pub(super) fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
     Some((code_point, length))
 }
 
+/// Appends the escape sequence of a code point, a surrogate pair above U+FFFF.
 pub(super) fn push_escape(out: &mut Vec<u8>, code_point: u32) {
     let short: &[u8] = match code_point {
         0x08 => b"\\b",

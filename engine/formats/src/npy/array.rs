@@ -1,4 +1,4 @@
-//! An array in a file: its rows, gathered and saved again, or as values.
+//! Reads the rows of an array file and saves a selection of them.
 
 use std::io::Write;
 use std::ops::Range;
@@ -6,10 +6,10 @@ use std::ops::Range;
 use super::{NpyError, NpyHeader};
 use crate::read_at::{ReadAt, Section};
 
-/// Rows are handed to the output in pieces of about this size.
+/// Approximate size in bytes of the pieces in which rows are written.
 const PIECE: u64 = 256 * 1024;
 
-/// An array that is read row by row.
+/// An array in a file, read row by row.
 #[derive(Debug, Clone)]
 pub struct NpyArray<R> {
     section: Section<R>,
@@ -17,10 +17,10 @@ pub struct NpyArray<R> {
 }
 
 impl<R: ReadAt + Clone> NpyArray<R> {
-    /// The array that fills `range` of `base`.
+    /// Opens the array in the bytes `range` of `base`.
     ///
     /// # Errors
-    /// [`NpyError`]: it is no array, or shorter than its header says.
+    /// [`NpyError`] if this is not an array, or the data are shorter than the header declares.
     pub fn open(base: R, range: Range<u64>) -> Result<Self, NpyError> {
         let section = Section::new(base, range);
         let header = NpyHeader::read(section.clone())?;
@@ -34,13 +34,12 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         Ok(Self { section, header })
     }
 
-    /// What the header says.
+    /// The header of the array.
     pub fn header(&self) -> &NpyHeader {
         &self.header
     }
 
-    /// Writes the rows at `positions`, in that order, as `numpy.save` writes
-    /// `array[positions]`. Bytes of elements are copied.
+    /// Writes the rows at `positions`, in this order and byte by byte as `numpy.save(out, array[positions])`.
     ///
     /// # Errors
     /// [`NpyError`]. The output is then incomplete.
@@ -50,7 +49,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         out: &mut impl Write,
     ) -> Result<(), NpyError> {
         let header = &self.header;
-        // In one dimension, both orders are the same.
+        // In one dimension, C order and Fortran order are equal.
         if header.fortran_order && header.shape.len() > 1 {
             return Err(NpyError::FortranOrder);
         }
@@ -81,7 +80,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         }
     }
 
-    /// Appends the bytes of rows, one row after another. Neighbours are read at once.
+    /// Appends the bytes of rows in the given order. Consecutive rows are read at once.
     pub(super) fn read_rows(&self, rows: &[u64], bytes: &mut Vec<u8>) -> Result<(), NpyError> {
         let (there, row_bytes) = (self.header.rows(), self.header.row_bytes());
         for run in rows.chunk_by(|row, next| row.checked_add(1) == Some(*next)) {
@@ -94,7 +93,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
                     rows: there,
                 });
             }
-            // The header has been checked: all rows together lie in the file.
+            // `open` verified that all rows are within the file.
             let length = row_bytes * run.len() as u64;
             let start = bytes.len();
             let end = usize::try_from(length)

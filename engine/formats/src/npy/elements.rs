@@ -1,11 +1,11 @@
-//! The values of elements: of one, or of an array of one dimension.
+//! Converts elements to values: a single element, or those of a one-dimensional array.
 
 use arrow::datatypes::{ArrowPrimitiveType, Float16Type};
 
 use super::{NpyArray, NpyError, NpyHeader};
 use crate::read_at::ReadAt;
 
-/// Elements in a row, of one type.
+/// Values of a one-dimensional array.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Elements {
     /// `bool`.
@@ -18,7 +18,7 @@ pub enum Elements {
     Singles(Vec<f32>),
     /// `float64`.
     Doubles(Vec<f64>),
-    /// Texts; NumPy drops the zeros at their end.
+    /// Texts without the zeros at their end, as in NumPy.
     Texts(Vec<String>),
 }
 
@@ -37,11 +37,11 @@ pub enum Element {
     Single(f32),
     /// `float64`.
     Double(f64),
-    /// Text, with U+FFFD for what is no character.
+    /// Text. Invalid characters are replaced by U+FFFD.
     Text(String),
 }
 
-/// The types of elements that have a value.
+/// The element types that have a plain value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementKind {
     /// `bool`.
@@ -59,8 +59,8 @@ pub enum ElementKind {
 }
 
 impl NpyHeader {
-    /// What the elements are; none for those without a plain value (bytes,
-    /// dates, complex numbers, floats of 2 or 16 bytes).
+    /// The type of the elements. `None` for types without a plain value: bytes, dates, complex numbers, floats of 2 or
+    /// 16 bytes.
     pub fn element_kind(&self) -> Option<ElementKind> {
         let kind = self.descr.chars().nth(1)?;
         Some(match (kind, self.item_size) {
@@ -74,7 +74,7 @@ impl NpyHeader {
         })
     }
 
-    /// The value of an element that has these bytes; none for those without a plain value (bytes, dates, complex numbers).
+    /// The value of an element, given its bytes. `None` for types without a plain value: bytes, dates, complex numbers.
     pub fn value(&self, element: &[u8]) -> Option<Element> {
         let bits = self.bits(element);
         Some(match self.element_kind() {
@@ -96,7 +96,7 @@ impl NpyHeader {
         })
     }
 
-    /// Up to 8 bytes in the order of the array.
+    /// Interprets up to 8 bytes in the byte order of the array.
     fn bits(&self, bytes: &[u8]) -> u64 {
         let add = |value, byte: &u8| value << 8 | u64::from(*byte);
         match self.descr.starts_with('>') {
@@ -105,7 +105,7 @@ impl NpyHeader {
         }
     }
 
-    /// UTF-32, zeros at the end dropped.
+    /// Decodes UTF-32 to code points, without the zeros at the end.
     fn codes(&self, text: &[u8]) -> Vec<u32> {
         let codes = text.chunks_exact(4).map(|code| self.bits(code) as u32);
         let mut codes: Vec<u32> = codes.collect();
@@ -115,17 +115,17 @@ impl NpyHeader {
     }
 }
 
+/// Extends the sign of an integer of `bytes` bytes.
 fn signed(bits: u64, bytes: usize) -> i64 {
     let unused = 64 - 8 * bytes.clamp(1, 8) as u32;
     (bits << unused) as i64 >> unused
 }
 
 impl<R: ReadAt + Clone> NpyArray<R> {
-    /// The elements at `rows` of an array of one dimension, in that order.
+    /// Returns the elements at `rows` of a one-dimensional array, in this order.
     ///
     /// # Errors
-    /// [`NpyError`], also for an array of another dimension or of elements
-    /// without a plain value.
+    /// [`NpyError`], also if the array has another number of dimensions or elements without a plain value.
     pub fn elements(&self, rows: &[u64]) -> Result<Elements, NpyError> {
         let header = self.header();
         let unsupported = || NpyError::UnsupportedType {
@@ -133,13 +133,16 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         };
         if header.shape.len() != 1 {
             return Err(NpyError::BadHeader {
-                reason: format!("it has {} dimensions, not one", header.shape.len()),
+                reason: format!(
+                    "the array has {} dimensions instead of one",
+                    header.shape.len()
+                ),
             });
         }
         let kind = header.element_kind().ok_or_else(unsupported)?;
         let mut bytes = Vec::new();
         self.read_rows(rows, &mut bytes)?;
-        // Texts of no width have no bytes to go through.
+        // Texts of length 0 occupy no bytes, so there are no chunks to iterate over.
         let size = usize::try_from(header.item_size).map_err(|_| unsupported())?;
         if size == 0 {
             return Ok(Elements::Texts(vec![String::new(); rows.len()]));

@@ -1,4 +1,4 @@
-//! Headers.
+//! Parses and writes headers of array files.
 
 use std::io::Read;
 
@@ -6,25 +6,25 @@ use super::NpyError;
 use super::literal::{Literal, dictionary};
 use crate::sniff::Looks;
 
-/// Longest header accepted, in bytes (NumPy's own limit is 10,000).
+/// Maximum length of a header in bytes. NumPy's own limit is 10,000.
 const MAX_HEADER: u64 = 1 << 20;
-/// Most rows of an array whose rows have no bytes: the length of the file does not bound their number.
+/// Maximum number of rows if rows have no bytes, because then the length of the file does not limit their number.
 const MAX_EMPTY_ROWS: u64 = 1 << 20;
-/// Digits for which NumPy leaves room, so that the first dimension can grow.
+/// Width that NumPy reserves for the first dimension, so that arrays can grow in place.
 const GROWTH_DIGITS: usize = 21;
 
-/// What a header says.
+/// The header of an array file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NpyHeader {
-    /// Element type as NumPy prints it, with byte order: `<f4`, `|b1`, `<U2`.
+    /// Element type in NumPy's notation, with byte order: `<f4`, `|b1`, `<U2`.
     pub descr: String,
-    /// Whether the first index varies fastest.
+    /// Whether the first index varies fastest in the file.
     pub fortran_order: bool,
-    /// Dimensions; empty for a single value.
+    /// Length of each dimension; empty for a single value.
     pub shape: Vec<u64>,
-    /// Bytes per element.
+    /// Size of an element in bytes.
     pub item_size: u64,
-    /// Where the data begins in the file.
+    /// Offset of the data in the file.
     pub data_offset: u64,
 }
 
@@ -53,7 +53,7 @@ impl NpyHeader {
             .rev()
             .fold(0, |value, byte| value << 8 | u64::from(*byte));
         if length > MAX_HEADER {
-            return Err(bad(format!("it is {length} bytes long")));
+            return Err(bad(format!("its length is {length} bytes")));
         }
         let mut text = Vec::new();
         let read = Read::by_ref(&mut input)
@@ -65,7 +65,7 @@ impl NpyHeader {
                 needed: length,
             });
         }
-        // Before version 3.0 the text is latin-1; what matters in it is ASCII.
+        // Before version 3.0 the text is Latin-1, but the relevant parts are ASCII.
         let text = String::from_utf8_lossy(&text);
         let (descr, fortran_order, shape) = fields(&text)?;
         let (descr, item_size) = element_type(&descr)?;
@@ -79,19 +79,19 @@ impl NpyHeader {
         };
         header
             .checked_bytes()
-            .ok_or_else(|| bad(format!("its shape {:?} overflows", header.shape)))?;
+            .ok_or_else(|| bad(format!("the shape {:?} is too large", header.shape)))?;
         if header.row_bytes() == 0 && header.rows() > MAX_EMPTY_ROWS {
-            return Err(bad(format!("it has {} empty rows", header.rows())));
+            return Err(bad(format!("the array has {} empty rows", header.rows())));
         }
         Ok(header)
     }
 
-    /// Number of rows: the first dimension, 1 for a single value.
+    /// The number of rows: the first dimension, or 1 for a single value.
     pub fn rows(&self) -> u64 {
         self.shape.first().copied().unwrap_or(1)
     }
 
-    /// Bytes per row.
+    /// Size of a row in bytes.
     pub fn row_bytes(&self) -> u64 {
         self.shape
             .iter()
@@ -100,13 +100,14 @@ impl NpyHeader {
             .saturating_mul(self.item_size)
     }
 
-    /// Bytes of data.
+    /// Size of all data in bytes.
     pub fn data_bytes(&self) -> u64 {
         self.checked_bytes().unwrap_or(u64::MAX)
     }
 
+    /// Size of all data in bytes; `None` on overflow.
     fn checked_bytes(&self) -> Option<u64> {
-        // Zero dimensions do not excuse an overflow of the others.
+        // An array with a dimension of 0 is rejected, too, if the product of the other dimensions overflows.
         self.shape
             .iter()
             .try_fold(self.item_size, |bytes, dimension| {
@@ -117,11 +118,11 @@ impl NpyHeader {
         }))
     }
 
-    /// The header that NumPy 1.26 writes: version 1.0, padded with blanks to a
-    /// multiple of 64 bytes, a line feed at the end.
+    /// The header as NumPy 1.26 writes it: version 1.0, padded with spaces to a multiple of 64 bytes, with a line feed
+    /// at the end.
     ///
     /// # Errors
-    /// [`NpyError::BadHeader`] when it does not fit into version 1.0.
+    /// [`NpyError::BadHeader`] if the header is too long for version 1.0.
     pub fn to_bytes(&self) -> Result<Vec<u8>, NpyError> {
         let shape = match self.shape.as_slice() {
             [single] => format!("({single},)"),
@@ -151,7 +152,7 @@ impl NpyHeader {
         text.push_str(&" ".repeat(unpadded.next_multiple_of(64) - unpadded));
         text.push('\n');
         let length = u16::try_from(text.len())
-            .map_err(|_| bad("it is too long for version 1.0".to_owned()))?;
+            .map_err(|_| bad("its length exceeds version 1.0".to_owned()))?;
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
         bytes.extend(length.to_le_bytes());
         bytes.extend(text.as_bytes());
@@ -159,6 +160,7 @@ impl NpyHeader {
     }
 }
 
+/// The entries `descr`, `fortran_order` and `shape` of the header's dictionary.
 fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
     let entries =
         dictionary(text).ok_or_else(|| bad(format!("{:?} is not a dictionary", text.trim())))?;
@@ -182,8 +184,8 @@ fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
     }
 }
 
-/// The type as NumPy prints it (byte order first, `|` where it means nothing)
-/// and its size in bytes.
+/// Normalizes an element type to NumPy's notation (byte order first, `|` if it has no meaning). Returns it and its size
+/// in bytes.
 fn element_type(descr: &str) -> Result<(String, u64), NpyError> {
     let unsupported = || NpyError::UnsupportedType {
         descr: descr.to_owned(),

@@ -1,6 +1,6 @@
-//! The Python dictionary literal in a header.
+//! Parses the Python dictionary in a header.
 
-/// A literal that headers hold.
+/// A value in the dictionary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Literal {
     Text(String),
@@ -8,11 +8,11 @@ pub(super) enum Literal {
     Integer(u64),
     /// A tuple of integers.
     Tuple(Vec<u64>),
-    /// A list (the type of a record array), unread.
+    /// A list, which describes the type of a record array. Its content is not parsed.
     List,
 }
 
-/// Parses `{'key': literal, ...}`; `None` when it is anything else.
+/// Parses `{'key': literal, ...}`. `None` for any other text.
 pub(super) fn dictionary(text: &str) -> Option<Vec<(String, Literal)>> {
     let mut rest = text.trim().strip_prefix('{')?.trim_start();
     let mut entries = Vec::new();
@@ -52,7 +52,7 @@ fn tuple(text: &str) -> Option<(Literal, &str)> {
     Some((Literal::Tuple(values), rest.strip_prefix(')')?))
 }
 
-/// After an element: skips a comma; without one the end has to follow.
+/// Skips a comma after an element. Without a comma, `end` must follow.
 fn comma(text: &str, end: char) -> Option<&str> {
     let text = text.trim_start();
     match text.strip_prefix(',') {
@@ -70,7 +70,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     (!content.contains('\\')).then(|| (content.to_owned(), rest))
 }
 
-/// Python 2 wrote long integers with an `L`.
+/// Parses an integer, with the suffix `L` that Python 2 writes after long integers.
 fn integer(text: &str) -> Option<(u64, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())

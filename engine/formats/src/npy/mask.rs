@@ -1,33 +1,34 @@
-//! Masks: the run-length code of the elements that equal a value.
+//! Encodes masks: run-length codes of the elements that equal a value.
 
 use std::io::Read;
 
 use super::{Element, ElementKind, NpyError, NpyHeader};
 use crate::rle;
 
-/// Largest array that is read, in bytes.
+/// Maximum size of an array in bytes.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// The run-length code of a mask.
+/// The run-length code of a mask, and the shape of the array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MaskCode {
     /// Dimensions of the array.
     pub shape: Vec<u64>,
-    /// The code, down the columns (the first index varies fastest); empty when no element has the value.
+    /// The code in column-major order (the first index varies fastest). Empty if no element equals the value.
     pub code: String,
 }
 
-/// Reads an array of numbers or booleans, of any byte order and in C or Fortran order, and encodes where it equals
-/// `value`: `rle_encode(numpy.load(file).T.flatten() == value)`.
+/// Encodes the elements that equal `value`, as `rle_encode(numpy.load(file).T.flatten() == value)`.
+///
+/// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order.
 ///
 /// # Errors
-/// [`NpyError`]; also for elements that are no numbers, and for arrays over 256 MiB.
+/// [`NpyError`], also for elements that are not numbers and for arrays over 256 MiB.
 pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError> {
     let header = NpyHeader::read(&mut input)?;
     let needed = header.data_bytes();
     if needed > MAX_BYTES {
         return Err(NpyError::BadHeader {
-            reason: format!("{needed} bytes are too many for a mask"),
+            reason: format!("a mask of {needed} bytes is over the limit"),
         });
     }
     let mut data = Vec::new();

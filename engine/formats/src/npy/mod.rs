@@ -1,5 +1,20 @@
-//! NumPy's array files: their header, gathering of rows under the header that
-//! NumPy 1.26 writes, and elements as values.
+//! Reads NumPy's array files (.npy), and writes selected rows byte by byte as NumPy 1.26.
+//!
+//! ```
+//! use prep_formats::npy::NpyHeader;
+//!
+//! let header = NpyHeader {
+//!     descr: "<f4".to_owned(),
+//!     fortran_order: false,
+//!     shape: vec![2, 3],
+//!     item_size: 4,
+//!     data_offset: 128,
+//! };
+//! let bytes = header.to_bytes()?;
+//! assert_eq!(bytes.len(), 128);
+//! assert_eq!(NpyHeader::read(bytes.as_slice())?, header);
+//! # Ok::<(), prep_formats::npy::NpyError>(())
+//! ```
 
 mod array;
 mod elements;
@@ -14,16 +29,16 @@ pub use mask::{MaskCode, mask_code};
 
 use std::io;
 
-/// Why a file is refused.
+/// An array file that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum NpyError {
-    /// The bytes are something else.
+    /// The file is not an array file.
     #[error("got {found}, expected a NumPy array (.npy)")]
     NotNpy {
-        /// What it looks like.
+        /// The type that its first bytes indicate.
         found: crate::sniff::Looks,
     },
-    /// A format version after 3.0.
+    /// The format version is above 3.0.
     #[error("the array file has format version {major}.{minor}; 1.0 to 3.0 can be read")]
     UnknownVersion {
         /// Major version.
@@ -31,50 +46,48 @@ pub enum NpyError {
         /// Minor version.
         minor: u8,
     },
-    /// The header is not what NumPy writes.
+    /// The header is invalid.
     #[error("the header of the array file is damaged: {reason}")]
     BadHeader {
-        /// What is wrong.
+        /// The violated rule.
         reason: String,
     },
-    /// Python objects or records as elements.
+    /// The elements have a type that is not supported, for example Python objects or records.
     #[error(
-        "the array holds elements of type {descr}; only plain numbers, texts and dates of fixed size can be read"
+        "the array has elements of type {descr}; only plain numbers, texts and dates of fixed size can be read"
     )]
     UnsupportedType {
-        /// The type, as in the header.
+        /// The type as in the header.
         descr: String,
     },
-    /// Rows of an array in Fortran order do not lie together.
+    /// The array is in Fortran order, in which the bytes of a row are not contiguous.
     #[error("the array is in Fortran order; its rows cannot be gathered")]
     FortranOrder,
-    /// A row that is not there.
-    #[error("row {row} was asked for, but the array has {rows} rows")]
+    /// A requested row does not exist.
+    #[error("row {row} was requested, but the array has {rows} rows")]
     NoSuchRow {
-        /// The row asked for, from 0.
+        /// The requested row, from 0.
         row: u64,
         /// Number of rows.
         rows: u64,
     },
-    /// A text that NumPy itself could not print.
-    #[error("row {row} of the array holds the number {code:#x}, which is no character")]
+    /// A text contains a number that is not a character.
+    #[error("row {row} of the array contains the number {code:#x}, which is not a character")]
     NoCharacter {
         /// The row, from 0.
         row: u64,
-        /// What stands in the place of a character.
+        /// The invalid code point.
         code: u32,
     },
-    /// The data is shorter than the header says.
-    #[error(
-        "the array file has {there} bytes of data, its header asks for {needed}; fetch it again"
-    )]
+    /// The file has less data than the header declares.
+    #[error("the array file has {there} bytes of data instead of {needed}; fetch it again")]
     Truncated {
-        /// Bytes there.
+        /// Bytes in the file.
         there: u64,
-        /// Bytes needed.
+        /// Bytes that the header declares.
         needed: u64,
     },
-    /// Reading or writing failed.
+    /// An I/O error.
     #[error("reading or writing the array failed")]
     Io(#[from] io::Error),
 }

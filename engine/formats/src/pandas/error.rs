@@ -1,25 +1,25 @@
-//! Why a file cannot be read, with the place.
+//! The errors of reading and writing CSV files and stored tables.
 
 use super::ColumnType;
 
-/// A text that pandas would refuse, too, or a failure below it.
+/// A table that cannot be read or written, mostly because pandas would also reject it.
 ///
-/// Rows count from 1 and leave the header out; offsets count bytes from the start of the file.
+/// Rows are counted from 1 and exclude the header. Offsets are in bytes from the beginning of the file.
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
-    /// A row has more fields than the rows before it.
+    /// A row has more fields than the previous rows.
     #[error(
         "row {row} (byte {offset}) has {found} fields, but the rows before it have {expected}; \
-         quote fields that contain the delimiter, or a line break too many was read as a row end"
+         quote fields that contain the delimiter, or remove an extra line break"
     )]
     TooManyFields {
-        /// The row, from 1.
+        /// The row, counted from 1.
         row: u64,
-        /// Where it starts.
+        /// Offset of the row.
         offset: u64,
-        /// Fields of the row before.
+        /// Number of fields of the previous rows.
         expected: usize,
-        /// Fields of this row.
+        /// Number of fields of this row.
         found: usize,
     },
     /// The file is not UTF-8.
@@ -27,118 +27,118 @@ pub enum CsvError {
         "byte {offset}, in row {row} or the rows after it, is not valid UTF-8; convert the file to UTF-8"
     )]
     InvalidUtf8 {
-        /// The first row of the stretch that was checked, from 1; 0 is the header.
+        /// The first row of the checked piece, counted from 1; 0 is the header.
         row: u64,
-        /// The first byte that is wrong.
+        /// Offset of the first invalid byte.
         offset: u64,
     },
     /// The file ends inside a quoted field.
     #[error("row {row} (byte {offset}) opens a quote that is never closed")]
     UnclosedQuote {
-        /// The row, from 1; 0 is the header.
+        /// The row, counted from 1; 0 is the header.
         row: u64,
-        /// Where it starts.
+        /// Offset of the row.
         offset: u64,
     },
-    /// A row is longer than [`MAX_ROW`](super::MAX_ROW).
+    /// A row exceeds [`MAX_ROW`](super::MAX_ROW).
     #[error(
         "row {row} (byte {offset}) is longer than {limit} bytes; a quote is probably never closed"
     )]
     RowTooLong {
-        /// The row, from 1; 0 is the header.
+        /// The row, counted from 1; 0 is the header.
         row: u64,
-        /// Where it starts.
+        /// Offset of the row.
         offset: u64,
-        /// Longest row in bytes.
+        /// Maximum length of a row in bytes.
         limit: usize,
     },
-    /// A row has more fields than any table has columns.
+    /// A row has more fields than any ordinary table has columns.
     #[error("row {row} (byte {offset}) has more than {limit} fields; is the delimiter right?")]
     TooManyColumns {
-        /// The row, from 1; 0 is the header.
+        /// The row, counted from 1; 0 is the header.
         row: u64,
-        /// Where it starts.
+        /// Offset of the row.
         offset: u64,
-        /// Most fields.
+        /// Maximum number of fields.
         limit: usize,
     },
-    /// Short rows leave out more fields than are filled up.
+    /// Short rows lack more fields in total than the file has bytes, so filling them would need too much memory.
     #[error(
         "up to row {row} (byte {offset}), rows with fewer fields than the {width} columns leave out {missing} fields, \
-         more than the file has bytes; is the header that of another file?"
+         more than the file has bytes; the header may belong to another file"
     )]
     TooManyMissing {
-        /// The row, from 1.
+        /// The row, counted from 1.
         row: u64,
-        /// Where it starts.
+        /// Offset of the row.
         offset: u64,
-        /// Fields left out so far.
+        /// Number of missing fields so far.
         missing: u64,
-        /// Columns of the table.
+        /// Number of columns.
         width: usize,
     },
-    /// More cells than are read, those included that short rows leave out.
+    /// The table has more cells than the limit, including those that short rows lack.
     #[error("the table has more than {most} cells")]
     TooManyCells {
-        /// The limit.
+        /// The maximum number of cells.
         most: u64,
     },
-    /// A cell does not fit the type that was asked for.
+    /// A cell does not have the requested type.
     #[error(
-        "row {row}, column `{column}` (byte {offset}): `{cell}` is not {kind:?}; ask for another type or none"
+        "row {row}, column `{column}` (byte {offset}): `{cell}` is not {kind:?}; request another type or none"
     )]
     ForcedType {
-        /// The row, from 1.
+        /// The row, counted from 1.
         row: u64,
-        /// The column.
+        /// Name of the column.
         column: String,
-        /// Where the row starts.
+        /// Offset of the row.
         offset: u64,
-        /// What stands in the cell.
+        /// Content of the cell.
         cell: String,
-        /// The type that was asked for.
+        /// The requested type.
         kind: ColumnType,
     },
-    /// The raw text of the second pass is not the one that was scanned.
+    /// The text of the second pass differs from that of the first.
     #[error(
         "the text ends after {found} rows, but {expected} were scanned; it changed between two readings"
     )]
     Changed {
-        /// Rows of the first pass.
+        /// Number of rows in the first pass.
         expected: u64,
-        /// Rows of the second pass.
+        /// Number of rows in the second pass.
         found: u64,
     },
-    /// Stored text does not agree with its schema.
+    /// A stored table does not match its schema, or is not canonical text.
     #[error("stored table, row {row} (byte {offset}): {rule}")]
     NotCanonical {
-        /// The row, from 1; 0 is the header.
+        /// The row, counted from 1; 0 is the header.
         row: u64,
-        /// Where the row starts.
+        /// Offset of the row.
         offset: u64,
-        /// What is wrong.
+        /// The violated rule.
         rule: String,
     },
-    /// A row number beyond the end of the table.
-    #[error("row {row} was asked for, but the table has {rows} rows")]
+    /// A requested row does not exist.
+    #[error("row {row} was requested, but the table has {rows} rows")]
     NoSuchRow {
-        /// The row, from 0.
+        /// The requested row, counted from 0.
         row: u64,
-        /// Rows of the table.
+        /// Number of rows.
         rows: u64,
     },
-    /// A column number beyond the last column of the table.
-    #[error("column {column} was asked for, but the table has {columns} columns")]
+    /// A requested column does not exist.
+    #[error("column {column} was requested, but the table has {columns} columns")]
     NoSuchColumn {
-        /// The column, from 0.
+        /// The requested column, counted from 0.
         column: usize,
-        /// Columns of the table.
+        /// Number of columns.
         columns: usize,
     },
-    /// Arrow refused an array.
+    /// Arrow rejected an array.
     #[error("cannot build a record batch: {0}")]
     Arrow(#[from] arrow::error::ArrowError),
-    /// Reading or writing failed.
+    /// An I/O error.
     #[error("reading or writing a table: {0}")]
     Io(#[from] std::io::Error),
 }

@@ -1,27 +1,34 @@
-//! Text as pandas 2.2.3 reads and writes it, byte for byte.
+//! Reads and writes CSV byte by byte as pandas 2.2.3.
 //!
-//! **Text stays text.** A table is stored as *canonical text*: what `to_csv(index=False)` prints for the frame that
-//! `read_csv` made of a raw file. Most raw files are canonical as they are. So reading is one pass that checks
-//! ([`Rewriter`]): it finds the types, and keeps the bytes, or quotes cells anew on the way. Only if cells themselves are
-//! printed in another way than they stand, a second pass ([`normalise`]) does so. Where only types are asked for, a
-//! [`Scanner`] finds them.
+//! **Text stays text.** A table is stored as *canonical text*: the output of `to_csv(index=False)` for the frame that
+//! `read_csv` makes of the raw file. Most raw files are already canonical. So reading is one pass that verifies this: a
+//! [`Rewriter`] infers the types and copies the bytes, changing only quotes. If the text of a cell itself changes (for
+//! example `1.50` to `1.5`), a second pass, [`normalise`], writes the canonical text. If only the types are needed, use
+//! a [`Scanner`].
 //!
-//! Canonical text has a header line and LF line ends, quotes only where they are needed, and an empty cell for what is
-//! missing. Inside it, a lone CR is data (Python 3.11 does not quote it), rows end only at an LF outside quotes, and
-//! no line is skipped. In a table of one column a missing cell is `""`.
+//! Canonical text has a header line and LF line ends. Cells are quoted only if necessary, and missing cells are empty.
+//! A lone CR is data, because Python 3.11 does not quote it. Rows end only at an LF outside quotes, and no line is
+//! skipped. In a table with one column, a missing cell is `""`.
 //!
-//! A stored table is a [`TextTable`]: rows and cells are slices of its text, [`gather`] copies them in another order, and
-//! columns that a query computes with come as Arrow arrays. A [`CsvWriter`] prints computed values beside copied slices.
+//! A stored table is opened as a [`TextTable`]: its rows and cells are slices of the text. [`gather`] copies rows in
+//! another order. Columns that a query computes with are converted to Arrow arrays. A [`CsvWriter`] writes computed
+//! values and copied slices.
 //!
-//! A grader needs values instead: [`read_frame`] holds a whole table in memory.
+//! For grading, values are needed instead: [`read_frame`] reads an entire table into memory.
+//!
+//! ```
+//! use prep_formats::pandas::{Cell, ColumnData, ReadOptions, read_frame};
+//!
+//! let frame = read_frame(b"id,name\n1,a\n2,\n", &ReadOptions::default())?;
+//! let ColumnData::Object(names) = &frame.columns[1].data else { unreachable!() };
+//! assert_eq!(names.iter().collect::<Vec<_>>(), [Cell::Text("a"), Cell::Missing]);
+//! # Ok::<(), prep_formats::pandas::CsvError>(())
+//! ```
 //!
 //! ```text
-//! read/      raw files: fields, rows, types, the same text as `to_csv` prints it
-//! types/     the type of a column, the values of its cells
-//! numbers/   numbers and words, as they are read and printed
-//! stored/    tables that are stored as canonical text
-//! write/     computed values
-//! frame/     whole tables in memory
+//! read/      raw files: fields, rows, types, canonical text types/     the type of a column, the values of its cells
+//! numbers/   parsing and formatting numbers and special words stored/    tables that are stored as canonical text
+//! write/     formatting computed values frame/     entire tables in memory
 //! ```
 
 mod error;

@@ -1,49 +1,49 @@
-//! Errors.
+//! The errors of reading and writing Parquet files.
 
 use arrow::datatypes::DataType;
 
 use crate::sniff::{HumanSize, Looks};
 
-/// Why a parquet file cannot be read or written.
+/// A Parquet file that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ParquetError {
-    /// The bytes are something else, or cut off.
+    /// The file is not a Parquet file, or is truncated.
     #[error("got {found}, {}, expected a complete Parquet file", HumanSize(*.size))]
     NotParquet {
-        /// What it looks like.
+        /// The type that its first bytes indicate.
         found: Looks,
         /// Size in bytes.
         size: u64,
     },
-    /// A table of more rows than a file of this size holds.
+    /// The file declares more rows than a file of its size may contain.
     #[error("the Parquet file has {rows} rows in {}, more than {limit}", HumanSize(*.size))]
     TooManyRows {
-        /// Rows, as the footer says.
+        /// Number of rows according to the footer.
         rows: u64,
         /// Size of the file in bytes.
         size: u64,
-        /// Most rows for a file of this size.
+        /// Maximum number of rows for this size.
         limit: u64,
     },
-    /// A column was asked for that is not there.
+    /// A requested column does not exist.
     #[error("there is no column {column:?}; the columns are {}", .columns.join(", "))]
     UnknownColumn {
-        /// The name asked for.
+        /// The requested name.
         column: String,
-        /// The names that there are.
+        /// The names of the existing columns.
         columns: Vec<String>,
     },
-    /// A column type that pandas' plain types do not cover.
+    /// The column has a type that is not one of pandas' plain types.
     #[error(
-        "column {column:?} has type {data_type}, which is not written; cast it to a number, text or boolean type"
+        "column {column:?} has type {data_type}, which cannot be written; cast it to a number, text or boolean type"
     )]
     UnsupportedType {
-        /// Column name.
+        /// Name of the column.
         column: String,
-        /// Its type.
+        /// Type of the column.
         data_type: DataType,
     },
-    /// A batch does not have the schema of the file.
+    /// The columns of a batch differ from those of the file.
     #[error("a batch has the columns {found}, expected {expected}")]
     OtherSchema {
         /// Columns of the batch.
@@ -51,19 +51,19 @@ pub enum ParquetError {
         /// Columns of the file.
         expected: String,
     },
-    /// A page whose size the format cannot say.
+    /// The size of a page exceeds the range of the format.
     #[error("a page of {0} bytes or rows is too large for the format; make the texts shorter")]
     PageTooLarge(u64),
-    /// Damaged content that the decoder cannot go on with.
+    /// The file is damaged so that the decoder failed.
     #[error("the Parquet file is damaged; fetch it again")]
     Damaged,
-    /// Damaged content, or input and output that failed.
+    /// The file is damaged, or an I/O error occurred.
     #[error("the Parquet file cannot be read or written")]
     Parquet(#[from] parquet::errors::ParquetError),
-    /// A damaged or unsupported batch.
+    /// A batch is damaged or has an unsupported type.
     #[error("a batch of the Parquet file cannot be built")]
     Arrow(#[from] arrow::error::ArrowError),
-    /// Reading the head of the file, or writing failed.
+    /// An I/O error.
     #[error("reading or writing the Parquet file failed")]
     Io(#[from] std::io::Error),
 }

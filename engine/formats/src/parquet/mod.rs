@@ -1,8 +1,7 @@
-//! Parquet files: read as Arrow batches, written with the content that pandas
-//! with fastparquet stores, or byte by byte as a version of it does.
+//! Reads Parquet files as Arrow batches, and writes them as pandas with the engine fastparquet does.
 //!
-//! Rows keep the order of the file. A batch never spans row groups' worth of
-//! memory: reading holds one batch, writing one row group.
+//! [`ParquetWriter`] writes the same content as fastparquet. [`FastparquetWriter`] writes the same bytes as a given
+//! version of it. Rows keep the order of the file. Reading holds one batch in memory, writing one row group.
 
 mod error;
 mod fastparquet;

@@ -1,28 +1,28 @@
-//! The declared sizes of pages, checked before the parquet crate decompresses a page.
+//! Checks the declared sizes of pages before the parquet crate decompresses them.
 //!
-//! A page header says how many bytes the page unpacks to, and the crate allocates as many. So [`Pages`] watches what the
-//! crate reads: bytes that end where a page begins are the header of that page.
+//! A page header declares the uncompressed size, and the crate allocates this size without a limit. [`Pages`] observes
+//! the bytes that the crate reads: bytes that end where a page begins are the header of that page.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::limits::{ArchiveBudget, LimitExceeded, Limits};
 
-/// The headers that were read, and what pages may still demand. Clones share both.
+/// The page headers read so far, and the budget of all pages. Clones share both.
 #[derive(Debug, Clone)]
 pub(super) struct Pages(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     limits: Limits,
-    /// Of all pages together.
+    /// Budget of all pages together.
     budget: ArchiveBudget,
-    /// Where each header begins, and its bytes. Several columns may have read the header of their next page.
+    /// The offset and bytes of each header. Several columns may have read the header of their next page.
     headers: Vec<(u64, Vec<u8>)>,
 }
 
 impl Pages {
-    /// For a file of `length` bytes.
+    /// Creates the checks of a file of `length` bytes.
     pub(super) fn new(limits: &Limits, length: u64) -> Self {
         Self(Arc::new(Mutex::new(State {
             limits: *limits,
@@ -31,7 +31,7 @@ impl Pages {
         })))
     }
 
-    /// Adds bytes that were read one after the other from `start` on.
+    /// Records bytes that were read sequentially, beginning at the offset `start`.
     pub(super) fn add(&self, start: u64, bytes: &[u8]) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match state.headers.iter_mut().find(|(begin, _)| *begin == start) {
@@ -40,11 +40,11 @@ impl Pages {
         }
     }
 
-    /// Checks the page of `length` bytes at `start`.
+    /// Checks the page of `length` bytes at the offset `start`.
     ///
     /// # Errors
-    /// [`LimitExceeded`], inside; [`io::ErrorKind::InvalidData`] if the page has no header, or one with other fields than the
-    /// format has.
+    /// An error that contains [`LimitExceeded`]; [`io::ErrorKind::InvalidData`] if the page has no header, or a header
+    /// with fields of unexpected types.
     pub(super) fn check(&self, start: u64, length: u64) -> io::Result<()> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let ends = |(begin, header): &(u64, Vec<u8>)| begin + header.len() as u64 == start;
@@ -58,8 +58,10 @@ impl Pages {
     }
 }
 
-/// What a field of the header is. The crate reads the fields that it knows as what the format says, whatever the bytes
-/// declare; so a field that declares something else is refused: here it would end at another place.
+/// The type of a header field according to the format.
+///
+/// The crate reads known fields by their type in the format and ignores the type in the file. If both differ, this
+/// module would find another end of the field than the crate. So a difference is an error.
 enum Kind {
     Integer,
     Boolean,
@@ -69,7 +71,7 @@ enum Kind {
 
 use Kind::{Binary, Boolean, Integer, Structure};
 
-/// `PageHeader` of `parquet.thrift`; fields are numbered from 1.
+/// The fields of `PageHeader` in `parquet.thrift`, numbered from 1.
 static PAGE: &[Kind] = &[
     Integer,
     Integer,
@@ -83,25 +85,26 @@ static PAGE: &[Kind] = &[
     ]),
 ];
 
+/// The fields of `Statistics` in `parquet.thrift`.
 const STATISTICS: Kind = Structure(&[
     Binary, Binary, Integer, Integer, Binary, Binary, Boolean, Boolean,
 ]);
 
-/// Structures inside structures: the format has two.
+/// Maximum depth of structures; the format has two levels.
 const MAX_NESTING: usize = 8;
 
-/// `uncompressed_page_size` of a header.
+/// The field `uncompressed_page_size` of a header.
 fn unpacked(header: &[u8]) -> Option<u64> {
     let mut fields = Fields {
         rest: header,
         size: None,
     };
     fields.structure(PAGE, 0)?;
-    // The crate takes the low half.
+    // The crate truncates the integer to 32 bits.
     u64::try_from(fields.size? as i32).ok()
 }
 
-/// Thrift's compact protocol. `None` where it ends or holds something else.
+/// A parser of Thrift's compact protocol. The methods return `None` at the end and for unexpected content.
 struct Fields<'a> {
     rest: &'a [u8],
     size: Option<i64>,
@@ -138,7 +141,7 @@ impl Fields<'_> {
                 byte if byte & 0x0f == 0 => return Some(()),
                 byte => (byte >> 4, byte & 0x0f),
             };
-            // A field without a step says its number, which could be that of one before.
+            // A field without a step contains its number, which might be that of an earlier field.
             field += usize::from(step);
             let inner = match (kinds.get(field.checked_sub(1)?), wire) {
                 _ if step == 0 => return None,
@@ -177,7 +180,7 @@ mod tests {
     fn a_header_gives_the_size_that_the_crate_takes() {
         let plain = [0x15, 0, 0x15, 0x80, 0x01, 0x15, 0x40, 0];
         assert_eq!(unpacked(&plain), Some(64));
-        // With a data page's header, statistics in it, and a field that is not known.
+        // With the header of a data page, its statistics, and an unknown field.
         let full = [
             &plain[..7],
             &[0x2c, 0x15, 2, 0x15, 0, 0x15, 6, 0x15, 6],

@@ -1,19 +1,19 @@
-//! The `pandas` entry of the footer, from which `pandas.read_parquet` takes the
-//! types and the index of the frame.
+//! Formats the `pandas` entry of the footer, from which `pandas.read_parquet` takes the types and the index of the
+//! frame.
 
 use arrow::datatypes::{DataType, Field};
 
 use super::ParquetError;
 use crate::json::{Value, WriteOptions};
 
-/// The entry's text for a frame of these columns without an index. Keys stand
-/// in sorted order, as fastparquet writes them.
+/// Returns the text of the entry for a frame with these columns and without an index. Keys are sorted, as in
+/// fastparquet.
 pub(super) fn text(fields: &[&Field]) -> Result<String, ParquetError> {
     let columns = fields
         .iter()
         .map(|field| column(field))
         .collect::<Result<Vec<_>, _>>()?;
-    // The unnamed level of the column labels.
+    // The column labels have one level without a name.
     let labels = Value::from([
         ("field_name", Value::Null),
         ("metadata", Value::Null),
@@ -37,11 +37,12 @@ pub(super) fn text(fields: &[&Field]) -> Result<String, ParquetError> {
         sort_keys: true,
         ..WriteOptions::default()
     };
-    // ASCII output has no errors, and is UTF-8.
+    // ASCII output cannot fail and is UTF-8.
     let bytes = entry.to_json(&options).unwrap_or_default();
     Ok(String::from_utf8(bytes).unwrap_or_default())
 }
 
+/// Describes a column.
 fn column(field: &Field) -> Result<Value, ParquetError> {
     let (pandas, numpy) = types(field)?;
     let name = || Value::from(field.name().as_str());
@@ -54,7 +55,7 @@ fn column(field: &Field) -> Result<Value, ParquetError> {
     ]))
 }
 
-/// pandas' name of the logical type and NumPy's of the storage.
+/// Returns pandas' name of the logical type and NumPy's name of the storage type.
 fn types(field: &Field) -> Result<(&'static str, &'static str), ParquetError> {
     Ok(match field.data_type() {
         DataType::Int8 => ("int8", "int8"),

@@ -1,4 +1,4 @@
-//! Reading.
+//! Reads Parquet files.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -21,12 +21,12 @@ use crate::limits::Limits;
 use crate::read_at::{ReadAt, Section};
 use crate::sniff::{Looks, SNIFF_LENGTH};
 
-/// A file of any size may have this many rows ...
+/// A file of any size may have this number of rows.
 const MAX_ROWS: u64 = 1 << 24;
-/// ... and so many for each of its bytes: one run of equal values takes a few bytes, whatever its length.
+/// In addition, a file may have this number of rows per byte. A run of equal values takes a few bytes for any length.
 const ROWS_PER_BYTE: u64 = 1000;
 
-/// An opened file: its footer is read, its data is not.
+/// An open file. Its footer is in memory, its data are read by [`ParquetTable::batches`].
 #[derive(Debug)]
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
     source: Source<R>,
@@ -35,14 +35,12 @@ pub struct ParquetTable<R: ReadAt + Send + Sync> {
 }
 
 impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
-    /// Opens the file that fills `range` of `base` (a whole file, or a stored
-    /// member of an archive).
+    /// Opens the file in the bytes `range` of `base`, for example a stored member of an archive.
     ///
-    /// Types are those of Parquet itself: hints that a writer left for Arrow
-    /// (dictionaries, string views) are ignored.
+    /// Types are those of Parquet. Hints that a writer left for Arrow (dictionaries, string views) are ignored.
     ///
     /// # Errors
-    /// [`ParquetError::NotParquet`] for something else or a cut-off file.
+    /// [`ParquetError::NotParquet`] if the file is not Parquet or is truncated.
     pub fn open(base: R, range: Range<u64>, limits: &Limits) -> Result<Self, ParquetError> {
         let source = Source::new(Arc::new(Section::new(base, range)), None);
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
@@ -66,17 +64,17 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         }
     }
 
-    /// Columns in the order of the file.
+    /// The columns in the order of the file.
     pub fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
     }
 
-    /// What the footer says of its writer.
+    /// The writer of the file according to the footer.
     pub fn created_by(&self) -> Option<&str> {
         self.metadata.metadata().file_metadata().created_by()
     }
 
-    /// An entry of the footer.
+    /// Returns an entry of the footer's metadata.
     pub fn key_value(&self, key: &str) -> Option<&str> {
         let entries = self
             .metadata
@@ -90,18 +88,18 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
             .as_deref()
     }
 
-    /// Number of rows.
+    /// The number of rows.
     pub fn rows(&self) -> u64 {
         u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
-    /// Rows of every row group.
+    /// The number of rows of each row group.
     pub fn row_groups(&self) -> impl ExactSizeIterator<Item = u64> {
         let groups = self.metadata.metadata().row_groups().iter();
         groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0))
     }
 
-    /// Bytes that `columns` take when they are decoded, about.
+    /// The approximate size in bytes of the decoded columns `columns`.
     pub fn decoded_bytes(&self, columns: &[&str]) -> u64 {
         let groups = self.metadata.metadata().row_groups().iter();
         let chunks = groups.flat_map(|group| group.columns());
@@ -113,11 +111,12 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         sizes.sum()
     }
 
-    /// Reads `columns` (all: `None`), in the order given, in batches of at most
-    /// `batch_rows` rows; of one row group, or of all of them in order (`None`).
+    /// Reads `columns` in the given order (all columns if `None`), in batches of at most `batch_rows` rows.
+    ///
+    /// `row_group` selects one row group; `None` reads all of them in order.
     ///
     /// # Errors
-    /// [`ParquetError::UnknownColumn`]; damage shows in the batches, and so does a page that is too large.
+    /// [`ParquetError::UnknownColumn`]. Damage and oversized pages are errors of the batches.
     pub fn batches(
         &self,
         columns: Option<&[&str]>,
@@ -142,7 +141,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
                 .collect::<Result<Vec<_>, _>>()?;
             let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
             builder = builder.with_projection(mask);
-            // The reader yields the columns in the order of the file.
+            // The reader returns the columns in the order of the file.
             let mut read = places.clone();
             read.sort_unstable();
             read.dedup();
@@ -169,17 +168,18 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     }
 }
 
-/// Iterator over batches.
+/// Iterates over batches.
 pub struct ParquetBatches {
     reader: ParquetRecordBatchReader,
     failure: Failure,
-    /// For every column asked for, its place in the reader's batch.
+    /// For each requested column, its index in the reader's batch.
     order: Option<Vec<usize>>,
-    /// The reader gave up in the middle, so it is not called again.
+    /// Whether the reader panicked, so that it must not be called again.
     is_damaged: bool,
 }
 
-/// Calls the parquet crate, which panics on some damaged files (a page that refers to a dictionary that is not there ...).
+/// Calls the parquet crate, and turns its panics into errors. It panics on some damaged files, for example if a page
+/// refers to a missing dictionary.
 fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| ParquetError::Damaged)
 }
@@ -206,13 +206,13 @@ impl Iterator for ParquetBatches {
     }
 }
 
-/// What reading a file failed with. The parquet crate makes text of it, which does not tell a broken disk from a damaged
-/// file.
+/// The last I/O error of a file. The parquet crate keeps only its message, which does not distinguish a failing disk
+/// from a damaged file.
 #[derive(Debug, Clone, Default)]
 struct Failure(Arc<Mutex<Option<io::Error>>>);
 
 impl Failure {
-    /// Keeps an error; returns one that stands for it.
+    /// Stores an error and returns a copy of it.
     fn keep(&self, error: io::Error) -> io::Error {
         let stand_in = io::Error::new(error.kind(), error.to_string());
         if error.kind() != io::ErrorKind::Interrupted {
@@ -221,7 +221,7 @@ impl Failure {
         stand_in
     }
 
-    /// What was kept, instead of what was made of it.
+    /// Returns the stored error if there is one, otherwise `error`.
     fn behind(&self, error: impl Into<ParquetError>) -> ParquetError {
         let kept = self.slot().take();
         kept.map_or_else(|| error.into(), ParquetError::Io)
@@ -232,7 +232,7 @@ impl Failure {
     }
 }
 
-/// The parquet crate's view of a section.
+/// The file as the parquet crate reads it.
 #[derive(Debug)]
 struct Source<R> {
     section: Arc<Section<R>>,
@@ -261,7 +261,7 @@ impl<R> Source<R> {
     }
 }
 
-/// A section from some byte on.
+/// The bytes of a section after an offset.
 struct Part<R> {
     section: Section<Arc<Section<R>>>,
     failure: Failure,
@@ -274,7 +274,7 @@ impl<R: ReadAt> Read for Part<R> {
     }
 }
 
-/// Bytes from `start` on, and who is told of them.
+/// A sequential reader, whose bytes are reported to `pages`.
 struct Header<R: ReadAt> {
     inner: io::BufReader<Part<R>>,
     start: u64,
@@ -314,18 +314,19 @@ impl<R: ReadAt + Send + Sync> ChunkReader for Source<R> {
             checked.map_err(|error| self.failure.keep(error))?;
         }
         let mut bytes = Vec::new();
-        // A damaged footer may ask for more than there is: grow with what comes.
+        // A damaged footer may request more bytes than exist, so the buffer grows while reading.
         let mut part = self.from(start).take(length as u64);
         let read = part.read_to_end(&mut bytes)?;
         if read < length {
             return Err(parquet::errors::ParquetError::EOF(format!(
-                "{length} bytes expected at byte {start}, {read} there"
+                "expected {length} bytes at byte {start}, found {read}"
             )));
         }
         Ok(bytes.into())
     }
 }
 
+/// Checks the signatures at the beginning and the end of the file.
 fn refuse_other_formats<R: ReadAt>(section: &Section<R>) -> Result<(), ParquetError> {
     let size = section.len();
     let mut head = vec![

@@ -1,8 +1,7 @@
-//! Writing: the content that pandas' `to_parquet` with fastparquet stores.
+//! Writes files with the same content as pandas' `to_parquet` with the engine fastparquet.
 //!
-//! Columns are optional, missing floats (NaN) are nulls, values are plain (no
-//! dictionaries) and compressed with snappy, chunks have statistics. The bytes
-//! are this writer's own; `fastparquet` has those of a version of that library.
+//! Columns are optional, missing floats (NaN) are nulls, values are plain (without dictionaries) and compressed with
+//! Snappy, and chunks have statistics. Only the content is the same; `fastparquet` writes the same bytes.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -17,17 +16,17 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 
 use super::{ParquetError, describe, pandas_metadata};
 
-/// Rows per row group unless set otherwise: what is held in memory.
+/// Default number of rows in a row group. One row group is held in memory.
 pub const DEFAULT_ROW_GROUP_ROWS: usize = 1 << 20;
 
-/// Writes batches of one schema.
+/// Writes batches with the same schema.
 pub struct ParquetWriter<W: Write + Send> {
     inner: ArrowWriter<W>,
     schema: SchemaRef,
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins a file of these columns, with row groups of [`DEFAULT_ROW_GROUP_ROWS`].
+    /// Begins a file with these columns and row groups of [`DEFAULT_ROW_GROUP_ROWS`].
     ///
     /// # Errors
     /// [`ParquetError::UnsupportedType`].
@@ -66,7 +65,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Appends rows.
     ///
     /// # Errors
-    /// [`ParquetError::OtherSchema`] when names or types differ from the file's.
+    /// [`ParquetError::OtherSchema`] if names or types differ from those of the file.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         if describe(batch.schema_ref()) != describe(&self.schema) {
             return Err(ParquetError::OtherSchema {
@@ -81,7 +80,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(self.inner.write(&batch)?)
     }
 
-    /// Writes what is pending and the footer; returns the output.
+    /// Writes the pending rows and the footer, and returns the output.
     ///
     /// # Errors
     /// [`ParquetError::Parquet`].
@@ -90,7 +89,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-/// A float column with nulls in place of NaN; other columns as they are.
+/// Replaces NaN by null in a column of floats; returns other columns unchanged.
 fn nan_as_null(column: &ArrayRef) -> ArrayRef {
     if let Some(floats) = column.as_any().downcast_ref::<Float64Array>() {
         masked::<Float64Type>(floats, f64::is_nan)

@@ -1,11 +1,11 @@
-//! Archives without content: folders and empty files only.
+//! Writes archives without content: only directories and empty files.
 //!
-//! Their header has no streams at all. The crate that writes archives puts an empty list of streams there instead, which
-//! 7-Zip accepts and py7zr calls broken; so these few bytes are written here.
+//! The header of such an archive has no list of streams. The library that writes other archives writes an empty list,
+//! which 7-Zip accepts but py7zr rejects as corrupt. Therefore this module writes the header itself.
 
 use std::io::{self, Write};
 
-/// Property numbers of the 7z header (7zFormat.txt of the LZMA SDK).
+/// Property numbers of the 7z header, from `7zFormat.txt` of the LZMA SDK.
 const END: u8 = 0x00;
 const HEADER: u8 = 0x01;
 const FILES_INFO: u8 = 0x05;
@@ -14,14 +14,14 @@ const EMPTY_FILE: u8 = 0x0F;
 const NAMES: u8 = 0x11;
 const ATTRIBUTES: u8 = 0x15;
 
-/// An entry without content.
+/// A directory or empty file.
 pub(super) struct BareEntry {
     pub path: String,
     pub is_directory: bool,
     pub attributes: u32,
 }
 
-/// Writes the whole archive.
+/// Writes an archive with these entries.
 pub(super) fn write(mut out: impl Write, entries: &[BareEntry]) -> io::Result<()> {
     let header = if entries.is_empty() {
         Vec::new()
@@ -64,7 +64,7 @@ fn header(entries: &[BareEntry]) -> Vec<u8> {
         );
     }
     property(&mut header, NAMES, &names);
-    // All are defined; not in another stream.
+    // All attributes are defined, and they are not in a separate stream.
     let mut attributes = vec![1, 0];
     attributes.extend(
         entries
@@ -76,13 +76,14 @@ fn header(entries: &[BareEntry]) -> Vec<u8> {
     header
 }
 
+/// Appends a property: its number, the length of its content, the content.
 fn property(header: &mut Vec<u8>, kind: u8, content: &[u8]) {
     header.push(kind);
     push_number(header, content.len() as u64);
     header.extend_from_slice(content);
 }
 
-/// Bits from the highest of each byte.
+/// Packs bits into bytes, highest bit first.
 fn bits(values: impl Iterator<Item = bool>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (index, value) in values.enumerate() {
@@ -96,8 +97,8 @@ fn bits(values: impl Iterator<Item = bool>) -> Vec<u8> {
     bytes
 }
 
-/// 7z's number: the count of leading ones of the first byte tells how many bytes follow, lowest first; what is left of
-/// the first byte are the highest bits.
+/// Appends an integer in 7z's encoding. The number of leading ones in the first byte is the number of bytes that
+/// follow, lowest first. The remaining bits of the first byte are the highest bits of the integer.
 fn push_number(out: &mut Vec<u8>, value: u64) {
     let extra = (0..8)
         .find(|extra| value < 1 << (7 * (extra + 1)))

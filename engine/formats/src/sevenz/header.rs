@@ -1,16 +1,16 @@
-//! What the header of an archive unpacks to, from the bytes that are not packed themselves.
+//! Determines the uncompressed size of a compressed archive header before it is unpacked.
 //!
-//! The codec decodes a packed header into memory as a whole, and makes records of more than a hundred bytes of as many
-//! entries as the header has bytes. A header of zeros packs by 7,000, so a file of a few kilobytes would take gigabytes. Real
-//! headers, of names, checksums and times, pack by 5 to 15.
+//! The codec unpacks the header into memory, and allocates a record of more than a hundred bytes for each declared
+//! entry. A header of zeros compresses by a factor of 7,000, so a file of a few kilobytes could demand gigabytes. Real
+//! headers (names, checksums, times) compress by a factor of 5 to 15.
 //!
 //! Source: `7zFormat.txt` of the LZMA SDK.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// The signature, version, and place of the header proper.
+/// Bytes before the packed streams: signature, version, offset of the header.
 const START: u64 = 32;
-/// Longest description of how a header is packed that is read: a few dozen bytes are usual.
+/// Maximum length in bytes of the part that describes the compressed header. A few dozen bytes are usual.
 const MAX_DESCRIPTION: u64 = 1 << 16;
 
 const END: u8 = 0x00;
@@ -22,17 +22,17 @@ const FOLDER: u8 = 0x0b;
 const UNPACK_SIZES: u8 = 0x0c;
 const PACKED_HEADER: u8 = 0x17;
 
-/// Bytes of a packed header, packed and unpacked.
+/// The sizes in bytes of a compressed header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PackedHeader {
     pub packed: u64,
     pub unpacked: u64,
 }
 
-/// The sizes of the header of an archive; `None` if it is not packed.
+/// Returns the sizes of the header, or `None` if it is not compressed.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] when they cannot be told; those of reading.
+/// [`io::ErrorKind::InvalidData`] if the sizes cannot be determined; I/O errors while reading.
 pub(super) fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHeader>> {
     let mut start = [0; START as usize];
     input.rewind()?;
@@ -44,7 +44,8 @@ pub(super) fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option
         u64::from_le_bytes(bytes.unwrap_or_default())
     };
     let (offset, length) = (number(12), number(20));
-    // Without a place the codec searches for a header, and finds what this does not see.
+    // Without an offset, the codec searches the file for a header. This function would not check that header, so it is
+    // an error.
     if length == 0 {
         return match start.get(8..) {
             Some(rest) if rest.iter().any(|byte| *byte != 0) => Ok(None),
@@ -66,7 +67,7 @@ pub(super) fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option
     Ok(Some(found))
 }
 
-/// What is left of a header. `None` where it ends, or holds something else.
+/// The rest of a header. The methods return `None` at its end and for unexpected content.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -85,7 +86,7 @@ impl Fields<'_> {
         (self.byte()? == kind).then_some(())
     }
 
-    /// A number of one to nine bytes: leading ones of the first one tell how many follow.
+    /// Reads an integer of one to nine bytes. The leading ones of the first byte are the number of bytes that follow.
     fn number(&mut self) -> Option<u64> {
         let first = self.byte()?;
         let count = first.leading_ones();
@@ -124,7 +125,7 @@ impl Fields<'_> {
         Some(PackedHeader { packed, unpacked })
     }
 
-    /// Skips checksums, if there are any; the type of what follows.
+    /// Skips checksums, if the next property contains them. Returns the number of the property after that.
     fn digests(&mut self, count: u64) -> Option<u8> {
         let kind = self.byte()?;
         if kind != DIGESTS {
@@ -144,7 +145,7 @@ impl Fields<'_> {
         self.byte()
     }
 
-    /// Skips how a stream is packed; the number of streams that come out.
+    /// Skips the description of a compressed stream. Returns the number of uncompressed streams.
     fn folder(&mut self) -> Option<u64> {
         let (mut inputs, mut outputs) = (0_u64, 0_u64);
         for _ in 0..self.number()? {

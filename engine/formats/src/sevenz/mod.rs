@@ -1,9 +1,8 @@
-//! 7z archives: read in sequence or in [parts](Part), written deterministically.
+//! Reads 7z archives, sequentially or in [parts](Part), and writes them deterministically.
 //!
-//! Solid archives hold many members in one compressed block, so members come in
-//! the order of the blocks and cannot be read singly without decoding what
-//! stands before them. Where their streams begin anew, stretches of many
-//! members can be decoded side by side.
+//! A solid archive holds many members in one compressed block. So members are in the order of the blocks, and reading
+//! one requires decoding those before it. Parts exist where a compressed stream resets its dictionary: they can be
+//! decoded in parallel.
 
 mod bare;
 mod header;
@@ -25,26 +24,26 @@ use crate::sniff::{Looks, SNIFF_LENGTH};
 use bare::BareEntry;
 pub use parts::{Coder, Decoded, Part};
 
-/// Unix mode bits in the attributes of an entry, as 7-Zip and py7zr store them.
+/// The attributes of an entry contain Unix mode bits, as written by 7-Zip and py7zr.
 const UNIX_EXTENSION: u32 = 0x8000;
-/// Windows' attribute of a folder.
+/// Windows' attribute of a directory.
 const DIRECTORY: u32 = 0x10;
 /// Windows' attribute of a link.
 const REPARSE_POINT: u32 = 0x400;
 
-/// Why an archive or member is refused.
+/// A 7z archive that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SevenZError {
-    /// The bytes are something else.
+    /// The file is not a 7z archive.
     #[error("got {found}, expected a 7z archive; fetch the file again")]
     NotA7z {
-        /// What it looks like.
+        /// The type that its first bytes indicate.
         found: Looks,
     },
-    /// A password is needed.
+    /// The archive requires a password.
     #[error("the 7z archive is encrypted; only archives without a password can be read")]
     Encrypted,
-    /// A compression method that is not built in.
+    /// The archive uses an unsupported compression method.
     #[error(
         "the 7z archive uses the method {method}; LZMA, LZMA2, Deflate, Copy and the BCJ and Delta filters can be read"
     )]
@@ -52,57 +51,59 @@ pub enum SevenZError {
         /// Name of the method.
         method: String,
     },
-    /// The member's name could lead out of the target folder.
+    /// The path of a member could lead out of the target directory.
     #[error("member {member:?} has an unsafe path: {cause}")]
     UnsafePath {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// The rule that it breaks.
+        /// The violated rule.
         #[source]
         cause: PathError,
     },
     /// The member is a link or special file.
-    #[error("member {member:?} is a link or special file; only files and folders are extracted")]
+    #[error(
+        "member {member:?} is a link or special file; only files and directories are extracted"
+    )]
     NotAFile {
-        /// Member name.
+        /// Path of the member.
         member: String,
     },
-    /// The members are more than allowed, or declare more bytes.
+    /// The archive has too many members, or they declare too many bytes.
     #[error("{0}")]
     Limit(#[source] LimitExceeded),
-    /// The archive is damaged or cut off, or a member's CRC is wrong.
-    #[error("the 7z archive is damaged or cut off ({reason}); fetch it again")]
+    /// The archive is damaged or truncated, or the CRC of a member is wrong.
+    #[error("the 7z archive is damaged or truncated ({reason}); fetch it again")]
     Damaged {
-        /// What the decoder says.
+        /// The decoder's message.
         reason: String,
-        /// The failure to read behind it, if there is one.
+        /// The I/O error, if there is one.
         #[source]
         source: Option<io::Error>,
     },
-    /// The visitor of the members failed.
+    /// The function that processes the members failed.
     #[error("member {member:?} of the 7z archive cannot be processed")]
     Visitor {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Cause.
+        /// The error of the function.
         #[source]
         source: io::Error,
     },
     /// Writing failed.
     #[error("writing the 7z archive failed: {reason}")]
     Write {
-        /// Cause.
+        /// The encoder's message.
         reason: String,
-        /// The failure to read the content or to write the archive behind it, if there is one.
+        /// The I/O error of the content or the output, if there is one.
         #[source]
         source: Option<io::Error>,
     },
 }
 
-/// [`SevenZReader::open`] and [`SevenZReader::read`].
+/// Opens an archive and reads its members: [`SevenZReader::open`], then [`SevenZReader::read`].
 ///
 /// # Errors
-/// Theirs.
+/// As these two.
 pub fn read<R: Read + Seek>(
     input: R,
     budget: &ArchiveBudget,
@@ -111,16 +112,16 @@ pub fn read<R: Read + Seek>(
     SevenZReader::open(input, budget)?.read(visit)
 }
 
-/// Path and kind of a member, and its CRC-32 if it is told.
+/// Path and kind of a member, and its CRC-32 if the archive contains it.
 pub type Listed = (String, MemberKind, Option<u32>);
 
-/// An archive whose directory was read.
+/// An archive whose list of members was read.
 pub struct SevenZReader<R: Read + Seek> {
     inner: ArchiveReader<R>,
 }
 
 impl<R: Read + Seek> SevenZReader<R> {
-    /// Reads the directory. All names are checked.
+    /// Reads the list of members and validates their paths.
     ///
     /// # Errors
     /// [`SevenZError`].
@@ -140,7 +141,7 @@ impl<R: Read + Seek> SevenZReader<R> {
         }
         input.rewind().map_err(damaged)?;
         let mut inner = ArchiveReader::new(input, Password::empty()).map_err(failed)?;
-        // Its decoder for several threads holds any number of parts; see `parts`.
+        // The library's parallel decoder keeps an unlimited number of parts in memory. See `parts` for our own.
         inner.set_thread_count(1);
         for entry in &inner.archive().files {
             member(entry)?;
@@ -150,10 +151,10 @@ impl<R: Read + Seek> SevenZReader<R> {
         Ok(Self { inner })
     }
 
-    /// Path, kind and checksum of every member, in the order of the blocks; members without content last.
+    /// Returns path, kind and checksum of each member, in the order of the blocks. Members without content are last.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// As [`open`](Self::open).
     pub fn members(&self) -> Result<Vec<Listed>, SevenZError> {
         let archive = self.inner.archive();
         let blocks = &archive.stream_map.file_block_index;
@@ -167,29 +168,29 @@ impl<R: Read + Seek> SevenZReader<R> {
         members.filter_map(Result::transpose).collect()
     }
 
-    /// What can be decoded by itself, if that is all of the content: the [content](Decoded) of all members, one behind the
-    /// other. `source` is the archive once more.
+    /// Returns the parts that can be decoded separately, or `None` if they do not cover the entire content. [`Decoded`]
+    /// yields the contents of all members, concatenated. `source` is the same archive.
     ///
     /// # Errors
-    /// [`SevenZError::Damaged`]: `source` cannot be read.
+    /// [`SevenZError::Damaged`] if `source` cannot be read.
     pub fn parts(&self, source: &impl ReadAt) -> Result<Option<Vec<Part>>, SevenZError> {
         parts::parts(self.inner.archive(), source).map_err(damaged)
     }
 
-    /// Calls `visit` with path, kind and content of every member, in the order of [`members`](Self::members). What it
-    /// leaves unread is skipped.
+    /// Calls `visit` with path, kind and content of each member, in the order of [`members`](Self::members). Content
+    /// that `visit` does not read is skipped.
     ///
     /// # Errors
-    /// [`SevenZError`]; an error of `visit` ends the reading.
+    /// [`SevenZError`]. An error of `visit` ends the reading.
     pub fn read(
         mut self,
         mut visit: impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
     ) -> Result<(), SevenZError> {
-        // The decoder's error type cannot carry the visitor's.
+        // The decoder's error type cannot contain the error of `visit`.
         let mut stopped = None;
         let result = self.inner.for_each_entries(|entry, content| {
             if stopped.is_some() {
-                // The next block.
+                // `false` ends only the current block, so the closure is called again for the next one.
                 return Ok(false);
             }
             let Ok(Some((path, kind))) = member(entry) else {
@@ -201,7 +202,7 @@ impl<R: Read + Seek> SevenZReader<R> {
             };
             match visit(&path, kind, &mut content) {
                 Ok(()) => Ok(true),
-                // A failure to decode comes out of the visitor as well.
+                // If decoding fails, `visit` also returns an error.
                 Err(error) if content.failed => Err(Error::Io(error, "".into())),
                 Err(source) => {
                     stopped = Some(SevenZError::Visitor {
@@ -219,7 +220,7 @@ impl<R: Read + Seek> SevenZReader<R> {
     }
 }
 
-/// Notes whether reading failed.
+/// A reader that records whether reading failed.
 struct Watched<'a> {
     inner: &'a mut dyn Read,
     failed: bool,
@@ -233,8 +234,7 @@ impl Read for Watched<'_> {
     }
 }
 
-/// Path and kind of an entry; `None` for the root folder and for marks that an
-/// item was deleted.
+/// The path and kind of an entry. `None` for the root directory and for entries that mark a deletion.
 fn member(entry: &ArchiveEntry) -> Result<Option<(String, MemberKind)>, SevenZError> {
     let name = || entry.name().to_owned();
     if entry.is_anti_item() {
@@ -265,6 +265,7 @@ fn member(entry: &ArchiveEntry) -> Result<Option<(String, MemberKind)>, SevenZEr
     }
 }
 
+/// Classifies an error of the codec while reading.
 fn failed(error: Error) -> SevenZError {
     match error {
         Error::PasswordRequired | Error::MaybeBadPassword(_) => SevenZError::Encrypted,
@@ -283,7 +284,7 @@ fn damaged(error: io::Error) -> SevenZError {
     failed(error.into())
 }
 
-/// What an error of the codec says, and the I/O error behind it: its own type does not lead there.
+/// The message of a codec error, and the I/O error inside it, which the codec's type does not return as its source.
 fn reason(error: Error) -> (String, Option<io::Error>) {
     let text = error.to_string();
     match error {
@@ -292,26 +293,24 @@ fn reason(error: Error) -> (String, Option<io::Error>) {
     }
 }
 
-/// Writes archives whose bytes depend on nothing but their members: LZMA2, one
-/// block per member, no times.
+/// Writes archives whose bytes depend only on the members: LZMA2, one block per member, no times.
 pub struct SevenZWriter<W: Write + Seek> {
     state: State<W>,
     level: u32,
 }
 
 enum State<W: Write + Seek> {
-    /// Entries without content so far; nothing is written yet.
-    Bare {
-        out: W,
-        entries: Vec<BareEntry>,
-    },
+    /// All entries so far have no content, and nothing is written.
+    Bare { out: W, entries: Vec<BareEntry> },
+    /// Entries have been written.
     Streams(Box<ArchiveWriter<W>>),
-    /// A write failed.
+    /// An earlier write failed.
     Broken,
 }
 
 impl<W: Write + Seek> SevenZWriter<W> {
-    /// An archive on `out`, with LZMA2 at this level (0 to 9). Nothing is written before the first content or the end.
+    /// Writes an archive to `out` with LZMA2 at this level (0 to 9). Nothing is written before the first content or the
+    /// end.
     pub fn new(out: W, level: u32) -> Self {
         let state = State::Bare {
             out,
@@ -320,7 +319,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
         Self { state, level }
     }
 
-    /// Adds a folder. An archive may consist of folders only.
+    /// Adds a directory. An archive may consist of directories only.
     ///
     /// # Errors
     /// [`SevenZError::UnsafePath`], [`SevenZError::Write`].
@@ -339,7 +338,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
     pub fn add_file(&mut self, path: &str, content: impl Read) -> Result<(), SevenZError> {
         let path = safe(path)?;
         let mut content = io::BufReader::new(content);
-        // A block without bytes is not valid: an empty file is an entry only.
+        // A block without bytes is invalid, so an empty file is an entry without content.
         let is_empty = io::BufRead::fill_buf(&mut content)
             .map_err(|error| not_written(error.into()))?
             .is_empty();
@@ -370,7 +369,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
             .map_err(not_written)
     }
 
-    /// The writer of an archive with content; on the way there the entries so far are written.
+    /// Returns the writer of an archive with content. On the first call, writes the entries collected so far.
     fn streams(&mut self) -> Result<&mut ArchiveWriter<W>, SevenZError> {
         if let State::Bare { .. } = self.state {
             let State::Bare { out, entries } = std::mem::replace(&mut self.state, State::Broken)
@@ -395,7 +394,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
         }
     }
 
-    /// Writes the directory of the archive; returns the output.
+    /// Writes the list of members and returns the output.
     ///
     /// # Errors
     /// [`SevenZError::Write`].
@@ -423,7 +422,7 @@ fn archive_entry(bare: &BareEntry) -> ArchiveEntry {
     };
     entry.has_windows_attributes = true;
     entry.windows_attributes = bare.attributes;
-    // The Unix epoch; a date that is absent shows as 1601 in some tools.
+    // Times are the Unix epoch, because some tools show an absent date as 1601.
     entry.has_last_modified_date = true;
     entry.last_modified_date = NtTime::UNIX_EPOCH;
     entry

@@ -1,9 +1,9 @@
-//! What of an archive can be decoded by itself.
+//! Finds and decodes the parts of an archive that can be decoded separately.
 //!
-//! A stream of LZMA2 may begin anew: it empties its dictionary, and what follows depends on nothing before it. 7-Zip does so
-//! every few dictionaries where it packs with several threads, in the middle of a solid block, too. Every chunk of the
-//! stream says how long it is, packed and unpacked, so the places are found without decoding anything. A stream of LZMA is
-//! one part.
+//! A stream of LZMA2 may reset its dictionary. The bytes after a reset do not depend on those before. 7-Zip resets
+//! every few dictionary sizes if it compresses with several threads, also inside a solid block. The header of each
+//! chunk contains its compressed and uncompressed length, so resets are found without decoding. A stream of LZMA is
+//! always one part.
 //!
 //! Source: the control bytes of chunks in the specification of LZMA2 (`lzma2-format` of the XZ format, section 5.3.1).
 
@@ -18,51 +18,51 @@ use super::damaged;
 use crate::read_at::{ReadAt, Section};
 use crate::spans::Spans;
 
-/// Parts that are shorter are decoded with what follows.
+/// Minimum uncompressed length of a part in bytes. A shorter part is merged with the next.
 const SHORTEST: u64 = 1 << 20;
 
-/// Length of the header of an archive; its packed streams are counted from there.
+/// Length of the signature header in bytes; offsets of packed streams are relative to its end.
 const SIGNATURE: u64 = 32;
 
-/// A stretch of a packed stream that can be decoded by itself.
+/// A range of a packed stream that can be decoded separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Its place in the archive.
+    /// Its range in the archive.
     pub packed: Range<u64>,
-    /// Bytes that come out.
+    /// Number of uncompressed bytes.
     pub unpacked: u64,
-    /// How it is packed.
+    /// The compression method.
     pub coder: Coder,
 }
 
-/// How a part is packed.
+/// The compression method of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coder {
-    /// LZMA2 that looks back so many bytes at most.
+    /// LZMA2.
     Lzma2 {
-        /// Size of the dictionary.
+        /// Size of the dictionary in bytes.
         dictionary: u32,
     },
     /// LZMA, with its byte of properties.
     Lzma {
-        /// The numbers of bits that it goes by.
+        /// The encoded parameters lc, lp and pb.
         properties: u8,
-        /// Size of the dictionary.
+        /// Size of the dictionary in bytes.
         dictionary: u32,
     },
 }
 
 impl Part {
-    /// Bytes that are kept of what comes out, to look back, while it is decoded.
+    /// Memory in bytes that the decoder needs for its dictionary.
     #[must_use]
     pub fn window(&self) -> u32 {
         let (Coder::Lzma2 { dictionary } | Coder::Lzma { dictionary, .. }) = self.coder;
         u32::try_from(self.unpacked).map_or(dictionary, |unpacked| unpacked.min(dictionary))
     }
 
-    /// Reads what comes out, of its packed bytes.
+    /// Decodes the packed bytes of this part.
     fn reader(&self, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-        // The end of a stream is a byte, which a part in the middle of one does not have.
+        // A stream ends with a zero byte, which a part from the middle of a stream lacks.
         let packed = io::BufReader::with_capacity(1 << 16, packed).chain(&[0][..]);
         Ok(match self.coder {
             Coder::Lzma2 { .. } => Box::new(Lzma2Reader::new(packed, self.window(), None)),
@@ -80,9 +80,9 @@ impl Part {
     }
 }
 
-/// The parts of an archive, if all of its content is LZMA2 or LZMA without further filters.
+/// The parts of an archive. `None` unless all content is LZMA2 or LZMA without filters.
 pub(super) fn parts(archive: &Archive, source: &impl ReadAt) -> io::Result<Option<Vec<Part>>> {
-    // Members with content, and their bytes.
+    // The number of members with content, and their total length, for each block.
     let mut inside = vec![(0_u64, 0_u64); archive.blocks.len()];
     let blocks = archive.stream_map.file_block_index.iter();
     for (file, block) in archive.files.iter().zip(blocks) {
@@ -95,7 +95,7 @@ pub(super) fn parts(archive: &Archive, source: &impl ReadAt) -> io::Result<Optio
     }
     let mut parts = Vec::new();
     for (number, (block, (members, bytes))) in archive.blocks.iter().zip(inside).enumerate() {
-        // A checksum of several members together is the business of who reads them as one.
+        // A checksum over several members can only be verified by reading the block sequentially.
         let is_plain = !block.has_crc || members == 1;
         let Some((packed, coder)) = stream(archive, number).filter(|_| is_plain) else {
             return Ok(None);
@@ -118,7 +118,7 @@ pub(super) fn parts(archive: &Archive, source: &impl ReadAt) -> io::Result<Optio
     Ok(Some(parts))
 }
 
-/// Place of the packed stream of a block, and how it is packed, if that is LZMA2 or LZMA and nothing else.
+/// The range of a block's packed stream and its method. `None` if it is not only LZMA2 or LZMA.
 fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     let [coder] = archive.blocks.get(number)?.coders.as_slice() else {
         return None;
@@ -148,7 +148,7 @@ fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     Some((start..end, coder))
 }
 
-/// Goes from chunk to chunk; says whether they lead to the end of the stream.
+/// Iterates over the chunks of an LZMA2 stream and appends its parts. Returns whether the chunks end properly.
 fn walk(
     source: &impl ReadAt,
     stream: Range<u64>,
@@ -158,7 +158,7 @@ fn walk(
     let mut at = stream.start;
     let mut part: Option<Part> = None;
     loop {
-        // The longest header; at the end of a stream there are fewer bytes.
+        // The longest chunk header has 5 bytes; fewer may be left at the end of the stream.
         let mut header = [0; 5];
         let left = usize::try_from(stream.end.saturating_sub(at)).unwrap_or(usize::MAX);
         let Some(header) = header.get_mut(..left.min(5)) else {
@@ -196,7 +196,7 @@ fn walk(
     Ok(at < stream.end)
 }
 
-/// Tells what failures to decode mean.
+/// Attaches a [`SevenZError`](super::SevenZError) to the errors of a decoder.
 struct Decoding<R>(R);
 
 impl<R: Read> Read for Decoding<R> {
@@ -205,7 +205,7 @@ impl<R: Read> Read for Decoding<R> {
     }
 }
 
-/// The error holds a [`SevenZError`](super::SevenZError).
+/// Wraps a decoding error in a [`SevenZError`](super::SevenZError).
 fn told(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::Interrupted => error,
@@ -213,33 +213,33 @@ fn told(error: io::Error) -> io::Error {
     }
 }
 
-/// The content of an archive in spans: its parts, or pieces of them.
+/// The content of an archive as spans. A span is a part or a piece of one.
 ///
-/// Pieces of a part are decoded one after the other. Where they are not wanted in this order, it is decoded from its
-/// beginning again.
+/// The pieces of a part are decoded in order. If a piece before the current position is needed, the part is decoded
+/// from its beginning again.
 pub struct Decoded<P> {
     archive: Arc<P>,
     parts: Vec<Part>,
-    /// Where each begins in the content.
+    /// Offset of each part in the content.
     starts: Vec<u64>,
-    /// No span is longer.
+    /// Maximum length of a span in bytes.
     longest: u64,
-    /// The number of the first span of each part.
+    /// The number of each part's first span, and finally the number of spans.
     firsts: Vec<usize>,
-    /// What comes next of a part whose first pieces were decoded.
+    /// The decoder of the part whose first pieces were decoded.
     under_way: Mutex<Option<UnderWay>>,
 }
 
-/// A part that is being decoded.
+/// A part that is partially decoded.
 struct UnderWay {
     part: usize,
-    /// Bytes of it that came.
+    /// Number of bytes decoded.
     done: u64,
     decoding: Decoding<Box<dyn Read + Send>>,
 }
 
 impl<P: ReadAt + Send + Sync + 'static> Decoded<P> {
-    /// Of an archive with these parts, in spans of `longest` bytes at most.
+    /// Divides the parts of an archive into spans of at most `longest` bytes.
     pub fn new(archive: P, parts: Vec<Part>, longest: u64) -> Self {
         let longest = longest.max(1);
         let (mut starts, mut firsts) = (Vec::new(), Vec::new());
@@ -297,7 +297,7 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for Decoded<P> {
         bytes
             .try_reserve_exact(usize::try_from(length).map_err(io::Error::other)?)
             .map_err(io::Error::other)?;
-        // Whole parts are decoded side by side, pieces of one by one thread.
+        // Complete parts are decoded in parallel, the pieces of a part by one thread at a time.
         let is_whole = length == part.unpacked;
         let mut held = (!is_whole).then(|| {
             let under_way = self.under_way.lock();
@@ -327,7 +327,7 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for Decoded<P> {
 }
 
 impl UnderWay {
-    /// Hands on the next so many bytes.
+    /// Decodes the next `bytes` bytes and writes them to `out`.
     fn take(&mut self, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
         let count = io::copy(&mut Read::by_ref(&mut self.decoding).take(bytes), out)?;
         self.done += count;

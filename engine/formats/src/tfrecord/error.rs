@@ -1,39 +1,38 @@
-//! Errors; offsets are those of the record in its file.
+//! The errors of reading TFRecord files. Offsets are those of the record in its file.
 
 use std::io;
 
 use crate::limits::LimitExceeded;
 
-/// Why a file or record is refused.
+/// A file or record that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TfRecordError {
     /// The file ends within a record.
     #[error("the TFRecord file ends within the record at byte {offset}; fetch it again")]
     Truncated {
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
     },
-    /// The length of a record does not have its CRC: not a TFRecord file, a
-    /// compressed one, or damage.
+    /// The CRC of the record's length is wrong. The file is damaged, compressed, or not a TFRecord file.
     #[error(
         "the record length at byte {offset} has a wrong CRC; the file is damaged, or not an uncompressed TFRecord file"
     )]
     WrongLengthCrc {
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
     },
-    /// The payload does not have its CRC.
+    /// The CRC of the payload is wrong.
     #[error("the record at byte {offset} is damaged (wrong CRC); fetch the file again")]
     WrongPayloadCrc {
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
     },
-    /// A record over the limit.
+    /// The record exceeds the limit.
     #[error("the record at byte {offset}: {cause}")]
     TooLong {
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
-        /// The limit.
+        /// The exceeded limit.
         #[source]
         cause: LimitExceeded,
     },
@@ -42,15 +41,15 @@ pub enum TfRecordError {
     NotAnExample {
         /// Offset in the payload.
         place: usize,
-        /// What is wrong.
+        /// The violated rule.
         reason: &'static str,
     },
-    /// Reading failed.
+    /// An I/O error.
     #[error("reading the TFRecord file failed at byte {offset}")]
     Io {
-        /// Where.
+        /// Offset in the file.
         offset: u64,
-        /// Cause.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },

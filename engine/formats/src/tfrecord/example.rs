@@ -1,8 +1,7 @@
-//! `tf.train.Example`: named lists of byte strings, floats or integers.
+//! Reads `tf.train.Example` messages: named lists of byte strings, floats or integers.
 //!
-//! Message structure (field numbers): Example { 1: Features }, Features { 1: map
-//! entry }, entry { 1: key, 2: Feature }, Feature { 1: BytesList, 2: FloatList,
-//! 3: Int64List }, each list { 1: values }, numbers packed or not.
+//! Field numbers of the messages: Example { 1: Features }, Features { 1: map entry }, entry { 1: key, 2: Feature },
+//! Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values }. Numbers may be packed.
 
 use super::TfRecordError;
 use super::wire::{Field, Fields};
@@ -18,19 +17,19 @@ pub enum Feature {
     Ints(Vec<i64>),
 }
 
-/// The payload of a record.
+/// A message, parsed on each access.
 #[derive(Debug, Clone, Copy)]
 pub struct Example<'a> {
     payload: &'a [u8],
 }
 
 impl<'a> Example<'a> {
-    /// Views a payload; it is read when asked for features.
+    /// Wraps the payload of a record.
     pub fn new(payload: &'a [u8]) -> Self {
         Self { payload }
     }
 
-    /// Names of the features, in the order of the payload.
+    /// The names of the features, in the order of the payload.
     ///
     /// # Errors
     /// [`TfRecordError::NotAnExample`].
@@ -50,8 +49,8 @@ impl<'a> Example<'a> {
         Ok(names)
     }
 
-    /// The feature of this name. Of several entries the last counts, as in every
-    /// protobuf map. `None`: no such entry, or one without a list.
+    /// Returns the feature with this name. If the payload has several such entries, the last one is used, as in every
+    /// protobuf map. `None` if there is no such entry, or it has no list.
     ///
     /// # Errors
     /// [`TfRecordError::NotAnExample`].
@@ -69,7 +68,7 @@ impl<'a> Example<'a> {
     }
 }
 
-/// Calls `visit` with every submessage in field 1.
+/// Calls `visit` with each submessage in field 1 and its offset in the payload.
 fn for_each_message<'a>(
     message: &'a [u8],
     place: usize,
@@ -84,7 +83,7 @@ fn for_each_message<'a>(
     Ok(())
 }
 
-/// The value of a map entry, when its key is `name`. Key and value come in any order.
+/// Returns the value of a map entry and its offset, if the key is `name`. Key and value may be in any order.
 fn entry_value<'a>(
     entry: &'a [u8],
     place: usize,
@@ -102,7 +101,7 @@ fn entry_value<'a>(
     Ok((key == name.as_bytes()).then_some(value))
 }
 
-/// A Feature: the kind set last counts, lists of one kind are joined.
+/// Parses a Feature. The last kind of list is used; lists of the same kind are concatenated.
 fn feature(message: &[u8], place: usize) -> Result<Option<Feature>, TfRecordError> {
     let mut found = None;
     let mut fields = Fields::new(message, place);

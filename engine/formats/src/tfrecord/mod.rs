@@ -1,8 +1,7 @@
-//! TFRecord files, and the part of `tf.train.Example` that they hold.
+//! Reads TFRecord files and the `tf.train.Example` messages in them.
 //!
-//! A record is: length (u64, little endian), masked CRC-32C of the length,
-//! payload, masked CRC-32C of the payload. The payload is a protobuf message;
-//! [`Example`] reads its features without a schema compiler.
+//! A record consists of its length (u64, little endian), the masked CRC-32C of the length, the payload, and the masked
+//! CRC-32C of the payload. The payload is a protobuf message; [`Example`] reads its features without a schema compiler.
 
 mod error;
 mod example;
@@ -15,27 +14,27 @@ use std::io::Read;
 
 use crate::limits::{Limit, Limits};
 
-/// Added by the format, so that a CRC stored inside data that has a CRC itself does no harm.
+/// Constant of the masking. The format masks CRCs because a CRC over data that contain their own CRC is weak.
 const MASK: u32 = 0xa282_ead8;
 
-/// CRC-32C of `bytes`, masked as the format stores it.
+/// The CRC-32C of `bytes`, masked as in the file format.
 pub fn masked_crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(MASK)
 }
 
-/// Its features may take this many times the memory of a payload of many small values.
+/// Parsed features of many small values take this multiple of the payload's memory.
 const FEATURES: u64 = 4;
 
-/// A record.
+/// The payload of a record, and its offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Where it begins in the file.
+    /// Offset of the record in the file.
     pub offset: u64,
-    /// Its payload.
+    /// The payload.
     pub payload: Vec<u8>,
 }
 
-/// Iterator over the records of an uncompressed file. After an error it ends.
+/// Iterates over the records of an uncompressed file. The iterator ends after an error.
 #[derive(Debug)]
 pub struct TfRecords<R> {
     input: R,
@@ -45,7 +44,7 @@ pub struct TfRecords<R> {
 }
 
 impl<R: Read> TfRecords<R> {
-    /// Reads from `input`; it should be buffered.
+    /// Reads from `input`, which should be buffered.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -55,7 +54,7 @@ impl<R: Read> TfRecords<R> {
         }
     }
 
-    /// Rejects records that take more memory than one may, instead of [`Limits::default`].
+    /// Limits the size of a record by `limits` instead of [`Limits::default`].
     pub fn with_limits(mut self, limits: &Limits) -> Self {
         self.limits = *limits;
         self
@@ -90,7 +89,7 @@ impl<R: Read> TfRecords<R> {
         Ok(Some(Record { offset, payload }))
     }
 
-    /// Up to `count` bytes; fewer at the end of the input.
+    /// Reads up to `count` bytes; fewer at the end of the input.
     fn take(&mut self, count: u64) -> Result<Vec<u8>, TfRecordError> {
         let offset = self.offset;
         let mut bytes = Vec::new();

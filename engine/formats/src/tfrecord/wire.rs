@@ -1,4 +1,4 @@
-//! Protobuf's wire format, as far as messages without groups need it.
+//! Parses protobuf's wire format, except groups.
 
 use super::TfRecordError;
 
@@ -7,14 +7,14 @@ pub(super) enum Field<'a> {
     Varint(u64),
     Fixed32(u32),
     Fixed64,
-    /// A submessage, text or packed numbers; `place` is its offset in the payload.
+    /// A submessage, text or packed numbers. `place` is its offset in the payload.
     Bytes {
         bytes: &'a [u8],
         place: usize,
     },
 }
 
-/// Iterator over the fields of a message: number and value.
+/// Iterates over the fields of a message: field number and value.
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
     /// Offset of `bytes` in the payload, for errors.
@@ -26,7 +26,7 @@ impl<'a> Fields<'a> {
         Self { bytes, place }
     }
 
-    /// The next field; `None` at the end.
+    /// Returns the next field, or `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<(u64, Field<'a>)>, TfRecordError> {
         if self.bytes.is_empty() {
             return Ok(None);

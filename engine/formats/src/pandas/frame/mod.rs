@@ -1,4 +1,4 @@
-//! A whole table in memory, for graders.
+//! Entire tables in memory, for grading.
 
 pub(in crate::pandas) mod objects;
 pub(in crate::pandas) mod packed;

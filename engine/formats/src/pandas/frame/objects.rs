@@ -1,11 +1,11 @@
-//! Cells of different types, packed: a column of twenty million short texts takes little more than its text.
+//! Stores cells of different types compactly: twenty million short texts take little more memory than their bytes.
 //!
-//! All cells stand one after the other in one piece of memory. A text is there as it is; any other cell begins with a byte
-//! that no UTF-8 text begins with, and a number takes as many bytes as it needs.
+//! All cells are concatenated in one vector. A text is stored unchanged. Any other cell begins with a byte that cannot
+//! begin UTF-8 text. A number takes the number of bytes that it needs.
 
 use std::hint::black_box;
 
-/// One object of an `object` column.
+/// A value in a column of dtype `object`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell<'a> {
     /// NaN.
@@ -22,27 +22,28 @@ pub enum Cell<'a> {
     Text(&'a str),
 }
 
+// Tags: the first byte of cells other than texts.
 const MISSING: u8 = 0xff;
 const FALSE: u8 = 0xfe;
 const TRUE: u8 = 0xfd;
 const INT: u8 = 0xfc;
 const UINT: u8 = 0xfb;
 const FLOAT: u8 = 0xfa;
-/// A float that is a whole number, as that.
+/// A float that is an integer and is stored as one.
 const WHOLE: u8 = 0xf9;
 
-/// The cells of an `object` column.
+/// The cells of a column of dtype `object`.
 #[derive(Clone, Default)]
 pub struct Objects {
     bytes: Vec<u8>,
-    /// Where each cell ends, modulo 2^32.
+    /// End offset of each cell, modulo 2^32.
     ends: Vec<u32>,
-    /// The cells at whose ends another 2^32 bytes are full.
+    /// Indices of the cells at which the end offset exceeds a further multiple of 2^32.
     wraps: Vec<usize>,
 }
 
 impl Objects {
-    /// Room for so many cells, but not for what they hold.
+    /// Reserves memory for the offsets of `cells` cells, but not for their content.
     #[must_use]
     pub fn with_capacity(cells: usize) -> Self {
         Objects {
@@ -51,18 +52,19 @@ impl Objects {
         }
     }
 
-    /// Number of cells.
+    /// The number of cells.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
+    /// Whether there are no cells.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Adds a cell.
+    /// Appends a cell.
     pub fn push(&mut self, cell: Cell<'_>) {
         match cell {
             Cell::Missing => self.bytes.push(MISSING),
@@ -71,7 +73,7 @@ impl Objects {
             Cell::Int(value) => self.number(INT, zigzag(value)),
             Cell::UInt(value) => self.number(UINT, value),
             Cell::Float(value) => match value as i64 {
-                // Not -0.0, which has no integer.
+                // -0.0 is excluded, because integers have no negative zero.
                 whole if (whole as f64).to_bits() == value.to_bits() => {
                     self.number(WHOLE, zigzag(whole));
                 }
@@ -81,7 +83,7 @@ impl Objects {
         }
         let end = self.bytes.len() as u64;
         let before = u64::from(self.ends.last().copied().unwrap_or(0));
-        // A cell is shorter than 2^32 bytes, so there is one more wrap at most.
+        // A cell is shorter than 2^32 bytes, so at most one multiple of 2^32 is exceeded.
         if (end & u64::from(u32::MAX)) < before {
             self.wraps.push(self.ends.len());
         }
@@ -96,7 +98,7 @@ impl Objects {
             .extend_from_slice(bytes.get(..length).unwrap_or_default());
     }
 
-    /// The cell of a row.
+    /// Returns the cell of a row.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<Cell<'_>> {
         let bytes = self.bytes_of(row)?;
@@ -120,8 +122,8 @@ impl Objects {
         })
     }
 
-    /// Has the processor fetch cells that lie anywhere side by side, instead of waiting for one after the other. What are no
-    /// rows is passed over.
+    /// Prefetches the cells of `rows`, which may be anywhere, so that their cache misses overlap. Invalid rows are
+    /// ignored.
     pub fn fetch(&self, rows: &[u32]) {
         let ends = || rows.iter().map(|row| self.end(*row as usize));
         black_box(ends().fold(0, |all, end| all ^ end.unwrap_or(0)));
@@ -129,7 +131,7 @@ impl Objects {
         black_box(ends().fold(0, |all, end| all ^ last(end).unwrap_or(0)));
     }
 
-    /// The bytes of a text; none of other cells.
+    /// Returns the bytes of a text, and `None` for other cells.
     #[must_use]
     pub fn text(&self, row: usize) -> Option<&[u8]> {
         let bytes = self.bytes_of(row)?;
@@ -137,6 +139,7 @@ impl Objects {
         is_text.then_some(bytes)
     }
 
+    /// Whether the cell of a row is missing.
     #[must_use]
     pub fn is_missing(&self, row: usize) -> bool {
         self.bytes_of(row) == Some(&[MISSING])
@@ -159,11 +162,12 @@ impl Objects {
         }
     }
 
-    /// The cells from the first row on.
+    /// Iterates over the cells.
     pub fn iter(&self) -> impl Iterator<Item = Cell<'_>> {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
+    /// Whether any cell equals `cell`.
     #[must_use]
     pub fn contains(&self, cell: Cell<'_>) -> bool {
         self.iter().any(|other| other == cell)
@@ -191,7 +195,7 @@ impl<'a> FromIterator<Cell<'a>> for Objects {
     }
 }
 
-/// Small numbers of either sign become small ones without.
+/// Maps integers of small magnitude to small unsigned integers.
 fn zigzag(value: i64) -> u64 {
     (value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned()
 }

@@ -1,30 +1,30 @@
-//! Numbers in as few bytes as they need, block by block: a column of twenty million small ones takes twenty megabytes.
+//! Stores numbers in as few bytes as they need, block by block: twenty million small integers take twenty megabytes.
 
 /// Numbers of a block.
 const BLOCK: usize = 1 << 16;
 
-/// A type of numbers, and the narrower ones that may do.
+/// A type of numbers that can be stored in narrower types.
 pub trait Number: Copy + PartialEq + std::fmt::Debug {
-    /// A block of them.
+    /// A block of numbers.
     type Block: Clone;
 
     /// Packs a block.
     fn pack(block: &[Self]) -> Self::Block;
 
-    /// One of a block.
+    /// Returns the number at an index of a block.
     fn unpack(block: &Self::Block, at: usize) -> Option<Self>;
 }
 
-/// A list of numbers.
+/// A list of numbers that is packed in blocks.
 #[derive(Clone)]
 pub struct Packed<T: Number> {
     full: Vec<T::Block>,
-    /// The last ones, which fill no block.
+    /// The last numbers, which do not fill a block.
     open: Vec<T>,
 }
 
 impl<T: Number> Packed<T> {
-    /// Room for so many, or for a block.
+    /// Reserves memory for `count` numbers, but at most one unpacked block.
     #[must_use]
     pub fn with_capacity(count: usize) -> Self {
         Packed {
@@ -33,17 +33,19 @@ impl<T: Number> Packed<T> {
         }
     }
 
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.full.len() * BLOCK + self.open.len()
     }
 
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds a number.
+    /// Appends a number.
     pub fn push(&mut self, value: T) {
         self.open.push(value);
         if self.open.len() == BLOCK {
@@ -52,7 +54,7 @@ impl<T: Number> Packed<T> {
         }
     }
 
-    /// The number at a place.
+    /// Returns the number at an index.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<T> {
         match self.full.get(at / BLOCK) {
@@ -61,7 +63,7 @@ impl<T: Number> Packed<T> {
         }
     }
 
-    /// The numbers from the first on.
+    /// Iterates over the numbers.
     pub fn iter(&self) -> impl Iterator<Item = T> {
         (0..self.len()).filter_map(|at| self.get(at))
     }
@@ -88,7 +90,7 @@ impl<T: Number> std::fmt::Debug for Packed<T> {
     }
 }
 
-/// A block of integers.
+/// A block of integers in the narrowest type that holds all of them.
 #[derive(Clone)]
 pub enum Integers {
     One(Vec<i8>),
@@ -120,7 +122,7 @@ impl Number for i64 {
     }
 }
 
-/// A block of doubles.
+/// A block of doubles, in single precision if that is exact.
 #[derive(Clone)]
 pub enum Doubles {
     Four(Vec<f32>),
@@ -167,7 +169,7 @@ mod tests {
         ];
         let count = BLOCK * edges.len() + 5;
         let value = |at: usize| match at % 1000 {
-            // Each block has another edge.
+            // Each block has another extreme value.
             999 => edges[at / BLOCK % edges.len()],
             _ => (at % 100) as i64,
         };

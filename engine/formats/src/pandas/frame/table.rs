@@ -1,4 +1,4 @@
-//! A table in memory with typed columns, for graders.
+//! A table in memory with typed columns, for grading.
 
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
 use crate::pandas::types::join::Joined;
@@ -25,38 +25,38 @@ pub struct FrameColumn {
     pub data: ColumnData,
 }
 
-/// The cells of a column, by dtype.
+/// The cells of a column by dtype.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnData {
-    /// `int64`, and narrower integers that were asked for.
+    /// `int64`, and narrower integers on request.
     Int64(Packed<i64>),
     /// `uint64`.
     UInt64(Vec<u64>),
-    /// `float64`, and `float32` that was asked for. NaN is missing.
+    /// `float64`, and `float32` on request. NaN is a missing cell.
     Float64(Packed<f64>),
     /// `bool`.
     Bool(Vec<bool>),
-    /// `object`: text, booleans with gaps, blocks of different types, and every column of a frame without rows.
+    /// `object`: text, booleans with missing cells, blocks of different types, and all columns of a table without rows.
     Object(Objects),
 }
 
 impl Frame {
-    /// The column called `name`.
+    /// Returns the column `name`.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&FrameColumn> {
         self.columns.iter().find(|column| column.name == name)
     }
 }
 
-/// Reads a whole CSV file as `read_csv` does. An empty file gives a frame without columns.
+/// Reads an entire CSV file as `read_csv` does. An empty file yields a table without columns.
 ///
 /// # Errors
-/// The first place where pandas would refuse the file.
+/// [`CsvError`] at the first position where pandas rejects the file.
 pub fn read_frame(bytes: &[u8], options: &ReadOptions) -> Result<Frame, CsvError> {
     ScannedFrame::of(Content::Bytes(bytes), options, u64::MAX)?.frame()
 }
 
-/// A CSV file of which columns, types and number of rows are known, and whose cells are made when they are wanted.
+/// A CSV file that has been scanned: names, types and number of rows are known. Cells are read on demand.
 #[derive(Debug)]
 pub struct ScannedFrame<'a> {
     content: Content<'a>,
@@ -65,10 +65,10 @@ pub struct ScannedFrame<'a> {
 }
 
 impl<'a> ScannedFrame<'a> {
-    /// Looks through a file.
+    /// Scans a file.
     ///
     /// # Errors
-    /// As [`read_frame`]; when there are more cells than `most`.
+    /// As [`read_frame`]; [`CsvError::TooManyCells`] if the table has more than `most` cells.
     pub fn of(content: Content<'a>, options: &'a ReadOptions, most: u64) -> Result<Self, CsvError> {
         let mut scanner = Scanner::new(options);
         let scan = match content {
@@ -90,19 +90,19 @@ impl<'a> ScannedFrame<'a> {
         })
     }
 
-    /// Names of the columns, each of which is unique.
+    /// Iterates over the names of the columns, which are unique.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let columns = self.scan.schema.columns.iter();
         columns.map(|column| column.name.as_str())
     }
 
-    /// Number of rows.
+    /// The number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         usize::try_from(self.scan.schema.rows).unwrap_or(usize::MAX)
     }
 
-    /// The whole table.
+    /// Reads the entire table.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -119,11 +119,12 @@ impl<'a> ScannedFrame<'a> {
         })
     }
 
-    /// The first `rows` cells of some columns, which are given by their places in ascending order. What type a column has
-    /// does not hang on how many are read.
+    /// Reads the first `rows` cells of the columns with these indices, in ascending order.
+    ///
+    /// The type of a column does not depend on `rows`.
     ///
     /// # Errors
-    /// As [`read_frame`]; when the file is not the one that was looked through.
+    /// As [`read_frame`]; [`CsvError::Changed`] if the file changed after the scan.
     pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
         let mut reader = RowReader::new(self.options);
         let mut builder = Builder::new(&self.scan, self.options, columns, rows);
@@ -147,10 +148,10 @@ impl<'a> ScannedFrame<'a> {
 struct Builder<'a> {
     scan: &'a Scan,
     options: &'a ReadOptions,
-    /// With their places in the file.
+    /// Each column with its index in the file.
     columns: Vec<(usize, ColumnData)>,
     rows: usize,
-    /// Rows that are wanted.
+    /// Number of rows to read.
     most: usize,
 }
 
@@ -160,7 +161,7 @@ impl<'a> Builder<'a> {
         let data = |&place: &usize| {
             let scanned = scan.columns.get(place)?;
             let column = scan.schema.columns.get(place)?;
-            // Of the right size: a vector that grows takes twice its size for a while.
+            // Reserves the final size, because a growing vector temporarily takes twice its size.
             let data = match (scanned.joined, column.kind) {
                 (Joined::Object | Joined::ObjectOfIntegers | Joined::ObjectOfFloats, _) => {
                     ColumnData::Object(Objects::with_capacity(most))

@@ -1,10 +1,10 @@
-//! Decimals into doubles, in pandas' two ways.
+//! Parses decimals as doubles by both algorithms of pandas.
 
 use crate::pandas::FloatParser;
 use crate::pandas::numbers::integers::{is_space, skip_spaces};
 use crate::pandas::numbers::words::parse_infinity;
 
-/// Reads a cell as a double; `None` if pandas would refuse it, as it does with what overflows.
+/// Parses a cell as a double. Returns `None` if pandas rejects it, which includes overflow.
 pub fn parse_f64(cell: &[u8], parser: FloatParser) -> Option<f64> {
     let value = match parser {
         FloatParser::RoundTrip => round_trip(cell),
@@ -13,12 +13,12 @@ pub fn parse_f64(cell: &[u8], parser: FloatParser) -> Option<f64> {
     value.or_else(|| parse_infinity(cell))
 }
 
-/// The parts of a decimal. All slices hold digits only.
+/// The parts of a decimal. All slices contain only digits.
 struct Decimal<'a> {
     negative: bool,
     whole: &'a [u8],
     fraction: &'a [u8],
-    /// Sign and digits, if there is an `e`.
+    /// Whether the exponent is negative, and its digits, if there is an exponent.
     exponent: Option<(bool, &'a [u8])>,
 }
 
@@ -36,7 +36,8 @@ fn take_sign(text: &[u8]) -> (bool, &[u8]) {
 }
 
 impl<'a> Decimal<'a> {
-    /// Takes a cell apart; `None` unless it is blanks, sign, digits with an optional point, optional exponent, blanks.
+    /// Parses a cell: spaces, sign, digits with an optional point, optional exponent, spaces. Returns `None` for any
+    /// other form.
     fn parse(cell: &'a [u8]) -> Option<Self> {
         let (negative, text) = take_sign(skip_spaces(cell));
         let (whole, text) = take_digits(text);
@@ -67,9 +68,9 @@ impl<'a> Decimal<'a> {
     }
 }
 
-/// The correctly rounded double. `+inf` by overflow is refused, `-inf` is not.
+/// Returns the correctly rounded double. As in pandas, overflow to `+inf` is rejected, but overflow to `-inf` is not.
 fn round_trip(cell: &[u8]) -> Option<f64> {
-    // The common case first: nothing around the number and no form that only one of the two readers knows.
+    // Fast path for the common case: a number without spaces, in a form that both libraries accept.
     if let ([b'-', b'0'..=b'9', ..] | [b'0'..=b'9', ..], Some(b'0'..=b'9')) = (cell, cell.last())
         && let Ok(value) = fast_float2::parse::<f64, _>(cell)
     {
@@ -85,7 +86,7 @@ fn round_trip(cell: &[u8]) -> Option<f64> {
     let text = text.strip_prefix(b"+").unwrap_or(text);
     let value: f64 = match fast_float2::parse(text) {
         Ok(value) => value,
-        // A point without digits on one side is the only form left that a library might refuse.
+        // The library might reject one remaining form: a point without digits on one side.
         Err(_) => assemble(&decimal).parse().ok()?,
     };
     (value != f64::INFINITY).then_some(value)
@@ -111,11 +112,11 @@ fn assemble(decimal: &Decimal<'_>) -> String {
     text
 }
 
-/// Significant digits that pandas' default reader looks at; leading zeros count.
+/// Number of digits that pandas' default parser uses, including leading zeros.
 const FAST_DIGITS: usize = 17;
 
-/// pandas' default reader: the first 17 digits gathered in a double, then one multiplication or division by a power of
-/// ten, each rounded. Overflow in either direction is refused.
+/// pandas' default parser. It accumulates the first 17 digits in a double, then multiplies or divides once by a power
+/// of ten. Each operation rounds. Overflow in both directions is rejected.
 fn fast(cell: &[u8]) -> Option<f64> {
     let decimal = Decimal::parse(cell)?;
     let mut value = 0.0f64;
@@ -140,7 +141,7 @@ fn fast(cell: &[u8]) -> Option<f64> {
         if digits.len() > FAST_DIGITS {
             return None;
         }
-        // pandas gathers the exponent in an `int`, which wraps.
+        // pandas accumulates the exponent in an `int`, which wraps around.
         let n = digits.iter().fold(0i32, |n, digit| {
             n.wrapping_mul(10).wrapping_add(i32::from(digit - b'0'))
         });
@@ -151,7 +152,7 @@ fn fast(cell: &[u8]) -> Option<f64> {
         1.. => value * power_of_ten(exponent),
         -308..=0 => value / power_of_ten(-exponent),
         -616..=-309 => value / power_of_ten(-308 - exponent) / power_of_ten(308),
-        // Sign and all: below this pandas puts a plain zero.
+        // For smaller exponents, pandas returns zero without a sign.
         _ => 0.0,
     };
     value.is_finite().then_some(value)

@@ -1,30 +1,31 @@
-//! Whole numbers as pandas reads them: blanks around, an optional sign, digits.
+//! Parses integers as pandas does: spaces, an optional sign, digits, spaces.
 
-/// What a cell is to the reader of `int64` or `uint64`.
+/// The result of parsing a cell as `int64` or `uint64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Integer<T> {
     /// A number in range.
     Value(T),
-    /// The digits leave the range. Decided before what follows the digits is looked at.
+    /// The digits exceed the range. The text after the digits is not checked.
     Overflow,
-    /// For `uint64` only: a leading minus; the rest is not looked at.
+    /// For `uint64` only: the cell begins with a minus. The rest is not checked.
     Negative,
     /// Anything else.
     Invalid,
 }
 
-/// The blanks of C's `isspace`.
+/// Whether C's `isspace` is true for a byte.
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// `cell` without the blanks in front of it.
+/// Removes leading spaces.
 pub(crate) fn skip_spaces(cell: &[u8]) -> &[u8] {
     let skip = cell.iter().take_while(|byte| is_space(**byte)).count();
     cell.get(skip..).unwrap_or_default()
 }
 
-/// Value of the digits in front of `text` (`None` beyond `u64`), and what follows them; `Err` without a digit.
+/// Parses the digits at the beginning of `text`. Returns their value (`None` if it exceeds `u64`) and the text after
+/// them; an error if there are no digits.
 fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
     let mut value = Some(0u64);
     let mut count = 0;
@@ -48,7 +49,7 @@ fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
     }
 }
 
-/// Reads a cell as `int64`.
+/// Parses a cell as `int64`.
 pub(crate) fn parse_i64(cell: &[u8]) -> Integer<i64> {
     let text = skip_spaces(cell);
     let (negative, text) = match text {
@@ -73,7 +74,7 @@ pub(crate) fn parse_i64(cell: &[u8]) -> Integer<i64> {
     }
 }
 
-/// Reads a cell as `uint64`.
+/// Parses a cell as `uint64`.
 pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     let text = match skip_spaces(cell) {
         [b'-', ..] => return Integer::Negative,
@@ -88,8 +89,8 @@ pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     }
 }
 
-/// Whether a cell is an integer below 1e18 that is written as Python prints it; if so, whether it is negative. `None` means
-/// "unknown".
+/// If the cell is an integer below 1e18 in Python's format, returns whether it is negative. `None` means that this is
+/// unknown.
 #[inline]
 pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     let (negative, digits) = match cell {
@@ -103,7 +104,7 @@ pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     is_plain.then_some(negative)
 }
 
-/// Whether a cell that is an integer is written as Python prints it: no plus, no leading zeros, no blanks, not `-0`.
+/// Whether a cell that is an integer has Python's format: no plus, no leading zeros, no spaces, not `-0`.
 pub(crate) fn is_printed_integer(cell: &[u8]) -> bool {
     let digits = match cell {
         b"0" => return true,

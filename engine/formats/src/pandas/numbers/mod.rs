@@ -1,4 +1,4 @@
-//! Numbers and words as pandas reads them and Python prints them.
+//! Parses numbers and special words as pandas does, and formats numbers as Python does.
 
 pub(in crate::pandas) mod floats;
 pub(in crate::pandas) mod integers;

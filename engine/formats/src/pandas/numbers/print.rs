@@ -1,10 +1,10 @@
-//! Numbers as Python prints them.
+//! Formats numbers as Python does.
 
 use std::io::Write;
 use std::ops::Range;
 
-/// Appends the shortest digits that read back as `value`, laid out by Python's rules: with an exponent below 1e-4 and
-/// from 1e16 on, else with a point. NaN appends nothing, as `to_csv` does.
+/// Appends the shortest decimal that is read back as `value`, in the format of Python's `repr`: with an exponent below
+/// 1e-4 and from 1e16, otherwise with a point. For NaN nothing is appended, as in `to_csv`.
 pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     if value.is_nan() {
     } else if value.is_infinite() {
@@ -19,16 +19,16 @@ pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Magnitudes that Python prints without an exponent. There it lays doubles out as their digits come.
+/// Magnitudes that Python formats without an exponent. For them, the output of the library has the same format.
 const POSITIONAL: Range<f64> = 1e-4..1e16;
 
-/// [`push_f64`] for single precision: the shortest digits that read back as an `f32`.
+/// Appends the shortest decimal that is read back as an `f32`, in the format of [`push_f64`].
 pub fn push_f32(out: &mut Vec<u8>, value: f32) {
     if value.is_nan() {
     } else if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
     } else {
-        // NumPy looks at the value, not at the digits: the nearest float32 to 0.0001 is below it and prints as `1e-04`.
+        // NumPy decides by the value, not by the digits: the float32 nearest to 0.0001 is smaller and becomes `1e-04`.
         push_digits(
             out,
             zmij::Buffer::new().format_finite(value).as_bytes(),
@@ -37,7 +37,7 @@ pub fn push_f32(out: &mut Vec<u8>, value: f32) {
     }
 }
 
-/// Appends a whole number.
+/// Appends an integer.
 pub fn push_integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
@@ -47,7 +47,7 @@ pub fn push_bool(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"True" } else { b"False" });
 }
 
-/// Whether `cell` is exactly what [`push_f64`] prints for `value`.
+/// Whether `cell` equals the output of [`push_f64`] for `value`.
 pub(crate) fn is_printed_f64(cell: &[u8], value: f64) -> bool {
     if POSITIONAL.contains(&value.abs()) {
         return zmij::Buffer::new().format_finite(value).as_bytes() == cell;
@@ -57,7 +57,7 @@ pub(crate) fn is_printed_f64(cell: &[u8], value: f64) -> bool {
     printed == cell
 }
 
-/// Turns the digits of `value` in any layout (`0.00001`, `1e+16`, `1.5e-7`) into Python's.
+/// Converts the digits of `value` from any format (`0.00001`, `1e+16`, `1.5e-7`) to Python's.
 fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -93,7 +93,7 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
         out.extend_from_slice(b"0.0");
         return;
     };
-    // Decimal exponent of the first digit.
+    // The decimal exponent of the first digit.
     let exponent = exponent + point as i32 - leading - 1;
     if POSITIONAL.contains(&value.abs()) {
         if exponent < 0 {
@@ -122,9 +122,9 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
     }
 }
 
-/// Appends `e`, a sign and at least two digits.
+/// Appends `e`, the sign and at least two digits.
 fn push_exponent(out: &mut Vec<u8>, exponent: i32) {
-    // Writing into a vector cannot fail.
+    // Writing to a vector cannot fail.
     let _ = write!(
         out,
         "e{}{:02}",
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Digits that need no layout are those that were laid out.
+        /// For magnitudes without an exponent, the library's format is Python's.
         #[test]
         fn digits_come_in_the_layout_of_python(mantissa in -1e16..1e16_f64, power in 0..21, whole: bool) {
             let value = mantissa / 10f64.powi(power);

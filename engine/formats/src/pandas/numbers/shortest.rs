@@ -1,23 +1,26 @@
-//! Whether a decimal is written as Python prints its double, found without printing it.
+//! Decides whether a decimal has Python's format for its double, without formatting it.
 //!
-//! Most of a large table is decimals that pandas (or Python) wrote, so the usual answer is yes. Up to 15 digits survive the
-//! way through a double, whatever they are. With 16 or 17 digits the text `w / 10^k` is the printed one if two things hold
-//! for the nearest double `x = m * 2^e`: no shorter decimal lies in the interval that rounds to `x`, and none of the same
-//! length lies nearer to `x`. Both are decided in whole numbers, by scaling everything with `2^-e * 5^k`: the text becomes
-//! `w << s` with `s = -(e + k)`, the double `m * 5^k`, an ulp `5^k`. The first two have up to 105 bits, but only their
-//! difference is of interest, and that fits into 64.
+//! Most of a large table consists of decimals that pandas or Python wrote, so the answer is usually yes. Decimals of up
+//! to 15 digits are always preserved by a conversion to double and back. With 16 or 17 digits, the text is `w / 10^k`,
+//! and the nearest double is `x = m * 2^e`. The text is Python's output for `x` if two conditions hold: no shorter
+//! decimal is in the interval that rounds to `x`, and no decimal of the same length is nearer to `x`.
+//!
+//! Both conditions are decided in integers, after multiplying by `2^-e * 5^k`. Then the text is `w << s` with `s = -(e
+//! + k)`, the double is `m * 5^k`, and an ulp is `5^k`. The first two have up to 105 bits, but only their difference is
+//! needed, which fits into 64 bits.
 
 use crate::pandas::FloatParser;
 
-/// Digits that always survive.
+/// Decimals with digits below this are always preserved: they have at most 15.
 const SAFE: u64 = 10u64.pow(15);
-/// No double needs more than 17 digits.
+/// Decimals with digits from this on are too long: no double needs more than 17.
 const LONGEST: u64 = 10u64.pow(17);
-/// The bits of a double that are stored of its mantissa.
+/// Mask of the stored bits of a double's mantissa.
 const FRACTION: u64 = (1 << 52) - 1;
-/// This many digits cannot overflow 64 bits.
+/// Maximum number of digits that cannot overflow 64 bits.
 const MAX_DIGITS: usize = 19;
 
+/// The powers of `base` up to the exponent [`MAX_DIGITS`].
 const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
     let mut powers = [1; MAX_DIGITS + 1];
     let mut k = 1;
@@ -31,25 +34,25 @@ const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
 const POWERS_OF_FIVE: [u64; MAX_DIGITS + 1] = powers(5);
 const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
 
-/// Whether a cell is for certain printed as it stands, once `parser` has read it. `false` means "unknown".
+/// Whether a cell, parsed by `parser`, is certainly formatted as the same text. `false` means that this is unknown.
 pub(crate) fn is_surely_printed(cell: &[u8], parser: FloatParser) -> bool {
     let Some(decimal) = Plain::parse(cell) else {
         return false;
     };
     match decimal.digits {
-        // One division of exact numbers: both parsers round it correctly.
+        // One division of exact numbers, which both parsers round correctly.
         0..SAFE => true,
         SAFE..LONGEST => parser == FloatParser::RoundTrip && decimal.is_shortest(),
         _ => false,
     }
 }
 
-/// A decimal in the layout that Python gives to magnitudes from 0.0001 to below 1e16: digits on both sides of a point,
-/// no zeros too many.
+/// A decimal in Python's format for magnitudes from 0.0001 to 1e16: digits on both sides of a point, no superfluous
+/// zeros.
 struct Plain {
-    /// All digits as one number.
+    /// All digits as one integer.
     digits: u64,
-    /// How many of them stand behind the point; at most [`MAX_DIGITS`].
+    /// Number of digits after the point, at most [`MAX_DIGITS`].
     decimals: usize,
 }
 
@@ -87,7 +90,7 @@ impl Plain {
         })
     }
 
-    /// For 16 or 17 digits; `false` also where the answer would take more care.
+    /// Decides decimals of 16 or 17 digits. `false` may also mean that a decision would need more precision.
     #[inline]
     fn is_shortest(&self) -> bool {
         let (Some(five), Some(ten)) = (
@@ -96,7 +99,7 @@ impl Plain {
         ) else {
             return false;
         };
-        // The power of ten is exact, so two roundings leave this within one ulp of the text.
+        // The power of ten is exact, so two roundings keep the result within one ulp of the text.
         let near = (self.digits as f64 / *ten as f64).to_bits();
         let (exponent, mantissa) = ((near >> 52) as i32 - 1075, (near & FRACTION) | (1 << 52));
         let shift = -(exponent + self.decimals as i32);
@@ -104,12 +107,13 @@ impl Plain {
             return false;
         }
         let ulp = *five as i64;
-        // How far the text is from the double, which is less than two ulps: what is lost above 64 bits is the same in both.
+        // The difference between text and double, which is less than two ulps. Bits above 64 are equal in both, so they
+        // cancel out.
         let beyond = (self.digits << shift).wrapping_sub(mantissa.wrapping_mul(*five)) as i64;
-        // An ulp is odd, so that half of it is never met.
+        // An ulp is odd, so the difference is never exactly half an ulp.
         let step = i64::from(2 * beyond > ulp) - i64::from(2 * beyond < -ulp);
         let beyond = beyond - step * ulp;
-        // At a power of two the interval below is half as wide as the one above.
+        // At a power of two, the interval below has half the width of the one above.
         if (mantissa as i64 + step) << 12 == 0 {
             return false;
         }
@@ -119,7 +123,7 @@ impl Plain {
     }
 }
 
-/// `value` with more digits behind it; `None` if one is no digit. 19 digits in all fit.
+/// Appends the digits `text` to the decimal `value`. Returns `None` if a byte is not a digit. Up to 19 digits fit.
 #[inline]
 fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     if let (9..=16, Some((first, _)), Some((_, last))) = (
@@ -127,7 +131,7 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
         text.split_first_chunk::<8>(),
         text.split_last_chunk::<8>(),
     ) {
-        // Two overlapping words without a loop; of the second, the digits that the first has are blanked.
+        // Parses two overlapping words without a loop. In the second word, digits that the first contains are masked.
         let (more, again) = (text.len() - 8, 16 - text.len());
         let second = eight_digits(*last, u64::MAX << (8 * again))?;
         let ten = POWERS_OF_TEN.get(more)?;
@@ -147,14 +151,14 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// The number that eight digits stand for, where those outside `mask` count as zeros: neighbours are joined to pairs, pairs
-/// to fours, fours to eight.
+/// Parses eight digits at once; those outside `mask` are treated as zeros. Neighbors are combined to pairs, pairs to
+/// groups of four, these to eight.
 #[inline]
 fn eight_digits(text: [u8; 8], mask: u64) -> Option<u64> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
     let word = u64::from_le_bytes(text);
     let digits = word.wrapping_sub(ZEROS);
-    // A byte below `0` borrows, one above `9` carries: either sets a high bit.
+    // A byte below `0` borrows and one above `9` carries; both set a high bit.
     let outside = (word.wrapping_add(0x4646_4646_4646_4646) | digits) & 0x8080_8080_8080_8080;
     if outside != 0 {
         return None;
@@ -173,7 +177,7 @@ mod tests {
     use crate::pandas::numbers::floats::parse_f64;
     use crate::pandas::numbers::print::{is_printed_f64, push_f64};
 
-    /// What printing would say.
+    /// Reference implementation: formats the value and compares.
     fn is_printed(cell: &[u8]) -> bool {
         parse_f64(cell, FloatParser::RoundTrip).is_some_and(|value| is_printed_f64(cell, value))
     }
@@ -233,7 +237,7 @@ mod tests {
                 "{cell}"
             );
         }
-        // The fast parser is not exact here.
+        // The fast parser is not exact for 16 digits.
         let cell = b"-73.98765432101234";
         assert_eq!(
             both.map(|parser| is_surely_printed(cell, parser)),
@@ -241,7 +245,8 @@ mod tests {
         );
     }
 
-    /// A printed double with some of its last digits replaced: mostly decimals that lie near one, but are not printed.
+    /// Generates formatted doubles with some of the last digits replaced: mostly decimals near a double that differ
+    /// from its format.
     fn nearly_printed() -> impl Strategy<Value = String> {
         let magnitude = prop_oneof![
             1e-4..1e-2,
@@ -249,7 +254,7 @@ mod tests {
             1.0..256.0,
             1e3..1e9,
             1e9..1e16,
-            // At and beside powers of two.
+            // At and next to powers of two.
             (-13i32..53, -2i64..3).prop_map(|(power, step)| {
                 f64::from_bits((2f64.powi(power).to_bits() as i64 + step) as u64)
             }),
@@ -273,7 +278,7 @@ mod tests {
             }
         }
 
-        /// The nearest decimal of 16 or 17 digits is a longer one than need be for every other double.
+        /// For every second double, the nearest decimal of 16 or 17 digits is longer than necessary.
         #[test]
         fn the_nearest_decimal_is_not_always_the_shortest(value in 1f64..100.0, decimals in 14usize..17) {
             let cell = format!("{value:.decimals$}");
@@ -286,7 +291,7 @@ mod tests {
 
         #[test]
         fn what_is_printed_is_known(value in prop_oneof![1e-2f64..1.0, 1.0..1e4]) {
-            // Powers of two and ties between two decimals are left open. Here one value in 2^28 is such a one.
+            // Powers of two and ties between two decimals are undecided. Here they have a probability of 2^-28.
             let mut cell = Vec::new();
             push_f64(&mut cell, value);
             prop_assert!(is_surely_printed(&cell, FloatParser::RoundTrip), "{}", String::from_utf8_lossy(&cell));

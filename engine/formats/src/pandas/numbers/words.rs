@@ -1,9 +1,9 @@
-//! Words with a meaning: missing values, booleans, infinities.
+//! Recognizes words with a meaning: missing values, booleans, infinities.
 
-/// Whether the content of a cell means "missing". The spelling is exact and quotes make no difference.
+/// Whether a cell means "missing". The spelling must be exact; quotes do not matter.
 #[inline]
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
-    // Most cells are ruled out by their length or their last byte: no word ends in a digit.
+    // Fast path: no word ends in a digit or is longer than 9 bytes.
     match cell.last() {
         None => return true,
         Some(last) if cell.len() > 9 || last.is_ascii_digit() => return false,
@@ -32,7 +32,7 @@ pub(crate) fn is_missing(cell: &[u8]) -> bool {
     )
 }
 
-/// `true` and `false` in any case.
+/// Parses `true` and `false` in any case.
 pub(crate) fn parse_bool(cell: &[u8]) -> Option<bool> {
     if cell.eq_ignore_ascii_case(b"true") {
         Some(true)
@@ -43,7 +43,7 @@ pub(crate) fn parse_bool(cell: &[u8]) -> Option<bool> {
     }
 }
 
-/// `inf` and `infinity` in any case with an optional sign, without blanks.
+/// Parses `inf` and `infinity` in any case, with an optional sign and without spaces.
 pub(crate) fn parse_infinity(cell: &[u8]) -> Option<f64> {
     let (value, word) = match cell {
         [b'-', word @ ..] => (f64::NEG_INFINITY, word),

@@ -1,9 +1,9 @@
-//! The type of one column in one block of rows, found cell by cell.
+//! Infers the type of one column in one block of rows, cell by cell.
 //!
-//! pandas tries `int64`, `float64`, `bool` and text in this order, each over the whole block, and stops a trial at the
-//! first cell that does not fit. One pass does the same: every cell that fits an earlier trial fits the later numeric
-//! one, so a state only has to remember what it passed. The trial of `uint64` starts when a cell overflows `int64`
-//! before any cell was no integer at all.
+//! pandas tries `int64`, `float64`, `bool` and text in this order. Each trial covers the block and stops at the first
+//! cell that does not fit. One pass is sufficient here, because every cell that fits an earlier trial also fits the
+//! later numeric one. So the state only records properties of the previous cells. The trial of `uint64` begins if a
+//! cell exceeds `int64` before any cell was not an integer.
 
 use crate::pandas::FloatParser;
 use crate::pandas::numbers::floats::parse_f64;
@@ -14,12 +14,12 @@ use crate::pandas::numbers::print::is_printed_f64;
 use crate::pandas::numbers::shortest::is_surely_printed;
 use crate::pandas::numbers::words::{is_missing, parse_bool};
 
-/// What pandas makes of a column in one block.
+/// The type that pandas infers for a column in one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum BlockType {
-    /// `int64`, nothing missing.
+    /// `int64`, without missing cells.
     Int,
-    /// `float64` out of integers and missing cells, or of missing cells only.
+    /// `float64`, from integers and missing cells, or from missing cells only.
     IntGaps,
     /// `uint64`.
     UInt,
@@ -27,14 +27,16 @@ pub(crate) enum BlockType {
     Float,
     /// `bool`.
     Bool,
-    /// Objects `True`, `False` and missing.
+    /// Objects `True`, `False` and missing cells.
     BoolGaps,
-    /// Text; words that mean "missing" are missing.
+    /// Text. Words such as `NA` are missing cells.
     Text,
-    /// Text as it stands: also the words that mean "missing" elsewhere. Happens when `uint64` fails for mixed signs or gaps.
+    /// Text in which words such as `NA` are text, too. This happens if `uint64` fails because of mixed signs or missing
+    /// cells.
     RawText,
 }
 
+/// The type that is currently tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trial {
     Int,
@@ -44,34 +46,34 @@ enum Trial {
     Text,
 }
 
-/// A column in the current block.
+/// The state of inferring the type of a column in the current block.
 #[derive(Debug, Clone)]
 pub(crate) struct Inference {
     trial: Trial,
     parser: FloatParser,
-    /// A cell is missing.
+    /// Whether a cell is missing.
     missing: bool,
-    /// A missing cell is written with a word.
+    /// Whether a missing cell is written as a word.
     missing_word: bool,
-    /// A cell is a number.
+    /// Whether a cell is a number.
     number: bool,
-    /// A cell is a negative integer (or starts like one, in the `uint64` trial).
+    /// Whether a cell is a negative integer or, in the `uint64` trial, begins like one.
     negative: bool,
-    /// A cell is beyond `int64`, but not beyond `uint64`.
+    /// Whether a cell exceeds `int64` but not `uint64`.
     big: bool,
-    /// A cell of the `uint64` trial is no float.
+    /// Whether a cell of the `uint64` trial is not a float.
     no_float: bool,
-    /// All cells are written as the type of the trial is printed.
+    /// Whether the text of each cell equals the formatted value of the tried type.
     printed: bool,
 }
 
-/// Result of a block.
+/// The inferred type of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockResult {
     pub kind: BlockType,
-    /// A cell is missing (for [`BlockType::RawText`]: none is).
+    /// Whether a cell is missing; always false for [`BlockType::RawText`].
     pub missing: bool,
-    /// The cells are written as this type is printed when it stands alone. Quotes are not looked at.
+    /// Whether the text of each cell equals the formatted value of this type. Quotes are ignored.
     pub printed: bool,
 }
 
@@ -90,7 +92,7 @@ impl Inference {
         }
     }
 
-    /// A column that is text by request.
+    /// The state of a column whose type is requested to be text.
     pub fn text(parser: FloatParser) -> Self {
         Self {
             trial: Trial::Text,
@@ -98,22 +100,23 @@ impl Inference {
         }
     }
 
-    /// Whether the column is of texts in this block, whatever comes.
+    /// Whether the column is text in this block, independent of further cells.
     #[inline]
     pub fn is_text(&self) -> bool {
         self.trial == Trial::Text
     }
 
-    /// Whether the column is of integers so far, and one of them was there: another plain one changes nothing.
+    /// Whether the column has only integers and missing cells so far, with at least one integer. Then another plain
+    /// integer does not change the state.
     #[inline]
     pub fn holds_integers(&self) -> bool {
         self.trial == Trial::Int && self.number
     }
 
-    /// Looks at the next cell.
+    /// Adds a cell.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) {
-        // Most cells are like the one before. No word that means "missing" is such a number.
+        // Fast path: most cells have the same form as the previous one, and no word for a missing cell has this form.
         match self.trial {
             Trial::Int => {
                 if let Some(negative) = plain_integer(cell) {
@@ -131,7 +134,7 @@ impl Inference {
         self.push_any(cell);
     }
 
-    /// The same for any cell.
+    /// Adds a cell of any form.
     fn push_any(&mut self, cell: &[u8]) {
         if is_missing(cell) {
             self.missing = true;
@@ -178,7 +181,7 @@ impl Inference {
             }
             Integer::Overflow => self.trial = Trial::Text,
             Integer::Invalid => {
-                // The float trial starts over; the integers before fit it, unless one only began like a number.
+                // The float trial begins again. The integers so far fit it, unless one only began like a number.
                 self.printed = false;
                 self.number = true;
                 self.trial = if self.no_float {
@@ -216,7 +219,7 @@ impl Inference {
         }
     }
 
-    /// Ends the block.
+    /// Returns the inferred type of the block.
     pub fn finish(&self) -> BlockResult {
         let kind = match self.trial {
             Trial::Int if self.missing => BlockType::IntGaps,
@@ -232,7 +235,7 @@ impl Inference {
         let printed = match kind {
             BlockType::RawText => true,
             BlockType::Text => !self.missing_word,
-            // Integers beside a gap are printed as floats.
+            // Integers become floats if the column has a missing cell.
             BlockType::IntGaps => !self.missing_word && !self.number,
             _ => !self.missing_word && self.printed,
         };

@@ -1,9 +1,9 @@
-//! The type of a whole column out of the types of its blocks, as pandas concatenates them.
+//! Determines the type of a column from the types of its blocks, as pandas does by concatenating them.
 
 use crate::pandas::ColumnType;
 use crate::pandas::types::infer::{BlockResult, BlockType};
 
-/// How the values of a column's blocks come together.
+/// The result of concatenating the blocks of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Joined {
     /// All `int64`.
@@ -12,20 +12,20 @@ pub(crate) enum Joined {
     UInt,
     /// Numbers of several types, or all `float64`.
     Float,
-    /// Booleans, possibly with gaps.
+    /// Booleans, possibly with missing cells.
     Bool,
-    /// Objects; every block keeps its own values.
+    /// Objects; each block keeps its values.
     Object,
-    /// Objects, but booleans became the integers 0 and 1.
+    /// Objects; booleans are converted to the integers 0 and 1.
     ObjectOfIntegers,
-    /// Objects, but all became floats.
+    /// Objects; all values are converted to floats.
     ObjectOfFloats,
-    /// A type that was asked for.
+    /// A requested type.
     Forced(ColumnType),
 }
 
 impl Joined {
-    /// Joins the blocks of a column. A column without rows is of objects.
+    /// Joins the blocks of a column. A column without rows consists of objects.
     pub fn of(blocks: &[BlockResult]) -> Self {
         let has = |wanted: &[BlockType]| blocks.iter().any(|block| wanted.contains(&block.kind));
         let int = has(&[BlockType::Int]);
@@ -40,14 +40,14 @@ impl Joined {
             (_, _, true, false, false) | (true, true, false, false, false) => Self::Float,
             (false, false, false, _, true) if !text => Self::Bool,
             (false, false, false, true, false) => Self::Bool,
-            // NumPy makes numbers of booleans among numbers, and only then pandas makes objects of all.
+            // NumPy converts booleans among numbers to numbers; only then does pandas convert all to objects.
             (_, _, true, true, false) | (true, true, false, true, false) => Self::ObjectOfFloats,
             (_, _, false, true, false) => Self::ObjectOfIntegers,
             _ => Self::Object,
         }
     }
 
-    /// The type in a [`Schema`](crate::pandas::Schema).
+    /// The type of the column in a [`Schema`](crate::pandas::Schema).
     pub fn column_type(self) -> ColumnType {
         match self {
             Self::Int => ColumnType::Int64,
@@ -59,7 +59,7 @@ impl Joined {
         }
     }
 
-    /// Whether a block of type `kind` prints in this column as it does alone.
+    /// Whether a block of type `kind` has the same text in this column as alone.
     pub fn keeps(self, kind: BlockType) -> bool {
         match self {
             Self::Float => !matches!(kind, BlockType::Int | BlockType::UInt),

@@ -1,4 +1,4 @@
-//! The type of a column, and the values of its cells.
+//! Infers the types of columns and converts cells to values.
 
 pub(in crate::pandas) mod infer;
 pub(in crate::pandas) mod join;

@@ -1,63 +1,63 @@
-//! Names and types of a table's columns, and how a raw file is to be read.
+//! The schema of a table, and the options of reading a raw file.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What the cells of a column are, as pandas' dtype.
+/// The type of a column, as a pandas dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnType {
     /// `int64`.
     Int64,
-    /// `uint64`: whole numbers, some beyond the range of `int64`.
+    /// `uint64`: integers of which some exceed `int64`.
     UInt64,
-    /// `float64`; a missing cell is NaN.
+    /// `float64`. Missing cells are NaN.
     Float64,
-    /// `float32`; only when it is asked for.
+    /// `float32`, only on request.
     Float32,
-    /// `int32`; only when it is asked for.
+    /// `int32`, only on request.
     Int32,
-    /// `int16`; only when it is asked for.
+    /// `int16`, only on request.
     Int16,
-    /// `int8`; only when it is asked for.
+    /// `int8`, only on request.
     Int8,
     /// `bool`, or `object` with `True`, `False` and missing cells.
     Bool,
-    /// `object`: text, and columns whose blocks have types that do not join.
+    /// `object`: text, and columns whose blocks have different types.
     Text,
-    /// Text that holds one JSON value per cell. pandas knows no such type; a reader of JSON files sets it.
+    /// Text with one JSON value per cell. pandas has no such type; readers of JSON files set it.
     Json,
 }
 
-/// One column of a table.
+/// The name and type of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// The name, unique in its table.
     pub name: String,
-    /// What the cells are.
+    /// The type of the cells.
     pub kind: ColumnType,
-    /// Whether a cell is missing anywhere in the column.
+    /// Whether any cell is missing.
     pub nullable: bool,
 }
 
-/// Columns and number of rows of a table.
+/// The columns and the number of rows of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     /// The columns from left to right.
     pub columns: Vec<Column>,
-    /// Number of rows; the header does not count.
+    /// Number of rows, without the header.
     pub rows: u64,
 }
 
 impl Schema {
-    /// Position of the column called `name`.
+    /// Returns the index of the column `name`.
     #[must_use]
     pub fn position(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == name)
     }
 
-    /// The schema of some of the columns, with as many rows. What is no column is passed over.
+    /// Returns the schema of the columns with these indices. Invalid indices are ignored.
     #[must_use]
     pub fn of_columns(&self, columns: &[usize]) -> Schema {
         let columns = columns
@@ -70,32 +70,32 @@ impl Schema {
     }
 }
 
-/// How decimals become doubles.
+/// The algorithm that converts decimals to doubles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FloatParser {
     /// Correct rounding: `float_precision="round_trip"`.
     #[default]
     RoundTrip,
-    /// pandas' default, which is off by one in the last digit for one value in four.
+    /// pandas' default. For one value in four, the last digit is off by one.
     Fast,
 }
 
-/// How a raw file is read: the arguments of `read_csv` that matter.
+/// The arguments of `read_csv` that are supported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadOptions {
-    /// Separates the fields (`sep`).
+    /// The byte that separates fields (`sep`).
     pub delimiter: u8,
-    /// How decimals become doubles (`float_precision`).
+    /// The conversion of decimals to doubles (`float_precision`).
     pub floats: FloatParser,
-    /// Columns that stay text whatever they hold (`dtype={name: str}`).
+    /// Columns that are text regardless of their content (`dtype={name: str}`).
     pub text: Vec<String>,
-    /// Every column stays text (`dtype=str`).
+    /// Whether all columns are text (`dtype=str`).
     pub all_text: bool,
-    /// Columns with a numeric type of their own (`dtype={name: "int8"}`).
+    /// Columns with a requested numeric type (`dtype={name: "int8"}`).
     pub types: BTreeMap<String, ColumnType>,
-    /// Whether the first row holds the names. Without one the names are `0`, `1`, ...
+    /// Whether the first row contains the names. Otherwise the names are `0`, `1`, ...
     pub header: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A cell as the value that pandas holds for it.
+//! Converts a cell to the value that pandas stores for it.
 
 use crate::pandas::numbers::floats;
 use crate::pandas::numbers::integers::{Integer, parse_i64, parse_u64};
@@ -9,7 +9,7 @@ use crate::pandas::types::join::Joined;
 use crate::pandas::write::quote::push_minimal;
 use crate::pandas::{ColumnType, FloatParser};
 
-/// A value of a column.
+/// The value of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Value<'a> {
     Missing,
@@ -22,7 +22,7 @@ pub(crate) enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Appends what `to_csv` prints, without quotes.
+    /// Appends the output of `to_csv`, without quotes.
     pub fn print(&self, out: &mut Vec<u8>) {
         match *self {
             Self::Missing => {}
@@ -35,7 +35,7 @@ impl Value<'_> {
         }
     }
 
-    /// Appends what `to_csv` prints as a cell of a row.
+    /// Appends the output of `to_csv`, with quotes if necessary.
     pub fn push_cell(&self, out: &mut Vec<u8>) {
         match *self {
             Self::Text(text) => push_minimal(out, text, b','),
@@ -44,8 +44,10 @@ impl Value<'_> {
     }
 }
 
-/// The value of a cell in a block of type `block` of a column joined to `joined`. `None` if the cell does not fit the
-/// block, which cannot happen for the text that the block was inferred from, unless a type was asked for.
+/// Returns the value of a cell in a block of type `block`, in a column of type `joined`.
+///
+/// `None` means that the cell does not fit the type. That is impossible for the text from which the type was inferred,
+/// unless a type was requested.
 pub(crate) fn value<'a>(
     cell: &'a [u8],
     block: BlockType,
@@ -64,7 +66,7 @@ pub(crate) fn value<'a>(
     let own = match block {
         BlockType::Int => Value::Int(int(cell)?),
         BlockType::IntGaps => match int(cell)? {
-            // pandas marks the gaps with the smallest integer, so a real one is lost, too.
+            // pandas marks missing cells by the smallest integer, so an actual smallest integer is also lost.
             i64::MIN => Value::Missing,
             value => Value::Float(value as f64),
         },
@@ -92,7 +94,7 @@ fn int(cell: &[u8]) -> Option<i64> {
     }
 }
 
-/// A cell of a column whose type was asked for. Narrow integers wrap, as in pandas.
+/// Returns the value of a cell in a column with a requested type. As in pandas, narrow integers wrap around.
 fn forced<'a>(cell: &'a [u8], kind: ColumnType, parser: FloatParser) -> Option<Value<'a>> {
     let missing = is_missing(cell);
     Some(match kind {

@@ -1,13 +1,14 @@
-//! Quoting as Python 3.11's `csv` module does it.
+//! Quotes fields as Python 3.11's `csv` module does.
 
 use memchr::{memchr, memchr3};
 
-/// Whether a field needs quotes. A lone CR does not: Python 3.11 only looks for the line terminator, which is LF.
+/// Whether a field needs quotes. A lone CR needs none, because Python 3.11 only checks for the line terminator, which
+/// is LF.
 pub(crate) fn needs_quotes(content: &[u8], delimiter: u8) -> bool {
     memchr3(delimiter, b'"', b'\n', content).is_some()
 }
 
-/// Appends a field, in quotes if it needs them.
+/// Appends a field, with quotes if it needs them.
 pub(crate) fn push_minimal(out: &mut Vec<u8>, content: &[u8], delimiter: u8) {
     if needs_quotes(content, delimiter) {
         push_quoted(out, content);
@@ -16,7 +17,7 @@ pub(crate) fn push_minimal(out: &mut Vec<u8>, content: &[u8], delimiter: u8) {
     }
 }
 
-/// Appends the line with these names; returns how many they are.
+/// Appends the header line. Returns the number of names.
 pub(crate) fn push_header<'a>(out: &mut Vec<u8>, names: impl Iterator<Item = &'a str>) -> usize {
     let mut count = 0;
     for name in names {
@@ -30,7 +31,8 @@ pub(crate) fn push_header<'a>(out: &mut Vec<u8>, names: impl Iterator<Item = &'a
     count
 }
 
-/// Ends a line of `count` fields that begins at `start`. Python's writer marks the only field of a row when it is empty.
+/// Ends a line of `count` fields that begins at `start`. As in Python, an empty field that is the only one of its row
+/// becomes `""`.
 #[inline]
 pub(crate) fn end_line(out: &mut Vec<u8>, start: usize, count: usize) {
     if out.len() == start && count == 1 {
@@ -39,7 +41,7 @@ pub(crate) fn end_line(out: &mut Vec<u8>, start: usize, count: usize) {
     out.push(b'\n');
 }
 
-/// Appends a field in quotes, with its own quotes doubled.
+/// Appends a field in quotes and doubles the quotes in it.
 pub(crate) fn push_quoted(out: &mut Vec<u8>, content: &[u8]) {
     out.push(b'"');
     let mut rest = content;

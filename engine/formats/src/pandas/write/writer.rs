@@ -1,4 +1,4 @@
-//! Rows of computed values as `to_csv(index=False)` prints them.
+//! Writes rows of computed values as `to_csv(index=False)` does.
 
 use std::io::Write;
 
@@ -8,42 +8,42 @@ use crate::pandas::stored::index::{Noted, RowIndex};
 use crate::pandas::write::quote::{end_line, push_minimal, push_quoted};
 use crate::pandas::{ColumnType, CsvError};
 
-/// Which fields get quotes.
+/// The rule that decides which fields are quoted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Quoting {
-    /// Those that need them (`QUOTE_MINIMAL`).
+    /// Fields that need quotes (`QUOTE_MINIMAL`).
     #[default]
     Minimal,
-    /// All that are no numbers: texts, names, and missing cells as `""` (`QUOTE_NONNUMERIC`).
+    /// All fields except numbers: texts, names, and missing cells as `""` (`QUOTE_NONNUMERIC`).
     NonNumeric,
 }
 
-/// How much is gathered before it is handed on.
+/// Approximate number of bytes that are buffered before they are written.
 const BUFFER: usize = 1 << 18;
 
-/// Writes a table cell by cell. Every row ends with [`end_row`](Self::end_row), the table with [`finish`](Self::finish).
+/// Writes a table cell by cell. Each row ends with [`end_row`](Self::end_row), the table with [`finish`](Self::finish).
 pub struct CsvWriter<W> {
     out: W,
     buffer: Vec<u8>,
     delimiter: u8,
     quoting: Quoting,
-    /// Where the current row starts in the buffer.
+    /// Offset of the current row in the buffer.
     row: usize,
-    /// Fields of the current row.
+    /// Number of fields of the current row.
     fields: usize,
-    /// Bytes that were handed on.
+    /// Number of bytes written to the output.
     handed_on: u64,
-    /// Where rows start, if somebody wants to know.
+    /// The offsets of the rows, if requested.
     index: Noted,
 }
 
 impl<W: Write> CsvWriter<W> {
-    /// A writer with commas and minimal quoting.
+    /// Creates a writer with commas and minimal quoting.
     pub fn new(out: W) -> Self {
         Self::with(out, b',', Quoting::Minimal)
     }
 
-    /// A writer with a delimiter and a quoting of its own.
+    /// Creates a writer with this delimiter and this quoting.
     pub fn with(out: W, delimiter: u8, quoting: Quoting) -> Self {
         Self {
             out,
@@ -57,22 +57,23 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// Notes where rows start: see [`take_index`](Self::take_index).
+    /// Records the offsets of rows for [`take_index`](Self::take_index).
     #[must_use]
     pub fn with_index(mut self) -> Self {
         self.index = Noted::begin();
         self
     }
 
-    /// Where the rows start that were written, the header's among them; of very many, nobody knows.
+    /// Returns the offsets of the rows written so far, including the header. `None` if there are too many rows to
+    /// record.
     pub fn take_index(&mut self) -> Option<RowIndex> {
         self.index.take(self.handed_on + self.buffer.len() as u64)
     }
 
-    /// Writes the line with the names.
+    /// Writes the header line.
     ///
     /// # Errors
-    /// The output fails.
+    /// An I/O error of the output.
     pub fn header<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> Result<(), CsvError> {
         for name in names {
             self.text(name);
@@ -88,12 +89,12 @@ impl<W: Write> CsvWriter<W> {
         &mut self.buffer
     }
 
-    /// A whole number.
+    /// Writes an integer.
     pub fn integer(&mut self, value: impl itoa::Integer) {
         print::push_integer(self.field(), value);
     }
 
-    /// A double in its shortest form; NaN is missing.
+    /// Writes a double in its shortest form; NaN is a missing cell.
     pub fn f64(&mut self, value: f64) {
         if value.is_nan() {
             self.missing();
@@ -102,7 +103,7 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// A single in its shortest form; NaN is missing.
+    /// Writes a float of single precision in its shortest form; NaN is a missing cell.
     pub fn f32(&mut self, value: f32) {
         if value.is_nan() {
             self.missing();
@@ -111,12 +112,12 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// `True` or `False`.
+    /// Writes `True` or `False`.
     pub fn bool(&mut self, value: bool) {
         print::push_bool(self.field(), value);
     }
 
-    /// A text.
+    /// Writes a text.
     pub fn text(&mut self, value: &str) {
         self.content(value.as_bytes());
     }
@@ -130,7 +131,7 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// A missing cell.
+    /// Writes a missing cell.
     pub fn missing(&mut self) {
         let quoting = self.quoting;
         let out = self.field();
@@ -139,12 +140,12 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// A cell of a canonical text, with its quotes, of a column of type `kind`.
+    /// Writes a cell of canonical text, including its quotes. `kind` is the type of its column.
     pub fn slice(&mut self, cell: &[u8], kind: ColumnType) {
         match (self.quoting, cell) {
             (_, b"" | b"\"\"") => self.missing(),
             (Quoting::Minimal, _) if self.delimiter == b',' => self.field().extend_from_slice(cell),
-            // A cell with a quote in it is quoted, so the first byte tells.
+            // A cell that contains a quote is quoted, so the first byte decides.
             (Quoting::Minimal, [b'"', ..]) => self.content(&unquote(cell)),
             (Quoting::Minimal, _) => self.content(cell),
             (Quoting::NonNumeric, [b'"', ..]) => self.field().extend_from_slice(cell),
@@ -155,18 +156,18 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// So many fields as they were printed at the same place of another row, delimiters among them.
+    /// Writes `count` fields at once, copied with their delimiters from the same position of another row.
     pub fn fields(&mut self, text: &[u8], count: usize) {
         self.buffer.extend_from_slice(text);
         self.fields += count;
     }
 
-    /// The bytes of the row so far.
+    /// Number of bytes of the current row.
     pub fn row_len(&self) -> usize {
         self.buffer.len() - self.row
     }
 
-    /// The row so far, from its byte `start` on.
+    /// The bytes of the current row, beginning at its byte `start`.
     pub fn row_from(&self, start: usize) -> &[u8] {
         self.buffer.get(self.row + start..).unwrap_or_default()
     }
@@ -174,7 +175,7 @@ impl<W: Write> CsvWriter<W> {
     /// Ends the row.
     ///
     /// # Errors
-    /// The output fails.
+    /// An I/O error of the output.
     pub fn end_row(&mut self) -> Result<(), CsvError> {
         end_line(&mut self.buffer, self.row, self.fields);
         self.fields = 0;
@@ -188,10 +189,10 @@ impl<W: Write> CsvWriter<W> {
         Ok(())
     }
 
-    /// Hands on what is left and returns the output.
+    /// Writes the buffered bytes and returns the output.
     ///
     /// # Errors
-    /// The output fails.
+    /// An I/O error of the output.
     pub fn finish(mut self) -> Result<W, CsvError> {
         self.out.write_all(&self.buffer)?;
         self.out.flush()?;

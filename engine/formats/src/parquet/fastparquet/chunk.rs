@@ -1,4 +1,4 @@
-//! The pages of a column in a row group.
+//! Writes the pages of a column in a row group.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,27 +9,27 @@ use super::snappy::Snappy;
 use super::thrift::{Struct, push_varint};
 use crate::parquet::ParquetError;
 
-/// Bytes of a page before compression, about.
+/// Approximate maximum size of a page before compression, in bytes.
 const PAGE_BYTES: f64 = 500.0 * 1024.0 * 1024.0;
-/// Rows from which the mean length of texts is estimated.
+/// Number of rows from which the mean length of texts is estimated.
 const SAMPLE_ROWS: u64 = 1000;
-/// Zeros that end every page.
+/// Zeros at the end of each page.
 const PADDING: [u8; 8] = [0; 8];
 
-/// What the footer says of a column in a row group.
+/// The description of a column's pages in the footer.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub begin: u64,
     pub pages: i32,
     pub missing: u64,
-    /// Maximum and minimum, of numbers.
+    /// Maximum and minimum of a column of numbers.
     pub range: Option<(Vec<u8>, Vec<u8>)>,
-    /// Bytes, with the headers of the pages.
+    /// Size in bytes, including the page headers.
     pub compressed: u64,
     pub uncompressed: u64,
 }
 
-/// Writes the next `rows` rows of a column at `begin`.
+/// Writes the next `rows` rows of a column at the offset `begin`.
 pub(super) fn write_chunk(
     out: &mut impl Write,
     begin: u64,
@@ -74,6 +74,7 @@ pub(super) fn write_chunk(
     Ok(chunk)
 }
 
+/// The maximum number of rows in a page, computed as in fastparquet.
 fn rows_per_page(column: &Column, values: &mut Values, rows: u64) -> Result<u64, ParquetError> {
     let bytes = match column.storage {
         Storage::Bool => 0.125,
@@ -83,7 +84,7 @@ fn rows_per_page(column: &Column, values: &mut Values, rows: u64) -> Result<u64,
     Ok((PAGE_BYTES / (bytes + 0.125)) as u64)
 }
 
-/// Bytes that a text takes, estimated from the characters of the first ones.
+/// Estimates the size of a text in bytes from the number of characters of the first texts, as fastparquet does.
 fn text_bytes(values: &mut Values, rows: u64) -> Result<f64, ParquetError> {
     let mark = values.mark()?;
     let (mut characters, mut count) = (0, 0);
@@ -99,7 +100,8 @@ fn text_bytes(values: &mut Values, rows: u64) -> Result<f64, ParquetError> {
     Ok(characters as f64 / f64::from(count) + 4.0)
 }
 
-/// Definition levels: one run if nothing is missing, else packed bits. Returns how many values are missing.
+/// Writes the definition levels: one run if no value is missing, otherwise a bit per row. Returns the number of missing
+/// values.
 fn levels(
     page: &mut Snappy,
     column: &Column,
@@ -133,7 +135,7 @@ fn levels(
     Ok(missing)
 }
 
-/// Packs bits, the first one lowest.
+/// Packs bits into bytes, lowest bit first.
 #[derive(Default)]
 struct Packer {
     byte: u8,
@@ -150,7 +152,7 @@ impl Packer {
         Ok(())
     }
 
-    /// Fills up to `bytes` bytes.
+    /// Pads the bits with zeros to `bytes` bytes.
     fn finish(self, bytes: u64, page: &mut Snappy) -> Result<(), ParquetError> {
         let mut last = Some(self.byte);
         for _ in self.bits / 8..bytes {
@@ -207,7 +209,7 @@ fn numbers(
     Ok(())
 }
 
-/// Smallest and largest number.
+/// The minimum and maximum of a column, in the type of its values.
 enum Range {
     None,
     I32(Option<(i32, i32)>),
@@ -237,7 +239,8 @@ impl Range {
                 let Ok(bytes) = bytes.try_into() else { return };
                 let value = <$kind>::from_le_bytes(bytes);
                 let (low, high) = $range.get_or_insert((value, value));
-                // Of zeros with both signs, which one NumPy takes depends on the processor; mostly it is the last.
+                // If a column contains zeros of both signs, NumPy's result depends on the processor; usually it is the
+                // last zero.
                 if value <= *low {
                     *low = value;
                 }
@@ -257,7 +260,7 @@ impl Range {
         }
     }
 
-    /// Maximum and minimum as they are stored.
+    /// Returns maximum and minimum in the form of the footer.
     fn bytes(self) -> Option<(Vec<u8>, Vec<u8>)> {
         macro_rules! bytes {
             ($range:expr) => {
@@ -287,7 +290,8 @@ fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, Parq
     header.i32(3, compressed);
     header.inner(5, |page| {
         page.i32(1, rows);
-        // PLAIN values; levels are run-length encoded, and there are none of repetition.
+        // The values are PLAIN, and definition and repetition levels are run-length encoded. There are no repetition
+        // levels.
         page.i32(2, 0);
         page.i32(3, 3);
         page.i32(4, 4);

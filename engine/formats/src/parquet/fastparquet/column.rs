@@ -1,4 +1,4 @@
-//! A column: its type in three vocabularies, and its values on their way to the file.
+//! The type of a column, and its values in a temporary file until they are written.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
@@ -12,11 +12,11 @@ use arrow::datatypes::{
 
 use crate::parquet::ParquetError;
 
-/// How values are stored.
+/// The physical type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Storage {
     Bool,
-    /// 4 bytes; signed or not.
+    /// 4 bytes.
     I32 {
         signed: bool,
     },
@@ -28,26 +28,27 @@ pub(super) enum Storage {
     Text,
 }
 
-/// What the footer says of a column.
+/// The description of a column in the footer.
 #[derive(Debug)]
 pub(super) struct Column {
     pub name: String,
     pub storage: Storage,
     /// NumPy's name of the type.
     pub numpy: &'static str,
-    /// pandas' name of it where values are missing.
+    /// pandas' name of the type if values are missing.
     pub nullable: &'static str,
-    /// The format's number of a converted type, and bits of a value.
+    /// The format's number of the converted type.
     pub converted: Option<i32>,
+    /// Bits of a value.
     pub bits: Option<i32>,
-    /// Missing values in the whole column.
+    /// Number of missing values in the column.
     pub missing: u64,
     pub rows: u64,
     validity: Bits,
 }
 
 impl Column {
-    /// Bytes of a value in the scratch file.
+    /// Size of a value in the temporary file, in bytes.
     pub(super) fn width(&self) -> usize {
         match self.storage {
             Storage::Bool => 1,
@@ -57,13 +58,13 @@ impl Column {
         }
     }
 
-    /// Whether the value of this row is there.
+    /// Whether the value of this row is not missing.
     pub(super) fn is_there(&self, row: u64) -> bool {
         self.validity.get(row)
     }
 }
 
-/// A bit per row; nothing is kept while all are set.
+/// A bit per row. No memory is allocated while all bits are set.
 #[derive(Debug, Default)]
 struct Bits {
     bytes: Vec<u8>,
@@ -92,17 +93,18 @@ impl Bits {
     }
 }
 
-/// The values of a column, on disk: those of fixed width one after the other, missing ones as zeros; a text as its length
-/// and its bytes.
+/// Collects the values of a column in a temporary file. Values of fixed width follow each other, with zeros for missing
+/// ones. A text is stored as its length and its bytes.
 pub(super) struct Spool {
     column: Column,
     data_type: DataType,
     file: BufWriter<File>,
 }
 
-/// Length that stands for a missing text.
+/// The length that marks a missing text.
 pub(super) const NO_TEXT: u32 = u32::MAX;
 
+/// Size of the buffers in bytes.
 const BUFFER: usize = 1 << 18;
 
 impl Spool {
@@ -155,6 +157,7 @@ impl Spool {
         })
     }
 
+    /// Whether `field` has the name and type of this column.
     pub(super) fn holds(&self, field: &Field) -> bool {
         self.column.name == *field.name() && self.data_type == *field.data_type()
     }
@@ -163,6 +166,7 @@ impl Spool {
         format!("{}: {}", self.column.name, self.data_type)
     }
 
+    /// Appends the values of an array.
     pub(super) fn push(&mut self, array: &ArrayRef) -> Result<(), ParquetError> {
         macro_rules! numbers {
             ($kind:ty, $wide:ty) => {{
@@ -194,7 +198,7 @@ impl Spool {
             DataType::UInt16 => numbers!(UInt16Type, u32),
             DataType::UInt32 => numbers!(UInt32Type, u32),
             DataType::UInt64 => numbers!(UInt64Type, u64),
-            // NaN is a missing value.
+            // NaN is treated as a missing value.
             DataType::Float32 => {
                 for value in array.as_primitive::<Float32Type>().iter() {
                     let value = value.filter(|value| !value.is_nan());
@@ -238,7 +242,7 @@ impl Spool {
         self.column.missing += u64::from(!is_there);
     }
 
-    /// The column, and its values from the first on.
+    /// Returns the column, and a reader of its values.
     pub(super) fn finish(self) -> Result<(Column, Values), ParquetError> {
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
         file.rewind()?;
@@ -250,7 +254,7 @@ impl Spool {
     }
 }
 
-/// Reads a column's values back, once from front to back.
+/// Reads the values of a column sequentially.
 pub(super) struct Values {
     file: BufReader<File>,
     /// Number of the next row.
@@ -258,7 +262,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// The next value of a column of fixed width into `bytes`; false if it is missing.
+    /// Reads the next value of fixed width into `bytes`. Returns `false` if it is missing.
     pub(super) fn fixed(
         &mut self,
         column: &Column,
@@ -269,7 +273,7 @@ impl Values {
         Ok(column.is_there(self.row - 1))
     }
 
-    /// The next text into `bytes`; false if it is missing.
+    /// Reads the next text into `bytes`. Returns `false` if it is missing.
     pub(super) fn text(&mut self, bytes: &mut Vec<u8>) -> Result<bool, ParquetError> {
         let mut length = [0; 4];
         self.file.read_exact(&mut length)?;
@@ -284,11 +288,12 @@ impl Values {
         Ok(true)
     }
 
-    /// Where it is, to go back to.
+    /// Returns the current position for [`Values::back`].
     pub(super) fn mark(&mut self) -> Result<(u64, u64), ParquetError> {
         Ok((self.file.stream_position()?, self.row))
     }
 
+    /// Returns to a position.
     pub(super) fn back(&mut self, mark: (u64, u64)) -> Result<(), ParquetError> {
         self.file.seek(std::io::SeekFrom::Start(mark.0))?;
         self.row = mark.1;

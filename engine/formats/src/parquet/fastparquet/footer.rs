@@ -1,4 +1,4 @@
-//! The footer: schema, row groups, and what pandas wants to know.
+//! Writes the footer: the schema, the row groups, and the metadata for pandas.
 
 use super::Versions;
 use super::chunk::Chunk;
@@ -6,14 +6,18 @@ use super::column::{Column, Storage};
 use super::thrift::Struct;
 use crate::json::{Value, WriteOptions};
 
+/// A row group that was written.
 pub(super) struct RowGroup {
     pub rows: u64,
     pub chunks: Vec<Chunk>,
 }
 
+/// The format's number of the compression Snappy.
 const SNAPPY: i32 = 1;
+/// The format's number of an optional column.
 const OPTIONAL: i32 = 1;
 
+/// Returns the footer of a file.
 pub(super) fn footer(
     columns: &[Column],
     groups: &[RowGroup],
@@ -37,7 +41,7 @@ pub(super) fn footer(
             }
             element.i32(3, OPTIONAL);
             element.binary(4, column.name.as_bytes());
-            // A column of which nothing is known is of bytes, not text.
+            // If all values are missing, fastparquet writes a column of bytes instead of text.
             if let Some(converted) = column.converted.filter(|_| !is_unknown(column)) {
                 element.i32(6, converted);
             }
@@ -63,6 +67,7 @@ pub(super) fn footer(
     bytes
 }
 
+/// The format's number of a physical type.
 fn physical(storage: Storage) -> i32 {
     match storage {
         Storage::Bool => 0,
@@ -74,10 +79,12 @@ fn physical(storage: Storage) -> i32 {
     }
 }
 
+/// Whether a column of texts has only missing values.
 fn is_unknown(column: &Column) -> bool {
     column.storage == Storage::Text && column.rows > 0 && column.missing == column.rows
 }
 
+/// Writes the metadata of a column's pages.
 fn metadata(out: &mut Struct<'_>, column: &Column, chunk: &Chunk, rows: u64) {
     out.i32(1, physical(column.storage));
     out.i32_list(2, &[0]);
@@ -102,9 +109,9 @@ fn metadata(out: &mut Struct<'_>, column: &Column, chunk: &Chunk, rows: u64) {
     });
 }
 
-/// The entry from which `read_parquet` takes types and index, as JSON with sorted keys.
+/// Returns the entry from which `read_parquet` takes types and index, as JSON with sorted keys.
 fn pandas(columns: &[Column], versions: &Versions) -> Vec<u8> {
-    // The unnamed level of the column labels.
+    // The column labels have one level without a name.
     let labels = Value::from([
         ("field_name", Value::Null),
         ("metadata", Value::Null),
@@ -136,10 +143,11 @@ fn pandas(columns: &[Column], versions: &Versions) -> Vec<u8> {
         sort_keys: true,
         ..WriteOptions::default()
     };
-    // ASCII output has no errors.
+    // ASCII output cannot fail.
     entry.to_json(&options).unwrap_or_default()
 }
 
+/// Describes a column for pandas.
 fn described(column: &Column, versions: &Versions) -> Value {
     let pandas = match column.storage {
         Storage::Text if column.rows == 0 => "empty",

@@ -1,14 +1,15 @@
-//! Files as pandas' `to_parquet(engine="fastparquet", index=False)` writes them, byte by byte.
+//! Writes files byte by byte as pandas' `to_parquet(engine="fastparquet", index=False)`.
 //!
-//! The layout is a version 1 file: per row group and column PLAIN data pages (one, below 500 MiB), compressed with
-//! Snappy, with definition levels and no dictionary; minimum and maximum of numbers in the footer, with the library's and
-//! pandas' versions. Row groups have at most 50 million rows, and are made of about equal sizes.
+//! The files have format version 1. Each column of a row group consists of PLAIN data pages (one if below 500 MiB),
+//! compressed with Snappy, with definition levels and without a dictionary. The footer contains the minimum and maximum
+//! of numbers, and the versions of fastparquet and pandas. Row groups have about equal sizes, at most 50 million rows.
 //!
-//! Sizes of row groups follow from the number of rows, and a page's header from its compressed size. So rows are kept in
-//! scratch files, column by column, and the file is written when all have come: memory stays small whatever the table.
+//! The sizes of row groups depend on the number of rows, and a page header contains the compressed size. So rows are
+//! collected in temporary files, one for each column, and the file is written after the last row. Memory usage does not
+//! depend on the size of the table.
 //!
-//! What depends on the version of a library is said in [`Versions`]; between versions of equal behaviour only the footer's
-//! texts differ, which [`with_versions`] replaces in a finished file.
+//! [`Versions`] contains everything that depends on the version of a library. If two versions behave the same, only
+//! texts in the footer differ; [`with_versions`] replaces them in a finished file.
 
 mod chunk;
 mod column;
@@ -32,12 +33,13 @@ use footer::RowGroup;
 pub use rewrite::{Tail, with_versions};
 pub use versions::{VersionError, Versions};
 
+/// The bytes at the beginning and the end of a file.
 const MAGIC: &[u8] = b"PAR1";
 
-/// Rows of a row group at most.
+/// Maximum number of rows in a row group.
 const ROW_GROUP_ROWS: u64 = 50_000_000;
 
-/// Writes batches of one schema.
+/// Writes batches with the same schema.
 pub struct FastparquetWriter<W> {
     out: W,
     versions: Versions,
@@ -48,7 +50,7 @@ pub struct FastparquetWriter<W> {
 }
 
 impl<W: Write> FastparquetWriter<W> {
-    /// Begins a file; `scratch` is the folder of temporary files.
+    /// Begins a file. `scratch` is the directory of temporary files.
     ///
     /// # Errors
     /// [`ParquetError::UnsupportedType`].
@@ -70,7 +72,7 @@ impl<W: Write> FastparquetWriter<W> {
         })
     }
 
-    /// With row groups of at most so many rows, as the library's option `row_group_offsets` makes them.
+    /// Sets the maximum number of rows in a row group, as the library's option `row_group_offsets` does.
     #[must_use]
     pub fn with_row_group_rows(mut self, rows: u64) -> Self {
         self.group_rows = rows.max(1);
@@ -80,7 +82,7 @@ impl<W: Write> FastparquetWriter<W> {
     /// Appends rows.
     ///
     /// # Errors
-    /// [`ParquetError::OtherSchema`] when names or types differ from the file's.
+    /// [`ParquetError::OtherSchema`] if names or types differ from those of the file.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         let schema = batch.schema_ref();
         let found = schema.fields().iter();
@@ -101,10 +103,10 @@ impl<W: Write> FastparquetWriter<W> {
         Ok(())
     }
 
-    /// Writes the file; returns the output.
+    /// Writes the file and returns the output.
     ///
     /// # Errors
-    /// When a scratch file or the output cannot be written.
+    /// [`ParquetError::Io`] if a temporary file or the output cannot be written.
     pub fn finish(mut self) -> Result<W, ParquetError> {
         let mut at = MAGIC.len() as u64;
         self.out.write_all(MAGIC)?;
@@ -147,7 +149,7 @@ impl<W: Write> FastparquetWriter<W> {
     }
 }
 
-/// Rows of each row group: about equal, none above `at_most`.
+/// The number of rows of each row group: about equal, at most `at_most`.
 fn group_sizes(rows: u64, at_most: u64) -> Vec<u64> {
     if rows == 0 {
         return Vec::new();

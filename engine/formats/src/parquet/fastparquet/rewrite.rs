@@ -1,24 +1,25 @@
-//! A finished file under other versions: its footer with their texts. Everything before the footer stays as it is.
+//! Changes the versions in a finished file by replacing its footer; all bytes before it are unchanged.
 
 use super::thrift::push_binary;
 use super::{MAGIC, Versions};
 
-/// The end of a file that fastparquet, or this writer, wrote.
+/// The footer of a file that fastparquet or [`FastparquetWriter`](super::FastparquetWriter) wrote.
 #[derive(Debug, Clone)]
 pub struct Tail {
-    /// Where the footer begins: what is before does not depend on the footer.
+    /// Offset of the footer. The bytes before it do not depend on the footer.
     pub begin: u64,
     before: Vec<u8>,
     pandas: Vec<u8>,
-    /// Versions that the footer names.
+    /// The versions in the footer.
     pub versions: Versions,
 }
 
 impl Tail {
-    /// Bytes at the end of a file that say where its footer begins.
+    /// Number of bytes at the end of a file that contain the footer's length and the signature.
     pub const TRAILER: u64 = 8;
 
-    /// Where the footer begins in a file of this length, by its last [`TRAILER`](Self::TRAILER) bytes.
+    /// Returns the offset of the footer in a file of `length` bytes, given its last [`TRAILER`](Self::TRAILER) bytes.
+    /// `None` if it is not a Parquet file.
     pub fn begin(length: u64, trailer: &[u8]) -> Option<u64> {
         let (size, magic) = trailer.split_first_chunk::<4>()?;
         let size = u64::from(u32::from_le_bytes(*size));
@@ -26,12 +27,12 @@ impl Tail {
         (magic == MAGIC && whole + MAGIC.len() as u64 <= length).then(|| length - whole)
     }
 
-    /// Takes a footer apart that begins at `begin`; none if it has another form.
+    /// Parses the footer at the offset `begin`. Returns `None` if its form is unknown.
     pub fn parse(begin: u64, footer: &[u8]) -> Option<Tail> {
         let marker = b"{\"column_indexes\"";
         let entry = memchr::memmem::rfind(footer, marker)?;
         let tail = footer.get(entry..)?;
-        // The entry's structure ends with a zero, then comes the field `created_by`.
+        // A zero ends the structure of the entry, then the field `created_by` follows.
         let end = memchr::memmem::rfind(tail, b"fastparquet-python version ")?;
         let created = tail.get(end..)?.strip_suffix(&[0])?;
         let json_end = memchr::memrchr(b'}', tail.get(..end)?)? + 1;
@@ -52,7 +53,7 @@ impl Tail {
             pandas: pandas.to_vec(),
             versions: Versions::new(fastparquet, version).ok()?,
         };
-        // What is put together again must be what was taken apart.
+        // Composing the parsed footer must yield the same bytes.
         let again = with_versions(&tail, &tail.versions)?;
         let footer = again.get(..again.len().checked_sub(8)?)?;
         (footer
@@ -67,8 +68,9 @@ impl Tail {
     }
 }
 
-/// The footer, its length and the last magic bytes, as these versions write them. None where the pages would differ, too,
-/// as far as the footer shows it: then the file has to be written anew.
+/// Returns the footer, its length and the final signature as `versions` would write them.
+///
+/// Returns `None` if the footer shows that the pages would differ, too. Then the file must be written again.
 pub fn with_versions(tail: &Tail, versions: &Versions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;
@@ -105,7 +107,7 @@ pub fn with_versions(tail: &Tail, versions: &Versions) -> Option<Vec<u8>> {
     Some(footer)
 }
 
-/// The field `created_by`, and the end of the file's structure.
+/// The field `created_by`, followed by the end of the file's structure.
 fn created_field(versions: &Versions) -> Vec<u8> {
     let mut field = vec![0x18];
     push_binary(&mut field, versions.created_by().as_bytes());

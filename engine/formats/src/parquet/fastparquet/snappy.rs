@@ -1,7 +1,7 @@
-//! One Snappy block format stream, made piece by piece.
+//! Compresses a stream in Snappy's block format piece by piece.
 //!
-//! The format is the length followed by blocks of 64 KiB that know nothing of each other. So a stream is compressed as its
-//! bytes come, and only the compressed bytes are kept until their number is known.
+//! A stream is its uncompressed length followed by independently compressed blocks of 64 KiB. So blocks are compressed
+//! as soon as they are complete, and only compressed bytes are kept until the length is known.
 
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
@@ -11,10 +11,12 @@ use tempfile::SpooledTempFile;
 
 use super::thrift::push_varint;
 
+/// Uncompressed size of a block in bytes.
 const BLOCK: usize = 1 << 16;
-/// Compressed bytes that are kept in memory.
+/// Maximum size in bytes of the compressed blocks in memory; more are kept in a temporary file.
 const IN_MEMORY: usize = 4 << 20;
 
+/// The state of compressing a stream.
 pub(super) struct Snappy {
     encoder: Encoder,
     block: Vec<u8>,
@@ -36,7 +38,7 @@ impl Snappy {
         }
     }
 
-    /// Appends content.
+    /// Appends uncompressed bytes.
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         self.read += bytes.len() as u64;
         while !bytes.is_empty() {
@@ -54,7 +56,7 @@ impl Snappy {
     fn flush(&mut self) -> io::Result<()> {
         let length = self.encoder.compress(&self.block, &mut self.compressed);
         let length = length.map_err(io::Error::other)?;
-        // The encoder puts the length of what it was given first.
+        // The encoder begins its output with the length of the block.
         let head = varint_length(self.block.len() as u64);
         let body = self.compressed.get(head..length).unwrap_or_default();
         self.blocks.write_all(body)?;
@@ -63,12 +65,12 @@ impl Snappy {
         Ok(())
     }
 
-    /// Bytes that came in.
+    /// The number of uncompressed bytes.
     pub(super) fn read(&self) -> u64 {
         self.read
     }
 
-    /// The stream's length, and what copies it.
+    /// Returns the compressed length and a reader of the stream.
     pub(super) fn finish(mut self) -> io::Result<(u64, impl Read)> {
         if !self.block.is_empty() {
             self.flush()?;

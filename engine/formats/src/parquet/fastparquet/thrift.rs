@@ -1,4 +1,4 @@
-//! Thrift's compact protocol, as far as the format's structures need it.
+//! Writes Thrift's compact protocol, as far as Parquet uses it.
 
 const I32: u8 = 5;
 const I64: u8 = 6;
@@ -6,7 +6,7 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// A structure under way. Fields come in ascending order.
+/// Writes a structure; fields must be in ascending order.
 pub(super) struct Struct<'a> {
     out: &'a mut Vec<u8>,
     last: u8,
@@ -37,7 +37,7 @@ impl<'a> Struct<'a> {
         push_binary(self.out, value);
     }
 
-    /// A structure as a field.
+    /// Writes a structure as a field.
     pub(super) fn inner(&mut self, id: u8, write: impl FnOnce(&mut Struct<'_>)) {
         self.field(id, STRUCT);
         let mut inner = Struct::new(self.out);
@@ -73,7 +73,7 @@ impl<'a> Struct<'a> {
         }
     }
 
-    /// An empty list has no type here.
+    /// Writes the head of a list. As in fastparquet, an empty list has no element type.
     fn list(&mut self, id: u8, length: usize, kind: u8) {
         self.field(id, LIST);
         match length {

@@ -1,21 +1,24 @@
-//! Versions of the libraries, and what depends on them.
+//! The versions of fastparquet and pandas, and the bytes that depend on them.
 
 use thiserror::Error;
 
-/// The versions that stand in the footer, which also decide some bytes of the pages.
+/// The versions in the footer, which also determine some bytes of the pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versions {
     fastparquet: String,
     pandas: String,
 }
 
+/// A text that is not a version.
 #[derive(Debug, Error)]
-#[error("`{0}` is no version: expected numbers with dots between them, as 2024.5.0")]
+#[error("`{0}` is not a version: expected numbers separated by dots, such as 2024.5.0")]
 pub struct VersionError(String);
 
 impl Versions {
+    /// The versions of fastparquet and pandas.
+    ///
     /// # Errors
-    /// When one is not made of numbers.
+    /// [`VersionError`] if a version contains anything but numbers and dots.
     pub fn new(fastparquet: &str, pandas: &str) -> Result<Self, VersionError> {
         for version in [fastparquet, pandas] {
             if numbers(version).is_none() {
@@ -28,15 +31,18 @@ impl Versions {
         })
     }
 
+    /// The version of fastparquet.
     pub fn fastparquet(&self) -> &str {
         &self.fastparquet
     }
 
+    /// The version of pandas.
     pub fn pandas(&self) -> &str {
         &self.pandas
     }
 
-    /// Bytes that `bits` packed bits take. Before 2026.9 a byte of zeros followed when they filled the last one.
+    /// The number of bytes for `bits` packed bits. Before fastparquet 2026.9, a byte of zeros followed a full last
+    /// byte.
     pub(super) fn packed(&self, bits: u64) -> u64 {
         if self.pads_full_bytes() {
             bits / 8 + 1
@@ -45,18 +51,18 @@ impl Versions {
         }
     }
 
-    /// Whether packed bits that fill their last byte are followed by another.
+    /// Whether a byte of zeros follows packed bits that fill their last byte.
     pub(super) fn pads_full_bytes(&self) -> bool {
         numbers(&self.fastparquet).is_some_and(|own| own < vec![2026, 9])
     }
 
-    /// NumPy's name for the type of the column labels: pandas has a type for text since 3.0.
+    /// NumPy's name for the type of the column labels: since pandas 3.0 there is a text type.
     pub(super) fn labels(&self) -> &'static str {
         let text = numbers(&self.pandas).is_some_and(|own| own >= vec![3]);
         if text { "str" } else { "object" }
     }
 
-    /// pandas' name for the type of a column of texts of which some are missing.
+    /// pandas' name for the type of a column of texts with missing values.
     pub(super) fn texts_with_gaps(&self) -> &'static str {
         if self.labels() == "str" {
             "unicode"
@@ -65,7 +71,7 @@ impl Versions {
         }
     }
 
-    /// The footer's `created_by`.
+    /// The value of the footer's field `created_by`.
     pub(super) fn created_by(&self) -> String {
         format!("fastparquet-python version {} (build 0)", self.fastparquet)
     }
@@ -81,6 +87,7 @@ impl std::fmt::Display for Versions {
     }
 }
 
+/// The numbers of a version.
 fn numbers(version: &str) -> Option<Vec<u32>> {
     version.split('.').map(|part| part.parse().ok()).collect()
 }
