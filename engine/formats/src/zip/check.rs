@@ -1,4 +1,4 @@
-//! Checks over all members of a listing.
+//! Checks all members of an archive for contradictions: sizes, duplicates, files inside files, overlaps.
 
 use std::io::{self, Read};
 
@@ -7,13 +7,13 @@ use super::entry::{EntryKind, Method, ZipEntry};
 use super::error::ZipError;
 use crate::read_at::ReadAt;
 
-/// Length of a local header without its name and extra fields.
+/// Length in bytes of a local header without its name and extra fields.
 const LOCAL_HEADER: u64 = 30;
 
-/// Deflate packs 258 bytes in 2 bits at best.
+/// Maximum compression ratio of deflate, which encodes 258 bytes in at least 2 bits.
 const MAX_DEFLATE_RATIO: u64 = 1032;
 
-/// Rejects sizes that contradict each other.
+/// Rejects a member whose sizes contradict each other.
 pub(super) fn sizes(entry: &Member<'_>) -> Result<(), ZipError> {
     let (member, offset) = (|| entry.path.to_owned(), entry.header_offset);
     let (size, actual) = (entry.size, entry.compressed_size);
@@ -48,15 +48,15 @@ pub(super) fn sizes(entry: &Member<'_>) -> Result<(), ZipError> {
     }
 }
 
-/// Drops repetitions with equal contents, refuses others, and refuses a file
-/// that is a folder of another member.
+/// Removes repeated members with equal contents. Rejects repeated members with different contents, and members inside a
+/// path that is a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
     entries: &mut Directory,
 ) -> Result<(), ZipError> {
     let order = by_path(entries);
     let mut repeated = Vec::new();
-    // The first in the order of the directory is the one that is told.
+    // Reports the first error in the order of the central directory.
     let mut differing: Option<(usize, ZipError)> = None;
     let mut first: Option<Member<'_>> = None;
     for &index in &order {
@@ -90,7 +90,8 @@ pub(super) fn duplicates<R: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Whether two members of one path are the same. A CRC-32 can be made to agree, so it only saves reading what differs.
+/// Whether two members with the same path have equal contents. Different CRCs save the comparison; equal CRCs prove
+/// nothing, because they can be forged.
 fn is_same<R: ReadAt + ?Sized>(
     base: &R,
     one: &Member<'_>,
@@ -135,19 +136,20 @@ fn unreadable(entry: &ZipEntry, error: io::Error) -> ZipError {
     })
 }
 
-/// Places of the members, sorted by path; those of one path in the order of the directory.
+/// Indices of the members, sorted by path, and by their order in the central directory for equal paths.
 fn by_path(entries: &Directory) -> Vec<u32> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();
     let path = |index: &u32| entries.get(*index as usize).map(|entry| entry.path);
-    // A stable sort is fast where most of it is in order already, as archives are.
+    // The sort is stable, because stable sorts are fast for nearly sorted input, and archives are nearly sorted.
     order.sort_by(|a, b| path(a).cmp(&path(b)));
     order
 }
 
-/// Whether a file is a folder of another member, in one pass over the sorted paths. What is inside of `x` begins with `x/`
-/// and follows `x`, but for paths that go on with a byte below `/` (`x-1`), which come in between. So the files that may
-/// still turn out to be folders are those that the path is at or behind, each a prefix of the next.
+/// Rejects a member inside a path that is a file, in one pass over the sorted paths.
+///
+/// The paths inside `x` begin with `x/` and follow `x`. Between them may be paths such as `x-1`, because `-` sorts
+/// before `/`. So `open` contains the files that are prefixes of the current path; each is a prefix of the next.
 fn files_as_folders(entries: &Directory, order: &[u32]) -> Result<(), ZipError> {
     let mut open: Vec<&str> = Vec::new();
     let mut first: Option<(u32, &str)> = None;
@@ -157,7 +159,7 @@ fn files_as_folders(entries: &Directory, order: &[u32]) -> Result<(), ZipError> 
         };
         while open.pop_if(|file| !entry.path.starts_with(*file)).is_some() {}
         let is_inside = |file: &&&str| entry.path.as_bytes().get(file.len()) == Some(&b'/');
-        // The first in the order of the directory is the one that is told.
+        // Reports the first error in the order of the central directory.
         if let Some(file) = open.iter().rev().find(is_inside)
             && first.is_none_or(|(other, _)| index < other)
         {
@@ -177,10 +179,10 @@ fn files_as_folders(entries: &Directory, order: &[u32]) -> Result<(), ZipError> 
     }
 }
 
-/// Sets each member's limit, and refuses records that reach over it.
+/// Sets the limit of each member, and rejects members that exceed it.
 ///
-/// The local header's length is known only when it is read; here it counts with
-/// its fixed part and the data, and opening a member checks the rest.
+/// The length of a local header is unknown before the header is read. Here its fixed part and the data are checked;
+/// opening a member checks the rest.
 pub(super) fn overlaps(entries: &mut Directory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

@@ -1,23 +1,23 @@
-//! All members of an archive, in little memory.
+//! Stores all members of an archive compactly.
 
 use super::entry::{EntryKind, Method, ZipEntry};
 
-/// Bits for the length of a name; a name takes at most 65,535 bytes in an
-/// archive, and three times as many in UTF-8.
+/// Number of bits for the length of a name. A name has at most 65,535 bytes in an archive, and three times as many in
+/// UTF-8.
 const LENGTH_BITS: u32 = 20;
 
-/// The members of an archive: about 50 bytes each, and their names. An archive
-/// of millions of small files is listed as this.
+/// The members of an archive, in about 50 bytes each plus the name. Use it for archives with millions of members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Directory {
-    /// All names, one behind the other.
+    /// All names, concatenated.
     names: String,
     members: Vec<Packed>,
 }
 
+/// A member without its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Packed {
-    /// Where the name begins, and its length.
+    /// Offset of the name, shifted by [`LENGTH_BITS`], and its length.
     name: u64,
     header_offset: u64,
     limit: u64,
@@ -28,10 +28,9 @@ struct Packed {
     method: Method,
 }
 
-/// A member of a [`Directory`].
+/// A member of a [`Directory`]. The fields are those of [`ZipEntry`].
 #[derive(Debug, Clone, Copy)]
 pub struct Member<'a> {
-    /// As in [`ZipEntry`], and so are the others.
     pub path: &'a str,
     pub kind: EntryKind,
     pub method: Method,
@@ -43,7 +42,7 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// The same on its own.
+    /// Converts to a [`ZipEntry`], which does not borrow from the directory.
     pub fn to_entry(&self) -> ZipEntry {
         ZipEntry {
             path: self.path.to_owned(),
@@ -81,17 +80,17 @@ impl Directory {
         });
     }
 
-    /// Number of members.
+    /// The number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether there are none.
+    /// Whether the archive has no members.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// The member at a place in the order of the central directory.
+    /// Returns a member by its index in the central directory.
     pub fn get(&self, index: usize) -> Option<Member<'_>> {
         let packed = self.members.get(index)?;
         Some(Member {
@@ -106,7 +105,7 @@ impl Directory {
         })
     }
 
-    /// All members, in the order of the central directory.
+    /// Iterates over the members in the order of the central directory.
     pub fn iter(&self) -> impl Iterator<Item = Member<'_>> {
         (0..self.len()).filter_map(|index| self.get(index))
     }
@@ -117,7 +116,7 @@ impl Directory {
         }
     }
 
-    /// Leaves out the members at these places, which ascend. Their names stay where they are.
+    /// Removes the members with these ascending indices. Their names stay in memory.
     pub(super) fn remove(&mut self, places: &[usize]) {
         let mut places = places.iter().peekable();
         let mut index = 0;

@@ -1,53 +1,51 @@
-//! One member of an archive.
+//! The description of a member.
 
 use std::ops::Range;
 
 use super::ZipError;
 
-/// What a member is.
+/// Whether a member is a file or a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EntryKind {
-    /// A file.
+    /// A regular file.
     File,
-    /// A folder (its name ends with `/` in the archive).
+    /// A directory; its name in the archive ends with `/`.
     Directory,
 }
 
-/// How a member's bytes are stored.
+/// The compression method of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// As they are.
+    /// Uncompressed.
     Stored,
     /// Raw deflate (RFC 1951).
     Deflate,
 }
 
-/// A member, as the central directory describes it.
+/// A member as the central directory describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZipEntry {
-    /// Normalised path (see [`crate::paths::normalize`]), without a `/` at the end.
+    /// Normalized path (see [`crate::paths::normalize`]), without a trailing `/`.
     pub path: String,
-    /// File or folder.
+    /// Whether it is a file or a directory.
     pub kind: EntryKind,
-    /// How the bytes are stored.
+    /// The compression method.
     pub method: Method,
-    /// Offset of the local header in the base file.
+    /// Offset of the local header in the base file, in bytes.
     pub header_offset: u64,
-    /// Where the next record begins at the latest, in the base file: the
-    /// member's data ends before it.
+    /// Upper bound for the end of the member's data: the offset of the next member or of the central directory.
     pub limit: u64,
-    /// Bytes in the archive.
+    /// Compressed size in bytes.
     pub compressed_size: u64,
-    /// Bytes when read.
+    /// Uncompressed size in bytes.
     pub size: u64,
-    /// CRC-32 (ISO-HDLC) of the member's content.
+    /// CRC-32 (ISO-HDLC) of the content.
     pub crc32: u32,
 }
 
 impl ZipEntry {
-    /// The member's bytes as a range of the base file, when they are stored
-    /// as they are: an archive inside the archive is opened with it in place.
-    /// `None` for deflated members.
+    /// Returns the range of the content in the base file, if the member is stored uncompressed. An archive inside the
+    /// archive can be opened in this range. `None` for compressed members.
     ///
     /// # Errors
     /// As [`ZipEntry::locate`].

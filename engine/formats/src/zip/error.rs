@@ -1,4 +1,4 @@
-//! Why an archive or a member is refused.
+//! The errors of reading archives.
 
 use std::io;
 
@@ -6,229 +6,228 @@ use crate::limits::LimitExceeded;
 use crate::paths::PathError;
 use crate::sniff::{HumanSize, Looks};
 
-/// A refusal. Offsets are positions in the base file.
+/// An archive or member that cannot be read. Offsets are positions in the base file.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipError {
-    /// The bytes are something else.
+    /// The file is not a zip archive.
     #[error("got {found}, {}, expected a zip archive; fetch the file again, and log in if it is a web page", HumanSize(*.size))]
     NotAZip {
-        /// What it looks like.
+        /// The type that its first bytes indicate.
         found: Looks,
         /// Size in bytes.
         size: u64,
     },
-    /// It begins like a zip archive, but its end is missing.
-    #[error("the zip archive is cut off after {}: it has no end of central directory; fetch it again", HumanSize(*.size))]
+    /// The file begins like a zip archive, but its end is missing.
+    #[error("the zip archive is truncated after {}: the end of central directory is missing; fetch it again", HumanSize(*.size))]
     Truncated {
-        /// Size in bytes of what is there.
+        /// Size of the file in bytes.
         size: u64,
     },
-    /// The central directory cannot be read.
+    /// The central directory cannot be parsed.
     #[error(
         "the central directory of the zip archive is damaged at byte {offset}: {reason}; fetch the archive again"
     )]
     DamagedDirectory {
-        /// Where.
+        /// Offset of the damage.
         offset: u64,
-        /// What is wrong.
+        /// The violated rule.
         reason: String,
     },
-    /// The member needs a password.
+    /// The member requires a password.
     #[error(
         "member {member:?} at byte {offset} is encrypted; only archives without a password can be read"
     )]
     Encrypted {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
     },
-    /// The member's compression is neither "stored" nor "deflate".
+    /// The member uses another compression method than "stored" and "deflate".
     #[error(
         "member {member:?} at byte {offset} uses compression method {method}; only 0 (stored) and 8 (deflate) can be read"
     )]
     UnsupportedMethod {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
         /// Method number of the zip specification (4.4.5).
         method: u16,
     },
-    /// The member's name could lead out of the target folder.
+    /// The path of the member could lead out of the target directory.
     #[error("member {member:?} at byte {offset} has an unsafe path: {cause}")]
     UnsafePath {
-        /// Member name, as in the archive.
+        /// Path of the member as in the archive.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
-        /// The rule that it breaks.
+        /// The violated rule.
         #[source]
         cause: PathError,
     },
     /// The member is a symbolic link.
     #[error(
-        "member {member:?} at byte {offset} is a symbolic link; only files and folders are extracted"
+        "member {member:?} at byte {offset} is a symbolic link; only files and directories are extracted"
     )]
     Symlink {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
     },
     /// The member is a device, pipe or socket.
     #[error(
-        "member {member:?} at byte {offset} is a special file (mode {mode:o}); only files and folders are extracted"
+        "member {member:?} at byte {offset} is a special file (mode {mode:o}); only files and directories are extracted"
     )]
     SpecialFile {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
         /// Unix mode.
         mode: u32,
     },
-    /// Two members have the same path and different contents.
+    /// Two members have the same path and different contents, so the intended one is unknown.
     #[error(
-        "member {member:?} occurs twice with different contents (at bytes {first} and {offset}); which one is meant is not determined"
+        "member {member:?} occurs twice with different contents (at bytes {first} and {offset}), so the intended one is unknown"
     )]
     DifferingDuplicate {
-        /// Member name.
+        /// Path of the members.
         member: String,
-        /// Where the first record begins.
+        /// Offset of the first local header.
         first: u64,
-        /// Where the second record begins.
+        /// Offset of the second local header.
         offset: u64,
     },
-    /// One member is a file, and another one lies in a folder of that name.
-    #[error("member {member:?} at byte {offset} lies inside {file:?}, which is a file")]
+    /// A member is inside a path that is itself a file.
+    #[error("member {member:?} at byte {offset} is inside {file:?}, which is a file")]
     FileAsFolder {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
-        /// The member that is a file.
+        /// Path of the file.
         file: String,
     },
-    /// The local header says something else than the central directory.
+    /// The local header differs from the central directory.
     #[error(
-        "member {member:?} at byte {offset}: its local header disagrees with the central directory on {field} ({local} there, {central} in the directory)"
+        "member {member:?} at byte {offset}: the local header and the central directory differ in {field} ({local} and {central})"
     )]
     HeaderMismatch {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
-        /// Which field.
+        /// The field that differs.
         field: &'static str,
         /// Value in the local header.
         local: String,
         /// Value in the central directory.
         central: String,
     },
-    /// Two records share bytes of the archive, or one runs into the directory.
+    /// Two members share bytes of the archive, or one extends into the central directory.
     #[error(
-        "member {member:?} at byte {offset} overlaps what begins at byte {next}; archives like that are made to expand without bounds"
+        "member {member:?} at byte {offset} overlaps the data that begins at byte {next}; such archives are made to expand without bounds"
     )]
     Overlap {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
-        /// Where the next record or the central directory begins.
+        /// Offset of the next member or of the central directory.
         next: u64,
     },
-    /// The member declares more bytes than its compressed bytes can hold.
+    /// The member declares more bytes than its compressed data can contain.
     #[error(
         "member {member:?} at byte {offset} declares {size} bytes from {compressed_size} compressed ones, over the limit of {limit}:1"
     )]
     Ratio {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
         /// Declared size.
         size: u64,
         /// Compressed size.
         compressed_size: u64,
-        /// The highest ratio of the method.
+        /// Maximum ratio of the compression method.
         limit: u64,
     },
-    /// The members are more than allowed, or declare more bytes.
-    #[error("from member {member:?} at byte {offset} on {cause}")]
+    /// The archive has too many members, or they declare too many bytes.
+    #[error("at member {member:?} (byte {offset}), {cause}")]
     Limit {
-        /// The member at which the sum passed the limit.
+        /// The first member over the limit.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
-        /// The limit.
+        /// The exceeded limit.
         #[source]
         cause: LimitExceeded,
     },
-    /// The content does not have the declared CRC.
+    /// The CRC of the content differs from the declared one.
     #[error(
-        "member {member:?} at byte {offset} is damaged: CRC-32 {actual:08x}, the directory says {expected:08x}; fetch the archive again"
+        "member {member:?} at byte {offset} is damaged: CRC-32 {actual:08x} instead of {expected:08x}; fetch the archive again"
     )]
     WrongCrc {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
-        /// CRC that the directory declares.
+        /// The declared CRC.
         expected: u32,
-        /// CRC of the content.
+        /// The CRC of the content.
         actual: u32,
     },
-    /// The content goes on after the declared size.
+    /// The content is longer than declared.
     #[error(
         "member {member:?} at byte {offset} is longer than the {size} bytes that the directory declares"
     )]
     TooLong {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
-        /// Declared size.
+        /// The declared size in bytes.
         size: u64,
     },
-    /// The content ends before the declared size.
+    /// The content is shorter than declared.
     #[error(
         "member {member:?} at byte {offset} ends after {actual} of {size} declared bytes; fetch the archive again"
     )]
     TooShort {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
-        /// Declared size.
+        /// The declared size in bytes.
         size: u64,
-        /// Bytes that are there.
+        /// The size of the content in bytes.
         actual: u64,
     },
-    /// The deflate stream is not valid, or does not fill its compressed size.
+    /// The deflate stream is invalid, or shorter than its declared compressed size.
     #[error("member {member:?} at byte {offset} is damaged: {reason}; fetch the archive again")]
     Corrupt {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Where its record begins.
+        /// Offset of its local header.
         offset: u64,
-        /// What the decoder says.
+        /// The decoder's message.
         reason: String,
     },
-    /// Reading the base file failed.
+    /// An I/O error of the base file.
     #[error("reading the zip archive at byte {offset} failed")]
     Io {
-        /// Where.
+        /// Offset of the read.
         offset: u64,
-        /// Cause.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
 }
 
 impl From<ZipError> for io::Error {
-    /// For [`io::Read`]: the typed error can be had back with
-    /// [`io::Error::downcast`].
+    /// Converts the error for an implementation of [`io::Read`]; [`io::Error::downcast`] recovers it.
     fn from(error: ZipError) -> Self {
         let kind = match &error {
             ZipError::Io { source, .. } => source.kind(),

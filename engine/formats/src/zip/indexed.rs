@@ -1,4 +1,4 @@
-//! Indexing a member that is itself an archive.
+//! Indexes a compressed member while it is read, for random access to an archive inside the archive.
 
 use std::io::{self, Read};
 
@@ -7,18 +7,18 @@ use super::error::ZipError;
 use crate::inflated::{Index, Indexer, Windows};
 use crate::read_at::{ReadAt, Section};
 
-/// A deflated member, read as [`MemberReader`](super::MemberReader) reads it, while an index of it is made.
+/// Reads a compressed member like [`MemberReader`](super::MemberReader), and makes an index for later random access.
 pub struct MemberIndexer<'a, R: ReadAt> {
     entry: &'a ZipEntry,
     inner: Indexer<'a, Section<R>>,
 }
 
 impl ZipEntry {
-    /// Opens a deflated member for reading and indexing. `None` for a stored one. What has to be known to begin within it is
-    /// kept by `windows`.
+    /// Opens a compressed member for reading and indexing. Returns `None` for a stored member, which needs no index.
+    /// `windows` stores the data that decoding from the middle needs.
     ///
     /// # Errors
-    /// As [`ZipEntry::locate`]; those of the windows.
+    /// As [`ZipEntry::locate`]; I/O errors of `windows`.
     pub fn indexer<'a, R: ReadAt>(
         &'a self,
         base: R,
@@ -35,11 +35,11 @@ impl ZipEntry {
 }
 
 impl<R: ReadAt> MemberIndexer<'_, R> {
-    /// Reads what was not read, checks size and CRC of the content, and returns where to begin; `None` if that can only be
-    /// its beginning.
+    /// Reads the rest, verifies size and CRC of the content, and returns the index. The index is `None` if decoding can
+    /// start only at the beginning.
     ///
     /// # Errors
-    /// As those of reading the member.
+    /// As for reading the member.
     pub fn finish(self) -> Result<Option<Index>, ZipError> {
         let entry = self.entry;
         let indexed = self.inner.finish(entry.size);
@@ -51,7 +51,7 @@ impl<R: ReadAt> MemberIndexer<'_, R> {
     }
 }
 
-/// Errors hold a [`ZipError`].
+/// The errors contain a [`ZipError`].
 impl<R: ReadAt> Read for MemberIndexer<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer);

@@ -1,4 +1,4 @@
-//! Reading the central directory.
+//! Reads the central directory of an archive.
 
 use std::ops::Range;
 
@@ -16,22 +16,21 @@ use crate::paths;
 use crate::read_at::{ReadAt, Section};
 use crate::sniff::{Looks, SNIFF_LENGTH};
 
-/// Room is reserved for this many members at most: their declared number is not to be trusted.
+/// Maximum number of members for which memory is reserved, because the declared number may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
 
-/// The members of an archive, in the order of the central directory, each on
-/// its own. For archives of millions of members there is [`Directory`].
+/// The members of an archive, in the order of the central directory. For millions of members, use [`Directory`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZipListing {
-    /// Members; every path occurs once.
+    /// The members. Their paths are unique.
     pub entries: Vec<ZipEntry>,
 }
 
 impl ZipListing {
-    /// Reads the central directory of the archive that fills `range` of `base`.
+    /// Reads the central directory of the archive in the bytes `range` of `base`.
     ///
     /// # Errors
-    /// [`ZipError`]: the first refusal met.
+    /// [`ZipError`] of the first invalid member.
     pub fn read<R: ReadAt + ?Sized>(
         base: &R,
         range: Range<u64>,
@@ -44,10 +43,10 @@ impl ZipListing {
 }
 
 impl Directory {
-    /// Reads the central directory of the archive that fills `range` of `base`.
+    /// Reads the central directory of the archive in the bytes `range` of `base`.
     ///
     /// # Errors
-    /// [`ZipError`]: the first refusal met.
+    /// [`ZipError`] of the first invalid member.
     pub fn read<R: ReadAt + ?Sized>(
         base: &R,
         range: Range<u64>,
@@ -75,9 +74,9 @@ impl Directory {
             count += 1;
             add(&mut entries, &record, start, budget)?;
         }
-        // Writers without zip64 count modulo 65,536.
+        // Writers without zip64 store the number of members modulo 65,536.
         if count != hint && count % 0x1_0000 != hint {
-            let reason = format!("it holds {count} records, its end declares {hint}");
+            let reason = format!("it contains {count} records, but declares {hint}");
             return Err(ZipError::DamagedDirectory {
                 offset: directory,
                 reason,
@@ -90,7 +89,7 @@ impl Directory {
     }
 }
 
-/// Adapter to the parser's trait.
+/// Implements the parser's trait for a section.
 struct Positional<'a, R: ?Sized>(&'a Section<&'a R>);
 
 impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
@@ -99,7 +98,7 @@ impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
     }
 }
 
-/// Adds one record; leaves out the root folder, which some writers list.
+/// Adds a member to `entries`. The root directory, which some archives contain, is skipped.
 fn add(
     entries: &mut Directory,
     record: &ZipFileHeaderRecord<'_>,
@@ -167,8 +166,8 @@ fn add(
     Ok(())
 }
 
-/// Refuses links, devices, pipes and sockets, by the Unix mode (0 when the
-/// archive was made elsewhere).
+/// Rejects links, devices, pipes and sockets, according to the Unix mode. The mode is 0 if the archive was made on
+/// another system.
 fn refuse_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> {
     let member = || member.to_owned();
     match mode & 0o170_000 {
@@ -185,7 +184,7 @@ fn refuse_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
     }
 }
 
-/// The refusal of bytes in which no end of central directory is found.
+/// The error for a file without an end of central directory.
 fn no_directory<R: ReadAt + ?Sized>(
     section: &Section<&R>,
     start: u64,
@@ -212,7 +211,7 @@ fn no_directory<R: ReadAt + ?Sized>(
     }
 }
 
-/// The first bytes of the section, up to [`SNIFF_LENGTH`].
+/// Reads the first bytes of the section, at most [`SNIFF_LENGTH`].
 fn head<R: ReadAt + ?Sized>(section: &Section<&R>) -> std::io::Result<Vec<u8>> {
     let mut head =
         vec![0; SNIFF_LENGTH.min(usize::try_from(section.len()).unwrap_or(SNIFF_LENGTH))];
@@ -233,9 +232,10 @@ fn damaged(offset: u64, error: rawzip::Error) -> ZipError {
     }
 }
 
-/// Refuses an archive that begins with a record which its directory does not
-/// list. That is what a cut-off archive looks like whose last complete member
-/// is itself a stored archive: the end that was found is the inner one's.
+/// Rejects an archive that begins with a member that is not in its central directory.
+///
+/// This happens if an archive is truncated and its last complete member is a stored archive: then the end of central
+/// directory is that of the inner archive.
 fn refuse_hidden_front<R: ReadAt + ?Sized>(
     section: &Section<&R>,
     start: u64,

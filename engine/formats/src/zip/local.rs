@@ -1,5 +1,4 @@
-//! Local headers: where a member's data begins, and whether the header agrees
-//! with the central directory.
+//! Parses local headers, compares them with the central directory, and locates the data of a member.
 
 use std::ops::Range;
 
@@ -9,20 +8,19 @@ use super::names;
 use crate::paths;
 use crate::read_at::ReadAt;
 
-/// Length of a local header without its name and extra fields.
+/// Length in bytes of a local header without its name and extra fields.
 const FIXED: usize = 30;
-/// Flag: sizes and CRC follow the data, the header's own may be zero.
+/// Flag: sizes and CRC follow the data, and are zero in the header.
 const DATA_DESCRIPTOR: u16 = 1 << 3;
 /// Flag: the name is UTF-8.
 const UTF8: u16 = 1 << 11;
 
 impl ZipEntry {
-    /// Where the member's compressed bytes lie in the base file.
+    /// Returns the range of the member's compressed data in the base file.
     ///
     /// # Errors
-    /// [`ZipError::HeaderMismatch`] when the local header disagrees with the
-    /// central directory, [`ZipError::Overlap`] when the data reaches into the
-    /// next record, [`ZipError::Io`].
+    /// [`ZipError::HeaderMismatch`] if the local header differs from the central directory; [`ZipError::Overlap`] if
+    /// the data extend into the next member; [`ZipError::Io`].
     pub fn locate<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Range<u64>, ZipError> {
         let mut buffer = vec![0; FIXED + self.path.len() + 64];
         let room =
@@ -42,7 +40,7 @@ impl ZipEntry {
         self.check_header(&buffer)
     }
 
-    /// Reads from the member's record, `skip` bytes in.
+    /// Fills `buffer` with bytes of the member's record, beginning `skip` bytes after its start.
     pub(super) fn read_at<R: ReadAt + ?Sized>(
         &self,
         base: &R,
@@ -54,7 +52,7 @@ impl ZipEntry {
             .map_err(|source| ZipError::Io { offset, source })
     }
 
-    /// Length of the local header that `record` begins with, in bytes.
+    /// Returns the length in bytes of the local header at the beginning of `record`.
     pub(super) fn header_length(&self, record: &[u8]) -> Result<usize, ZipError> {
         if !record.starts_with(b"PK\x03\x04") {
             let found = record.get(..4).unwrap_or(record);
@@ -63,8 +61,8 @@ impl ZipEntry {
         Ok(FIXED + usize::from(u16_at(record, 26)) + usize::from(u16_at(record, 28)))
     }
 
-    /// Compares the local header (complete in `record`) with the central
-    /// directory; where the data lies.
+    /// Compares the local header, which `record` contains entirely, with the central directory. Returns the range of
+    /// the data in the base file.
     pub(super) fn check_header(&self, record: &[u8]) -> Result<Range<u64>, ZipError> {
         let flags = u16_at(record, 6);
         let name_end = FIXED + usize::from(u16_at(record, 26));
@@ -107,8 +105,7 @@ impl ZipEntry {
         let crc = u64::from(u32_at(record, 14));
         let sizes = [u32_at(record, 22), u32_at(record, 18)];
         let mut wide = zip64(extra).chunks_exact(8);
-        // The 64-bit values stand in the extra field in this order, those that
-        // fit into 32 bits are left out.
+        // The extra field contains the 64-bit values in this order, without those that fit into 32 bits.
         let [size, compressed] = sizes.map(|size| match size {
             u32::MAX => wide.next().map_or(u64::from(u32::MAX), u64_of),
             small => u64::from(small),
@@ -147,7 +144,7 @@ impl ZipEntry {
     }
 }
 
-/// The content of the zip64 field (id 1) among the extra fields.
+/// Returns the content of the zip64 field (id 1) of the extra fields.
 fn zip64(mut extra: &[u8]) -> &[u8] {
     while let Some((head, rest)) = extra.split_at_checked(4) {
         let length = usize::from(u16_at(head, 2)).min(rest.len());
@@ -160,7 +157,7 @@ fn zip64(mut extra: &[u8]) -> &[u8] {
     &[]
 }
 
-/// Little-endian number at `at`, 0 beyond the end.
+/// The little-endian integer at offset `at`; 0 beyond the end.
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes
         .get(at..at + 2)

@@ -1,4 +1,4 @@
-//! Reading a member as a stream.
+//! Reads the content of a member sequentially.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -10,8 +10,8 @@ use super::entry::{Method, ZipEntry};
 use super::error::ZipError;
 use crate::read_at::{ReadAt, Section};
 
-/// Compressed bytes are read in pieces of at most this size. Where a piece ends the inflater is slow for a while, and copies
-/// what it may look back to.
+/// Maximum size in bytes of the pieces in which compressed data are read. At the end of each piece, the decoder copies
+/// its window and is slower.
 const BUFFER: u64 = 256 * 1024;
 
 impl ZipEntry {
@@ -23,7 +23,7 @@ impl ZipEntry {
         MemberReader::new(Cow::Borrowed(self), base)
     }
 
-    /// Opens the member for reading, with a reader that borrows nothing of it.
+    /// Opens the member for reading. The reader owns the entry.
     ///
     /// # Errors
     /// As [`ZipEntry::locate`].
@@ -57,17 +57,18 @@ impl<'a, R: ReadAt> MemberReader<'a, R> {
     }
 }
 
-/// The content of a member. Never yields more bytes than declared; the read that
-/// would complete the content fails when its size or CRC is wrong, so whoever
-/// reads to the end has checked bytes. Errors hold a [`ZipError`].
+/// Reads the content of a member and verifies size and CRC.
+///
+/// The read that returns the last bytes fails if size or CRC differ from the declared ones, so a caller that reads to
+/// the end has verified bytes. No more bytes than declared are returned. The errors contain a [`ZipError`].
 #[derive(Debug)]
 pub struct MemberReader<'a, R: ReadAt> {
     entry: Cow<'a, ZipEntry>,
     content: Content<R>,
     crc: crc32fast::Hasher,
-    /// Bytes delivered.
+    /// Number of bytes returned.
     done: u64,
-    /// Size and CRC are checked.
+    /// Whether size and CRC have been verified.
     ended: bool,
 }
 
@@ -112,7 +113,7 @@ impl<R: ReadAt> MemberReader<'_, R> {
         Ok(read)
     }
 
-    /// Checks what can be checked once all declared bytes are there.
+    /// Verifies size and CRC after all declared bytes were read.
     fn end(&mut self) -> Result<(), ZipError> {
         self.ended = true;
         let mut beyond = [0];
@@ -133,7 +134,8 @@ impl<R: ReadAt> MemberReader<'_, R> {
 }
 
 impl ZipEntry {
-    /// Compares the content's length with the declared one. What is longer need not have been read to its end.
+    /// Compares the length of the content with the declared size. If the content is longer, `actual` may be a part of
+    /// it.
     pub(super) fn check_length(&self, actual: u64) -> Result<(), ZipError> {
         let (member, offset, size) = (self.path.clone(), self.header_offset, self.size);
         match actual.cmp(&size) {
@@ -152,7 +154,7 @@ impl ZipEntry {
         }
     }
 
-    /// Compares the length of the deflate stream with that of the member in the archive.
+    /// Compares the length of the deflate stream with the declared compressed size.
     pub(super) fn check_used(&self, used: u64) -> Result<(), ZipError> {
         if used == self.compressed_size {
             return Ok(());
@@ -161,11 +163,11 @@ impl ZipEntry {
         Err(ZipError::Corrupt {
             member: self.path.clone(),
             offset: self.header_offset,
-            reason: format!("its deflate stream ends after {used} of {total} bytes"),
+            reason: format!("the deflate stream ends after {used} of {total} bytes"),
         })
     }
 
-    /// Compares the content's CRC with the declared one.
+    /// Compares the CRC of the content with the declared one.
     pub(super) fn check_crc(&self, actual: u32) -> Result<(), ZipError> {
         if actual == self.crc32 {
             return Ok(());
@@ -178,7 +180,7 @@ impl ZipEntry {
         })
     }
 
-    /// What a failure of the decoder or of the base file means.
+    /// Classifies an error of the decoder or the base file.
     pub(super) fn failed(&self, error: io::Error) -> ZipError {
         match error.kind() {
             io::ErrorKind::InvalidInput

@@ -1,19 +1,33 @@
-//! Zip archives: listing, reading in place, writing.
+//! Reads zip archives in place, and writes them deterministically.
 //!
-//! A member is a *reference* into the base file: [`ZipEntry`] holds where its
-//! record begins, how long it is and its CRC, so a member of an archive (also
-//! of an archive inside an archive, see [`ZipEntry::section`] for one that is
-//! stored and [`ZipEntry::indexer`] for one that is deflated) is read without
-//! extracting anything first.
+//! A [`ZipEntry`] *refers* to a member in the base file: it contains the offset, the sizes and the CRC. So a member is
+//! read without extracting the archive, also from an archive inside an archive. For the latter, see
+//! [`ZipEntry::section`] if the inner archive is stored, and [`ZipEntry::indexer`] if it is compressed.
 //!
-//! The central directory is the truth, as in Python's `zipfile`. A listing is
-//! refused as a whole when any member of it is unsafe or inconsistent, because
-//! a pipeline that silently skips members makes a wrong data set. Local headers
-//! are read when a member is opened (a million of them would be a million
-//! seeks), and have to agree with the central directory then.
+//! The central directory is authoritative, as in Python's `zipfile`. If any member is unsafe or inconsistent, the
+//! entire archive is rejected, because a pipeline that silently skips members produces a wrong dataset. Local headers
+//! are read only when a member is opened, because a million of them would need a million seeks. They must then agree
+//! with the central directory.
 //!
-//! The structures themselves are parsed by the crate `rawzip`; this module adds
-//! the policy: names, limits, overlaps, duplicates, and checked contents.
+//! The crate `rawzip` parses the structures; this module adds the policy: names, limits, overlaps, duplicates, verified
+//! contents.
+//!
+//! ```
+//! use prep_formats::limits::Limits;
+//! use prep_formats::zip::{Method, ZipListing, ZipWriter};
+//! use std::io::Read;
+//!
+//! let mut writer = ZipWriter::new(Vec::new());
+//! writer.add_file("a/b.txt", Method::Deflate, &b"content"[..])?;
+//! let archive = writer.finish()?;
+//!
+//! let budget = Limits::default().budget(archive.len() as u64);
+//! let listing = ZipListing::read(&archive, 0..archive.len() as u64, &budget)?;
+//! let mut content = String::new();
+//! listing.entries[0].open(&archive)?.read_to_string(&mut content)?;
+//! assert_eq!((listing.entries[0].path.as_str(), content.as_str()), ("a/b.txt", "content"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod check;
 mod directory;

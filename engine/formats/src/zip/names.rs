@@ -1,10 +1,10 @@
-//! Member names as text.
+//! Decodes member names.
 
-/// The upper half of code page 437, in which names without the UTF-8 flag are
-/// written (zip specification, appendix D).
+/// The characters 0x80 to 0xff of code page 437, the encoding of names without the UTF-8 flag (zip specification,
+/// appendix D).
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 
-/// Decodes code page 437; every byte is a character.
+/// Decodes code page 437, in which each byte is a character.
 fn decode_cp437(bytes: &[u8]) -> String {
     bytes
         .iter()
@@ -18,8 +18,8 @@ fn decode_cp437(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// A member's name: UTF-8 when the flag says so, otherwise code page 437, as
-/// Python 3.11's `zipfile` reads it. `None` when flagged bytes are not UTF-8.
+/// Decodes a member name as Python 3.11's `zipfile`: from UTF-8 if the flag is set, otherwise from code page 437.
+/// Returns `None` if the flag is set and the name is not UTF-8.
 pub(super) fn decode(raw: &[u8], is_utf8: bool) -> Option<String> {
     if is_utf8 || raw.is_ascii() {
         return std::str::from_utf8(raw).ok().map(str::to_owned);

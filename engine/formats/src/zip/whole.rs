@@ -1,5 +1,5 @@
-//! Reading a member in one piece: the fast way for the many small members of
-//! image archives. One read of the base file fetches header and data together.
+//! Reads an entire member at once. One read of the base file returns header and data, which is faster for the many
+//! small members of image archives.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
@@ -7,12 +7,12 @@ use super::entry::{Method, ZipEntry};
 use super::error::ZipError;
 use crate::read_at::ReadAt;
 
-/// Room for the extra fields that a local header usually has.
+/// Number of bytes reserved for the extra fields of a local header.
 const USUAL_EXTRA: usize = 64;
-/// Length of a local header without its name and extra fields.
+/// Length in bytes of a local header without its name and extra fields.
 const FIXED: usize = 30;
 
-/// Reads whole members; keeps its buffers and decoder from one to the next.
+/// Reads entire members. It reuses its buffers and its decoder for the next member.
 #[derive(Debug)]
 pub struct MemberInflater {
     decoder: Decompress,
@@ -29,11 +29,10 @@ impl Default for MemberInflater {
 }
 
 impl MemberInflater {
-    /// Replaces `content` with the member's content, checked for size and CRC.
-    /// After an error `content` is empty.
+    /// Replaces `content` by the content of the member, after verifying size and CRC. After an error `content` is
+    /// empty.
     ///
-    /// Memory: the member's size and compressed size; use [`ZipEntry::open`] for
-    /// members too large for that.
+    /// Memory usage is the sum of uncompressed and compressed size. For large members, use [`ZipEntry::open`].
     ///
     /// # Errors
     /// [`ZipError`].
@@ -65,7 +64,7 @@ impl MemberInflater {
         entry.check_crc(crc32fast::hash(content))
     }
 
-    /// Fetches the record; returns the compressed bytes.
+    /// Reads the record of the member. Returns its compressed data.
     fn fetch<R: ReadAt + ?Sized>(&mut self, base: &R, entry: &ZipEntry) -> Result<&[u8], ZipError> {
         let room =
             usize::try_from(entry.limit.saturating_sub(entry.header_offset)).unwrap_or(usize::MAX);
@@ -95,11 +94,11 @@ impl MemberInflater {
             reason,
         };
         let size = usize::try_from(entry.size).unwrap_or(usize::MAX);
-        // One byte more than declared, so that a member that goes on shows.
+        // One byte more than declared is reserved, to detect content that is longer.
         content
             .try_reserve(size.saturating_add(1))
             .map_err(|error| {
-                corrupt(format!("its {size} bytes do not fit into memory ({error})"))
+                corrupt(format!("the {size} bytes do not fit into memory ({error})"))
             })?;
         self.decoder.reset(false);
         let status = self
@@ -108,7 +107,7 @@ impl MemberInflater {
             .map_err(|error| corrupt(error.to_string()))?;
         let actual = content.len() as u64;
         if actual <= entry.size && status != Status::StreamEnd {
-            return Err(corrupt("its deflate stream has no end".to_owned()));
+            return Err(corrupt("the deflate stream does not end".to_owned()));
         }
         entry.check_length(actual)?;
         entry.check_used(self.decoder.total_in())

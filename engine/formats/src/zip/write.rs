@@ -1,8 +1,7 @@
-//! Writing archives whose bytes depend on nothing but their members.
+//! Writes archives whose bytes depend only on the members.
 //!
-//! Members stand in the order given, with the time 1980-01-01 00:00 (the
-//! earliest that the format knows) and mode 0644 or 0755. zip64 structures are
-//! written where sizes, offsets or counts need them.
+//! Members are in the order of the calls, with the time 1980-01-01 00:00 (the earliest in the format) and the mode 0644
+//! or 0755. zip64 structures are written where sizes, offsets or counts require them.
 
 use std::io::{self, Read, Write};
 
@@ -15,41 +14,41 @@ use super::entry::{Method, ZipEntry};
 use crate::paths::{self, PathError};
 use crate::read_at::{ReadAt, Section};
 
-/// Why writing failed.
+/// An archive that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipWriteError {
-    /// The member's name would be refused on reading.
+    /// The path of the member would be rejected on reading.
     #[error("{path:?} cannot be a member of an archive: {cause}")]
     UnsafePath {
-        /// The path given.
+        /// The path as given.
         path: String,
-        /// The rule that it breaks.
+        /// The violated rule.
         #[source]
         cause: PathError,
     },
     /// Reading the content failed.
     #[error("reading the content of member {member:?} failed")]
     Read {
-        /// Member name.
+        /// Path of the member.
         member: String,
-        /// Cause.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
-    /// A member to be copied is refused by its own archive.
+    /// A member to be copied cannot be read from its archive.
     #[error("a member cannot be copied into the archive")]
     Source(#[from] super::ZipError),
     /// Writing the archive failed.
     #[error("writing member {member:?} of the archive failed: {source}")]
     Write {
-        /// Member name; empty for the central directory.
+        /// Path of the member; empty for the central directory.
         member: String,
-        /// Cause.
+        /// The error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
-/// A writer of deterministic archives.
+/// Writes a deterministic archive.
 #[derive(Debug)]
 pub struct ZipWriter<W: Write> {
     inner: ZipArchiveWriter<W>,
@@ -57,7 +56,7 @@ pub struct ZipWriter<W: Write> {
 }
 
 impl<W: Write> ZipWriter<W> {
-    /// An archive that begins at the current position of `out`.
+    /// Begins an archive at the current position of `out`.
     pub fn new(out: W) -> Self {
         Self {
             inner: ZipArchiveWriter::new(out),
@@ -65,7 +64,7 @@ impl<W: Write> ZipWriter<W> {
         }
     }
 
-    /// Adds a folder.
+    /// Adds a directory.
     ///
     /// # Errors
     /// [`ZipWriteError`].
@@ -80,7 +79,7 @@ impl<W: Write> ZipWriter<W> {
         result.map(drop).map_err(|error| failed(&path, error))
     }
 
-    /// Adds a file with the content of `reader`, whose length need not be known.
+    /// Adds a file with the content of `reader`, whose length may be unknown.
     ///
     /// # Errors
     /// [`ZipWriteError`].
@@ -132,9 +131,8 @@ impl<W: Write> ZipWriter<W> {
             .map_err(|error| failed(&path, error))
     }
 
-    /// Copies a member of another archive under the name `path`, its compressed
-    /// bytes as they are. The content is not inflated, so its CRC is taken over
-    /// unchecked.
+    /// Copies a member of another archive without decompressing it, under the path `path`. Its CRC is copied, not
+    /// verified.
     ///
     /// # Errors
     /// [`ZipWriteError`].
@@ -148,7 +146,7 @@ impl<W: Write> ZipWriter<W> {
         self.add_compressed(path, entry, Section::new(base, range))
     }
 
-    /// Adds what `entry` describes under the name `path`; its bytes, compressed in that way, are those of `reader`.
+    /// Adds a member with the properties of `entry` under the path `path`. `reader` returns its compressed data.
     ///
     /// # Errors
     /// [`ZipWriteError`].
@@ -182,7 +180,7 @@ impl<W: Write> ZipWriter<W> {
             .map_err(|error| failed(&path, error))
     }
 
-    /// Writes the central directory; returns the output, flushed.
+    /// Writes the central directory. Flushes the output and returns it.
     ///
     /// # Errors
     /// [`ZipWriteError::Write`].
@@ -226,7 +224,7 @@ fn number(method: Method) -> CompressionMethod {
     }
 }
 
-/// 1980-01-01 00:00:00.
+/// The earliest time in the format: 1980-01-01 00:00:00.
 fn epoch() -> UtcDateTime {
     UtcDateTime::from_unix(315_532_800)
 }
