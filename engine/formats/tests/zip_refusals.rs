@@ -135,7 +135,7 @@ fn damaged_directory() {
     bytes[end + 10] = 5;
     let error = list(&bytes).expect_err("miscounted");
     assert!(
-        error.to_string().contains("1 records, its end declares 5"),
+        error.to_string().contains("1 records, but declares 5"),
         "{error}"
     );
 }

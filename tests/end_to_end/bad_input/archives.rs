@@ -29,8 +29,8 @@ fn what_is_no_readable_zip_is_refused() {
             b"7z\xbc\xaf\x27\x1c\0\x04",
             &["7z", "expected a zip archive"],
         ),
-        (cut, &["cut off"]),
-        (half, &["cut off"]),
+        (cut, &["truncated"]),
+        (half, &["truncated"]),
     ] {
         refuses(|sandbox| sandbox.bundle(Harbour::ID, bundle), 4, parts);
     }

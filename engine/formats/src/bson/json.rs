@@ -5,7 +5,7 @@
 //! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}` and so on. Therefore converting a
 //! document to JSON and back yields the same document.
 //!
-//! Two things have no JSON form: decimals of 128 bits, and documents that look like one of these objects. Other keys
+//! Two things have no JSON form: decimals of 128 bits, and documents in the form of one of these objects. Other keys
 //! that begin with `$` are ordinary, for example those of references (`$ref`, `$id`).
 
 use base64::Engine;
@@ -111,7 +111,7 @@ fn json(
             if inner.as_object().and_then(form).is_some() {
                 return Err(BsonError::CannotWrite {
                     key: key.to_owned(),
-                    reason: "is a document that looks like the JSON form of another value",
+                    reason: "is a document with the JSON form of another value",
                 });
             }
             inner

@@ -1,4 +1,4 @@
-//! Several files as one table, as `pandas.concat` puts together the frames that `read_csv` made of each.
+//! Reads several files as one table, as `pandas.concat` combines the frames that `read_csv` makes of them.
 
 use std::io::{Read, Write};
 
@@ -8,15 +8,16 @@ use crate::pandas::types::value::value;
 use crate::pandas::write::quote::push_minimal;
 use crate::pandas::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Scan};
 
-/// Text that is gathered before it is written, in bytes.
+/// Approximate number of bytes that are buffered before they are written.
 const CHUNK: usize = 1 << 18;
 
-/// Some columns of several files: what they are together.
+/// Selected columns of several files, with their common types.
 #[derive(Debug, Clone)]
 pub struct Concatenation {
     columns: Vec<Concatenated>,
 }
 
+/// A column, and its types in the files added so far.
 #[derive(Debug, Clone)]
 struct Concatenated {
     name: String,
@@ -24,16 +25,16 @@ struct Concatenated {
     nullable: bool,
 }
 
-/// A column that a file does not have.
+/// A file lacks a requested column.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the file has no column `{name}`")]
 pub struct NoColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
 }
 
 impl Concatenation {
-    /// The columns with these names.
+    /// Selects the columns with these names.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         let columns = names.into_iter().map(|name| Concatenated {
             name,
@@ -45,10 +46,10 @@ impl Concatenation {
         }
     }
 
-    /// Takes a further file.
+    /// Adds a file.
     ///
     /// # Errors
-    /// The first column that it does not have.
+    /// The first selected column that the file lacks.
     pub fn add(&mut self, scan: &Scan) -> Result<(), NoColumn> {
         for column in &mut self.columns {
             let missing = || NoColumn {
@@ -61,7 +62,7 @@ impl Concatenation {
                 .columns
                 .get(place)
                 .is_some_and(|own| own.nullable);
-            // A frame without rows has columns of objects, which pandas does not let decide.
+            // pandas ignores frames without rows, whose columns are objects, when it determines the common type.
             if scan.schema.rows > 0 {
                 column.kinds.add(own, nullable);
             }
@@ -70,7 +71,7 @@ impl Concatenation {
         Ok(())
     }
 
-    /// The columns and their types.
+    /// Returns the columns and their common types.
     pub fn columns(&self) -> Vec<Column> {
         let columns = self.columns.iter().map(|column| Column {
             name: column.name.clone(),
@@ -80,10 +81,10 @@ impl Concatenation {
         columns.collect()
     }
 
-    /// Writes the rows of a file that was added, each with the cell `first` before it, as canonical text.
+    /// Writes the rows of a file that was added, as canonical text. The cell `first` precedes the cells of each row.
     ///
     /// # Errors
-    /// Reading or writing fails, or `raw` is not the text that was scanned.
+    /// I/O errors; [`CsvError::Changed`] if `raw` is not the text that was scanned.
     pub fn write(
         &self,
         first: &str,
@@ -135,7 +136,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    /// Takes the column of a further file. Booleans with gaps are objects of pandas.
+    /// Adds the type of the column in a further file. In pandas, booleans with missing cells are objects.
     fn add(&mut self, joined: Joined, nullable: bool) {
         match joined.column_type() {
             ColumnType::Bool if !nullable => self.bool = true,
@@ -148,8 +149,8 @@ impl Kinds {
         }
     }
 
-    /// What the column is as a whole: numbers of several types are doubles. NumPy makes numbers of booleans among numbers,
-    /// of which pandas makes objects where there are doubles; among other objects, every file keeps its own values.
+    /// Returns the common type. Numbers of different types are doubles. NumPy converts booleans among numbers to
+    /// numbers; if there are doubles, pandas converts them to objects. Among other objects, each file keeps its values.
     fn together(self) -> Joined {
         match self {
             Self { object: true, .. } => Joined::Object,
@@ -172,7 +173,7 @@ impl Kinds {
     }
 }
 
-/// As what the values of one file are printed.
+/// Returns the type that determines how the values of one file are formatted, given its own type and the common type.
 fn printed(own: Joined, together: Joined) -> Joined {
     match (own, together) {
         (Joined::Bool, Joined::Int | Joined::UInt) => Joined::ObjectOfIntegers,
@@ -182,9 +183,10 @@ fn printed(own: Joined, together: Joined) -> Joined {
     }
 }
 
+/// Formats the rows of a file.
 struct Printer<'a, W> {
     first: &'a str,
-    /// Where each column is in the file, and as what its values are printed.
+    /// Index of each column in the file, and the type for its values.
     places: Vec<(usize, Joined)>,
     scan: &'a Scan,
     parser: FloatParser,

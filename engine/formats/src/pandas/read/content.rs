@@ -1,26 +1,28 @@
-//! Where a file's bytes are: in memory or on disk. Either can be gone through several times.
+//! Gives repeated access to the bytes of a file, in memory or on disk.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
-/// Bytes read at a time: at first, and at most. Clearing the most takes longer than reading a small file.
+/// Initial and maximum size of the read buffer in bytes. The buffer grows with the file, because clearing 256 KiB takes
+/// longer than reading a small file.
 const FIRST: usize = 1 << 13;
 const MOST: usize = 1 << 18;
 
 /// The bytes of a file.
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'a> {
+    /// Bytes in memory.
     Bytes(&'a [u8]),
-    /// From its start, wherever it was read to.
+    /// A file, read from its beginning regardless of its cursor.
     File(&'a File),
 }
 
 impl<'a> Content<'a> {
-    /// Number of bytes.
+    /// Returns the number of bytes.
     ///
     /// # Errors
-    /// When the file does not tell.
+    /// The metadata of the file cannot be read.
     pub fn size(self) -> io::Result<u64> {
         match self {
             Content::Bytes(bytes) => Ok(bytes.len() as u64),
@@ -28,16 +30,16 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Reads from the start.
+    /// Returns a reader that begins at the first byte.
     #[must_use]
     pub fn reader(self) -> Reader<'a> {
         Reader { of: self, at: 0 }
     }
 
-    /// Hands out all bytes, piece by piece.
+    /// Calls `take` with all bytes, piece by piece.
     ///
     /// # Errors
-    /// When the file cannot be read, and what `take` says.
+    /// I/O errors of the file, and the errors of `take`.
     pub fn each<E: From<io::Error>>(
         self,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
@@ -50,7 +52,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A buffer that is as large as what is read needs it.
+/// A read buffer that grows with the input.
 #[derive(Debug)]
 pub(crate) struct Chunks(Vec<u8>);
 
@@ -61,7 +63,7 @@ impl Default for Chunks {
 }
 
 impl Chunks {
-    /// The next bytes; nothing at the end.
+    /// Reads the next bytes. Returns `None` at the end.
     pub fn next(&mut self, input: &mut impl Read) -> io::Result<Option<&[u8]>> {
         loop {
             match input.read(&mut self.0) {
@@ -79,7 +81,7 @@ impl Chunks {
     }
 }
 
-/// Reads a [`Content`] from its start.
+/// Reads a [`Content`] from its beginning.
 #[derive(Debug)]
 pub struct Reader<'a> {
     of: Content<'a>,

@@ -1,9 +1,9 @@
-//! Column names as pandas makes them unique.
+//! Makes column names unique as pandas does.
 
 use std::collections::{HashMap, HashSet};
 
-/// Names for the fields of a header: an empty one becomes `Unnamed: <position>`, a repeated one gets `.1`, `.2`, ...
-/// Names that stand in the file come before the made ones.
+/// Returns unique names for the fields of a header. An empty name becomes `Unnamed: <position>`; a repeated name gets
+/// the suffix `.1`, `.2`, ... Names in the file take precedence over generated names.
 pub(crate) fn unique_names(header: Vec<String>) -> Vec<String> {
     let unnamed: HashSet<usize> = (0..header.len())
         .filter(|i| header[*i].is_empty())
@@ -23,7 +23,7 @@ pub(crate) fn unique_names(header: Vec<String>) -> Vec<String> {
         .filter(|i| !unnamed.contains(i))
         .chain((0..names.len()).filter(|i| unnamed.contains(i)))
         .collect::<Vec<_>>();
-    // How often a name stands in the row now, so that "is in the row" costs no search.
+    // Number of occurrences of each name, so that a lookup needs no search.
     let mut present: HashMap<String, usize> = HashMap::new();
     for name in &names {
         *present.entry(name.clone()).or_default() += 1;

@@ -1,4 +1,4 @@
-//! Which cell keeps a column from being of the type that it should have: for messages, once it is known that one does.
+//! Finds the cell that prevents a column from having the required type, for an error message.
 
 use std::io::Read;
 
@@ -8,24 +8,25 @@ use crate::pandas::types::infer::Inference;
 use crate::pandas::types::join::Joined;
 use crate::pandas::{ColumnType, CsvError, ReadOptions};
 
-/// A cell that does not fit.
+/// A cell that does not have the required type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
-    /// The row, from 1; the header does not count.
+    /// The row, counted from 1 without the header.
     pub row: u64,
-    /// Where the row starts in the file, in bytes.
+    /// Offset of the row in the file, in bytes.
     pub offset: u64,
-    /// What stands in the cell.
+    /// Content of the cell.
     pub cell: String,
-    /// Whether pandas takes that for a missing value.
+    /// Whether pandas treats the cell as missing.
     pub missing: bool,
 }
 
-/// Reads a file again and returns the first cell of `column` that makes a column of a type that does not fit, if it is
-/// all that the column has. None when each cell by itself fits (the mixture does not), or there is no such column.
+/// Reads a file again and returns the first cell of `column` whose own type does not satisfy `fits`.
+///
+/// Returns `None` if each cell alone satisfies `fits` (only the mixture does not), or if the column does not exist.
 ///
 /// # Errors
-/// As of [`Scanner`](crate::pandas::Scanner), for the part of the file up to the cell.
+/// As for [`Scanner`](crate::pandas::Scanner), in the part of the file before the cell.
 pub fn first_misfit(
     input: impl Read,
     options: &ReadOptions,
@@ -45,13 +46,14 @@ pub fn first_misfit(
     Ok(search.found)
 }
 
+/// The state of the search.
 struct Search<'a, F> {
     options: &'a ReadOptions,
     column: &'a str,
     fits: F,
-    /// Position of the column among the named ones.
+    /// Index of the column among those with a name.
     field: Option<usize>,
-    /// Columns without a name before them.
+    /// Number of columns without a name before them.
     index: usize,
     found: Option<Misfit>,
 }

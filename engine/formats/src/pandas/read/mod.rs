@@ -1,4 +1,4 @@
-//! Raw files: into fields, rows and types, and the same text as `to_csv` prints it.
+//! Reads raw files: splits them into fields and rows, infers types, and converts them to canonical text.
 
 pub(in crate::pandas) mod concat;
 pub(in crate::pandas) mod content;

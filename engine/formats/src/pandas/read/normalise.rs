@@ -1,4 +1,4 @@
-//! The second pass over a file some of whose cells are printed in another way than they stand: what `to_csv(index=False)` prints for it.
+//! Writes the canonical text of a raw file, if the text of cells changes. This is the second pass over the file.
 
 use std::io::{Read, Write};
 
@@ -7,13 +7,13 @@ use crate::pandas::types::value::value;
 use crate::pandas::write::quote::{end_line, push_header};
 use crate::pandas::{CsvError, FloatParser, ReadOptions, Scan};
 
-/// Text that is gathered before it is written, in bytes.
+/// Approximate number of bytes that are buffered before they are written.
 const CHUNK: usize = 1 << 18;
 
-/// Writes the canonical text of a raw file that was scanned with the same options.
+/// Writes the canonical text of a raw file, which was scanned with the same options.
 ///
 /// # Errors
-/// Reading or writing fails, or `raw` is not the text that was scanned.
+/// I/O errors; [`CsvError::Changed`] if `raw` is not the text that was scanned.
 pub fn normalise(
     raw: impl Read,
     scan: &Scan,
@@ -40,6 +40,7 @@ pub fn normalise(
     Ok(())
 }
 
+/// Formats the rows of the file.
 struct Printer<'a, W> {
     scan: &'a Scan,
     parser: FloatParser,

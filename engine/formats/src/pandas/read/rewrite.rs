@@ -1,9 +1,9 @@
-//! The first pass over a raw file that is to be stored: its types, and its text with the quotes and line ends of `to_csv`.
+//! Scans a raw file and converts it to text with the quotes and line ends of `to_csv`, in one pass.
 //!
-//! Pieces of the file go on as they are for as long as they are what `to_csv` would write. From the first row that is not
-//! (needless quotes, CRLF, a blank line before it, another delimiter), rows are written anew, cell by cell. Cells
-//! themselves stay: what pandas makes of them is known at the end only. Mostly that is how they stand already, and the text
-//! is canonical after one pass. Otherwise it is read again and printed, in place of the raw file.
+//! Pieces of the file are passed on unchanged as long as they equal the output of `to_csv`. From the first row that
+//! differs (unnecessary quotes, CRLF, an empty line before it, another delimiter), rows are copied cell by cell. The
+//! text of cells is unchanged, because the types are known only at the end of the file. Usually this text is already
+//! canonical after one pass. Otherwise it is read again and formatted, instead of the raw file.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -16,24 +16,26 @@ use crate::pandas::stored::projection::{Projecting, Projection};
 use crate::pandas::write::quote::push_header;
 use crate::pandas::{CsvError, ReadOptions, Scan};
 
-/// So many bytes of written rows go on together: as many as the buffers hold that pieces of a file come in, but for a row.
+/// Approximate number of bytes of copied rows that are passed on together: the size of the pieces in which files
+/// arrive, minus space for one row.
 const PIECE: usize = (1 << 18) - (1 << 12);
-/// Buffers that are kept to be filled anew.
+/// Number of buffers that are kept for reuse.
 const SPARE: usize = 1;
 
-/// What the text is that a [`Rewriter`] made.
+/// The kind of text that a [`Rewriter`] made.
 #[derive(Debug, Clone)]
 pub enum Rewritten {
-    /// The canonical text.
+    /// Canonical text.
     Canonical(Scan),
-    /// A text of the same cells, some of which pandas prints in another way: [`normalise`](crate::pandas::normalise) it with these.
+    /// Text with the same cells, some of which pandas formats differently. Call [`normalise`](crate::pandas::normalise)
+    /// on this text with the given scan and options.
     Cells(Scan, ReadOptions),
-    /// As before, but rows cannot be told apart in it. The raw file has to be normalised.
+    /// As [`Self::Cells`], but the text cannot be split into rows again. The raw file must be normalised.
     Unreadable(Scan),
 }
 
 impl Rewritten {
-    /// Columns, types and rows.
+    /// Returns columns, types and number of rows.
     #[must_use]
     pub fn into_scan(self) -> Scan {
         match self {
@@ -42,14 +44,14 @@ impl Rewritten {
     }
 }
 
-/// Scans a file piece by piece and gives out its text. Memory is bounded by the longest row and a few pieces.
+/// Scans a file piece by piece and returns its text. Memory usage is the longest row and a few pieces.
 pub struct Rewriter {
     options: ReadOptions,
     rows: RowReader,
     sink: Both,
-    /// Pieces of the raw file that are not known to be kept as they are.
+    /// Pieces of the raw file that may have to be copied cell by cell.
     held: VecDeque<Vec<u8>>,
-    /// Where the first of them starts in the file.
+    /// Offset of the first of these pieces in the file.
     from: u64,
     ready: VecDeque<Vec<u8>>,
 }
@@ -71,17 +73,17 @@ impl Rewriter {
         }
     }
 
-    /// Keeps these columns aside: see [`take_projection`](Self::take_projection).
+    /// Additionally collects these columns for [`take_projection`](Self::take_projection).
     #[must_use]
     pub fn with_projection(mut self, names: BTreeSet<String>) -> Self {
         self.sink.text.projection = Projecting::of(names);
         self
     }
 
-    /// Takes the next piece of the file; it may end anywhere.
+    /// Adds the next piece of the file, which may end anywhere.
     ///
     /// # Errors
-    /// The first place where pandas would refuse the file.
+    /// [`CsvError`] at the first position where pandas rejects the file.
     pub fn feed(&mut self, piece: Vec<u8>) -> Result<(), CsvError> {
         self.rows.feed(&piece, &mut self.sink)?;
         match self.sink.text.is_kept || self.from < self.sink.text.kept {
@@ -92,30 +94,30 @@ impl Rewriter {
         Ok(())
     }
 
-    /// The next piece of the text, if there is one.
+    /// Returns the next piece of the text, if there is one.
     pub fn take(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
     }
 
-    /// Takes a buffer back whose bytes nobody needs any more.
+    /// Returns a buffer for reuse.
     pub fn give(&mut self, spent: Vec<u8>) {
         self.sink.text.spare.push(spent);
     }
 
-    /// A buffer whose bytes nobody needs any more, if there are enough of them.
+    /// Returns a buffer that is not needed for reuse, if there is one.
     pub fn spent(&mut self) -> Option<Vec<u8>> {
         let spare = &mut self.sink.text.spare;
         let has_more = spare.len() > SPARE;
         has_more.then(|| spare.pop()).flatten()
     }
 
-    /// Ends the file. The last pieces of the text are there to be taken.
+    /// Ends the file. Then [`take`](Self::take) returns the last pieces of the text.
     ///
     /// # Errors
     /// As [`feed`](Self::feed), and a quote that is never closed.
     pub fn finish(&mut self) -> Result<Rewritten, CsvError> {
         self.rows.finish(&mut self.sink)?;
-        // What may follow the last row is blank lines.
+        // The file may end with empty lines, which are not part of the text.
         self.sink.text.is_kept = false;
         self.sink.text.hand_on();
         self.pass_on();
@@ -135,18 +137,19 @@ impl Rewriter {
         })
     }
 
-    /// Where the rows of the text start, the header's among them, once it is finished; of very many, nobody knows.
+    /// After the end of the file, returns the offsets of the rows of the text, including the header. `None` if there
+    /// are too many rows.
     pub fn take_index(&mut self) -> Option<RowIndex> {
         let end = self.sink.text.end();
         self.sink.text.index.take(end)
     }
 
-    /// The columns that were to be kept aside, as they stand in the text once it is finished; none if they are much of it.
+    /// After the end of the file, returns the requested columns of the text. `None` if they are a large part of it.
     pub fn take_projection(&mut self) -> Option<Projection> {
         self.sink.text.projection.take()
     }
 
-    /// Makes ready what is known to belong to the text, but for the last rows that are written anew.
+    /// Moves pieces that are certainly part of the text to `ready`, except the last rows that were copied.
     fn pass_on(&mut self) {
         let kept = self.sink.text.kept;
         while let Some(piece) = self.held.front() {
@@ -169,7 +172,7 @@ impl Rewriter {
     }
 }
 
-/// Rows are looked at, and become text.
+/// Scans rows and converts them to text.
 struct Both {
     inspector: Inspector,
     text: Text,
@@ -195,30 +198,30 @@ impl RowSink for Both {
     }
 }
 
-/// How far the raw file is kept, and the rows behind that.
+/// The part of the raw file that is unchanged, and the copied rows after it.
 struct Text {
-    /// The header as it stands, if it may be kept.
+    /// The header line, if it may be unchanged.
     header: Vec<u8>,
-    /// Fields are separated as in the text.
+    /// Whether the file's delimiter is a comma.
     has_commas: bool,
-    /// Columns in the file that are no columns of the table.
+    /// Number of columns in the file that are not columns of the table.
     skipped: usize,
     width: usize,
-    /// Nothing was written anew so far.
+    /// Whether no row has been copied so far.
     is_kept: bool,
-    /// So many bytes of the file are kept, from its start.
+    /// Number of bytes of the file that are unchanged, from its beginning.
     kept: u64,
-    /// Bytes behind them that were written anew, up to those in `written`.
+    /// Number of bytes in copied rows, except those in `written`.
     handed_on: u64,
-    /// Of those, what is not ready yet.
+    /// Pieces of copied rows that are not yet passed on.
     full: VecDeque<Vec<u8>>,
     written: Vec<u8>,
     spare: Vec<Vec<u8>>,
-    /// Where rows start.
+    /// The offsets of the rows.
     index: Noted,
-    /// Columns that are kept aside.
+    /// The columns that are collected additionally.
     projection: Projecting,
-    /// The text can be read as rows again.
+    /// Whether the text can be split into rows again.
     is_readable: bool,
 }
 
@@ -242,7 +245,7 @@ impl Text {
         }
     }
 
-    /// Bytes of the text so far.
+    /// Number of bytes of the text so far.
     fn end(&self) -> u64 {
         self.kept + self.handed_on + self.written.len() as u64
     }
@@ -264,7 +267,7 @@ impl Text {
             }
         }
         self.header = Vec::new();
-        // A row of one blank cell would be passed over.
+        // In a table with one column, a row with an empty cell would be an empty line, which readers skip.
         self.is_readable = self.width > 1;
         Ok(())
     }
@@ -291,13 +294,13 @@ impl Text {
         }
         let start = self.written.len();
         row.push_row(self.skipped..self.skipped + self.width, &mut self.written);
-        // A CR without quotes would end the row.
+        // A CR outside quotes would end the row.
         let line = self.written.get(start..).unwrap_or_default();
         self.is_readable = self.is_readable && memchr(b'\r', line).is_none();
         Ok(())
     }
 
-    /// Goes on in another buffer.
+    /// Moves the copied rows to `full` and continues with another buffer.
     fn hand_on(&mut self) {
         if self.written.is_empty() {
             return;
@@ -312,7 +315,7 @@ impl Text {
 
 #[cfg(test)]
 impl Rewriter {
-    /// The text of a whole file that comes in pieces, and what it is.
+    /// Rewrites an entire file that arrives in pieces. Returns its text and the result.
     pub(in crate::pandas) fn text_of(
         &mut self,
         raw: &[u8],
@@ -337,7 +340,7 @@ mod tests {
     use crate::pandas::stored::index::Indexer;
 
     proptest! {
-        /// Rows start where they do for who reads the text, whether it was kept, written anew, or both.
+        /// The index equals that of the text, whether rows were unchanged, copied, or both.
         #[test]
         fn the_index_is_that_of_the_text(
             kept in 0..40usize,

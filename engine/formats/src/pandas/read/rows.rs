@@ -1,12 +1,12 @@
-//! Rows out of a stream of raw bytes, with pandas' rules for blank lines, ragged rows and blocks.
+//! Splits a stream of raw bytes into rows, by pandas' rules for empty lines, rows of different length, and blocks.
 //!
-//! pandas reads a file in blocks of rows and forgets all but the last row of a block, which has an odd effect that is
-//! kept here: the first row of a block may be longer than the rows before it (what is too much is dropped), the
-//! others may not be longer than the row before them. In the first block that row decides how many columns there are: `k` fields
-//! more than the header make the first `k` columns an index.
+//! pandas reads a file in blocks of rows and keeps only the last row of a block. This has a strange effect, which is
+//! reproduced here: the first row of a block may be longer than the previous rows, and its surplus fields are dropped.
+//! Other rows must not be longer than the row before them. In the first block, the first row determines the number of
+//! columns. If it has `k` fields more than the header, the first `k` columns become an index.
 //!
-//! One thing is not imitated: where rows end in a lone CR, a row that starts with a blank makes pandas go back to the last
-//! LF (or further) and read the rows in between again and again, until a block is full of them.
+//! One effect is not reproduced. If rows end in a lone CR and a row begins with a space, pandas returns to the last LF
+//! (or further) and reads the rows in between repeatedly until the block is full.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -18,41 +18,41 @@ use crate::pandas::read::tokens::{Field, Form, RowEnd, split_row};
 use crate::pandas::write::quote::{end_line, push_minimal};
 use crate::pandas::{CsvError, ReadOptions};
 
-/// Longest row in bytes.
+/// Maximum length of a row in bytes.
 pub const MAX_ROW: usize = 1 << 28;
 
-/// Most fields of a row. Each takes 1,500 bytes in the steps of a pipeline if it is a column.
+/// Maximum number of fields in a row. Each column takes 1,500 bytes in the steps of a pipeline.
 const MAX_COLUMNS: usize = 1 << 18;
 
-/// Fields that short rows leave out and that are filled up, in addition to as many as the file has bytes. A wide header above
-/// many empty rows would make a table of any size.
+/// Maximum number of fields that short rows may lack in total, in addition to one field per byte of the file. Without a
+/// limit, a wide header and many empty rows would make a table of any size.
 const MAX_MISSING: u64 = 1 << 26;
 
-/// One row as it stands in the file.
+/// A row of the file.
 pub(crate) struct RawRow<'a> {
     text: &'a [u8],
-    /// The fields; more or fewer than the table has columns.
+    /// The fields, whose number may differ from the number of columns.
     pub fields: &'a [Field],
-    /// Whether a NUL byte may be near; pandas ends a field there.
+    /// Whether the row may contain a NUL byte, at which pandas ends a field.
     nul: bool,
-    /// Whether a quote may be near.
+    /// Whether the row may contain a quote.
     quotes: bool,
-    /// Number of the row from 0; the header does not count.
+    /// Number of the row, counted from 0 without the header.
     pub number: u64,
-    /// Where the row starts in the file.
+    /// Offset of the row in the file.
     pub offset: u64,
-    /// Whether it ends in LF alone.
+    /// Whether the row ends in LF without CR.
     pub ends_in_lf: bool,
 }
 
 impl<'a> RawRow<'a> {
-    /// The whole row, its end included.
+    /// The bytes of the row, including its line end.
     pub fn text(&self) -> &'a [u8] {
         self.text
     }
 
-    /// The content of `count` fields behind the first `skipped`, where none of them needs a look of its own: all are there,
-    /// without quotes and without NUL.
+    /// Returns the content of `count` fields after the first `skipped`, if the row has all of them and contains neither
+    /// quotes nor NUL bytes.
     #[inline]
     pub fn plain(&self, skipped: usize, count: usize) -> Option<impl Iterator<Item = &'a [u8]>> {
         let text = self.text;
@@ -61,8 +61,8 @@ impl<'a> RawRow<'a> {
         Some(fields.iter().map(|field| field.raw(text)))
     }
 
-    /// Whether the row is `count` integers below 1e18 as Python prints them, none of them negative; `false` also where that
-    /// would take more care. Two short loops for the whole row cost less than a look at each of its cells.
+    /// Whether the row consists of `count` non-negative integers below 1e18 in Python's format. `false` may also mean
+    /// that this is unknown. Two short loops over the row are faster than checking each cell.
     pub fn is_of_integers(&self, count: usize) -> bool {
         if self.fields.len() != count || self.nul || self.quotes {
             return false;
@@ -74,11 +74,11 @@ impl<'a> RawRow<'a> {
             let first = self.text.get(field.start as usize);
             are_plain &= (1..=18).contains(&length) & ((first != Some(&b'0')) | (length == 1));
         }
-        // What separates the fields may be a digit; then there are too many.
+        // If the delimiter is a digit, the count is too large and the result is `false`.
         are_plain && digits(self.text) == inside
     }
 
-    /// The content of field `index`; empty where the row is too short.
+    /// Returns the content of the field `index`; empty if the row is too short.
     #[inline]
     pub fn content(&self, index: usize) -> Cow<'a, [u8]> {
         match self.fields.get(index) {
@@ -90,7 +90,7 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Content with quotes around it or a NUL in it.
+    /// Returns the content of a field with quotes or with a NUL byte.
     #[inline(never)]
     fn unusual_content(&self, field: &Field) -> Cow<'a, [u8]> {
         let content = field.content(self.text);
@@ -107,8 +107,8 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Whether the row has so many fields and `to_csv` would put their contents into these bytes: quotes where needed, and
-    /// only there.
+    /// Whether the row has `width` fields and equals the output of `to_csv` for their content: fields are quoted if and
+    /// only if they need it.
     #[inline]
     pub fn is_minimal(&self, width: usize) -> bool {
         self.fields.len() == width
@@ -133,17 +133,17 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Appends the content of field `index` as `to_csv` writes it.
+    /// Appends the content of the field `index` as `to_csv` formats it.
     fn push_minimal(&self, index: usize, out: &mut Vec<u8>) {
         let doubled = |field: &&Field| field.form == Form::Doubled && !self.nul;
         match self.fields.get(index).filter(doubled) {
-            // It needs its quotes for those inside.
+            // The field contains quotes, so it needs its own.
             Some(field) => out.extend_from_slice(field.raw(self.text)),
             None => push_minimal(out, &self.content(index), b','),
         }
     }
 
-    /// Appends a row of some of the fields, which `to_csv` would write so, with its LF.
+    /// Appends a row with these fields as `to_csv` formats it, with its LF.
     pub fn push_row(&self, fields: impl Iterator<Item = usize>, out: &mut Vec<u8>) {
         let (start, mut count) = (out.len(), 0);
         for field in fields {
@@ -156,7 +156,7 @@ impl<'a> RawRow<'a> {
         end_line(out, start, count);
     }
 
-    /// Whether the content of field `index` holds a quote, without a look at all of it.
+    /// Whether the content of the field `index` certainly contains a quote, decided without reading it.
     #[inline]
     pub fn surely_holds_quote(&self, index: usize) -> bool {
         let field = self.fields.get(index);
@@ -164,7 +164,7 @@ impl<'a> RawRow<'a> {
     }
 }
 
-/// How many bytes are digits. The inner loop becomes vector instructions.
+/// Counts the bytes that are digits. The inner loop is compiled to vector instructions.
 fn digits(text: &[u8]) -> usize {
     let is_digit = |byte: &u8| u8::from(byte.wrapping_sub(b'0') < 10);
     let chunks = text.chunks(128);
@@ -172,8 +172,8 @@ fn digits(text: &[u8]) -> usize {
     counts.sum()
 }
 
-/// So many bytes from the start of a text are ASCII without NUL; a few more may be. The inner loop becomes vector
-/// instructions, and most text needs no other look at either.
+/// Returns a number of bytes at the beginning of `text` that are ASCII and not NUL. It may be slightly too small. The
+/// inner loop is compiled to vector instructions, and most text needs no other check for UTF-8 and NUL.
 fn plain_length(text: &[u8]) -> usize {
     let is_plain = |chunk: &&[u8; 256]| {
         let bits = chunk
@@ -185,14 +185,14 @@ fn plain_length(text: &[u8]) -> usize {
     256 * chunks.iter().take_while(is_plain).count()
 }
 
-/// How many columns there are and how they are read.
+/// The number of columns, and how they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Columns in the file.
+    /// Number of columns in the file.
     pub width: usize,
-    /// How many of them, from the left, are an index without names.
+    /// Number of columns, from the left, that form an index without names.
     pub index: usize,
-    /// Rows in a block.
+    /// Number of rows in a block.
     pub block: u64,
 }
 
@@ -207,7 +207,7 @@ impl Shape {
     }
 }
 
-/// Rows in a block of a file with `columns` columns: the largest power of two `b` with `b` below `2^20 / columns`.
+/// Number of rows in a block of a file with `columns` columns: the largest power of two below `2^20 / columns`.
 fn block_rows(columns: usize) -> u64 {
     let heuristic = (1u64 << 20) / (columns.max(1) as u64);
     let mut rows = 1;
@@ -217,36 +217,36 @@ fn block_rows(columns: usize) -> u64 {
     rows
 }
 
-/// Receives what a [`RowReader`] finds.
+/// Receives the rows that a [`RowReader`] finds.
 pub(crate) trait RowSink {
-    /// The row with the names.
+    /// Receives the header row.
     fn header(&mut self, _row: &RawRow<'_>) -> Result<(), CsvError> {
         Ok(())
     }
-    /// Called once before the first data row, or at the end if there is none.
+    /// Receives the shape, before the first data row, or at the end if there are no rows.
     fn shape(&mut self, _shape: Shape) -> Result<(), CsvError> {
         Ok(())
     }
-    /// A data row.
+    /// Receives a data row.
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError>;
 }
 
-/// Cuts a stream of chunks into rows.
+/// Splits a stream of chunks into rows.
 pub(crate) struct RowReader {
     delimiter: u8,
     wants_header: bool,
     carry: Vec<u8>,
-    /// The carry is not looked at again before it has this length, so that a long row costs no square time.
+    /// Length of `carry` at which it is parsed again, so that the time for a long row is not quadratic.
     retry: usize,
     fields: Vec<Field>,
     offset: u64,
     seen_start: bool,
     header: Option<usize>,
     shape: Option<Shape>,
-    /// Fields of the row before, after filling up.
+    /// Number of fields of the previous row, after adding missing ones.
     before: usize,
     rows: u64,
-    /// Fields that rows left out so far.
+    /// Number of fields that rows lacked so far.
     missing: u64,
 }
 
@@ -268,16 +268,16 @@ impl RowReader {
         }
     }
 
-    /// Data rows so far.
+    /// Number of data rows so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Takes the next chunk.
+    /// Adds the next chunk of the file.
     pub fn feed(&mut self, chunk: &[u8], sink: &mut impl RowSink) -> Result<(), CsvError> {
         let mut at = 0;
         let mut carried = self.carry.len();
-        // Complete the carried row with little more than it needs, then go on in the chunk itself.
+        // Completes the incomplete row with little more than it needs, then continues in the chunk without copying.
         while carried > 0 {
             if at == chunk.len() {
                 return self.check_length();
@@ -305,7 +305,7 @@ impl RowReader {
         self.keep(&chunk[at + used..])
     }
 
-    /// Reads `input` to its end, or until the sink has `enough`.
+    /// Reads `input` to its end, or until `enough` returns true.
     pub fn read<S: RowSink>(
         &mut self,
         mut input: impl Read,
@@ -340,7 +340,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Number of the row that comes next, from 1; 0 is the header.
+    /// Number of the next row, counted from 1; 0 is the header.
     fn current(&self) -> u64 {
         if self.wants_header && self.header.is_none() {
             0
@@ -349,7 +349,7 @@ impl RowReader {
         }
     }
 
-    /// Says that the file is over.
+    /// Ends the file.
     pub fn finish(&mut self, sink: &mut impl RowSink) -> Result<(), CsvError> {
         let carry = std::mem::take(&mut self.carry);
         let used = self.run(&carry, true, sink)?;
@@ -361,7 +361,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Reads the whole rows of `text` and returns how many bytes they took.
+    /// Reads the complete rows of `text` and returns their length in bytes.
     fn run(&mut self, text: &[u8], last: bool, sink: &mut impl RowSink) -> Result<usize, CsvError> {
         let mut at = 0;
         if !self.seen_start {
@@ -426,7 +426,8 @@ impl RowReader {
         Ok(at)
     }
 
-    /// How many bytes of `text`, before which `plain` others stand, are whole characters; the rest may be the start of one.
+    /// Returns the length of the complete UTF-8 characters in `text`, which follows `plain` valid bytes. The rest may
+    /// be the beginning of a character.
     fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
         match std::str::from_utf8(text) {
             Ok(_) => Ok(text.len()),
@@ -441,7 +442,8 @@ impl RowReader {
         }
     }
 
-    /// Bytes of the empty or blank line at the start of `text`; 0 if there is none, `None` if more bytes are needed.
+    /// Returns the length of the empty line at the beginning of `text`: 0 if the line is not empty, `None` if more bytes are
+    /// needed. A line of spaces and tabs is also empty.
     fn blank_line(&self, text: &[u8], last: bool) -> Option<usize> {
         let mut end = 0;
         loop {
@@ -452,7 +454,7 @@ impl RowReader {
                     return match text.get(end + 1) {
                         Some(b'\n') => Some(end + 2),
                         None if !last => None,
-                        // pandas drops a delimiter that follows an empty line with a lone CR.
+                        // pandas drops a delimiter after an empty line that ends in a lone CR.
                         Some(next) if *next == self.delimiter => Some(end + 2),
                         _ => Some(end + 1),
                     };
@@ -498,7 +500,7 @@ impl RowReader {
                 found,
             });
         }
-        // Without a header the first row of a block is not filled up to the row before it.
+        // Without a header, the first row of a block is not extended to the length of the previous row.
         self.before = if opens_block && !self.wants_header {
             found
         } else {

@@ -1,4 +1,4 @@
-//! The first pass over a raw file: types, and whether cells stand as they are printed.
+//! Scans a raw file: infers types, and decides whether the text of all cells is unchanged by pandas.
 
 use crate::pandas::read::header;
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
@@ -7,23 +7,23 @@ use crate::pandas::types::join::Joined;
 use crate::pandas::types::value::value;
 use crate::pandas::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Schema};
 
-/// What the first pass found.
+/// The result of scanning a file.
 #[derive(Debug, Clone)]
 pub struct Scan {
-    /// Columns, types and number of rows of the frame. Index columns are not among them.
+    /// Columns, types and number of rows of the frame, without index columns.
     pub schema: Schema,
-    /// Whether all cells stand as they are printed, but for quotes.
+    /// Whether the text of all cells equals their formatted values, except for quotes.
     pub(crate) printed: bool,
-    /// Columns of the file, from the left, that pandas takes for an index: the first row has more fields than the
-    /// header. They are in no output.
+    /// Number of columns of the file, from the left, that pandas uses as an index, because the first row has more
+    /// fields than the header. They are not written.
     pub index_columns: usize,
-    /// For every column how its blocks are read.
+    /// The types of each column.
     pub(crate) columns: Vec<ScannedColumn>,
-    /// Rows in a block.
+    /// Number of rows in a block.
     pub(crate) block_rows: u64,
 }
 
-/// How the cells of a column are to be read.
+/// The types that determine the values of a column's cells.
 #[derive(Debug, Clone)]
 pub(crate) struct ScannedColumn {
     pub joined: Joined,
@@ -31,7 +31,7 @@ pub(crate) struct ScannedColumn {
 }
 
 impl ScannedColumn {
-    /// Type of the block that holds row `number`.
+    /// Returns the type of the block that contains row `number`.
     pub fn block(&self, number: u64, block_rows: u64) -> BlockType {
         let block = number
             .checked_div(block_rows)
@@ -43,7 +43,7 @@ impl ScannedColumn {
     }
 }
 
-/// Reads raw bytes chunk by chunk and finds out what `read_csv` would make of them. Memory is bounded by the longest row.
+/// Infers what `read_csv` would make of a file, from chunks of its bytes. Memory usage is the longest row.
 pub struct Scanner {
     rows: RowReader,
     sink: Inspector,
@@ -59,15 +59,15 @@ impl Scanner {
         }
     }
 
-    /// Takes the next bytes of the file; chunks may end anywhere.
+    /// Adds the next bytes of the file; chunks may end anywhere.
     ///
     /// # Errors
-    /// The first place where pandas would refuse the file.
+    /// [`CsvError`] at the first position where pandas rejects the file.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), CsvError> {
         self.rows.feed(chunk, &mut self.sink)
     }
 
-    /// Cells of the rows so far.
+    /// Number of cells in the rows so far.
     pub(crate) fn cells(&self) -> u64 {
         self.rows
             .rows()
@@ -84,28 +84,30 @@ impl Scanner {
     }
 }
 
-/// A column that is being looked at.
+/// A column during the scan.
 struct Watched {
     name: String,
     forced: Option<ColumnType>,
     current: Inference,
     blocks: Vec<BlockResult>,
-    /// Whether a cell of a column with a forced type is missing or not as printed.
+    /// For a requested type: whether a cell is missing.
     forced_missing: bool,
+    /// For a requested type: whether the text of all cells equals their formatted values.
     forced_printed: bool,
 }
 
-/// Finds the types of columns row by row.
+/// Infers the types of columns row by row.
 pub(crate) struct Inspector {
     options: ReadOptions,
     names: Vec<String>,
-    /// The names as they stand in the file, before they were made unique.
+    /// The names as in the file, before they are made unique.
     written: Vec<String>,
     watched: Vec<Watched>,
     shape: Shape,
-    /// Rows of the current block.
+    /// Number of rows in the current block.
     in_block: u64,
-    /// All columns hold integers in this block: one more row of them changes nothing.
+    /// Whether all columns contain only integers in this block, so that another row of integers does not change the
+    /// state.
     has_integers: bool,
 }
 
@@ -126,7 +128,7 @@ impl Inspector {
         }
     }
 
-    /// The type that was asked for.
+    /// The requested type of a column, if there is one.
     fn asked(&self, name: &str) -> Option<ColumnType> {
         let options = &self.options;
         if options.all_text || options.text.iter().any(|text| text == name) {
@@ -153,7 +155,7 @@ impl Inspector {
         self.has_integers = false;
     }
 
-    /// Takes the cells of a row one by one.
+    /// Adds the cells of a row one by one.
     fn look_at(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let (parser, skipped) = (self.options.floats, self.shape.index);
         match row.plain(skipped, self.watched.len()) {
@@ -164,7 +166,7 @@ impl Inspector {
             }
             None => {
                 for (field, column) in (skipped..).zip(&mut self.watched) {
-                    // A text with a quote is not missing, so it says nothing about a column of texts.
+                    // A text that contains a quote is not missing, so it does not affect a column of texts.
                     if !(row.surely_holds_quote(field) && column.is_text()) {
                         column.push(&row.content(field), parser, row)?;
                     }
@@ -174,12 +176,12 @@ impl Inspector {
         Ok(())
     }
 
-    /// Names of the columns, once the shape is known.
+    /// Iterates over the column names, after the shape is known.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.watched.iter().map(|column| column.name.as_str())
     }
 
-    /// What was found in so many rows.
+    /// Returns the result after `rows` rows.
     pub fn finish(&mut self, rows: u64) -> Scan {
         if self.in_block > 0 {
             self.end_block();
@@ -243,7 +245,7 @@ impl RowSink for Inspector {
         }
         let parser = self.options.floats;
         for (place, name) in std::mem::take(&mut self.names).into_iter().enumerate() {
-            // A repeated name has the type of the one that it repeats, unless its own new name has one.
+            // A repeated name has the requested type of the original name, unless a type is requested for its new name.
             let repeated = self.written.get(place);
             let forced = self
                 .asked(&name)
@@ -263,7 +265,7 @@ impl RowSink for Inspector {
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         if !(self.has_integers && row.is_of_integers(self.watched.len())) {
             self.look_at(row)?;
-            // Of a row that is too short, an index without names takes the first fields.
+            // If there are index columns and a row is too short, its fields belong to the index.
             self.has_integers =
                 self.shape.index == 0 && self.watched.iter().all(Watched::holds_integers);
         }
@@ -276,7 +278,7 @@ impl RowSink for Inspector {
 }
 
 impl Watched {
-    /// Whether the column is of texts in this block, whatever comes.
+    /// Whether the column is text in this block, independent of further cells.
     #[inline]
     fn is_text(&self) -> bool {
         matches!(
@@ -285,12 +287,12 @@ impl Watched {
         ) && self.current.is_text()
     }
 
-    /// Whether one more integer changes nothing.
+    /// Whether another integer does not change the state.
     fn holds_integers(&self) -> bool {
         self.forced.is_none() && self.current.holds_integers()
     }
 
-    // A call for each cell takes as long as what is done with it.
+    // Inlined, because a call per cell would take as long as the work itself.
     #[inline(always)]
     fn push(&mut self, cell: &[u8], parser: FloatParser, row: &RawRow<'_>) -> Result<(), CsvError> {
         match self.forced {
@@ -331,7 +333,7 @@ mod tests {
 
     use super::*;
 
-    /// Looks at each cell.
+    /// Adds each cell separately, without the fast path.
     struct OneByOne(Inspector);
 
     impl RowSink for OneByOne {

@@ -1,20 +1,20 @@
-//! Where fields end: delimiters and line ends, found 64 bytes at a time.
+//! Finds the ends of fields (delimiters and line ends), 64 bytes at a time.
 //!
-//! Most fields are short. A search for each of them costs more to begin than to carry out, so one pass over 64 bytes notes
-//! all that end there as bits of one number. A field that is longer is searched for as usual.
+//! Most fields are short, and starting a search for each of them takes longer than the search itself. So one pass over
+//! 64 bytes records all ends as bits of an integer. The ends of longer fields are searched as usual.
 
 use memchr::memchr3;
 
-/// Bytes that are looked at together.
+/// Number of bytes that are scanned at once.
 const BLOCK: usize = 64;
 
-/// The delimiters and line ends of a text, to be asked for from front to back.
+/// Iterates over the delimiters and line ends of a text.
 pub(crate) struct Stops<'a> {
     text: &'a [u8],
     delimiter: u8,
-    /// Where the block starts.
+    /// Offset of the current block.
     block: usize,
-    /// A bit for each byte of the block that ends a field, the first byte's lowest.
+    /// A bit for each byte of the block that ends a field; the lowest bit belongs to the first byte.
     marks: u64,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Stops<'a> {
         }
     }
 
-    /// The first delimiter, LF or CR at or behind `from`, which is not before the one of the last call.
+    /// Returns the offset of the first delimiter, LF or CR from `from` on. `from` must not decrease between calls.
     #[inline]
     pub fn next(&mut self, from: usize) -> Option<usize> {
         let within = from.wrapping_sub(self.block);
@@ -42,7 +42,7 @@ impl<'a> Stops<'a> {
         self.beyond(from)
     }
 
-    /// The same where the block has no more of them.
+    /// As [`next`](Self::next), if the current block has no further ends.
     fn beyond(&mut self, from: usize) -> Option<usize> {
         let within = from.wrapping_sub(self.block) < BLOCK;
         self.block = if within { self.block + BLOCK } else { from };
@@ -63,7 +63,7 @@ fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
     match rest.first_chunk::<BLOCK>() {
         Some(block) => marks(block, delimiter),
         None => {
-            // What is behind the end of the text is no mark, whatever the delimiter is.
+            // Bits after the end of the text are cleared, because the delimiter might be NUL.
             let mut block = [0; BLOCK];
             block[..rest.len()].copy_from_slice(rest);
             marks(&block, delimiter) & !(u64::MAX << rest.len())
@@ -71,8 +71,8 @@ fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
     }
 }
 
-/// The bits of a block. The loop becomes vector instructions; then eight bytes of 0 or 1 are joined to eight bits by one
-/// multiplication, which brings each to its place in the highest byte.
+/// Returns the bits of a block. The loop is compiled to vector instructions. Then one multiplication combines eight
+/// bytes of 0 or 1 to eight bits, by shifting each to its position in the highest byte.
 #[inline]
 fn marks(block: &[u8; BLOCK], delimiter: u8) -> u64 {
     const JOIN: u64 = 0x0102_0408_1020_4080;
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// As one search after the other finds them, with some of them jumped over as quoted fields do.
+        /// The result equals consecutive searches, also if some ends are skipped, as in quoted fields.
         #[test]
         fn all_are_found(text in r#"([0-9a]{0,3}[,\n\r]|[a-z\x00]{0,200},|;){0,40}"#, jumps in prop::collection::vec(1usize..90, 0..60)) {
             let text = text.as_bytes();

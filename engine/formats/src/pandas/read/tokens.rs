@@ -1,7 +1,7 @@
-//! One raw row into fields: the dialect that pandas' C parser reads.
+//! Splits a raw row into fields, in the dialect of pandas' C parser.
 //!
-//! A field is quoted only when the quote is its first character; what follows the closing quote is appended, and a
-//! quote inside an unquoted field is an ordinary character. CR, LF and CRLF end a row outside quotes.
+//! A field is quoted only if its first character is a quote. Text after the closing quote is appended to the content. A
+//! quote inside an unquoted field is an ordinary character. CR, LF and CRLF outside quotes end a row.
 
 use std::borrow::Cow;
 
@@ -9,20 +9,20 @@ use memchr::memchr;
 
 use crate::pandas::read::stops::Stops;
 
-/// How the raw bytes of a field relate to its content.
+/// The relation between the bytes of a field and its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The bytes are the content.
     Plain,
-    /// Quotes around the content, none inside.
+    /// Quotes around the content, no quotes in it.
     Quoted,
-    /// Quotes around the content and doubled quotes inside.
+    /// Quotes around the content, doubled quotes in it.
     Doubled,
-    /// Something follows the closing quote.
+    /// Text follows the closing quote.
     Trailing,
 }
 
-/// A field: a stretch of its row and how to read it.
+/// The range of a field in its row, and its form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub start: u32,
@@ -31,14 +31,14 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// The raw bytes, with quotes.
+    /// Returns the bytes of the field, including quotes.
     #[inline]
     pub fn raw<'a>(&self, row: &'a [u8]) -> &'a [u8] {
         row.get(self.start as usize..self.end as usize)
             .unwrap_or_default()
     }
 
-    /// The content, without quotes.
+    /// Returns the content of the field, without quotes.
     pub fn content<'a>(&self, row: &'a [u8]) -> Cow<'a, [u8]> {
         let raw = self.raw(row);
         match self.form {
@@ -51,14 +51,14 @@ impl Field {
     }
 }
 
-/// Removes the opening quote, halves doubled quotes, drops the closing one and keeps what follows it.
+/// Removes the enclosing quotes, halves doubled quotes, and keeps the text after the closing quote.
 pub(crate) fn unquote(raw: &[u8]) -> Vec<u8> {
     let mut content = Vec::with_capacity(raw.len());
     unquote_into(&mut content, raw);
     content
 }
 
-/// Appends what [`unquote`] gives.
+/// Appends the result of [`unquote`].
 pub(crate) fn unquote_into(content: &mut Vec<u8>, raw: &[u8]) {
     let mut rest = raw.get(1..).unwrap_or_default();
     while let Some(at) = memchr(b'"', rest) {
@@ -74,20 +74,20 @@ pub(crate) fn unquote_into(content: &mut Vec<u8>, raw: &[u8]) {
     content.extend_from_slice(rest);
 }
 
-/// How a row ended.
+/// The end of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowEnd {
-    /// LF; the next row starts at `next`.
+    /// LF. The next row begins at `next`.
     Lf { next: usize },
-    /// CR, CRLF or the end of the file; the next row starts at `next`.
+    /// CR, CRLF or the end of the file. The next row begins at `next`.
     Other { next: usize },
-    /// The buffer ends before the row does.
+    /// The buffer ends before the row.
     Incomplete,
     /// The file ends inside quotes.
     Unclosed,
 }
 
-/// Splits the row at the start of `text` into `fields`. `last` says that no further bytes follow `text`.
+/// Splits the row at the beginning of `text` into `fields`. `last` means that `text` is the end of the file.
 pub(crate) fn split_row(text: &[u8], delimiter: u8, last: bool, fields: &mut Vec<Field>) -> RowEnd {
     fields.clear();
     let mut stops = Stops::new(text, delimiter);

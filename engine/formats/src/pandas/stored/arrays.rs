@@ -1,4 +1,4 @@
-//! Arrow arrays of the cells of a column.
+//! Converts the cells of a column to Arrow arrays.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::pandas::read::tokens::unquote_into;
 use crate::pandas::stored::table::cell_content;
 use crate::pandas::{ColumnType, FloatParser};
 
-/// Takes the cells of a column one after the other.
+/// Collects the cells of a column.
 pub(in crate::pandas) enum Builder {
     Int64(Int64Builder),
     UInt64(UInt64Builder),
@@ -39,7 +39,7 @@ impl Builder {
         }
     }
 
-    /// Adds a cell; `false` if it does not fit.
+    /// Appends a cell. Returns `false` if it does not have the type of the column.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) -> bool {
         match self {
@@ -64,10 +64,10 @@ impl Builder {
         }
     }
 
-    /// The array.
+    /// Returns the array.
     ///
     /// # Errors
-    /// The place of the first text that is not UTF-8.
+    /// The index of the first text that is not UTF-8.
     pub fn finish(self) -> Result<ArrayRef, usize> {
         Ok(match self {
             Self::Int64(mut builder) => Arc::new(builder.finish()),
@@ -79,7 +79,7 @@ impl Builder {
     }
 }
 
-/// Appends the value of a cell, or that it is missing; `false` if there is no value in it.
+/// Appends the value of a cell, or null if it is missing. Returns `false` if the cell has no value of the type.
 fn append<T>(
     cell: &[u8],
     parse: impl Fn(&[u8]) -> Option<T>,
@@ -100,10 +100,10 @@ fn integer<T>(parse: impl Fn(&[u8]) -> Integer<T>) -> impl Fn(&[u8]) -> Option<T
     }
 }
 
-/// Texts one behind the other. Whether they are UTF-8 is looked at once for all of them: most are short.
+/// Concatenated texts. UTF-8 is validated once for all of them, because most texts are short.
 pub(in crate::pandas) struct Texts {
     bytes: Vec<u8>,
-    /// Where each starts, and where the last one ends.
+    /// Offset of each text, and finally the end of the last one.
     offsets: Vec<i32>,
     present: NullBufferBuilder,
 }
@@ -156,7 +156,7 @@ mod tests {
     fn the_first_text_that_is_not_utf_8_is_named() {
         for (cells, wrong) in [
             (&[b"a".as_slice(), b"", b"\xe9", b"\xff"], 2),
-            // Together they would be a character.
+            // Concatenated, both bytes would be a valid character.
             (&[b"", b"\xc3", b"\xa9", b"b"], 1),
         ] {
             let mut builder = Builder::new(ColumnType::Text, 1);

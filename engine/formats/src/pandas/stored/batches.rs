@@ -1,4 +1,4 @@
-//! Columns of a stored table as Arrow arrays.
+//! Reads columns of a stored table as Arrow arrays.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use crate::pandas::stored::arrays::Builder;
 use crate::pandas::stored::table::AHEAD;
 use crate::pandas::{Cells, ColumnType, CsvError, TextTable};
 
-/// A batch ends early when its rows have this many bytes. Whoever works on it may hold several of its size.
+/// Maximum number of bytes of the rows in a batch. A consumer may hold several times this size in memory.
 const TEXT_LIMIT: usize = 8 << 20;
 
-/// Rows of so many bytes on average are long: several lines of the cache.
+/// Average length in bytes from which rows are treated as long: they span several cache lines.
 const LONG: u64 = 256;
 
-/// Which rows are read.
+/// The rows to read.
 #[derive(Debug, Clone)]
 pub enum RowSelection {
-    /// All of them.
+    /// All rows.
     All,
-    /// A stretch.
+    /// A range of rows.
     Range(Range<u64>),
     /// Single rows in the given order.
     Rows(Arc<[u64]>),
 }
 
-/// The Arrow type of a column: all integers are 64 bits wide, all floats doubles.
+/// Returns the Arrow type of a column. All integers have 64 bits, and all floats are doubles.
 #[must_use]
 pub fn arrow_type(kind: ColumnType) -> DataType {
     match kind {
@@ -42,10 +42,10 @@ pub fn arrow_type(kind: ColumnType) -> DataType {
 }
 
 impl TextTable {
-    /// Reads `columns` of the chosen rows, at most `batch` rows at a time. Missing cells are null.
+    /// Reads the columns with these indices, in batches of at most `batch` rows. Missing cells become null.
     ///
     /// # Errors
-    /// A column that is not there. The iterator gives an error for a row that is not there or a cell that does not fit.
+    /// [`CsvError::NoSuchColumn`]. A missing row or a cell of the wrong type is an error of the iterator.
     pub fn read_batches(
         &self,
         columns: &[usize],
@@ -61,11 +61,11 @@ impl TextTable {
                 columns: all.len(),
             };
             let found = all.get(*column).ok_or(no_column)?;
-            // An empty text is a missing cell, even where whoever wrote the table knew of no missing ones.
+            // All fields are nullable: an empty text is a missing cell, even if the schema has no missing cells.
             fields.push(Field::new(&found.name, arrow_type(found.kind), true));
             wanted.push((*column, place));
         }
-        // Cells come from left to right.
+        // Cells are read from left to right.
         wanted.sort_unstable();
         let total = match &rows {
             RowSelection::All => self.schema().rows,
@@ -93,17 +93,17 @@ impl TextTable {
     }
 }
 
-/// Iterator over record batches; see [`TextTable::read_batches`].
+/// Iterates over record batches, see [`TextTable::read_batches`].
 pub struct Batches<'a> {
     table: &'a TextTable,
     schema: SchemaRef,
     kinds: Vec<ColumnType>,
-    /// Column of the table and place in the batch, from left to right.
+    /// Index of each column in the table and in the batch, from left to right.
     wanted: Vec<(usize, usize)>,
     rows: RowSelection,
-    /// The rows do not come in the order in which they are stored.
+    /// Whether the rows are not in the order of the table.
     lie_anywhere: bool,
-    /// Rows are so long that the processor does not see how they follow each other.
+    /// Whether rows are so long that the processor does not prefetch the next one by itself.
     are_long: bool,
     at: u64,
     total: u64,
@@ -111,7 +111,7 @@ pub struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    /// Names and types of the batches.
+    /// The schema of the batches.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
@@ -129,7 +129,7 @@ impl Batches<'_> {
         }
     }
 
-    /// Fetches the rows that come next, if they lie anywhere, or far from each other.
+    /// Prefetches the next rows if they are not contiguous or long.
     fn fetch_next(&self) {
         let mut next = [0; AHEAD];
         if let RowSelection::Rows(rows) = &self.rows {
@@ -193,7 +193,7 @@ impl Batches<'_> {
             count += 1;
         }
         if !self.lie_anywhere {
-            // Nothing in between is wanted any more.
+            // The pages in between are not needed again.
             let end = self.row(self.at - 1).saturating_add(1);
             self.table.release(
                 self.table.offset(first) as usize,

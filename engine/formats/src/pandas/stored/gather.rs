@@ -1,9 +1,9 @@
-//! Rows of a table in another order, or some of its columns, as text.
+//! Copies rows of a table in another order, or some of its columns, as text.
 //!
-//! Cells are copied, never parsed. A small table is copied row by row in the order that is asked for. In a large one
-//! that order would touch the file at random, so it goes in two steps: one pass over the table from front to back deals
-//! the rows out to temporary files, one for each stretch of the output, and then the stretches are put in order one
-//! after the other. Memory is bounded by the budget and 12 bytes for every row of the output.
+//! Cells are copied without parsing. A small table is copied row by row in the requested order. For a large table this
+//! would access the file at random. So there are two steps. A sequential pass over the table distributes the rows to
+//! temporary files, one for each range of the output. Then each range is sorted in memory and written. Memory usage is
+//! the budget plus 12 bytes per row of the output.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
@@ -13,20 +13,20 @@ use crate::pandas::stored::table::AHEAD;
 use crate::pandas::write::quote::end_line;
 use crate::pandas::{Cells, CsvError, TextTable};
 
-/// How much is gathered before it is handed on: little enough to be in the nearest cache still.
+/// Number of bytes that are buffered before they are written, small enough for the first-level cache.
 const BUFFER: usize = 1 << 14;
 
-/// Bounds for [`gather`].
+/// Resource limits of [`gather`].
 #[derive(Debug, Clone, Copy)]
 pub struct GatherOptions<'a> {
-    /// Largest text, in bytes, that is copied in random order; also the size of a stretch of the output.
+    /// Maximum size in bytes of a text that is copied in random order. Also the size of a range of the output.
     pub budget: usize,
-    /// Folder for temporary files; they have no name there.
+    /// Directory of the temporary files, which are unlinked.
     pub scratch: &'a Path,
 }
 
 impl<'a> GatherOptions<'a> {
-    /// The usual budget: 256 MiB.
+    /// The default budget of 256 MiB.
     #[must_use]
     pub fn new(scratch: &'a Path) -> Self {
         Self {
@@ -36,11 +36,12 @@ impl<'a> GatherOptions<'a> {
     }
 }
 
-/// Copies the cells of `columns` of the chosen `rows`, in the given order, as canonical rows without a header.
-/// Rows and columns count from 0 and may repeat. Returns the number of rows written.
+/// Copies the cells of `columns` in `rows`, in the given order, as canonical rows without a header.
+///
+/// Rows and columns are indices from 0 and may repeat. Returns the number of rows written.
 ///
 /// # Errors
-/// A row or column that is not there, and failures of the output or of temporary files.
+/// [`CsvError::NoSuchRow`], [`CsvError::NoSuchColumn`], and I/O errors of the output and of temporary files.
 pub fn gather(
     table: &TextTable,
     rows: impl IntoIterator<Item = u64>,
@@ -49,7 +50,7 @@ pub fn gather(
     options: &GatherOptions<'_>,
 ) -> Result<u64, CsvError> {
     let copier = Copier::new(table.schema().columns.len(), columns)?;
-    // The short form of a row number leaves room for its place in the output.
+    // A row number of 32 bits leaves space for the position in the output.
     let short = table.schema().rows <= u64::from(u32::MAX);
     if table.text().len() <= options.budget || !short {
         direct(table, rows, &copier, out)
@@ -104,9 +105,9 @@ fn direct(
     Ok(count)
 }
 
-/// A stretch of the output.
+/// The rows of a range of the output.
 struct Bucket {
-    /// First row of the output that is in it.
+    /// First output row of the range.
     first: u32,
     file: BufWriter<File>,
 }
@@ -133,7 +134,7 @@ fn bucketed(
         }
         size += length;
     }
-    // Row and place in one number: sorting brings the rows into the order of the table.
+    // Row and position are combined to one integer, so sorting yields the order of the table.
     let mut jobs: Vec<u64> = (0..count)
         .zip(rows)
         .map(|(place, row)| u64::from(row) << 32 | u64::from(place))
@@ -149,7 +150,7 @@ fn bucketed(
     Ok(u64::from(count))
 }
 
-/// One pass over the table: every row goes to the file of its bucket as place, length and bytes.
+/// Writes each row to the file of its bucket, as position, length and bytes, in one pass over the table.
 fn deal(
     table: &TextTable,
     jobs: &[u64],
@@ -179,7 +180,7 @@ fn deal(
     Ok(())
 }
 
-/// Puts the rows of a bucket in order and writes them.
+/// Sorts the rows of a bucket and writes them.
 fn collect(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvError> {
     let mut file = bucket
         .file
@@ -215,17 +216,18 @@ fn collect(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvErro
     Ok(())
 }
 
-/// Copies chosen cells of a line.
+/// Copies selected cells of a line.
 pub(in crate::pandas) struct Copier {
-    /// `None`: the whole line.
+    /// The columns; `None` for the entire line.
     columns: Option<Vec<usize>>,
-    /// Cells of a line, and how many of them are looked at.
+    /// Number of cells in a line.
     width: usize,
+    /// Number of cells that must be parsed.
     wanted: usize,
 }
 
 impl Copier {
-    /// Of lines of so many cells, these.
+    /// Selects these columns of lines with `width` cells.
     pub fn new(width: usize, columns: &[usize]) -> Result<Self, CsvError> {
         if let Some(column) = columns.iter().find(|column| **column >= width) {
             return Err(CsvError::NoSuchColumn {
@@ -242,7 +244,7 @@ impl Copier {
         })
     }
 
-    /// Appends the chosen cells of a line as a line; `cells` serves as room for them.
+    /// Appends the selected cells of `line` as a line. `cells` is a reusable buffer.
     pub fn copy<'a>(
         &self,
         line: &'a [u8],
@@ -262,12 +264,12 @@ impl Copier {
                 out.push(b',');
             }
             match cells.get(*column).copied() {
-                // Only a row of one field marks an empty one.
+                // An empty cell is written as `""` only if it is the only one of its row.
                 Some(b"\"\"") => {}
                 Some(cell) => out.extend_from_slice(cell),
                 None => {
                     let rule = format!(
-                        "the row has {} cells, column {column} is missing",
+                        "the row has {} cells and lacks column {column}",
                         cells.len()
                     );
                     return Err(CsvError::NotCanonical {

@@ -1,21 +1,22 @@
-//! Where the rows of a canonical text start.
+//! Finds and stores the offsets of the rows of canonical text.
 
 use memchr::{memchr, memchr2};
 
 use crate::pandas::CsvError;
 
-/// Rows that share a 64-bit base.
+/// Number of rows with a common base of 64 bits.
 const GROUP: usize = 16;
 
-/// Where rows start is noted while so many are written at most; whoever opens a longer table looks for them.
+/// Maximum number of rows whose offsets are recorded while they are written. For a larger table, they are searched when
+/// it is opened.
 const MOST_NOTED: usize = 1 << 22;
 
-/// Offsets of rows: four bytes each, and eight more for every 16.
+/// Offsets of rows: four bytes each, plus eight for every 16 rows.
 #[derive(Debug, Default)]
 pub struct RowIndex {
     bases: Vec<u64>,
     deltas: Vec<u32>,
-    /// Where the last row ends.
+    /// Offset of the end of the last row.
     end: u64,
 }
 
@@ -28,12 +29,12 @@ impl RowIndex {
         }
     }
 
-    /// Number of rows; the header is row 0 of the index.
+    /// The number of rows. The header is row 0 of the index.
     pub(crate) fn len(&self) -> usize {
         self.deltas.len()
     }
 
-    /// Bytes of memory that the offsets take.
+    /// Memory usage of the offsets in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         (self.bases.len() * size_of::<u64>() + self.deltas.len() * size_of::<u32>()) as u64
@@ -43,20 +44,20 @@ impl RowIndex {
         self.end
     }
 
-    /// Ends the last row.
+    /// Sets the end of the last row and releases unused memory.
     fn close(&mut self, end: u64) {
         self.end = end;
         self.bases.shrink_to_fit();
         self.deltas.shrink_to_fit();
     }
 
-    /// What is looked up for a row, as a number without meaning: to have it in the cache.
+    /// Reads the entries that the lookup of a row needs, to load them into the cache. The result has no meaning.
     pub(crate) fn touch(&self, row: usize) -> u64 {
         let base = self.bases.get(row / GROUP).copied();
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
     }
 
-    /// Start and end of a row, its LF included.
+    /// Returns the offsets of start and end of a row, including its LF.
     pub(crate) fn span(&self, row: usize) -> Option<(u64, u64)> {
         let start = self.start(row)?;
         Some((start, self.start(row + 1).unwrap_or(self.end)))
@@ -82,13 +83,13 @@ impl RowIndex {
     }
 }
 
-/// Where rows start, noted by who writes them. Of very many, or if nobody wants to know, nothing.
+/// Records the offsets of rows while they are written. Records nothing if it is not enabled, or after too many rows.
 #[derive(Debug, Default)]
 pub(crate) struct Noted(Option<RowIndex>);
 
 impl Noted {
-    /// Notes the rows that follow. There is room for all that are noted, of which only what is used takes memory: who grows
-    /// from nothing takes three times as much.
+    /// Starts recording. The maximum is reserved at once: untouched pages take no memory, whereas a growing vector
+    /// would need three times its size.
     pub fn begin() -> Self {
         Self(Some(RowIndex::with_capacity(MOST_NOTED)))
     }
@@ -101,7 +102,7 @@ impl Noted {
         Ok(())
     }
 
-    /// The index of a text that ends here.
+    /// Returns the index of a text that ends at `end`.
     pub fn take(&mut self, end: u64) -> Option<RowIndex> {
         let mut index = self.0.take()?;
         index.close(end);
@@ -115,7 +116,7 @@ pub(crate) struct Indexer {
     index: RowIndex,
     offset: u64,
     quoted: bool,
-    /// The next byte starts a row.
+    /// Whether the next byte begins a row.
     fresh: bool,
 }
 
@@ -129,8 +130,8 @@ impl Indexer {
         }
     }
 
-    /// Takes the next piece. In canonical text a quote is either at the edge of a field or doubled, so that counting
-    /// quotes tells inside from outside.
+    /// Adds the next piece. In canonical text, quotes are at the edge of a field or doubled, so an odd number of quotes
+    /// means that the position is inside quotes.
     pub fn feed(&mut self, text: &[u8]) -> Result<(), CsvError> {
         let mut at = 0;
         while let Some(rest) = text.get(at..) {
@@ -163,7 +164,7 @@ impl Indexer {
         Ok(())
     }
 
-    /// Ends the text, which has to end with a whole row.
+    /// Ends the text, which must end with a complete row.
     pub fn finish(mut self) -> Result<RowIndex, CsvError> {
         if !self.fresh {
             return Err(CsvError::NotCanonical {

@@ -1,4 +1,4 @@
-//! Tables that are stored as canonical text: rows and cells of it, copied or as Arrow arrays.
+//! Opens tables that are stored as canonical text; copies their rows and cells, or converts them to Arrow arrays.
 
 pub(in crate::pandas) mod arrays;
 pub(in crate::pandas) mod batches;

@@ -1,8 +1,8 @@
-//! A few columns of a table, kept in memory while the whole of it is written.
+//! Keeps a few columns of a table in memory while the entire table is written.
 //!
-//! Queries mostly compute with few columns, and short ones: identifiers, labels. In a text of long rows each of their cells
-//! lies in a page of its own, which has to be mapped and fetched for it. Side by side, thousands of them fit into the
-//! space of one comment.
+//! Most queries compute with few and short columns: identifiers, labels. In a text with long rows, each of their cells
+//! is in a different page, which must be mapped and loaded. Stored together, thousands of them take the space of one
+//! long row.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,17 @@ use crate::pandas::stored::index::{Noted, RowIndex};
 use crate::pandas::write::quote::push_header;
 use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
-/// The columns take one byte in so many of the text, at most.
+/// The columns may take at most one byte per this number of bytes of the text.
 const SHARE: u64 = 8;
-/// So many they may take whatever the text has, as little is known of it at its start.
+/// The columns may always take this number of bytes, because at the beginning little is known about the text.
 const FEW: usize = 1 << 16;
-/// And so many at most.
+/// The columns may take at most this number of bytes.
 const MOST: usize = 1 << 24;
-/// Rows of so many bytes, on average, are long: of columns that are too much, the short ones are worth keeping.
+/// Average length in bytes from which rows are treated as long. If the columns of long rows exceed the limits, the
+/// short ones are kept.
 const LONG: u64 = 256;
 
-/// Some columns of a table: a table of its own, with as many rows.
+/// Some columns of a table, as a table with the same number of rows.
 #[derive(Debug)]
 pub struct Projection {
     columns: Vec<usize>,
@@ -30,27 +31,27 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// Places of the columns in the table, from left to right.
+    /// The indices of the columns in the table, in ascending order.
     #[must_use]
     pub fn columns(&self) -> &[usize] {
         &self.columns
     }
 
-    /// The columns as a table, by the schema of the whole.
+    /// Converts the columns to a table. `schema` is the schema of the entire table.
     ///
     /// # Errors
-    /// The table of that schema has not so many rows.
+    /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
     pub fn into_table(self, schema: &Schema) -> Result<TextTable, CsvError> {
         TextTable::from_indexed(self.text, schema.of_columns(&self.columns), self.index)
     }
 }
 
-/// Takes columns out of rows that go by, but for those that turn out to be much of the table.
+/// Collects columns of rows while these are written. Drops columns that turn out to be a large part of the table.
 #[derive(Debug, Default)]
 pub(in crate::pandas) struct Projecting {
-    /// Names of the columns, as far as the table has them.
+    /// The requested names.
     names: BTreeSet<String>,
-    /// How many columns the table has.
+    /// Number of columns of the table.
     width: usize,
     columns: Vec<usize>,
     text: Vec<u8>,
@@ -84,7 +85,8 @@ impl Projecting {
         self.index.push(0)
     }
 
-    /// Takes the next row of a table, of which `so_far` bytes were written; columns count from the field `skipped`.
+    /// Adds a row of a table, of which `so_far` bytes were written. The fields of the table begin at the index
+    /// `skipped`.
     #[inline]
     pub fn row(&mut self, row: &RawRow<'_>, skipped: usize, so_far: u64) -> Result<(), CsvError> {
         while !self.columns.is_empty() && self.is_too_much(row.text().len(), so_far) {
@@ -99,13 +101,14 @@ impl Projecting {
         Ok(())
     }
 
-    /// Whether the columns are much of the `so_far` bytes of the table, or get too long by `more`.
+    /// Whether the columns exceed their fraction of the `so_far` bytes of the table, or would exceed the maximum after
+    /// `more` bytes.
     fn is_too_much(&self, more: usize, so_far: u64) -> bool {
         let bytes = self.text.len();
         (bytes > FEW && SHARE * bytes as u64 > so_far) || bytes + more > MOST
     }
 
-    /// Goes on without the column that takes most; without any, if rows are short.
+    /// Drops the column with the most bytes. If rows are short, drops all columns.
     fn leave_out_widest(&mut self, so_far: u64) -> Result<(), CsvError> {
         let count = self.columns.len();
         let index = self.index.take(self.text.len() as u64);
@@ -141,7 +144,7 @@ impl Projecting {
         *self = Self::default();
     }
 
-    /// What was kept, if it is not the table itself.
+    /// Returns the collected columns, unless they are the entire table.
     pub fn take(&mut self) -> Option<Projection> {
         if self.columns.len() == self.width {
             self.give_up();
@@ -166,7 +169,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    /// The text that a raw file becomes, and its columns of these names.
+    /// Rewrites a raw file. Returns its table and the projection to the columns `wanted`.
     fn projected(raw: &str, wanted: &[&str], piece: usize) -> (TextTable, Option<Projection>) {
         let mut rewriter = Rewriter::new(&ReadOptions::default()).with_projection(names(wanted));
         let (text, rewritten) = rewriter.text_of(raw.as_bytes(), piece).unwrap();
@@ -178,7 +181,7 @@ mod tests {
     }
 
     proptest! {
-        /// The cells of the columns are those of the text, whether it was kept, written anew, or both.
+        /// The cells equal those of the text, whether rows were unchanged, copied, or both.
         #[test]
         fn the_cells_are_those_of_the_text(
             kept in 0..40usize,
@@ -197,7 +200,7 @@ mod tests {
             prop_assert_eq!(few.schema().rows, table.schema().rows);
             for row in 0..table.schema().rows {
                 let all: Vec<_> = table.cells(row)?.collect();
-                // The only field of a row is marked when it is empty.
+                // An empty cell is `""` if it is the only one of its row.
                 let cells = few.cells(row)?.map(|cell| if cell == b"\"\"" { b"" } else { cell });
                 prop_assert!(cells.eq(columns.iter().map(|column| all[*column])));
             }
@@ -210,11 +213,11 @@ mod tests {
         for (cells, rows, kept) in [
             (&[10, 300][..], 20_000, &[0][..]),
             (&[50, 300], 20_000, none),
-            // Few bytes are few, whatever the table has.
+            // A small number of bytes is always kept.
             (&[50, 50], 1_000, &[0]),
-            // One cell may be too much.
+            // A single cell may exceed the limit.
             (&[MOST, 1], 1, none),
-            // The short ones of long rows.
+            // The short columns of long rows are kept.
             (&[10, 300, 10, 0], 20_000, &[0, 2]),
             (&[300, 0, 10, 300], 20_000, &[1, 2]),
             (&[300, 0, 200, 300], 20_000, &[1]),

@@ -1,4 +1,4 @@
-//! A stored table: canonical text with its schema, read by rows and cells.
+//! Opens stored tables: canonical text with a schema, accessed by rows and cells.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -12,47 +12,48 @@ use crate::pandas::read::tokens::unquote;
 use crate::pandas::stored::index::{Indexer, RowIndex};
 use crate::pandas::{CsvError, Schema};
 
-/// How much is looked at before the pages are given back.
+/// Number of bytes that are scanned before their pages are released.
 const WINDOW: usize = 8 << 20;
 
-/// A row of so many bytes costs more to read than to be fetched once more.
+/// A row of this length in bytes takes longer to read than to load again after its pages were released.
 const LONG: u64 = 1 << 13;
 
-/// Rows, or cells, that are fetched before any of them is read.
+/// Number of rows or cells that are prefetched before the first of them is read.
 pub const AHEAD: usize = 32;
 
-/// What the system maps at most around a byte that is read, where the file is in its cache: a large page.
+/// Maximum number of bytes that the system maps around an accessed byte if the file is in its cache: a large page.
 const AROUND: u64 = 1 << 21;
 
-/// The bytes of a table.
+/// The text of a table in memory or in a file.
 enum Bytes {
     Owned(Vec<u8>),
-    /// Pages of memory, and how many bytes of them are text.
+    /// Pages of memory, and the number of bytes that are text.
     Pages(Mmap, usize),
     Mapped(Mapped),
 }
 
-/// The text of a table in a file that is mapped into memory.
+/// The text of a table in a memory-mapped file.
 ///
-/// Whoever maps the file makes sure that its bytes do not change; this crate maps no files. The store's private objects
-/// are such files.
+/// The implementor guarantees that the bytes do not change; this crate does not map files. The cache's private objects
+/// give this guarantee.
 pub trait MappedText: Send + Sync {
+    /// The text.
     fn bytes(&self) -> &[u8];
 
-    /// Lets the system drop a part from memory. A later read brings the same bytes back.
+    /// Allows the system to remove a part from memory. A later access loads the same bytes.
     fn release(&self, part: Range<usize>);
 }
 
 struct Mapped {
     map: Box<dyn MappedText>,
-    /// So many bytes may be in memory because rows were looked up.
+    /// Number of bytes that lookups of rows may keep in memory.
     room: u64,
-    /// And so many are, at most.
+    /// Upper bound of the number of bytes in memory.
     touched: AtomicU64,
 }
 
 impl Mapped {
-    /// Counts rows that were looked up anywhere. Have they filled the room?
+    /// Counts rows that were looked up at random. Returns whether they may exceed the limit.
     fn is_full_after(&self, rows: u64) -> bool {
         if self.map.bytes().len() as u64 <= self.room {
             return false;
@@ -84,7 +85,7 @@ impl Bytes {
         }
     }
 
-    /// Releases the memory of a part of mapped text, so that a pass over a large table takes little.
+    /// Releases the memory of a part of mapped text, so that a pass over a large table needs little memory.
     fn release(&self, from: usize, to: usize) {
         if let Self::Mapped(Mapped { map, .. }) = self {
             map.release(from..to);
@@ -92,23 +93,24 @@ impl Bytes {
     }
 }
 
-/// Bytes that come into the cache together.
+/// Number of bytes that the processor loads at once.
 const CACHE_LINE: usize = 64;
 
-/// So much of a row is asked for; behind that the processor sees by itself how it goes on.
+/// Maximum number of bytes of a row that are prefetched. The processor detects the sequential access after that by
+/// itself.
 const PREFETCHED: usize = 8 * CACHE_LINE;
 
-/// Asks for bytes that are read soon, and does not wait for them.
+/// Begins to load bytes that are needed soon, without waiting for them.
 #[inline]
 fn prefetch(text: &[u8]) {
     let text = text.get(..PREFETCHED).unwrap_or(text);
-    // The last byte may lie in a line of its own, as the first one lies anywhere in its line.
+    // The last byte may be in another cache line, because the first byte may be anywhere in its line.
     for byte in text.iter().step_by(CACHE_LINE).chain(text.last()) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a prefetch is a hint. It changes nothing that a program can see, whatever the address, and SSE, which
-            // has it, is part of x86-64.
+            // SAFETY: a prefetch is a hint without visible effects, for any address. It is part of SSE, which every
+            // x86-64 processor has.
             #[allow(unsafe_code, reason = "see above")]
             unsafe {
                 _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
@@ -125,17 +127,17 @@ struct Lines {
     index: RowIndex,
 }
 
-/// Canonical text with a schema and the offsets of its rows (at most 5 bytes a row).
+/// A table: canonical text, its schema, and the offsets of its rows (at most 5 bytes per row).
 pub struct TextTable {
     schema: Schema,
     lines: Arc<Lines>,
 }
 
 impl TextTable {
-    /// Opens a table in a mapped file. After lookups of rows in any order, up to `room` bytes of it stay in memory.
+    /// Opens a table in a mapped file. After random lookups of rows, up to `room` bytes of the file stay in memory.
     ///
     /// # Errors
-    /// The text does not have the rows of the schema.
+    /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
     pub fn open(
         text: impl MappedText + 'static,
         schema: Schema,
@@ -144,7 +146,7 @@ impl TextTable {
         Self::new(Bytes::mapped(text, room), schema)
     }
 
-    /// As [`open`](Self::open), with the offsets of the rows, so that the text need not be read.
+    /// As [`open`](Self::open), but with known offsets of rows, so that the text is not read.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -157,11 +159,11 @@ impl TextTable {
         Self::with_index(Bytes::mapped(text, room), schema, index)
     }
 
-    /// A table in memory, in the first `len` bytes of these pages, which belong to no file. Where `index` is not that of the
-    /// text, the rows are looked for.
+    /// Opens a table in memory, in the first `len` bytes of these pages, which belong to no file. If `index` does not
+    /// match the text, the rows are searched.
     ///
     /// # Errors
-    /// The text does not have the rows of the schema.
+    /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
     pub fn from_pages(
         pages: Mmap,
         len: usize,
@@ -179,15 +181,15 @@ impl TextTable {
         Self { schema, lines }.checked()
     }
 
-    /// A table in memory.
+    /// Opens a table in memory.
     ///
     /// # Errors
-    /// The text does not have the rows of the schema.
+    /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
     pub fn from_bytes(bytes: Vec<u8>, schema: Schema) -> Result<Self, CsvError> {
         Self::new(Bytes::Owned(bytes), schema)
     }
 
-    /// As [`from_bytes`](Self::from_bytes), where it is known that the rows start where `index` says.
+    /// As [`from_bytes`](Self::from_bytes), with known offsets of rows.
     pub(crate) fn from_indexed(
         bytes: Vec<u8>,
         schema: Schema,
@@ -212,10 +214,10 @@ impl TextTable {
         Self { schema, lines }.checked()
     }
 
-    /// The same text, read with another schema. Nothing is copied.
+    /// The same text with another schema. The text is not copied.
     ///
     /// # Errors
-    /// The text does not have the rows of the schema.
+    /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
     pub fn with_schema(&self, schema: Schema) -> Result<Self, CsvError> {
         let lines = Arc::clone(&self.lines);
         Self { schema, lines }.checked()
@@ -228,7 +230,7 @@ impl TextTable {
                 row: rows.saturating_sub(1),
                 offset: self.text().len() as u64,
                 rule: format!(
-                    "the text has {rows} lines, but the schema wants {} and a header",
+                    "the text has {rows} lines, but the schema requires {} and a header",
                     self.schema.rows
                 ),
             });
@@ -236,40 +238,40 @@ impl TextTable {
         Ok(self)
     }
 
-    /// Whether the text is in memory, and not read from a file.
+    /// Whether the text is in memory instead of a mapped file.
     #[must_use]
     pub fn is_in_memory(&self) -> bool {
         !matches!(self.lines.bytes, Bytes::Mapped(_))
     }
 
-    /// Bytes of memory that the offsets of the rows take.
+    /// Memory usage of the row offsets in bytes.
     #[must_use]
     pub fn index_bytes(&self) -> u64 {
         self.lines.index.bytes()
     }
 
-    /// Columns and number of rows.
+    /// The columns and the number of rows.
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The whole text, header included.
+    /// The text, including the header.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         self.lines.bytes.text()
     }
 
-    /// Bytes of the header line, its LF included.
+    /// The header line, including its LF.
     #[must_use]
     pub fn header(&self) -> &[u8] {
         self.line(0).unwrap_or_default()
     }
 
-    /// Bytes of a row, its LF included. Rows count from 0.
+    /// Returns the bytes of a row, including its LF. Rows are counted from 0.
     ///
     /// # Errors
-    /// There is no such row.
+    /// [`CsvError::NoSuchRow`].
     pub fn row(&self, row: u64) -> Result<&[u8], CsvError> {
         let line = usize::try_from(row)
             .ok()
@@ -280,8 +282,8 @@ impl TextTable {
         })
     }
 
-    /// Has the processor fetch rows that lie anywhere side by side: first where they start, then their text. With something
-    /// else to do in between it would wait for one after the other. What are no rows is passed over.
+    /// Prefetches rows that may be anywhere: first their offsets, then their text. Otherwise each access would wait for
+    /// the previous one. Invalid rows are ignored.
     pub(crate) fn fetch(&self, rows: &[u64]) {
         let lines = || {
             rows.iter()
@@ -299,7 +301,7 @@ impl TextTable {
             .get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
-    /// Where a row starts in the text.
+    /// The offset of a row in the text.
     pub(crate) fn offset(&self, row: u64) -> u64 {
         let span = usize::try_from(row)
             .ok()
@@ -307,16 +309,17 @@ impl TextTable {
         span.map_or(self.text().len() as u64, |(start, _)| start)
     }
 
-    /// Cells of a row with their quotes.
+    /// Iterates over the cells of a row, including their quotes.
     ///
     /// # Errors
-    /// There is no such row.
+    /// [`CsvError::NoSuchRow`].
     pub fn cells(&self, row: u64) -> Result<Cells<'_>, CsvError> {
         Ok(Cells::new(self.row(row)?))
     }
 
-    /// Takes note that `rows` of together so many `bytes` were looked up anywhere. Gives all memory of mapped text back if
-    /// they are long, or if they may fill the room. Where short ones lie, others do that are looked up soon.
+    /// Records that `rows` rows with `bytes` bytes in total were looked up at random. Releases the memory of mapped
+    /// text if the rows are long, or if they may exceed the limit. Short rows stay in memory, because nearby rows are
+    /// likely to be looked up soon.
     pub fn looked_up(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
@@ -325,28 +328,28 @@ impl TextTable {
         }
     }
 
-    /// Gives the memory of a stretch of mapped text back.
+    /// Releases the memory of a range of mapped text.
     pub(crate) fn release(&self, from: usize, to: usize) {
         self.lines.bytes.release(from, to);
     }
 }
 
-/// The cells of one row of canonical text, with their quotes.
+/// Iterates over the cells of one row of canonical text, including their quotes.
 #[derive(Debug, Clone)]
 pub struct Cells<'a> {
     rest: Option<&'a [u8]>,
-    /// So many cells follow, as far as that is known.
+    /// Number of remaining cells, if it is known.
     left: usize,
 }
 
 impl<'a> Cells<'a> {
-    /// Cells of a line with or without its LF.
+    /// Splits a line with or without its LF.
     #[must_use]
     pub fn new(line: &'a [u8]) -> Self {
         Self::of(line, usize::MAX)
     }
 
-    /// Cells of a line that has so many: where the last one ends is not looked for.
+    /// Splits a line of `count` cells. The end of the last one is not searched.
     pub(crate) fn of(line: &'a [u8], count: usize) -> Self {
         Self {
             rest: Some(line.strip_suffix(b"\n").unwrap_or(line)),
@@ -355,8 +358,9 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The first comma. Most cells are short, and a search costs more to begin than to carry out: eight bytes are looked at as
-/// one number first. A byte of it is 0 where a comma stands, and the lowest such byte is the first to borrow.
+/// Finds the first comma. Most cells are short, and starting a search takes longer than the search. So eight bytes are
+/// first checked as one integer: bytes with a comma become 0, and the lowest of these is the first to borrow in a
+/// subtraction.
 #[inline]
 fn comma(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -382,7 +386,7 @@ impl<'a> Iterator for Cells<'a> {
         let mut from = 0;
         if rest.first() == Some(&b'"') {
             from = 1;
-            // Doubled quotes look like the end of one quoted stretch and the start of the next.
+            // A doubled quote ends a quoted part and begins the next.
             while let Some(at) = rest.get(from..).and_then(|rest| memchr(b'"', rest)) {
                 from += at + 1;
                 if rest.get(from) != Some(&b'"') {
@@ -405,7 +409,7 @@ impl<'a> Iterator for Cells<'a> {
     }
 }
 
-/// The content of a cell without its quotes; `None` if the cell is missing.
+/// Returns the content of a cell without its quotes; `None` if the cell is missing.
 #[must_use]
 pub fn cell_content(cell: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
     match cell {
@@ -422,7 +426,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Among bytes that differ from it in one bit.
+        /// Bytes that differ from a comma in one bit are not found.
         #[test]
         fn the_first_comma_is_found(text in prop::collection::vec(prop::sample::select(&b"a,-+\x00\x2b\xac\x2d\x0c"[..]), 0..30)) {
             prop_assert_eq!(comma(&text), text.iter().position(|byte| *byte == b','));
