@@ -35,11 +35,11 @@ RULES = [
     ("torn", r"\btorn\b", "partially written, truncated"),
     ("so many", r"\bso (many|much)\b(?! (\w+ )?that\b)", "the number of, N; the amount of"),
     ("is no", r"(?<![Tt]here\s)\b(is|are|was|were) no (?!longer\b|more than\b)\w+", "is not a"),
-    ("is none", r"\bthere (is|are|was|were) none\b", "there are no"),
+    ("is none", r"\b(where|when|that) there (is|are|was|were) none\b", "there are no"),
     ("way out", r"\bway out\b", "help, suggestion"),
     ("filler", r"\bfor so long\b|\bby and by\b|\bmeanwhile\b|\ball the same\b", "while ...; eventually; anyway; nothing"),
     ("settle", r"\bsettle[sd]?\b|\bspent\b|\bmisfits?\b|\bspades?\b|\b(un)?bur(y|ied|ies)\b|\bglances?\b", "a plain word"),
-    ("a look", r"\b(a|an|the|this|that|each|every|one|first|second|quick|no) looks?\b", "check"),
+    ("a look", r"\b(an?|the|this|each|every|first|second|quick) looks?\b(?! (for|up|like)\b)", "check"),
     ("put right", r"\b(puts?|made|makes?) (right|good)\b", "restores, repairs"),
     ("whole", r"\bwhole numbers?\b|\bas a whole\b|\bas wholes\b", "integer; entirely"),
     ("share", r"\b(an?|the|its|their|small|large|largest|equal) shares?\b(?! of memory\b)", "fraction"),
@@ -51,7 +51,7 @@ RULES = [
     ("riddle", r"\bwhat (is|was|are|were) (there|wanted|meant|left|here|had|needed|read|made|written)\b|\bwhat there (is|was)\b", "name the thing"),
     ("riddle", r"[:;] (who|what|whoever|whatever)\b(?![^.!?]{0,200}\?)|\b[Ww]hoever\b|\bwhom\b", "name the thing"),
     ("wanted", r"\bwants\b|\b(is|are|was|were|be) wanted\b", "needs, requested"),
-    ("archaic", r"\bthere(of|in|upon|with|by)\b|\b(to|can|could) be had\b|\bnothing but\b|\bnone but\b|\bsave for\b", "a plain word"),
+    ("archaic", r"\bthere(of|in|upon|with|by)\b|\b(to|can|could) be had\b|\bnothing but (the|their|its|an?|one|what)\b|\bnone but\b|\bsave for\b", "a plain word"),
 ]
 
 RULES = [(name, re.compile(pattern.replace(" ", r"\s+")), suggestion) for name, pattern, suggestion in RULES]

@@ -42,7 +42,7 @@ pub struct GcOptions {
     pub dry_run: bool,
 }
 
-/// What a collection removed (or would remove), and what it kept.
+/// The objects and entries that a collection removed (or would remove), and what it kept.
 #[derive(Debug, Default)]
 pub struct GcReport {
     /// Removed objects and their lengths, sorted.

@@ -29,8 +29,8 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes lock files that no process holds, and leases of processes that are known to have ended. Whoever takes a lock
-/// checks afterwards that the lock file still has its name, so removing a file here is safe.
+/// Removes lock files that no process holds, and leases of processes that are known to have ended. A process that takes a
+/// lock checks afterwards that the lock file still has its name, so removing a file here is safe.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in walk::entries(&Bucket::Locks.dir(root))? {

@@ -44,7 +44,7 @@
 //! server or a quota is reported as an error of the write. A server that restarts may still lose files that it
 //! confirmed.
 //!
-//! # What it does not do
+//! # Limits
 //!
 //! - It does not repair bytes. The step that produced a damaged object runs again.
 //! - It has no background work, except for the bytes of a long object that is being written. `commit` waits for them.

@@ -1,6 +1,6 @@
 //! Publishes objects under a name outside the store.
 //!
-//! A hard link costs nothing but shares its bytes with the store. A reflink shares its blocks until one side is
+//! A hard link is free, but shares its bytes with the store. A reflink shares its blocks until one side is
 //! written. A copy shares nothing. A [private](crate::private) object is never hard-linked. If a device does not
 //! support a mode, the store remembers that, so it tries the mode once per process and not once per file.
 

@@ -1,4 +1,4 @@
-//! Identifies the machine, and tells whether other machines may see a file system.
+//! Identifies the machine, and finds out whether other machines may see a file system.
 
 use std::fs;
 use std::path::Path;

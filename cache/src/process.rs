@@ -1,4 +1,4 @@
-//! Identifies a process among all machines, and tells whether it still runs.
+//! Identifies a process among all machines, and finds out whether it still runs.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ pub(crate) struct ProcessId {
     start: Option<u64>,
 }
 
-/// What is known about a process.
+/// The known state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessState {
     Runs,

@@ -135,7 +135,7 @@ impl Store {
     /// record. Calls `progress` with the number of bytes of each read.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if the file is modified meanwhile. Otherwise if it cannot be read or the record cannot
+    /// [`StoreError::Changed`] if the file is modified while it is read. Otherwise if it cannot be read or the record cannot
     /// be written.
     pub fn ingest(
         &self,
@@ -159,7 +159,7 @@ impl Store {
 
     /// Applies `read` to the file at a canonical path. `read` returns its result and the number of bytes that it read.
     /// Returns the result and the file's stamp. Fails if the file does not have the stamp `expected`, if given, or if
-    /// it changes meanwhile.
+    /// it changes while it is read.
     fn read_unchanged<T>(
         &self,
         path: &Path,

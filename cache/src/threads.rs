@@ -19,7 +19,7 @@ pub struct Threads {
     used: Arc<Used>,
 }
 
-/// What worker threads have used, counted when their work ends.
+/// Resources that worker threads have used, counted when their work ends.
 #[derive(Debug, Default)]
 struct Used {
     cpu: AtomicU64,

@@ -59,7 +59,7 @@ impl VerifyReport {
 impl Store {
     /// Hashes every object and reads every record. With `repair`, moves damaged objects to quarantine, and removes
     /// unreadable records and entries that name missing objects. Calls `progress` from several threads with the number
-    /// of bytes of each read. Runs may continue meanwhile.
+    /// of bytes of each read. Runs may continue at the same time.
     ///
     /// # Errors
     /// If a directory cannot be listed. Other errors are part of the report.

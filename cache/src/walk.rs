@@ -16,7 +16,7 @@ pub(crate) struct Listing {
     pub(crate) foreign: Vec<PathBuf>,
 }
 
-/// Lists a bucket of the store `root`. Files that are removed meanwhile are left out.
+/// Lists a bucket of the store `root`. Files that are removed during the listing are left out.
 pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     let mut listing = Listing::default();
     for (first, dir) in entries(&bucket.dir(root))? {

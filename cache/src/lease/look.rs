@@ -161,7 +161,7 @@ struct Seen {
     has_changed: bool,
 }
 
-/// What this process has seen of the files of other processes.
+/// The observations of this process of the files of other processes.
 static SEEN: Mutex<Option<HashMap<PathBuf, Seen>>> = Mutex::new(None);
 
 #[derive(Clone, Copy, Debug)]

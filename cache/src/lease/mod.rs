@@ -1,12 +1,12 @@
 //! Locks that work across machines: files that their holders keep alive with heartbeats.
 //!
 //! On some file systems, locks of the operating system hold for one machine only (FUSE, Lustre without `flock`), and
-//! others have none. There, a lock is a directory as well. A process that wants the lock, shared or exclusive
+//! others have none. There, a lock is a directory as well. A process that requests the lock, shared or exclusive
 //! ([`Mode`]), takes three steps:
 //!
 //! 1. It *announces* itself: it creates a file with a unique name in the directory.
-//! 2. It *checks* for conflicts: it lists the directory. Another file is in conflict if one of the two processes wants
-//!    the lock exclusively.
+//! 2. It *checks* for conflicts: it lists the directory. Another file is in conflict if one of the two processes
+//!    requests the lock exclusively.
 //! 3. Without a conflict, it has the lock, and notes that in its file. Otherwise it removes its file.
 //!
 //! Of two processes in conflict, the one that announces itself later finds the other's file, so at most one gets the
@@ -22,7 +22,7 @@
 //! - Its process has ended. On the same machine, this can be seen from the number and start time of the process, so
 //!   that a later process with the same number (in a container that was restarted) is not mistaken for it.
 //! - It is silent. A holder writes a new number into its file every few seconds (a *heartbeat*). If a process that
-//!   wants the lock sees the same content for longer than [`LeaseTiming::silence`], by its own clock, it stops waiting.
+//!   requests the lock sees the same content for longer than [`LeaseTiming::silence`], by its own clock, it stops waiting.
 //!   Clocks of two machines are never compared.
 //!
 //! Then the lock is *broken*: the file is renamed to a unique name, read again, and removed if the content is the same.
@@ -187,7 +187,7 @@ fn take(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Result<Lease, C
         std::thread::sleep(STEP_BACK_PAUSE);
     }
     held.state.lock().has_lock = true;
-    // If this process was suspended meanwhile, others may have treated it as dead.
+    // If this process was suspended before that, others may have treated it as dead.
     if !held.beat()? || held.since_heartbeat() >= taker.timing.silence {
         return Ok(Err(Conflict::Doubtful));
     }

@@ -36,7 +36,7 @@ pub trait Step: Send + Sync {
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError>;
 }
 
-/// What is known about a source without reading it.
+/// The known state of a source without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceState {
     /// Its content is known from an earlier run. It may not exist any more.

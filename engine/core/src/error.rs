@@ -185,7 +185,7 @@ mod tests {
             (StepError::pipeline(WithPath::of(24)), Machine),
             (StepError::pipeline(WithPath::of(28)), Machine),
             (StepError::input(WithPath::of(2)), Input),
-            // One that is boxed once more is itself.
+            // A boxed error in another box is the same error.
             (StepError::input(StepError::internal(Codec::Odd)), Internal),
         ] {
             assert_eq!(error.failure(), expected, "{error:?}");

@@ -29,7 +29,7 @@ pub struct Node {
     pub competition: String,
     /// Name of the step within its competition, as shown to users: `train`, `public/train.csv`.
     pub name: String,
-    /// What the node does.
+    /// The action of the node.
     pub action: Action,
 }
 

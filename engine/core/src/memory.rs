@@ -146,7 +146,7 @@ mod tests {
         drop((first, second));
         assert_eq!(mine.peak(), 100 << 20);
         assert!(mine.try_claim((100 << 20) + 1).is_none());
-        // What is larger than all runs alone, and has claimed all, not more.
+        // A claim above the total runs alone, and has claimed all, not more.
         let large = memory.counted();
         let all = large.claim(1 << 40);
         assert!(memory.try_claim(1).is_none());

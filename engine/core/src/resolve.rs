@@ -16,7 +16,7 @@ use crate::reason::changes;
 use crate::work::Work;
 use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
 
-/// What is known about one node.
+/// The resolved state of one node.
 #[derive(Debug, Clone)]
 pub enum State {
     /// Its outputs are known.
@@ -27,7 +27,7 @@ pub enum State {
         outputs: BTreeMap<String, Digest>,
         /// The objects that the outputs refer to.
         objects: Vec<Digest>,
-        /// Those of the objects that the store lacks.
+        /// The objects that the store lacks.
         missing: Vec<Missing>,
     },
     /// A sink whose target agrees with its inputs.

@@ -144,7 +144,7 @@ fn drive<'scope>(
         scheduler.stop |= shared.context.cancel.is_cancelled();
         while running < jobs && !scheduler.stop {
             let permit = shared.context.threads.try_take();
-            // Without a permit, one node runs nevertheless, because the scheduler's own thread is idle meanwhile.
+            // Without a permit, one node runs nevertheless, because the scheduler's own thread is idle during that time.
             if permit.is_none() && running > 0 {
                 break;
             }

@@ -81,14 +81,14 @@ impl Sink for Target {
     }
 }
 
-/// A store in a folder of its own, and a target that survives from run to run.
+/// A store in its own directory, and a target that survives from run to run.
 struct World {
     _folder: tempfile::TempDir,
     store: Store,
     key: Arc<Mutex<Option<Digest>>>,
 }
 
-/// The chain a -> b -> c -> target, with the texts given; `c` fails if asked to.
+/// The chain a -> b -> c -> target, with the texts given; `c` fails on request.
 struct Chain {
     graph: Arc<Graph>,
     runs: Vec<Arc<AtomicUsize>>,
@@ -365,7 +365,7 @@ fn a_raised_version_makes_the_step_and_what_it_changes_run_again_and_is_the_reas
     let again = world.chain(["1", "2@2", "3"], false);
     world.run(&again);
     assert_eq!(again.counts(), [0, 0, 0]);
-    // What the old version made is still known.
+    // The result of the old version is still known.
     let before = world.chain(["1", "2", "3"], false);
     world.run(&before);
     assert_eq!(before.counts(), [0, 0, 0]);

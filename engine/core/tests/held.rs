@@ -9,7 +9,7 @@ use prep_core::{
     RunOptions, RunReport, State, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
-/// What is in memory. Who may look whether it is there still.
+/// Objects in memory, which tests check for existence.
 type Seen = Arc<Mutex<Weak<String>>>;
 
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! What running steps share: locks, threads, memory.
+//! Common resources of running steps: locks, threads, memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use prep_core::{
 
 type Work = dyn Fn(&Context) -> Result<(), StepError> + Send + Sync;
 
-/// Does what a test wants.
+/// Runs a function of the test.
 struct Does {
     name: &'static str,
     memory: u64,
@@ -124,7 +124,7 @@ fn who_waits_for_another_process_leaves_his_place_to_others() {
         drop(inner.lock().unwrap().take());
         Ok(())
     });
-    // What was added last is tried first.
+    // The last added item is tried first.
     let waits = world.add("waits", |_| Ok(()));
     *lock.lock().unwrap() = Some(world.hold(waits));
     let report = world.run(Cancel::default());

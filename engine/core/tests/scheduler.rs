@@ -1,4 +1,4 @@
-//! What the scheduler does while lookups are slow, nodes cannot be resolved, or all threads are taken.
+//! The scheduler while lookups are slow, nodes cannot be resolved, or all threads are taken.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -192,7 +192,7 @@ fn a_node_that_cannot_be_resolved_fails_like_any_other() {
             count(|one| matches!(one, StepOutcome::Failed { .. })),
             failed
         );
-        // What is left undone is never called cancelled.
+        // Steps that did not run are never called cancelled.
         assert_eq!(
             count(|one| matches!(one, StepOutcome::Skipped { .. })),
             skipped

@@ -1,17 +1,14 @@
-//! Downloads from loopback, beside `curl` and Kaggle's client: `cargo bench -p prep-fetch --bench download`.
+//! Downloads from loopback, compared with `curl` and Kaggle's client: `cargo bench -p prep-fetch --bench download`.
 //!
 //! ```text
-//! full speed   2 GB (DOWNLOAD_BENCH_BYTES), verified on the fly;  curl, then md5sum;      wanted: at least 0.8 of that
-//! throttled    a tenth of it, 20 MB/s for each connection;        Kaggle's client;        wanted: at least 3 times that
+//! full speed   2 GB (DOWNLOAD_BENCH_BYTES), verified on the fly;  curl, then md5sum;      goal: at least 0.8 of that
+//! throttled    a tenth of it, 20 MB/s for each connection;        Kaggle's client;        goal: at least 3 times that
 //! ```
 //!
-//! Kaggle's client is the program that `KAGGLE_CLIENT` names; without it `curl` stands in, as one connection like it.
-//! Each download is a process of its own, which tells its peak memory at its end (wanted: below 200 MB).
+//! Kaggle's client is the program that `KAGGLE_CLIENT` names. Without it, `curl` takes its place, because it also uses one
+//! connection. Each download is a separate process, which prints its peak memory at its end (goal: below 200 MB).
 
-#![allow(
-    clippy::print_stdout,
-    reason = "a benchmark: what it prints is its result"
-)]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::error::Error;
 use std::path::Path;
@@ -36,7 +33,7 @@ fn main() -> Outcome {
     throttled(bytes / 10)
 }
 
-/// Downloads into the current folder.
+/// Downloads into the current directory.
 fn child(endpoint: &str) -> Outcome {
     let options = Options {
         endpoint: endpoint.to_owned(),
@@ -66,7 +63,7 @@ fn bundle(bytes: u64) -> Bundle {
     Bundle::new(ID, Content::Repeat { block, len: bytes })
 }
 
-/// Runs a command in an empty folder; how long it took.
+/// Runs a command in an empty directory, and returns its time.
 fn time(name: &str, bytes: u64, command: &mut Command) -> Outcome<Duration> {
     let folder = tempfile::tempdir()?;
     let begin = Instant::now();

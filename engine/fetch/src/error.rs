@@ -154,7 +154,7 @@ pub enum FetchError {
         #[source]
         cause: Trouble,
         attempts: u32,
-        /// What was kept of the download, and what to do.
+        /// The kept part of the download, and the help.
         kept: String,
     },
     #[error(

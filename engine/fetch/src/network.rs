@@ -87,7 +87,7 @@ impl Network {
     /// requests" is an error.
     ///
     /// # Errors
-    /// [`FetchError::RulesNotAccepted`] and other refusals of the API.
+    /// [`FetchError::RulesNotAccepted`] and other errors of the API.
     pub fn check_access(&self, id: &str, cancel: &Cancel) -> Result<u64, FetchError> {
         let item = Item::Bundle(id.to_owned());
         self.block_on_unless(cancel, async {
@@ -124,7 +124,7 @@ impl Network {
     /// Returns the API's file list of a competition. Works even if the rules are not accepted.
     ///
     /// # Errors
-    /// The refusals of the API.
+    /// Errors of the API.
     pub fn files(&self, id: &str, cancel: &Cancel) -> Result<Vec<DataFile>, FetchError> {
         self.block_on_unless(cancel, api::files(&self.shared, id))
     }
@@ -133,7 +133,7 @@ impl Network {
     /// accepted.
     ///
     /// # Errors
-    /// The refusals of the API.
+    /// Errors of the API.
     pub fn summary(&self, id: &str, cancel: &Cancel) -> Result<DataSummary, FetchError> {
         self.block_on_unless(cancel, api::summary(&self.shared, id))
     }

@@ -1,4 +1,4 @@
-//! What a bundle held is known after its file was thrown away, until somebody wants the bytes.
+//! The content of a bundle is known after its file was deleted, until a step needs the bytes.
 
 use crate::common;
 use common::{ID, Outcome, World, content};

@@ -1,4 +1,4 @@
-//! Where credentials are looked for, in which order, and what is said about them.
+//! Where credentials are looked for, in which order, and the messages about them.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -77,8 +77,8 @@ type Source = (
     fn() -> Option<Credentials>,
 );
 
-/// The places in the order of Kaggle's SDK: the name, with credentials, without credentials, the credentials. Of a login,
-/// only the file tells which one it is.
+/// The places in the order of Kaggle's SDK: the name, with credentials, without credentials, the credentials. A login is
+/// identified only by its file.
 const SOURCES: [Source; 8] = [
     (
         "notebook-token",
@@ -265,7 +265,7 @@ fn a_configured_directory_is_added() {
     let dir = configured.path().to_str().unwrap();
     let world =
         |file: &str, text: &str| World::new().with("KAGGLE_CONFIG_DIR", dir).file(file, text);
-    // What is in ~/.kaggle is not hidden.
+    // Files in ~/.kaggle are not hidden.
     for (file, text) in [
         ("access_token", "t"),
         ("kaggle.json", JSON),

@@ -94,7 +94,7 @@ fn faults_at_a_byte() {
         api,
         extra: ranges * RANGE,
     };
-    // Kind, how often (0: always), whether the server tells the MD5, end.
+    // Kind, how often (0: always), whether the server sends the MD5, result.
     let table: Vec<(&str, Kind, usize, End)> = vec![
         ("drop", Kind::Drop, 1, right(1, 1)),
         ("drop three times", Kind::Drop, 3, right(1, 3)),
@@ -219,7 +219,7 @@ fn corrupted_bytes() {
         let error = End::Error("arrived damaged 2 times");
         check("always", bundle(), vec![fault.always()], None, &error);
     }
-    // What does not even begin like a zip archive is not fetched to its end.
+    // Data that do not begin like a zip archive is not fetched to its end.
     let fault = Fault::at_byte(0, Kind::Corrupt);
     let error = End::Error("got unknown binary data, 1.00 MB, expected a zip archive");
     check("first byte", bundle(), vec![fault], None, &error);
@@ -263,7 +263,7 @@ fn faults_of_the_api() {
             0,
             End::Error("knows no competition"),
         ),
-        // What one protocol does not know is asked of the other one, once.
+        // If one protocol does not know a competition, the other one is tried once.
         (
             "404 of one protocol",
             refusal(404, "Not found"),
@@ -434,7 +434,7 @@ fn addresses_that_serve_one_request_each() {
             scope.spawn(|| {
                 for _ in 0..RUNS {
                     let bundle = Bundle::new(ID, bytes.clone());
-                    // Slow enough that several addresses are refused before a piece is complete.
+                    // Slow enough that several addresses are rejected before a piece is complete.
                     let faults = [Kind::SingleUse, Kind::Throttle(500_000)];
                     let faults = faults.map(|kind| Fault::at(At::Store, kind).always());
                     let world = World::with(vec![bundle], faults.to_vec(), |options| {
@@ -451,7 +451,7 @@ fn addresses_that_serve_one_request_each() {
     });
 }
 
-/// An address that never serves a request is a failure all the same.
+/// An address that never serves a request is a failure anyway.
 #[test]
 fn addresses_that_serve_nothing_end_the_download() {
     let refused = Fault::at(At::Store, Kind::status(403)).after(1).always();
@@ -467,7 +467,7 @@ fn addresses_that_serve_nothing_end_the_download() {
     assert!((4..16).contains(&calls), "{calls}");
 }
 
-/// A refusal whose text never ends does not hold the download beyond the stall timer.
+/// An error whose text never ends does not hold the download beyond the stall timer.
 #[test]
 fn a_slow_refusal_is_cut_off() {
     let slow = Kind::SlowStatus {

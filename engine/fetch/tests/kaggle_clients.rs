@@ -166,7 +166,7 @@ fn login(token: &str, expires: &str) -> String {
     )
 }
 
-/// Runs a client; returns what it says.
+/// Runs a client and returns its output.
 #[track_caller]
 fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -176,7 +176,7 @@ fn succeed(command: &mut Command) -> String {
     said
 }
 
-/// Fails; returns what it says.
+/// Runs a client that must fail, and returns its output.
 #[track_caller]
 fn fail(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -319,7 +319,7 @@ const PLACES: [Fill; 7] = [
     }),
 ];
 
-/// What Kaggle's SDK would send, as its own code decides, for a list of surroundings. A login is read as `kaggle` does it;
+/// The request of Kaggle's SDK, as its own code decides, for a list of surroundings. A login is read as `kaggle` does it;
 /// `kagglehub` knows none.
 const DECIDE: &str = r#"
 import json, os, sys
@@ -393,7 +393,7 @@ fn the_sdk_takes_the_same_of_two_places() -> Outcome {
     Ok(())
 }
 
-/// What prep sends with credentials: a token, or user and key with a colon between.
+/// The headers that prep sends for credentials: a token, or user and key with a colon between.
 fn sent(world: &World, found: prep_fetch::Found) -> Result<String, Box<dyn std::error::Error>> {
     use base64::Engine as _;
     let network = Network::new(options(&world.server.endpoint()), found)?;

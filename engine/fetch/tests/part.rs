@@ -271,7 +271,7 @@ fn members_are_fetched_one_by_one_where_ranges_do_not_work() -> Outcome {
     Ok(())
 }
 
-/// What the API does not list is not fetched, and the reason why ranges do not work is told.
+/// Files that the API does not list are not fetched, and the message has the reason why ranges do not work.
 #[test]
 fn members_that_are_not_listed_leave_the_first_error() {
     let faults = vec![Fault::at(At::Store, Kind::IgnoreRange).always()];

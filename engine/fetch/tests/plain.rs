@@ -38,7 +38,7 @@ fn a_file_at_a_plain_address_needs_a_checksum() {
             md5: md5.map(str::to_owned),
             sha256: None,
         };
-        // What may be fetched fails with the network's own error.
+        // A file that can be fetched fails with the network's own error.
         let network = LazyNetwork::new(|| Err(prep_fetch::FetchError::NotAllowed));
         let web = WebFile::new(ID, address, &world.data(), &[], sums, network).unwrap();
         web.run(&world.context).unwrap_err().to_string()

@@ -67,7 +67,7 @@ fn a_protocol_that_is_gone_is_tried_once() {
                 access(&world.network, id).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
             }
             assert_eq!(methods(&world), [gone, good, good], "{kind:?}");
-            // What the good one does not know is unknown; the other one is asked in case that it is back.
+            // A competition that the working protocol does not know is unknown. The other one is tried in case it works again.
             let error = access(&world.network, "unknown").unwrap_err();
             let text = error.to_string();
             assert!(
@@ -79,7 +79,7 @@ fn a_protocol_that_is_gone_is_tried_once() {
     }
 }
 
-/// What is refused is not asked of the other protocol: that would cost a request, and may lock an account out.
+/// A rejected request is not repeated in the other protocol, because that would cost a request, and may lock an account out.
 #[test]
 fn a_refusal_is_not_asked_of_the_other_protocol() {
     for code in [401, 403, 429, 500, 503] {
@@ -199,7 +199,7 @@ fn a_login_page_gets_no_credentials() {
         assert_eq!(
             world.server.requests().len(),
             1,
-            "the page is not asked for"
+            "the page is not requested"
         );
     }
 }
@@ -300,7 +300,7 @@ fn an_account_is_asked_for() -> Outcome {
     Ok(())
 }
 
-/// Who cannot be reached is reported at once, with what follows.
+/// An unreachable server is reported at once, with what follows.
 #[test]
 fn waiting_is_reported() {
     let reports = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -329,7 +329,7 @@ fn waiting_is_reported() {
     );
 }
 
-/// A server that accepts a connection and says nothing is reported after some seconds.
+/// A server that accepts a connection and sends nothing is reported after some seconds.
 #[test]
 fn silence_is_reported() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

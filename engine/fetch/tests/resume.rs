@@ -1,4 +1,4 @@
-//! What an interrupted download leaves is used by the next one, unless it is not what it should be.
+//! The files of an interrupted download are used by the next one, unless it is not what it should be.
 
 use crate::common;
 use std::fs::{self, File, OpenOptions};
@@ -97,7 +97,7 @@ fn leftovers_that_do_not_fit_together_are_not_used() -> Outcome {
         world.assert_complete(&content(LENGTH, 1));
         assert_eq!(bytes, LENGTH as u64, "{name}");
     }
-    // Records behind a torn one do not count, those before do.
+    // Records after a truncated one are ignored, those before it are used.
     let world = interrupted();
     let mut map = OpenOptions::new().append(true).open(world.map())?;
     map.write_all(b"torn")?;
@@ -218,7 +218,7 @@ fn kills_lose_no_work() -> Outcome {
     let mut met = 0;
     for kill in 0..kills {
         let mut child = start(&world);
-        // One in five dies while it starts, the others after so many bytes: a slow machine kills no earlier.
+        // One in five dies while it starts, the others after a number of bytes, so that a slow machine kills no earlier.
         if kill % 5 == 4 {
             sleep(Duration::from_millis(kill % 50));
         } else {

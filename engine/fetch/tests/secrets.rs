@@ -153,7 +153,7 @@ fn rules_are_checked_without_a_download() {
     let world = World::with(bundles, Vec::new(), |_| {});
     let access = |id: &str| world.network.check_access(id, &Cancel::default());
     assert_eq!(access("accepted").unwrap(), 1000);
-    // An address is no proof: one byte is.
+    // An address does not prove access, but one byte does.
     let requests = world.server.requests_of(Side::Store);
     let ranges: Vec<_> = requests
         .iter()

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const FILE: &str = "labels.csv";
 
-/// A data folder with a bundle that has the file.
+/// A data directory with a bundle that has the file.
 fn data(dir: &TempDir, bytes: &[u8]) -> PathBuf {
     let data = dir.path().join("data");
     fs::create_dir_all(data.join(ID)).unwrap();
@@ -49,7 +49,7 @@ fn a_file_is_taken_out_of_the_bundle_and_nothing_else_is_left() -> Outcome {
     let bytes = content(300_000, 1);
     let data = data(&dir, &bytes);
     fs::create_dir(data.join(ID).join("sources"))?;
-    // What a download left that did not end.
+    // The files of an unfinished download.
     let partial = data
         .join(ID)
         .join("sources")

@@ -19,7 +19,7 @@ use prep_cache::Digest;
 pub enum Area {
     /// Everybody who may see prepared public data.
     Open,
-    /// Those who prepare and grade.
+    /// Users who prepare and grade.
     Private,
 }
 

@@ -70,7 +70,7 @@ pub(crate) enum Job {
         offer: Box<Offer>,
         store: Store,
     },
-    /// A bundle for the mirror. The file is open, so it may be deleted meanwhile.
+    /// A bundle for the mirror. The file is open, so it may be deleted before it is sent.
     Bundle {
         content: Content,
         file: File,
@@ -449,7 +449,7 @@ mod tests {
             }
             assert!((at_least..=at_most).contains(&count), "{files}: {count}");
             assert_eq!(queue.pending.load(Ordering::Relaxed), count);
-            // What left makes room.
+            // Sent objects free space in the queue.
             queue.leave(bytes);
             assert!(queue.enter(bytes), "{files}");
         }

@@ -500,7 +500,7 @@ fn has_long_number(record: &serde_json::Value) -> bool {
     }
 }
 
-/// Whether `bytes` is too little for the time spent waiting.
+/// Whether `bytes` is too little for the waiting time.
 fn is_too_slow(waited: Duration, bytes: u64) -> bool {
     waited > PATIENCE && bytes / waited.as_secs().max(1) < LEAST_RATE
 }

@@ -39,17 +39,14 @@ mod tests {
     use super::*;
 
     #[test]
-    #[allow(
-        clippy::single_range_in_vec_init,
-        reason = "one range is what is meant"
-    )]
+    #[allow(clippy::single_range_in_vec_init, reason = "one range is expected")]
     fn neighbours_move_together_and_gaps_do_not() {
         let k = 1u64 << 10;
         let m = 1u64 << 20;
         assert_eq!(together(vec![]), Vec::<Range<u64>>::new());
         let touching = vec![32 * k..48 * k, 0..16 * k, 16 * k..32 * k];
         assert_eq!(together(touching), [0..48 * k]);
-        // A small gap beside much that is wanted; a long one.
+        // A small gap next to large needed ranges, and a long gap.
         assert_eq!(together(vec![0..4 * m, 4 * m + 64 * k..5 * m]), [0..5 * m]);
         assert_eq!(
             together(vec![0..4 * m, 6 * m..7 * m]),

@@ -1,4 +1,4 @@
-//! What answers of a real server mean, through the library's own client: the texts that `error` reads are the library's.
+//! The meanings of a real server's answers, through the library's own client: the texts that `error` reads are the library's.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -68,7 +68,7 @@ fn an_answer_has_the_meaning_of_its_status_and_code() {
             "<Error><Code>XMinioStorageFull</Code></Error>",
             |error| matches!(error, RemoteError::Full { .. }),
         ),
-        // The name of the bucket, the folder and the record hold numbers that look like statuses.
+        // The name of the bucket, the directory and the record hold numbers that look like statuses.
         (
             "400 Bad Request",
             "<Error><Code>InvalidArgument</Code></Error>",

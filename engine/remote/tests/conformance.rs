@@ -1,4 +1,4 @@
-//! What a remote promises, held against stores in memory, in a folder, and with every kind of trouble.
+//! The guarantees of a remote, tested with stores in memory and in a directory, and with every kind of fault.
 
 use crate::common;
 use std::collections::BTreeMap;
@@ -118,12 +118,12 @@ fn what_one_machine_made_the_other_finds() {
         for object in entry.objects() {
             two.store.open_object(object).unwrap();
         }
-        // The second time nobody is asked: it is here now.
+        // The second time, no request is sent, because the object is in the cache.
         let found = two.store.lookup(&open).unwrap().unwrap();
         assert_eq!(two.store.missing_here(&found), []);
         assert_eq!(two.said(), "");
 
-        // Who may not see `private/` sees the output, and not what it was made of.
+        // A user without access to `private/` sees the output, and not what it was made of.
         let names = names(&store);
         let area = |digest: &Digest| {
             let rest = &digest.to_string()[2..];
@@ -171,7 +171,7 @@ fn an_entry_is_made_once_and_another_result_is_reported() {
         let two = Machine::new(Remote::over(store.clone(), "r", Some(key("b")), &[public]));
         let (id, first) = one.make("s", b"1", &[]);
         two.make("s", b"1", &[]);
-        assert_eq!(two.said(), "", "an equal result is no news");
+        assert_eq!(two.said(), "", "an equal result is not sent");
         two.make("s", b"2", &[]);
         assert!(
             two.said().contains("`c/s` is not deterministic"),
@@ -239,7 +239,7 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
     });
 }
 
-/// A machine that has made something, and one that looks for it, behind a store with troubles.
+/// A machine that has made a result, and one that requests it, with a faulty store in between.
 fn beside(fault: Fault) -> (Arc<Faulty>, Machine, Digest, Digest) {
     let faulty = Faulty::new(Arc::new(InMemory::new()));
     let signing = key("a");
@@ -294,7 +294,7 @@ fn trouble_while_writing_loses_nothing_and_does_not_hinder_reading() {
         assert!(two.store.find(&id, "c").unwrap().is_some(), "{fault:?}");
         two.store.open_object(&object).unwrap();
         assert_eq!(two.store.lookup(&mine).unwrap().unwrap(), entry);
-        // What could not be sent is sent later.
+        // Unsent results are sent later.
         faulty.set(Fault::None);
         let offer = Offer {
             key: mine,
@@ -333,7 +333,7 @@ fn wrong_bytes_are_never_kept() {
     }
 }
 
-/// A result that needs an object which is damaged there does not make it count as whole.
+/// A result that needs an object which is damaged there does not mark it as intact.
 #[test]
 fn a_damaged_object_stays_lost_until_it_is_sent_anew() {
     let (faulty, two, id, object) = beside(Fault::Corrupt);
@@ -497,7 +497,7 @@ fn a_damaged_bundle_is_lost_not_wrong() {
     }
 }
 
-/// What was found damaged in the mirror is replaced by who has the bundle.
+/// An object that was damaged in the mirror is replaced by who has the bundle.
 #[test]
 fn a_damaged_bundle_is_sent_anew() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
@@ -570,7 +570,7 @@ fn place_of(store: &Arc<dyn ObjectStore>, digest: &Digest) -> Vec<Path> {
         .collect()
 }
 
-/// Whoever may write the bucket cannot make a reader fetch more than the entry says.
+/// A user who can write the bucket cannot make a reader fetch more than the entry declares.
 #[test]
 fn no_more_is_fetched_than_the_entry_says() {
     over_all(|store| {
@@ -668,7 +668,7 @@ fn a_key_counts_for_its_competitions_and_until_its_end() {
     }
 }
 
-/// A public object that is also part of answers is in both areas: whoever may read only one of them finds it there.
+/// A public object that is also part of answers is in both areas: a user who can read only one of them finds it there.
 #[test]
 fn a_public_object_reaches_the_public_area() {
     over_all(|store| {
@@ -697,7 +697,7 @@ fn a_public_object_reaches_the_public_area() {
     });
 }
 
-/// Of a source, the last record counts: an old one does not come back, nor one from another remote.
+/// The last record of a source is valid: an old one does not come back, nor one from another remote.
 #[test]
 fn an_old_record_of_a_source_is_not_believed() {
     over_all(|store| {

@@ -4,7 +4,7 @@
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
-    reason = "a benchmark: what it prints is its result"
+    reason = "a benchmark prints its results"
 )]
 
 #[path = "../tests/support/wide.rs"]

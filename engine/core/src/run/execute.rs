@@ -41,7 +41,7 @@ pub(super) struct Ending {
     pub result: Result<Option<Ended>, StepError>,
 }
 
-/// What a node produced.
+/// The result of a node.
 pub(super) enum Ended {
     Outputs {
         record: Option<KeyRecord>,

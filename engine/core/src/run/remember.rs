@@ -94,8 +94,8 @@ pub(super) fn remember(
     Ok(())
 }
 
-/// Returns the record of a failed check. Only checks are recorded, because their result depends on nothing but their
-/// record; other failures may not happen again.
+/// Returns the record of a failed check. Only checks are recorded, because their result depends only on their record.
+/// Other failures may not happen again.
 fn failed_check(shared: &Shared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,

@@ -13,7 +13,7 @@ use crate::wire::identity::Identity;
 use crate::wire::item::Item;
 use crate::wire::shared::Shared;
 
-/// What to download, and where to.
+/// The source and the target of a download.
 #[derive(Clone)]
 pub(crate) struct Order {
     pub(crate) shared: Arc<Shared>,

@@ -6,7 +6,7 @@
 //! Failures are counted in rounds: failures of several connections at the same time count once, and a completed piece
 //! resets the count.
 //!
-//! A rejected address counts as a failure only if it never served a request. After a rejection, one connection tries
+//! A rejected address is treated as a failure only if it never served a request. After a rejection, one connection tries
 //! the new address, and the others wait for its answer. So an address that has expired, or that serves only one
 //! request, costs an API call but is not treated as a permanent failure.
 

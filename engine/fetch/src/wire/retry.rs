@@ -28,7 +28,7 @@ pub(crate) struct Retry {
     stops_when_limited: bool,
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Debug)]
 pub(crate) enum Next {
     /// Repeat the request after this pause.
@@ -151,7 +151,7 @@ mod tests {
         Trouble::RangeIgnored { host: "h".into() }
     }
 
-    /// What each of the troubles in turn leads to, in a word.
+    /// The reactions to a sequence of troubles, one word each.
     fn course(troubles: Vec<Trouble>) -> Vec<&'static str> {
         let mut retry = Retry::default();
         let word = |trouble| match retry.next(&options(), trouble, String::new) {

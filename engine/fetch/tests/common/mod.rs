@@ -1,4 +1,4 @@
-//! A server, a folder and a store for a test.
+//! A server, a directory and a store for a test.
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -99,7 +99,7 @@ impl World {
         self.network.list(id, &self.context.cancel)
     }
 
-    /// `ID.zip` and what lies beside it.
+    /// The path of `ID.zip`. Its partial files are in the same directory.
     pub fn target(&self) -> PathBuf {
         self.data().join(ID).join(format!("{ID}.zip"))
     }

@@ -17,7 +17,7 @@ use object_store::{
     ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
-/// What is wrong with it.
+/// The fault of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
@@ -32,7 +32,7 @@ pub enum Fault {
     ReadOnly,
     Refuses,
     Clock,
-    /// What lies below `private/` may not be read.
+    /// Objects below `private/` cannot be read.
     Forbids,
 }
 

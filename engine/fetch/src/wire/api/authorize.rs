@@ -52,7 +52,7 @@ async fn token_of(
         return Ok(token);
     }
     let _guard = login.renewing().await;
-    // Another task or process may have renewed the token meanwhile.
+    // Another task or process may have renewed the token during the wait.
     match valid() {
         Some(token) => Ok(token),
         None => renew(shared, login).await,
