@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use prep_core::{Context, Failure, StepError};
-use prep_steps::{Manifest, Settled};
+use prep_steps::{Manifest, VerifiedTree};
 
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -41,7 +41,7 @@ impl PreparedState {
         };
         let prepared = data_dir.join(&manifest.competition).join("prepared");
         match manifest.is_intact(&prepared) {
-            true if manifest.is_settled(settings.boot.as_deref()) => PreparedState::Prepared,
+            true if manifest.is_durable(settings.boot.as_deref()) => PreparedState::Prepared,
             true => PreparedState::Unchecked,
             false if manifest.complete => PreparedState::Changed,
             false => PreparedState::Incomplete,
@@ -104,7 +104,7 @@ pub fn each_manifest<'i, T: Send>(
 ///
 /// # Errors
 /// When a manifest cannot be read or written.
-pub fn settle(
+pub fn verify_after_restart(
     settings: &Settings,
     variant: &str,
     ids: &[String],
@@ -115,14 +115,14 @@ pub fn settle(
     let boot = settings.boot.as_deref();
     let doubtful = each_manifest(data_dir, ids, context, |id, manifest| {
         let folder = data_dir.join(id).join("prepared");
-        let is_doubtful = !manifest.is_settled(boot) && manifest.is_intact(&folder);
+        let is_doubtful = !manifest.is_durable(boot) && manifest.is_intact(&folder);
         is_doubtful.then_some(manifest.bytes)
     })?;
     for (id, bytes) in doubtful {
         notes(Note::ReadsAgain { id, bytes });
-        let settled = prep_steps::settle(context, data_dir, id)
+        let verified = prep_steps::verify_after_restart(context, data_dir, id)
             .map_err(|error| Error::new(error.failure(), format!("{id}: {error}")))?;
-        if let Settled::Damaged { files } = settled {
+        if let VerifiedTree::Damaged { files } = verified {
             notes(Note::Torn { id, files });
         }
     }

@@ -9,7 +9,7 @@
 //! * `check/NAME`, `checksum/PATH`, `description`, `publish`.
 //!
 //! `publish` depends on all checks and checksums, so nothing is published before they have passed. The inputs of a
-//! table or an output follow from the types of the keys in its declaration: see [`Builder::declared`].
+//! table or an output follow from the types of the keys in its declaration: see [`Builder::add_declared`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -25,13 +25,13 @@ use thiserror::Error;
 
 use crate::description::Description;
 use crate::kinds::{
-    self, Check, Checksum, Expand, Expanded, FILES, GENERATOR, OUTPUT, PARTS, Publish, Strictness,
-    TREE, Unpack, VALUE, is_archive,
+    self, ARCHIVE_INPUT, Check, Checksum, Expand, ExpandArchives, FILES_INPUT, GENERATOR_PORT,
+    Publish, SPLIT_OUTPUTS, Strictness, TREE_PREFIX, Unpack, VALUE_OUTPUT, is_archive,
 };
-use crate::placed::Placed;
+use crate::located::LocatedStep;
 
 /// Parameters of a run that are not part of the pipeline.
-pub struct Surroundings<'a> {
+pub struct BuildOptions<'a> {
     /// Directory that contains `ID/prepared`.
     pub data_dir: &'a Path,
     /// Identifier of the system's current boot, if available. Files written before a reboot are read again before they
@@ -40,7 +40,7 @@ pub struct Surroundings<'a> {
     /// Runs the queries.
     pub session: &'a Session,
     /// Published checksums to verify. `None` to skip them.
-    pub checksums: Option<&'a Checksums>,
+    pub checksums: Option<&'a PublishedChecksums>,
     /// Text of the description.
     pub description: &'a str,
     /// Description of the metric, for participants.
@@ -63,7 +63,7 @@ pub struct Sources {
 
 /// Published MD5 checksums.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checksums {
+pub struct PublishedChecksums {
     #[serde(default)]
     /// Checksum of the bundle.
     pub bundle: Option<String>,
@@ -103,7 +103,7 @@ pub fn build(
     graph: &mut Graph,
     pipeline: &Pipeline,
     sources: Sources,
-    around: &Surroundings<'_>,
+    options: &BuildOptions<'_>,
 ) -> Result<NodeId, BuildError> {
     let Sources {
         bundle,
@@ -113,21 +113,21 @@ pub fn build(
     let mut nodes = BTreeMap::new();
     for source in &pipeline.sources {
         let name = &source.name.value;
-        let brings = further.remove(name);
-        let brings = brings.ok_or_else(|| BuildError::UnknownSource(name.clone()))?;
+        let source = further.remove(name);
+        let source = source.ok_or_else(|| BuildError::UnknownSource(name.clone()))?;
         let step = format!("source/{name}");
-        let node = graph.add(&pipeline.id, &step, Action::Source(brings), Vec::new())?;
+        let node = graph.add(&pipeline.id, &step, Action::Source(source), Vec::new())?;
         nodes.insert(name.clone(), node);
     }
     let mut builder = Builder {
         graph,
         pipeline,
-        around,
+        options,
         bundle,
         sources: nodes,
         trees: BTreeMap::new(),
         tables: BTreeMap::new(),
-        trees_of: BTreeMap::new(),
+        table_trees: BTreeMap::new(),
         published: published(pipeline),
     };
     builder.all()
@@ -147,7 +147,7 @@ fn published(pipeline: &Pipeline) -> BTreeSet<&str> {
 struct Builder<'a> {
     graph: &'a mut Graph,
     pipeline: &'a Pipeline,
-    around: &'a Surroundings<'a>,
+    options: &'a BuildOptions<'a>,
     bundle: NodeId,
     /// Further sources by name.
     sources: BTreeMap<String, NodeId>,
@@ -155,17 +155,17 @@ struct Builder<'a> {
     trees: BTreeMap<String, NodeId>,
     tables: BTreeMap<String, Port>,
     /// For each table, the archives with the files that its rows may name.
-    trees_of: BTreeMap<String, BTreeSet<String>>,
+    table_trees: BTreeMap<String, BTreeSet<String>>,
     published: BTreeSet<&'a str>,
 }
 
-type Inputs = Vec<(String, Port)>;
+type StepInputs = Vec<(String, Port)>;
 /// Names of inputs, and their paths below `prepared`.
-type Published = Vec<(String, String)>;
+type PublishedFiles = Vec<(String, String)>;
 
 impl Builder<'_> {
     fn all(&mut self) -> Result<NodeId, BuildError> {
-        let mut inputs = Inputs::new();
+        let mut inputs = StepInputs::new();
         let mut outputs = Vec::new();
         for (section, list) in [
             ("public", &self.pipeline.public),
@@ -184,7 +184,7 @@ impl Builder<'_> {
             let step = Check {
                 name: check.name.value.clone(),
                 query: check.query.clone(),
-                session: self.around.session.clone(),
+                session: self.options.session.clone(),
             };
             let tables = self.query_inputs(&check.query)?;
             let port = self.step(&name, step, tables)?;
@@ -192,17 +192,17 @@ impl Builder<'_> {
         }
         self.checksums(&mut inputs)?;
         let mut expanded = Vec::new();
-        if let Some(what) = self.around.expand {
-            (outputs, expanded) = self.expanded(what, &mut inputs, outputs)?;
+        if let Some(expand) = self.options.expand {
+            (outputs, expanded) = self.expand_archives(expand, &mut inputs, outputs)?;
         }
         let publish = Publish {
             competition: self.pipeline.id.clone(),
-            variant: self.around.variant.to_owned(),
-            data_dir: self.around.data_dir.to_path_buf(),
-            boot: self.around.boot.map(str::to_owned),
+            variant: self.options.variant.to_owned(),
+            data_dir: self.options.data_dir.to_path_buf(),
+            boot: self.options.boot.map(str::to_owned),
             outputs,
             expanded,
-            locked: self.around.locked,
+            locked: self.options.locked,
         };
         Ok(self.graph.add(
             &self.pipeline.id,
@@ -214,12 +214,12 @@ impl Builder<'_> {
 
     /// Replaces outputs in `public` by their unpacked form. Returns the files to publish under their own path, and
     /// those that are published into the directory of their archive.
-    fn expanded(
+    fn expand_archives(
         &mut self,
-        what: Expand,
-        inputs: &mut Inputs,
-        outputs: Published,
-    ) -> Result<(Published, Published), BuildError> {
+        expand: Expand,
+        inputs: &mut StepInputs,
+        outputs: PublishedFiles,
+    ) -> Result<(PublishedFiles, PublishedFiles), BuildError> {
         let grade = self.pipeline.grade.as_ref();
         let sample = grade.map(|grade| grade.value.sample.value.clone());
         let (mut published, mut unpacked) = (Vec::new(), Vec::new());
@@ -235,9 +235,12 @@ impl Builder<'_> {
             };
             let (around, own) = path.rsplit_once('/').unwrap_or_default();
             let archive = (!is_folder).then(|| own.to_owned());
-            let step = Expanded { archive, what };
+            let step = ExpandArchives {
+                archive,
+                mode: expand,
+            };
             let step_name = format!("expand/{path}");
-            let expanded = self.step(&step_name, step, vec![(OUTPUT.to_owned(), port)])?;
+            let expanded = self.step(&step_name, step, vec![(ARCHIVE_INPUT.to_owned(), port)])?;
             inputs.push((step_name.clone(), expanded));
             if is_folder {
                 published.push((step_name, path));
@@ -245,7 +248,7 @@ impl Builder<'_> {
             }
             unpacked.push((step_name, format!("{around}/./")));
             // The sample submission stays at the path that the pipeline names.
-            if what == Expand::Beside || sample.as_ref() == Some(&path) {
+            if expand == Expand::Beside || sample.as_ref() == Some(&path) {
                 published.push((name, path));
             }
         }
@@ -256,17 +259,22 @@ impl Builder<'_> {
         &mut self,
         name: &str,
         step: impl Step + 'static,
-        inputs: Inputs,
+        inputs: StepInputs,
     ) -> Result<Port, BuildError> {
-        let step = self.placed(Box::new(step));
+        let step = self.located(Box::new(step));
         self.add(name, step, inputs).map(value_of)
     }
 
-    fn placed(&self, step: Box<dyn Step>) -> Placed {
-        Placed::new(step, self.pipeline.source.clone())
+    fn located(&self, step: Box<dyn Step>) -> LocatedStep {
+        LocatedStep::new(step, self.pipeline.source.clone())
     }
 
-    fn add(&mut self, name: &str, step: Placed, inputs: Inputs) -> Result<NodeId, BuildError> {
+    fn add(
+        &mut self,
+        name: &str,
+        step: LocatedStep,
+        inputs: StepInputs,
+    ) -> Result<NodeId, BuildError> {
         let competition = &self.pipeline.id;
         let step = Action::Step(Box::new(step));
         Ok(self.graph.add(competition, name, step, inputs)?)
@@ -284,7 +292,7 @@ impl Builder<'_> {
             }
             (Some(source), "") => self.source_tree(source)?,
             _ => {
-                let outer = self.tree(containing(archive))?;
+                let outer = self.tree(containing_archive(archive))?;
                 let step = Unpack {
                     path: Some(archive.to_owned()),
                 };
@@ -319,41 +327,41 @@ impl Builder<'_> {
         let tables = &self.pipeline.tables;
         let table = tables.iter().find(|table| table.has(name));
         let unknown = || BuildError::UnknownTable(name.to_owned());
-        self.made(table.ok_or_else(unknown)?)?;
+        self.add_table(table.ok_or_else(unknown)?)?;
         self.tables.get(name).cloned().ok_or_else(unknown)
     }
 
     /// Adds the step that makes one table, or two.
-    fn made(&mut self, table: &Table) -> Result<(), BuildError> {
+    fn add_table(&mut self, table: &Table) -> Result<(), BuildError> {
         let names: Vec<&str> = table.names.iter().map(|name| &*name.value).collect();
         let step_name = format!("table/{}", names.join(","));
         let (node, trees) = match &table.made {
             Made::Query(query) => {
                 let inputs = self.query_inputs(query)?;
-                let step = kinds::query_table(query.clone(), self.around.session.clone());
-                let trees = self.trees_behind(&query.tables);
-                let step = self.placed(Box::new(step));
+                let step = kinds::query_table(query.clone(), self.options.session.clone());
+                let trees = self.source_trees_of(&query.tables);
+                let step = self.located(Box::new(step));
                 (self.add(&step_name, step, inputs)?, trees)
             }
             Made::List(texts) => {
-                let step = self.placed(Box::new(kinds::list(texts.clone())));
-                let node = self.add(&step_name, step, Inputs::new())?;
+                let step = self.located(Box::new(kinds::list(texts.clone())));
+                let node = self.add(&step_name, step, StepInputs::new())?;
                 (node, BTreeSet::new())
             }
             Made::Kind(declaration) => {
                 let is_published =
                     matches!(*names.as_slice(), [name] if self.published.contains(name));
-                self.declared(&step_name, declaration, is_published)?
+                self.add_declared(&step_name, declaration, is_published)?
             }
         };
         let parts = match names.as_slice() {
-            [_] => vec![VALUE],
-            _ => PARTS.to_vec(),
+            [_] => vec![VALUE_OUTPUT],
+            _ => SPLIT_OUTPUTS.to_vec(),
         };
         for (name, part) in names.into_iter().zip(parts) {
             let output = part.to_owned();
             self.tables.insert(name.to_owned(), Port { node, output });
-            self.trees_of.insert(name.to_owned(), trees.clone());
+            self.table_trees.insert(name.to_owned(), trees.clone());
         }
         Ok(())
     }
@@ -361,13 +369,13 @@ impl Builder<'_> {
     /// Adds the step of a declaration, with the inputs that the types of its keys require. Returns the step, and the
     /// archives with the files that rows of its table may name. If the result is published, the step computes the
     /// checksums while it writes.
-    fn declared(
+    fn add_declared(
         &mut self,
         name: &str,
         declaration: &Declaration,
         is_published: bool,
     ) -> Result<(NodeId, BTreeSet<String>), BuildError> {
-        let mut inputs = Inputs::new();
+        let mut inputs = StepInputs::new();
         let mut trees = BTreeSet::new();
         let mut archives = BTreeSet::new();
         let passes_on = match declaration.form.makes {
@@ -377,42 +385,42 @@ impl Builder<'_> {
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
                 (Value::Source, Setting::Text(path)) => {
-                    archives.insert(containing(path).to_owned());
+                    archives.insert(containing_archive(path).to_owned());
                     if makes_documents(declaration) {
-                        trees.insert(containing(path).to_owned());
+                        trees.insert(containing_archive(path).to_owned());
                     }
                 }
                 (Value::Sources, Setting::Text(pattern)) => {
-                    archives.insert(containing(pattern).to_owned());
-                    trees.insert(containing(pattern).to_owned());
+                    archives.insert(containing_archive(pattern).to_owned());
+                    trees.insert(containing_archive(pattern).to_owned());
                 }
                 (Value::Table, Setting::Text(table)) => {
                     inputs.push((key.name.to_owned(), self.table(table)?));
                     if key.name == passes_on {
-                        trees.append(&mut self.trees_behind([table]));
+                        trees.append(&mut self.source_trees_of([table]));
                     }
                 }
                 (Value::Files, Setting::Text(table)) => {
-                    inputs.push((FILES.to_owned(), self.table(table)?));
-                    let behind = self.trees_behind([table]);
-                    archives.extend(behind.iter().cloned());
-                    trees.extend(behind);
+                    inputs.push((FILES_INPUT.to_owned(), self.table(table)?));
+                    let table_trees = self.source_trees_of([table]);
+                    archives.extend(table_trees.iter().cloned());
+                    trees.extend(table_trees);
                 }
                 (Value::Drawn, Setting::Text(table)) => {
                     let node = self.table(table)?.node;
-                    let output = GENERATOR.to_owned();
-                    inputs.push((GENERATOR.to_owned(), Port { node, output }));
+                    let output = GENERATOR_PORT.to_owned();
+                    inputs.push((GENERATOR_PORT.to_owned(), Port { node, output }));
                 }
                 (Value::Size, Setting::Query(query)) => {
                     let tables = self.query_inputs(query)?;
-                    let step = kinds::query_table(query.clone(), self.around.session.clone());
+                    let step = kinds::query_table(query.clone(), self.options.session.clone());
                     let step_name = format!("{name}/{}", key.name);
                     inputs.push((key.name.to_owned(), self.step(&step_name, step, tables)?));
                 }
                 (kind, Setting::Query(query)) => {
                     inputs.extend(self.query_inputs(query)?);
                     if matches!(kind, Value::Placed | Value::Documents) {
-                        archives.append(&mut self.trees_behind(&query.tables));
+                        archives.append(&mut self.source_trees_of(&query.tables));
                     }
                 }
                 (_, Setting::Queries(queries)) => {
@@ -431,14 +439,14 @@ impl Builder<'_> {
             }
         }
         for archive in &archives {
-            inputs.push((format!("{TREE}{archive}"), self.tree(archive)?));
+            inputs.push((format!("{TREE_PREFIX}{archive}"), self.tree(archive)?));
         }
         // Several queries may read the same table.
         inputs.sort_by(|one, other| one.0.cmp(&other.0));
         inputs.dedup_by(|one, other| one.0 == other.0);
-        let step = kinds::step(declaration, self.around.session);
+        let step = kinds::step(declaration, self.options.session);
         let step = step.ok_or_else(|| BuildError::Incomplete(name.to_owned()))?;
-        let mut step = self.placed(step).declared(declaration);
+        let mut step = self.located(step).declared(declaration);
         if is_published {
             step = step.with_sums();
         }
@@ -446,7 +454,7 @@ impl Builder<'_> {
     }
 
     /// The tables of a query, as inputs.
-    fn query_inputs(&mut self, query: &Query) -> Result<Inputs, BuildError> {
+    fn query_inputs(&mut self, query: &Query) -> Result<StepInputs, BuildError> {
         query
             .tables
             .iter()
@@ -454,10 +462,13 @@ impl Builder<'_> {
             .collect()
     }
 
-    fn trees_behind<'t>(&self, tables: impl IntoIterator<Item = &'t String>) -> BTreeSet<String> {
+    fn source_trees_of<'t>(
+        &self,
+        tables: impl IntoIterator<Item = &'t String>,
+    ) -> BTreeSet<String> {
         tables
             .into_iter()
-            .filter_map(|table| self.trees_of.get(table))
+            .filter_map(|table| self.table_trees.get(table))
             .flatten()
             .cloned()
             .collect()
@@ -465,13 +476,13 @@ impl Builder<'_> {
 
     /// Adds the step that makes an output, and the steps of its members.
     fn output(&mut self, name: &str, output: &Output) -> Result<Port, BuildError> {
-        let (node, _) = self.declared(name, &output.declaration, true)?;
+        let (node, _) = self.add_declared(name, &output.declaration, true)?;
         Ok(value_of(node))
     }
 
     fn describe(
         &mut self,
-        inputs: &mut Inputs,
+        inputs: &mut StepInputs,
         outputs: &mut Vec<(String, String)>,
     ) -> Result<(), BuildError> {
         let public: Vec<(String, String)> = outputs
@@ -498,14 +509,14 @@ impl Builder<'_> {
             .map(|(name, _)| name)
             .chain(sample.iter().map(|(name, _)| name))
             .collect();
-        let own: Inputs = inputs
+        let own: StepInputs = inputs
             .iter()
             .filter(|(name, _)| wanted.contains(name))
             .cloned()
             .collect();
         let step = Description {
-            prose: self.around.description.to_owned(),
-            metric: self.around.metric.clone(),
+            prose: self.options.description.to_owned(),
+            metric: self.options.metric.clone(),
             outputs: public,
             sample,
         };
@@ -525,17 +536,17 @@ impl Builder<'_> {
         };
         let output = outputs.iter().find(|output| output.path.value == inner);
         match output.is_some_and(|output| kinds::depends_on_writer(&output.declaration)) {
-            true => Strictness::OfWriter,
+            true => Strictness::WriterDependent,
             false => Strictness::Fixed,
         }
     }
 
     /// Adds a checksum step for each published checksum.
-    fn checksums(&mut self, inputs: &mut Inputs) -> Result<(), BuildError> {
-        let Some(checksums) = self.around.checksums else {
+    fn checksums(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {
+        let Some(checksums) = self.options.checksums else {
             return Ok(());
         };
-        let mut steps = Inputs::new();
+        let mut steps = StepInputs::new();
         for (section, sums) in [
             ("public", &checksums.public),
             ("private", &checksums.private),
@@ -592,13 +603,13 @@ fn makes_documents(declaration: &Declaration) -> bool {
 fn value_of(node: NodeId) -> Port {
     Port {
         node,
-        output: VALUE.to_owned(),
+        output: VALUE_OUTPUT.to_owned(),
     }
 }
 
 /// The archive that contains a path: its longest proper prefix that is the path of an archive. Empty for the bundle,
 /// and `NAME:` for a further source.
-fn containing(path: &str) -> &str {
+fn containing_archive(path: &str) -> &str {
     let (_, inner) = split_source(path);
     let mut found = path.strip_suffix(inner).unwrap_or_default();
     for (index, _) in path.match_indices('/') {
@@ -621,13 +632,16 @@ mod tests {
 
     #[test]
     fn the_innermost_archive_contains_a_file() {
-        assert_eq!(containing("train.csv"), "");
-        assert_eq!(containing("train.zip"), "");
-        assert_eq!(containing("train.zip/train/*.jpg"), "train.zip");
-        assert_eq!(containing("a/b.zip/c/d.tar.gz/e"), "a/b.zip/c/d.tar.gz");
-        assert_eq!(containing("images/1.jpg"), "");
-        assert_eq!(containing("more:a.csv"), "more:");
-        assert_eq!(containing("more:a.zip"), "more:");
-        assert_eq!(containing("more:a.zip/b.csv"), "more:a.zip");
+        assert_eq!(containing_archive("train.csv"), "");
+        assert_eq!(containing_archive("train.zip"), "");
+        assert_eq!(containing_archive("train.zip/train/*.jpg"), "train.zip");
+        assert_eq!(
+            containing_archive("a/b.zip/c/d.tar.gz/e"),
+            "a/b.zip/c/d.tar.gz"
+        );
+        assert_eq!(containing_archive("images/1.jpg"), "");
+        assert_eq!(containing_archive("more:a.csv"), "more:");
+        assert_eq!(containing_archive("more:a.zip"), "more:");
+        assert_eq!(containing_archive("more:a.zip/b.csv"), "more:a.zip");
     }
 }

@@ -10,8 +10,8 @@ use std::io::Read as _;
 use prep_cache::Stored;
 use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError, Value};
 
-use crate::kinds::VALUE;
-use crate::value::{Content, Opener, Tree, input};
+use crate::kinds::VALUE_OUTPUT;
+use crate::value::{ContentRef, Opener, Tree, input};
 
 /// Maximum number of columns listed for a file. Further ones are only counted.
 const SHOWN_COLUMNS: usize = 24;
@@ -64,7 +64,10 @@ impl Step for Description {
             len: text.len() as u64,
         };
         let file = FileValue::stored(stored);
-        Ok(Outputs::from([(VALUE.to_owned(), file.into_value())]))
+        Ok(Outputs::from([(
+            VALUE_OUTPUT.to_owned(),
+            file.into_value(),
+        )]))
     }
 }
 
@@ -147,7 +150,7 @@ impl Description {
 /// with one file.
 fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
     let content = match FileValue::of(value) {
-        Ok(file) => Content::Object {
+        Ok(file) => ContentRef::Object {
             digest: file.digest,
             bytes: file.bytes,
         },

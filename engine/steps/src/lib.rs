@@ -4,7 +4,7 @@
 //! build      a pipeline -> steps and the edges between them
 //! members    the members of the bundle that a pipeline reads
 //! limits     limits for decoding untrusted bytes
-//! placed     errors with their place in the pipeline
+//! located    errors with their place in the pipeline
 //! value/     values that steps exchange: files, trees (path -> content), tables (ordered rows)
 //! relation/  tables as queries read them
 //! emit/      rows of a query -> CSV, JSON, parquet, stored table
@@ -18,18 +18,18 @@
 mod build;
 mod description;
 mod emit;
-mod in_order;
 mod kinds;
 mod limits;
+mod located;
 mod members;
-mod placed;
+mod ordered;
 mod relation;
 pub mod value;
 
-pub use build::{BuildError, Checksums, Sources, Surroundings, build};
+pub use build::{BuildError, BuildOptions, PublishedChecksums, Sources, build};
 pub use kinds::{
-    Expand, Manifest, ManifestError, PublishedOutput, Settled, distrust, is_of_writer, note_origin,
-    settle, vocabulary,
+    Expand, Manifest, ManifestError, PublishedOutput, VerifiedTree, invalidate,
+    is_writer_dependent, record_origin, verify_after_restart, vocabulary,
 };
+pub use located::LocatedError;
 pub use members::members;
-pub use placed::PlacedError;

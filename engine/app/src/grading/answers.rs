@@ -83,7 +83,7 @@ impl<'a> Prepared<'a> {
             None if has_published_checksum(&bytes, entry, path) != Some(true) => {
                 Err(prepared::not_ours(self.id, &self.folder))
             }
-            Some(manifest) if !manifest.vouches_for(&self.settings.data_dir, path, &bytes) => {
+            Some(manifest) if !manifest.has_published(&self.settings.data_dir, path, &bytes) => {
                 Err(self.changed(path, &place))
             }
             _ => Ok(bytes),
@@ -98,7 +98,7 @@ impl<'a> Prepared<'a> {
             "the answers of `{id}` are not those that were prepared: {} was changed since",
             place.display()
         );
-        let noted = prep_steps::distrust(&self.settings.data_dir, id, path);
+        let noted = prep_steps::invalidate(&self.settings.data_dir, id, path);
         Error::new(Failure::Input, message).help(match noted {
             Ok(()) => format!("`prep run -c {id}` writes them anew"),
             Err(_) => format!("remove that file, then `prep run -c {id}` writes it anew"),

@@ -19,7 +19,7 @@ use md5::{Digest as _, Md5};
 use prep_digests::{ChecksumStatus, Origin};
 use prep_grade::report::Variant;
 use prep_spec::{BASE_VARIANT, Pipeline};
-use prep_steps::{Checksums, Manifest};
+use prep_steps::{Manifest, PublishedChecksums};
 
 use super::Given;
 use crate::catalog::Entry;
@@ -271,7 +271,7 @@ impl Comparability {
 /// checksum.
 pub(crate) fn has_published_checksum(answers: &[u8], entry: &Entry, path: &str) -> Option<bool> {
     let sums = entry.checksums.as_deref()?;
-    let sums: Checksums = serde_json::from_str(sums).ok()?;
+    let sums: PublishedChecksums = serde_json::from_str(sums).ok()?;
     let expected = sums.private.get(path.strip_prefix("private/")?)?;
     let found: String = Md5::digest(answers)
         .iter()

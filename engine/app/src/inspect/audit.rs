@@ -11,7 +11,7 @@ use prep_contents::Resources;
 use prep_core::Failure;
 use prep_spec::model::Made;
 use prep_spec::{BASE_VARIANT, Pipeline};
-use prep_steps::Checksums;
+use prep_steps::PublishedChecksums;
 use serde::Serialize;
 
 use crate::bundles;
@@ -218,7 +218,7 @@ fn audit_bundle(
 
 fn audit_outputs(
     home: &Path,
-    sums: &Checksums,
+    sums: &PublishedChecksums,
     variant: &str,
     search: Option<&SplitSearch>,
     bundles: &[PathBuf],

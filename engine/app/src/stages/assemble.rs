@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use prep_core::{Context, Failure, Graph};
 use prep_digests::Locked;
 use prep_fetch::{Members, PartOfBundle};
-use prep_steps::{Sources, Surroundings};
+use prep_steps::{BuildOptions, Sources};
 
 use super::choose::Chosen;
 use super::load::{Loaded, Verification};
@@ -119,7 +119,7 @@ impl Assembler<'_> {
         };
         let found = Found::of(&loaded, self.task)?;
         let path = found.bundle.location();
-        let surroundings = Surroundings {
+        let build_options = BuildOptions {
             data_dir: &self.task.data_dir(),
             boot: settings.boot.as_deref(),
             session: self.engine,
@@ -135,7 +135,7 @@ impl Assembler<'_> {
             further: found.further.sources,
         };
         let mut graph = Graph::new();
-        prep_steps::build(&mut graph, &loaded.pipeline, sources, &surroundings)
+        prep_steps::build(&mut graph, &loaded.pipeline, sources, &build_options)
             .map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))?;
         let competition = Competition {
             id: entry.id.clone(),

@@ -5,7 +5,7 @@ use prep_digests::{Locked, Sha256};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
 use prep_spec::Pipeline;
-use prep_steps::Checksums;
+use prep_steps::PublishedChecksums;
 
 use super::loader::Loader;
 use crate::catalog::Entry;
@@ -29,7 +29,7 @@ pub(crate) struct Loaded {
     pub entry: Entry,
     pub pipeline: Pipeline,
     /// The published checksums that the outputs must have.
-    pub checksums: Option<Checksums>,
+    pub checksums: Option<PublishedChecksums>,
     pub verification: Verification,
 }
 
@@ -86,7 +86,7 @@ impl Loaded {
 
     /// The outputs for which no checksum is published.
     pub(crate) fn without_checksum(&self) -> Vec<String> {
-        let none = Checksums::default();
+        let none = PublishedChecksums::default();
         let sums = self.checksums.as_ref().unwrap_or(&none);
         let pipeline = &self.pipeline;
         let sections = [
@@ -107,7 +107,7 @@ impl Loaded {
 ///
 /// # Errors
 /// If `checksums.json` has mistakes.
-pub(crate) fn published(entry: &Entry) -> Result<Option<Checksums>, Error> {
+pub(crate) fn published(entry: &Entry) -> Result<Option<PublishedChecksums>, Error> {
     let parse = |text: &str| {
         serde_json::from_str(text).map_err(|error| {
             let message = format!("checksums.json of `{}`: {error}", entry.id);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use prep_cache::Digest;
 use prep_core::{FileValue, LastRuns, Value};
 use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, Origin};
-use prep_steps::Checksums;
+use prep_steps::PublishedChecksums;
 
 use super::assemble::Competition;
 use super::load::Verification;
@@ -88,7 +88,7 @@ pub(crate) fn origin(
 /// Outputs that did not have their published checksum when it was last compared, and that are the same now.
 fn known_to_differ(ended: &Ended, competition: &Competition) -> Result<Vec<String>, Error> {
     let sums = competition.entry.checksums.as_deref();
-    let sums = sums.and_then(|text| serde_json::from_str::<Checksums>(text).ok());
+    let sums = sums.and_then(|text| serde_json::from_str::<PublishedChecksums>(text).ok());
     let sums = sums.unwrap_or_default();
     let published = |output: &str| match output.split_once('/') {
         Some(("public", path)) => sums.public.get(path),

@@ -114,7 +114,7 @@ impl Published {
         };
         if self.origin.as_ref() != Some(&known) {
             // What cannot be noted stays unknown, and counts against the data when they are graded.
-            let _ = prep_steps::note_origin(data_dir, id, &self.key, known.clone());
+            let _ = prep_steps::record_origin(data_dir, id, &self.key, known.clone());
         }
         known
     }

@@ -87,7 +87,7 @@ impl Run {
             true => context.with_room_to_hold(settings.memory / PART_TO_HOLD),
             false => context,
         };
-        prepared::settle(settings, &options.variant, ids, &context, notes)?;
+        prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
         let mut ids = ids.to_vec();
         let mut plan = Plan::make(task, &ids, &engine, &context)?;
         if availability::leave_out(task, &plan, &mut ids, notes)? {

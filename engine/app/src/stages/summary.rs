@@ -2,7 +2,7 @@
 
 use prep_core::{Failure, StepOutcome};
 use prep_spec::Diagnostics;
-use prep_steps::PlacedError;
+use prep_steps::LocatedError;
 use serde::Serialize;
 
 use super::assemble::Competition;
@@ -96,7 +96,7 @@ impl Summary {
                 differ |= *failure == Failure::Check
                     && matches!(node.action.kind(), "checksum" | "bundle" | "download");
                 let step = Some(node.name.clone());
-                let placed = report.errors.get(&node_id).and_then(PlacedError::of);
+                let placed = report.errors.get(&node_id).and_then(LocatedError::of);
                 Some(StepFailure {
                     step,
                     failure: *failure,
@@ -112,7 +112,7 @@ impl Summary {
                 let path = node.name.strip_prefix("checksum/")?;
                 let mut outputs = report.outputs.get(&id)?.values();
                 outputs
-                    .any(prep_steps::is_of_writer)
+                    .any(prep_steps::is_writer_dependent)
                     .then(|| path.to_owned())
             })
             .collect();

@@ -207,6 +207,6 @@ fn has_bundle(plan: Option<&Plan>) -> bool {
 }
 
 /// Returns the name of the step that compares a published checksum.
-fn published(entry: &Entry) -> Option<prep_steps::Checksums> {
+fn published(entry: &Entry) -> Option<prep_steps::PublishedChecksums> {
     serde_json::from_str(entry.checksums.as_deref()?).ok()
 }

@@ -43,24 +43,24 @@ impl<'a> Cell<'a> {
 }
 
 /// The columns of a result, and the sources of their cells.
-pub(crate) struct Layout {
-    sources: Vec<Source>,
+pub(crate) struct ResultLayout {
+    sources: Vec<CellSource>,
     pub columns: Vec<Column>,
     /// Indices of columns with cells of a column that is declared a number.
     pub numbers: BTreeSet<usize>,
     /// Columns with cells of an inferred column, and the types that pandas infers.
     pub inferred: BTreeMap<String, ColumnType>,
-    looked_up: LookedUp,
+    read_volume: ReadVolume,
 }
 
 /// Rows and bytes read from stored tables since the tables were last notified.
 #[derive(Debug, Clone, Copy, Default)]
-struct LookedUp {
+struct ReadVolume {
     rows: u64,
     bytes: u64,
 }
 
-enum Source {
+enum CellSource {
     Slice {
         table: Arc<StoredText>,
         column: usize,
@@ -69,17 +69,17 @@ enum Source {
     Value,
 }
 
-impl Layout {
+impl ResultLayout {
     pub(crate) fn new(
         columns: &[ResultColumn],
         tables: &BTreeMap<String, OpenTable>,
-    ) -> Result<Layout, StepError> {
-        let mut layout = Layout {
+    ) -> Result<ResultLayout, StepError> {
+        let mut layout = ResultLayout {
             sources: Vec::new(),
             columns: Vec::new(),
             numbers: BTreeSet::new(),
             inferred: BTreeMap::new(),
-            looked_up: LookedUp::default(),
+            read_volume: ReadVolume::default(),
         };
         for (place, result) in columns.iter().enumerate() {
             let (source, column) = match &result.source {
@@ -98,7 +98,7 @@ impl Layout {
                     if let Some(kind) = inferred {
                         layout.inferred.insert(result.name.clone(), *kind);
                     }
-                    let source = Source::Slice {
+                    let source = CellSource::Slice {
                         table,
                         column: *column,
                         kind: inferred.copied().unwrap_or(stored.kind),
@@ -119,7 +119,7 @@ impl Layout {
                         ))
                     })?;
                     (
-                        Source::Value,
+                        CellSource::Value,
                         Column {
                             name: result.name.clone(),
                             kind,
@@ -139,7 +139,7 @@ impl Layout {
         let mut single: Option<&Arc<StoredText>> = None;
         let mut places = Vec::new();
         for source in &self.sources {
-            let Source::Slice { table, column, .. } = source else {
+            let CellSource::Slice { table, column, .. } = source else {
                 return None;
             };
             if single.is_some_and(|single| !Arc::ptr_eq(single, table)) {
@@ -155,24 +155,24 @@ impl Layout {
     pub(crate) fn for_each_row(
         &mut self,
         batch: &RecordBatch,
-        mut row: impl FnMut(Row<'_>) -> Result<(), StepError>,
+        mut row: impl FnMut(ResultRow<'_>) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
         let arrays = plain_arrays(batch, &self.sources)?;
-        let columns: Vec<_> = arrays.iter().map(Values::of).collect();
+        let columns: Vec<_> = arrays.iter().map(TypedArray::of).collect();
         let copied_from = copied_from(&self.sources)?;
         let own = self.own(&arrays);
         let mut cells = vec![Cell::Missing; self.sources.len()];
-        let mut slices = Slices {
-            looked_up: self.looked_up,
-            ..Slices::default()
+        let mut slices = RowCells {
+            read_volume: self.read_volume,
+            ..RowCells::default()
         };
         for index in 0..batch.num_rows() {
             let changing = if index == 0 { cells.len() } else { own };
             let sources = self.sources.iter().zip(&columns).enumerate();
             for (position, (source, values)) in sources.take(changing) {
                 let cell = match source {
-                    Source::Value => values.cell(index),
-                    Source::Slice { kind, .. } => {
+                    CellSource::Value => values.cell(index),
+                    CellSource::Slice { kind, .. } => {
                         let from = copied_from.get(position).copied().flatten();
                         match from.zip(values.origin(index)) {
                             None => Cell::Missing,
@@ -185,9 +185,9 @@ impl Layout {
                 self.columns[position].nullable |= matches!(cell, Cell::Missing | Cell::Text(""));
                 cells[position] = cell;
             }
-            row(Row { cells: &cells, own })?;
+            row(ResultRow { cells: &cells, own })?;
         }
-        self.looked_up = slices.looked_up;
+        self.read_volume = slices.read_volume;
         Ok(())
     }
 
@@ -195,7 +195,7 @@ impl Layout {
     fn own(&self, arrays: &[ArrayRef]) -> usize {
         let last = self.sources.iter().zip(arrays).rev();
         let same = last.take_while(|(source, array)| {
-            matches!(source, Source::Value) && holds_one_value(array)
+            matches!(source, CellSource::Value) && holds_one_value(array)
         });
         self.sources.len() - same.count()
     }
@@ -203,14 +203,14 @@ impl Layout {
 
 /// A row of a batch.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<'a> {
+pub(crate) struct ResultRow<'a> {
     /// From left to right.
     pub cells: &'a [Cell<'a>],
     /// The cells from this index on are the same in all rows of the batch.
     own: usize,
 }
 
-impl<'a> Row<'a> {
+impl<'a> ResultRow<'a> {
     /// The cells that may differ between rows, and the cells that all rows of the batch share.
     pub fn own_and_shared(self) -> (&'a [Cell<'a>], &'a [Cell<'a>]) {
         self.cells.split_at(self.own)
@@ -219,10 +219,10 @@ impl<'a> Row<'a> {
 
 /// For each copied column, the table to copy from and the index of the column there. All cells of a row come from the
 /// same table, so that each row is parsed once.
-fn copied_from(sources: &[Source]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
+fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
     let mut wanted: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
     for source in sources {
-        let Source::Slice { table, column, .. } = source else {
+        let CellSource::Slice { table, column, .. } = source else {
             continue;
         };
         let known = wanted.iter_mut().find(|(one, _)| Arc::ptr_eq(one, table));
@@ -232,12 +232,12 @@ fn copied_from(sources: &[Source]) -> Result<Vec<Option<(&TextTable, usize)>>, S
         }
     }
     let held = wanted.into_iter().map(|(text, columns)| {
-        let (table, places) = text.holding(&columns)?;
+        let (table, places) = text.table_with(&columns)?;
         Ok((text, table, places.into_iter()))
     });
     let mut held = held.collect::<Result<Vec<_>, StepError>>()?;
     let each = sources.iter().map(|source| {
-        let Source::Slice { table, .. } = source else {
+        let CellSource::Slice { table, .. } = source else {
             return None;
         };
         let mut held = held.iter_mut();
@@ -248,22 +248,22 @@ fn copied_from(sources: &[Source]) -> Result<Vec<Option<(&TextTable, usize)>>, S
 }
 
 /// After this number of rows or bytes, a table is notified, so that it can release memory.
-const LOOKED_UP: LookedUp = LookedUp {
+const NOTIFY_AFTER: ReadVolume = ReadVolume {
     rows: 1 << 10,
     bytes: 32 << 20,
 };
 
 /// The cells of the row that was parsed last. Neighbouring cells of a result usually come from one row.
 #[derive(Default)]
-struct Slices<'a> {
+struct RowCells<'a> {
     row: Option<(*const TextTable, u64)>,
     /// All cells up to the last one that was requested.
     cells: Vec<&'a [u8]>,
     rest: Option<Cells<'a>>,
-    looked_up: LookedUp,
+    read_volume: ReadVolume,
 }
 
-impl<'a> Slices<'a> {
+impl<'a> RowCells<'a> {
     fn cell(
         &mut self,
         table: &'a TextTable,
@@ -273,14 +273,14 @@ impl<'a> Slices<'a> {
         let place = (std::ptr::from_ref(table), row);
         if self.row != Some(place) {
             self.cells.clear();
-            let LookedUp { rows, bytes } = self.looked_up;
-            if rows >= LOOKED_UP.rows || bytes >= LOOKED_UP.bytes {
+            let ReadVolume { rows, bytes } = self.read_volume;
+            if rows >= NOTIFY_AFTER.rows || bytes >= NOTIFY_AFTER.bytes {
                 table.looked_up(rows, bytes);
-                self.looked_up = LookedUp::default();
+                self.read_volume = ReadVolume::default();
             }
             let text = table.row(row).map_err(StepError::internal)?;
-            self.looked_up.rows += 1;
-            self.looked_up.bytes += text.len() as u64;
+            self.read_volume.rows += 1;
+            self.read_volume.bytes += text.len() as u64;
             self.rest = Some(Cells::new(text));
             self.row = Some(place);
         }
@@ -297,11 +297,11 @@ impl<'a> Slices<'a> {
 }
 
 /// The arrays of a batch, with strings in one encoding.
-fn plain_arrays(batch: &RecordBatch, sources: &[Source]) -> Result<Vec<ArrayRef>, StepError> {
+fn plain_arrays(batch: &RecordBatch, sources: &[CellSource]) -> Result<Vec<ArrayRef>, StepError> {
     let arrays = batch.columns().iter().zip(sources).map(|(array, source)| {
         match (source, array.data_type()) {
             (
-                Source::Value,
+                CellSource::Value,
                 DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..),
             ) => arrow::compute::cast(array, &DataType::Utf8).map_err(StepError::pipeline),
             _ => Ok(array.clone()),
@@ -311,7 +311,7 @@ fn plain_arrays(batch: &RecordBatch, sources: &[Source]) -> Result<Vec<ArrayRef>
 }
 
 /// A typed array. The type is determined once for all rows.
-enum Values<'a> {
+enum TypedArray<'a> {
     Int8(&'a Int8Array),
     Int16(&'a Int16Array),
     Int32(&'a Int32Array),
@@ -327,41 +327,41 @@ enum Values<'a> {
     Missing,
 }
 
-impl<'a> Values<'a> {
-    fn of(array: &'a ArrayRef) -> Values<'a> {
+impl<'a> TypedArray<'a> {
+    fn of(array: &'a ArrayRef) -> TypedArray<'a> {
         match array.data_type() {
-            DataType::Int8 => Values::Int8(array.as_primitive()),
-            DataType::Int16 => Values::Int16(array.as_primitive()),
-            DataType::Int32 => Values::Int32(array.as_primitive()),
-            DataType::Int64 => Values::Int64(array.as_primitive()),
-            DataType::UInt8 => Values::UInt8(array.as_primitive()),
-            DataType::UInt16 => Values::UInt16(array.as_primitive()),
-            DataType::UInt32 => Values::UInt32(array.as_primitive()),
-            DataType::UInt64 => Values::UInt64(array.as_primitive()),
-            DataType::Float32 => Values::Float32(array.as_primitive()),
-            DataType::Float64 => Values::Float64(array.as_primitive()),
-            DataType::Boolean => Values::Boolean(array.as_boolean()),
-            DataType::Utf8 => Values::Text(array.as_string()),
+            DataType::Int8 => TypedArray::Int8(array.as_primitive()),
+            DataType::Int16 => TypedArray::Int16(array.as_primitive()),
+            DataType::Int32 => TypedArray::Int32(array.as_primitive()),
+            DataType::Int64 => TypedArray::Int64(array.as_primitive()),
+            DataType::UInt8 => TypedArray::UInt8(array.as_primitive()),
+            DataType::UInt16 => TypedArray::UInt16(array.as_primitive()),
+            DataType::UInt32 => TypedArray::UInt32(array.as_primitive()),
+            DataType::UInt64 => TypedArray::UInt64(array.as_primitive()),
+            DataType::Float32 => TypedArray::Float32(array.as_primitive()),
+            DataType::Float64 => TypedArray::Float64(array.as_primitive()),
+            DataType::Boolean => TypedArray::Boolean(array.as_boolean()),
+            DataType::Utf8 => TypedArray::Text(array.as_string()),
             // Layout::new accepts no other types. Null arrays are null in every row.
-            _ => Values::Missing,
+            _ => TypedArray::Missing,
         }
     }
 
     fn cell(&self, row: usize) -> Cell<'a> {
         let cell = match self {
-            Values::Int8(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
-            Values::Int16(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
-            Values::Int32(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
-            Values::Int64(array) => at(*array, row).map(Cell::Integer),
-            Values::UInt8(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
-            Values::UInt16(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
-            Values::UInt32(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
-            Values::UInt64(array) => at(*array, row).map(Cell::Unsigned),
-            Values::Float32(array) => at(*array, row).map(single),
-            Values::Float64(array) => at(*array, row).map(double),
-            Values::Boolean(array) => at(*array, row).map(Cell::Bool),
-            Values::Text(array) => at(*array, row).map(Cell::Text),
-            Values::Missing => None,
+            TypedArray::Int8(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
+            TypedArray::Int16(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
+            TypedArray::Int32(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
+            TypedArray::Int64(array) => at(*array, row).map(Cell::Integer),
+            TypedArray::UInt8(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
+            TypedArray::UInt16(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
+            TypedArray::UInt32(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
+            TypedArray::UInt64(array) => at(*array, row).map(Cell::Unsigned),
+            TypedArray::Float32(array) => at(*array, row).map(single),
+            TypedArray::Float64(array) => at(*array, row).map(double),
+            TypedArray::Boolean(array) => at(*array, row).map(Cell::Bool),
+            TypedArray::Text(array) => at(*array, row).map(Cell::Text),
+            TypedArray::Missing => None,
         };
         cell.unwrap_or(Cell::Missing)
     }
@@ -369,7 +369,7 @@ impl<'a> Values<'a> {
     /// The row of the stored table from which the cells of a column are copied.
     fn origin(&self, row: usize) -> Option<u64> {
         match self {
-            Values::UInt64(array) => at(*array, row),
+            TypedArray::UInt64(array) => at(*array, row),
             _ => None,
         }
     }

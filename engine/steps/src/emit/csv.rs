@@ -6,9 +6,9 @@ use prep_cache::Stored;
 use prep_core::{Claim, Context, FileValue, StepError};
 use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, TextTable, gather};
 
-use super::cells::{Cell, Layout, origins};
-use crate::relation::{QueryRun, Running, Wanted};
-use crate::value::{StoredText, room_for_text};
+use super::cells::{Cell, ResultLayout, origins};
+use crate::relation::{QueryRun, RowForm, RunningQuery};
+use crate::value::{StoredText, max_mapped_bytes};
 
 /// Writes the rows of a query as a CSV file to the cache.
 pub(crate) fn write_csv(
@@ -17,8 +17,8 @@ pub(crate) fn write_csv(
     quoting: Quoting,
 ) -> Result<FileValue, StepError> {
     let tables = run.open_tables()?;
-    let rows = run.start(&tables, Wanted::Cells)?;
-    let mut layout = Layout::new(rows.columns(), &tables)?;
+    let rows = run.start(&tables, RowForm::Cells)?;
+    let mut layout = ResultLayout::new(rows.columns(), &tables)?;
     let (stored, count) = store_rows(run.context, rows, &mut layout, delimiter, quoting)?;
     if let Some(text) = run.context.held::<StoredText>(&stored.digest) {
         text.store(run.context)?;
@@ -31,8 +31,8 @@ pub(crate) fn write_csv(
 /// table, returns the table's object, which may be in memory.
 pub(super) fn store_rows(
     context: &Context,
-    mut rows: Running<'_>,
-    layout: &mut Layout,
+    mut rows: RunningQuery<'_>,
+    layout: &mut ResultLayout,
     delimiter: u8,
     quoting: Quoting,
 ) -> Result<(Stored, u64), StepError> {
@@ -52,17 +52,17 @@ pub(super) fn store_rows(
         let schema = table.schema();
         let is_whole = places.iter().copied().eq(0..schema.columns.len())
             && (layout.columns.iter().zip(&schema.columns)).all(|(one, of)| one.name == of.name);
-        let unchanged = match is_whole {
-            true => Unchanged::before(&mut origins, schema.rows),
-            false => Unchanged::NONE,
+        let common = match is_whole {
+            true => CommonRows::before(&mut origins, schema.rows),
+            false => CommonRows::NONE,
         };
-        if unchanged.is_all && origins.failed.is_none() {
+        if common.is_all && origins.failed.is_none() {
             return Ok((table.object(), schema.rows));
         }
-        let (table, places) = table.holding(&places)?;
+        let (table, places) = table.table_with(&places)?;
         let mut out = context.store.writer()?;
         out.write_all(&header).map_err(StepError::machine)?;
-        let origins = (0..unchanged.rows).chain(unchanged.next).chain(origins);
+        let origins = (0..common.rows).chain(common.next).chain(origins);
         let scratch = context.temp_dir();
         let mut options = GatherOptions::new(&scratch);
         let claim = claim_for_text(context, table, &mut options);
@@ -123,7 +123,7 @@ fn claim_for_text(
     if table.is_in_memory() {
         options.budget = text;
     }
-    if text <= options.budget || bytes > room_for_text(context) {
+    if text <= options.budget || bytes > max_mapped_bytes(context) {
         return None;
     }
     let claim = context.try_claim(bytes)?;
@@ -133,7 +133,7 @@ fn claim_for_text(
 
 /// Compares a result with the rows of a table in their order. If the result has all of them and no others, it is the
 /// table's object.
-struct Unchanged {
+struct CommonRows {
     /// The first rows of the result are this number of first rows of the table.
     rows: u64,
     /// The origin of the next row of the result, which is different.
@@ -141,14 +141,14 @@ struct Unchanged {
     is_all: bool,
 }
 
-impl Unchanged {
-    const NONE: Unchanged = Unchanged {
+impl CommonRows {
+    const NONE: CommonRows = CommonRows {
         rows: 0,
         next: None,
         is_all: false,
     };
 
-    fn before(origins: &mut impl Iterator<Item = u64>, all: u64) -> Unchanged {
+    fn before(origins: &mut impl Iterator<Item = u64>, all: u64) -> CommonRows {
         let mut rows = 0;
         let next = loop {
             match origins.next() {
@@ -156,7 +156,7 @@ impl Unchanged {
                 next => break next,
             }
         };
-        Unchanged {
+        CommonRows {
             rows,
             next,
             is_all: next.is_none() && rows == all,
@@ -166,7 +166,7 @@ impl Unchanged {
 
 /// The origins of a result's rows. Ends early on an error and stores it in `failed`.
 struct Origins<'a, 'r> {
-    rows: &'a mut Running<'r>,
+    rows: &'a mut RunningQuery<'r>,
     batch: std::vec::IntoIter<u64>,
     failed: &'a mut Option<StepError>,
 }
@@ -210,7 +210,7 @@ mod tests {
             (vec![0, 1, 2, 3], 3, 3, Some(3), false),
             (vec![1], 3, 0, Some(1), false),
         ] {
-            let found = Unchanged::before(&mut origins.iter().copied(), all);
+            let found = CommonRows::before(&mut origins.iter().copied(), all);
             let found = (found.rows, found.next, found.is_all);
             assert_eq!(found, (rows, next, is_all), "{origins:?} of {all}");
         }

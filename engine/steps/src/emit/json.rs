@@ -10,23 +10,23 @@ use prep_formats::pandas::ColumnType;
 use prep_sql::RECORD_COLUMN;
 use serde::Serialize;
 
-use super::cells::{Cell, Layout};
-use crate::in_order::in_order;
-use crate::relation::{QueryRun, Wanted};
+use super::cells::{Cell, ResultLayout};
+use crate::ordered::process_in_order;
+use crate::relation::{QueryRun, RowForm};
 
 /// Approximate size in bytes of a batch of lines. It fits into processor caches.
-const BATCH: usize = 1 << 18;
+const BATCH_BYTES: usize = 1 << 18;
 
 /// Larger batches, which consist of a single record, are processed one at a time to limit memory.
-const LARGE: usize = 32 * BATCH;
+const LARGE_BATCH_BYTES: usize = 32 * BATCH_BYTES;
 
 /// Assumed size in bytes of an object of cells.
-const OF_MEMBERS: usize = 256;
+const ASSUMED_OBJECT_BYTES: usize = 256;
 
 /// The library whose JSON format is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Writer {
+pub(crate) enum JsonLibrary {
     /// `json.dump`.
     Python,
     /// `DataFrame.to_json`.
@@ -35,13 +35,13 @@ pub(crate) enum Writer {
 
 /// The format of JSON output.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct Dialect {
-    pub writer: Writer,
+pub(crate) struct JsonFormat {
+    pub writer: JsonLibrary,
     pub indent: Option<usize>,
     pub sort_keys: bool,
 }
 
-impl Dialect {
+impl JsonFormat {
     fn text(self, value: &Value) -> Result<Vec<u8>, StepError> {
         let mut text = Vec::new();
         self.push(value, &mut text)?;
@@ -51,7 +51,7 @@ impl Dialect {
     /// Appends the text of `value`.
     fn push(self, value: &Value, text: &mut Vec<u8>) -> Result<(), StepError> {
         match self.writer {
-            Writer::Python => {
+            JsonLibrary::Python => {
                 let options = WriteOptions {
                     indent: self.indent,
                     sort_keys: self.sort_keys,
@@ -59,18 +59,18 @@ impl Dialect {
                 };
                 value.write(text, &options).map_err(StepError::input)
             }
-            Writer::Ujson => value.push_pandas(text).map_err(StepError::input),
+            JsonLibrary::Ujson => value.push_pandas(text).map_err(StepError::input),
         }
     }
 
     /// Appends the text of a row. A record is usually converted without building a value.
-    fn push_row(self, row: Row<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
+    fn push_row(self, row: JsonRow<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
         let printing = match (self.writer, self.indent) {
-            (Writer::Ujson, _) => Some(Printing::Pandas),
-            (Writer::Python, None) if !self.sort_keys => Some(Printing::Python),
-            (Writer::Python, _) => None,
+            (JsonLibrary::Ujson, _) => Some(Printing::Pandas),
+            (JsonLibrary::Python, None) if !self.sort_keys => Some(Printing::Python),
+            (JsonLibrary::Python, _) => None,
         };
-        if let (Row::Record(record), Some(printing)) = (&row, printing)
+        if let (JsonRow::Record(record), Some(printing)) = (&row, printing)
             && reprint(record, Grammar::Python, printing, text)
         {
             return Ok(());
@@ -80,47 +80,47 @@ impl Dialect {
 
     fn comma(self) -> &'static [u8] {
         match (self.writer, self.indent) {
-            (Writer::Python, None) => b", ",
+            (JsonLibrary::Python, None) => b", ",
             _ => b",",
         }
     }
 
     fn colon(self) -> &'static [u8] {
         match self.writer {
-            Writer::Python => b": ",
-            Writer::Ujson => b":",
+            JsonLibrary::Python => b": ",
+            JsonLibrary::Ujson => b":",
         }
     }
 }
 
 /// A row of a query as JSON.
-enum Row<'a> {
+enum JsonRow<'a> {
     /// The text of an entire record.
     Record(Cow<'a, [u8]>),
     /// An object of the cells.
     Members(Value),
 }
 
-impl Row<'_> {
+impl JsonRow<'_> {
     fn value(self) -> Result<Value, StepError> {
         match self {
-            Row::Record(text) => parse(&text).map_err(StepError::input),
-            Row::Members(value) => Ok(value),
+            JsonRow::Record(text) => parse(&text).map_err(StepError::input),
+            JsonRow::Members(value) => Ok(value),
         }
     }
 
     /// Approximate size in bytes.
     fn bytes(&self) -> usize {
         match self {
-            Row::Record(text) => text.len(),
-            Row::Members(_) => OF_MEMBERS,
+            JsonRow::Record(text) => text.len(),
+            JsonRow::Members(_) => ASSUMED_OBJECT_BYTES,
         }
     }
 
-    fn into_owned(self) -> Row<'static> {
+    fn into_owned(self) -> JsonRow<'static> {
         match self {
-            Row::Record(text) => Row::Record(text.into_owned().into()),
-            Row::Members(value) => Row::Members(value),
+            JsonRow::Record(text) => JsonRow::Record(text.into_owned().into()),
+            JsonRow::Members(value) => JsonRow::Members(value),
         }
     }
 }
@@ -129,11 +129,11 @@ impl Row<'_> {
 /// Returns the number of rows and, for objects, the names of their members.
 fn for_each_row(
     run: QueryRun<'_>,
-    mut act: impl FnMut(Row<'_>) -> Result<(), StepError>,
+    mut act: impl FnMut(JsonRow<'_>) -> Result<(), StepError>,
 ) -> Result<(u64, Vec<String>), StepError> {
     let tables = run.open_tables()?;
-    let mut rows = run.start(&tables, Wanted::Cells)?;
-    let mut layout = Layout::new(rows.columns(), &tables)?;
+    let mut rows = run.start(&tables, RowForm::Cells)?;
+    let mut layout = ResultLayout::new(rows.columns(), &tables)?;
     let names: Vec<String> = layout
         .columns
         .iter()
@@ -145,13 +145,13 @@ fn for_each_row(
         layout.for_each_row(&batch, |row| {
             count += 1;
             act(match row.cells {
-                [cell] if is_record => Row::Record(json_text(cell)?),
+                [cell] if is_record => JsonRow::Record(json_text(cell)?),
                 cells => {
                     let mut object = Object::new();
                     for (name, cell) in names.iter().zip(cells) {
                         object.insert(name.as_str().into(), member(cell)?);
                     }
-                    Row::Members(Value::Object(object))
+                    JsonRow::Members(Value::Object(object))
                 }
             })
         })?;
@@ -169,8 +169,8 @@ pub(crate) fn for_each_record(
 }
 
 /// Writes the rows of a query as a list.
-pub(crate) fn write_json(run: QueryRun<'_>, dialect: Dialect) -> Result<FileValue, StepError> {
-    let mut list = ListWriter::new(run.context.store.writer()?, dialect, 0);
+pub(crate) fn write_json(run: QueryRun<'_>, dialect: JsonFormat) -> Result<FileValue, StepError> {
+    let mut list = JsonListWriter::new(run.context.store.writer()?, dialect, 0);
     let (count, columns) = for_each_record(run, |value| list.push(value))?;
     let out = list.finish()?;
     Ok(FileValue::table(out.commit()?, count, columns))
@@ -179,13 +179,13 @@ pub(crate) fn write_json(run: QueryRun<'_>, dialect: Dialect) -> Result<FileValu
 /// Writes the rows of a query as lines, each ending with LF.
 pub(crate) fn write_json_lines(
     run: QueryRun<'_>,
-    dialect: Dialect,
+    dialect: JsonFormat,
 ) -> Result<FileValue, StepError> {
     let mut out = run.context.store.writer()?;
     // Buffers for reuse.
-    let spent: Mutex<Vec<Vec<u8>>> = Mutex::default();
-    let lines = |rows: Vec<Row<'static>>| -> Result<Vec<u8>, StepError> {
-        let mut lines = spent.lock().pop().unwrap_or_default();
+    let recycled: Mutex<Vec<Vec<u8>>> = Mutex::default();
+    let lines = |rows: Vec<JsonRow<'static>>| -> Result<Vec<u8>, StepError> {
+        let mut lines = recycled.lock().pop().unwrap_or_default();
         lines.clear();
         for row in rows {
             dialect.push_row(row, &mut lines)?;
@@ -195,23 +195,23 @@ pub(crate) fn write_json_lines(
     };
     let mut write = |lines: Result<Vec<u8>, StepError>| {
         let lines = lines?;
-        if lines.len() < BATCH / 2 {
+        if lines.len() < BATCH_BYTES / 2 {
             return out.write_all(&lines).map_err(StepError::machine);
         }
         // A large buffer is passed on without copying.
         let buffer = out.push(lines).map_err(StepError::machine)?;
-        spent.lock().extend(buffer);
+        recycled.lock().extend(buffer);
         Ok(())
     };
-    let (count, columns) = in_order(run.context, &lines, |batches| {
+    let (count, columns) = process_in_order(run.context, &lines, |batches| {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         let found = for_each_row(run, |row| {
             bytes += row.bytes();
             batch.push(row.into_owned());
-            if bytes < BATCH {
+            if bytes < BATCH_BYTES {
                 return Ok(());
             }
-            let is_large = std::mem::take(&mut bytes) > LARGE;
+            let is_large = std::mem::take(&mut bytes) > LARGE_BATCH_BYTES;
             let batch = std::mem::take(&mut batch);
             match is_large {
                 true => batches.push_alone(batch, &mut write),
@@ -269,16 +269,16 @@ fn float(text: &[u8]) -> Result<f64, StepError> {
 }
 
 /// Writes a list element by element, at nesting depth `level`.
-pub(crate) struct ListWriter<W> {
+pub(crate) struct JsonListWriter<W> {
     out: W,
-    dialect: Dialect,
+    dialect: JsonFormat,
     level: usize,
     count: u64,
 }
 
-impl<W: Write> ListWriter<W> {
-    pub fn new(out: W, dialect: Dialect, level: usize) -> ListWriter<W> {
-        ListWriter {
+impl<W: Write> JsonListWriter<W> {
+    pub fn new(out: W, dialect: JsonFormat, level: usize) -> JsonListWriter<W> {
+        JsonListWriter {
             out,
             dialect,
             level,
@@ -317,15 +317,15 @@ impl<W: Write> ListWriter<W> {
 }
 
 /// Writes an object member by member.
-pub(crate) struct ObjectWriter<W> {
+pub(crate) struct JsonObjectWriter<W> {
     out: W,
-    dialect: Dialect,
+    dialect: JsonFormat,
     count: u64,
 }
 
-impl<W: Write> ObjectWriter<W> {
-    pub fn new(out: W, dialect: Dialect) -> ObjectWriter<W> {
-        ObjectWriter {
+impl<W: Write> JsonObjectWriter<W> {
+    pub fn new(out: W, dialect: JsonFormat) -> JsonObjectWriter<W> {
+        JsonObjectWriter {
             out,
             dialect,
             count: 0,
@@ -333,7 +333,7 @@ impl<W: Write> ObjectWriter<W> {
     }
 
     fn key(&mut self, key: &Value) -> Result<(), StepError> {
-        let text = Dialect {
+        let text = JsonFormat {
             indent: None,
             ..self.dialect
         };
@@ -362,10 +362,10 @@ impl<W: Write> ObjectWriter<W> {
     pub fn list(
         &mut self,
         key: &Value,
-        fill: impl FnOnce(&mut ListWriter<&mut W>) -> Result<(), StepError>,
+        fill: impl FnOnce(&mut JsonListWriter<&mut W>) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
         self.key(key)?;
-        let mut list = ListWriter::new(&mut self.out, self.dialect, 1);
+        let mut list = JsonListWriter::new(&mut self.out, self.dialect, 1);
         fill(&mut list)?;
         list.finish().map(|_| ())
     }
@@ -385,7 +385,7 @@ impl<W: Write> ObjectWriter<W> {
 }
 
 /// Starts a new line if the format has an indent.
-fn new_line(out: &mut impl Write, dialect: Dialect, level: usize) -> io::Result<()> {
+fn new_line(out: &mut impl Write, dialect: JsonFormat, level: usize) -> io::Result<()> {
     if let Some(indent) = dialect.indent {
         out.write_all(b"\n")?;
         out.write_all(&vec![b' '; indent * level])?;
@@ -395,7 +395,12 @@ fn new_line(out: &mut impl Write, dialect: Dialect, level: usize) -> io::Result<
 
 /// Writes the text of a value at nesting depth `level`. Line feeds inside strings are escaped, so each line feed starts
 /// a line to indent.
-fn indented(out: &mut impl Write, dialect: Dialect, level: usize, text: &[u8]) -> io::Result<()> {
+fn indented(
+    out: &mut impl Write,
+    dialect: JsonFormat,
+    level: usize,
+    text: &[u8],
+) -> io::Result<()> {
     for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
         if number > 0 {
             out.write_all(b"\n")?;

@@ -4,20 +4,20 @@ use std::io::Write;
 
 use prep_core::{FileValue, StepError};
 
-use super::cells::{Cell, Layout};
-use crate::relation::{QueryRun, Wanted};
+use super::cells::{Cell, ResultLayout};
+use crate::relation::{QueryRun, RowForm};
 
 /// Approximate size in bytes of a write to the cache.
-const PIECE: usize = 1 << 18;
+const WRITE_BYTES: usize = 1 << 18;
 
 /// Writes the rows of a query as lines. Each line ends with LF unless the second column is false. A missing text is an
 /// empty line.
 pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<FileValue, StepError> {
     let tables = run.open_tables()?;
-    let mut rows = run.start(&tables, Wanted::Cells)?;
-    let mut layout = Layout::new(rows.columns(), &tables)?;
+    let mut rows = run.start(&tables, RowForm::Cells)?;
+    let mut layout = ResultLayout::new(rows.columns(), &tables)?;
     let mut out = run.context.store.writer()?;
-    let mut piece = Vec::with_capacity(PIECE);
+    let mut buffer = Vec::with_capacity(WRITE_BYTES);
     let mut count = 0;
     while let Some(batch) = rows.next()? {
         layout.for_each_row(&batch, |row| {
@@ -27,18 +27,18 @@ pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<FileValue, StepError> {
                 [line, ended] => (line, !is_false(ended)),
                 _ => return Err(StepError::pipeline("lines are made of one column, or two")),
             };
-            push_line(&mut piece, line, count)?;
+            push_line(&mut buffer, line, count)?;
             if ended {
-                piece.push(b'\n');
+                buffer.push(b'\n');
             }
-            if piece.len() >= PIECE {
-                out.write_all(&piece).map_err(StepError::machine)?;
-                piece.clear();
+            if buffer.len() >= WRITE_BYTES {
+                out.write_all(&buffer).map_err(StepError::machine)?;
+                buffer.clear();
             }
             Ok(())
         })?;
     }
-    out.write_all(&piece).map_err(StepError::machine)?;
+    out.write_all(&buffer).map_err(StepError::machine)?;
     let stored = out.commit()?;
     Ok(FileValue::table(stored, count, Vec::new()))
 }
@@ -52,14 +52,14 @@ fn is_false(cell: &Cell<'_>) -> bool {
 }
 
 /// Appends a line without its end. `number` is the number of the line, from 1.
-fn push_line(piece: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), StepError> {
+fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), StepError> {
     if let Some(text) = cell.text() {
         if text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
             return Err(StepError::input(format!(
                 "line {number} has a line break in it"
             )));
         }
-        piece.extend_from_slice(&text);
+        buffer.extend_from_slice(&text);
     } else if *cell != Cell::Missing && !matches!(cell, Cell::Slice(..)) {
         return Err(StepError::pipeline(
             "lines are texts: CAST the column to VARCHAR",
@@ -75,9 +75,9 @@ mod tests {
     use super::*;
 
     fn line(cell: Cell<'_>) -> Result<String, String> {
-        let mut piece = Vec::new();
-        push_line(&mut piece, &cell, 7).map_err(|error| error.to_string())?;
-        Ok(String::from_utf8(piece).expect("UTF-8"))
+        let mut buffer = Vec::new();
+        push_line(&mut buffer, &cell, 7).map_err(|error| error.to_string())?;
+        Ok(String::from_utf8(buffer).expect("UTF-8"))
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod table;
 
 pub(crate) use csv::write_csv;
 pub(crate) use json::{
-    Dialect, ObjectWriter, Writer, for_each_record, write_json, write_json_lines,
+    JsonFormat, JsonLibrary, JsonObjectWriter, for_each_record, write_json, write_json_lines,
 };
 pub(crate) use lines::write_lines;
 pub(crate) use npy::write_npy;

@@ -5,12 +5,12 @@ use prep_formats::npy::NpyError;
 use prep_sql::ColumnSource;
 
 use super::cells::origins;
-use crate::relation::{CopiedCells, QueryRun, Wanted};
+use crate::relation::{CopiedCells, QueryRun, RowForm};
 
 /// Writes the entries that a query passes on, in its order.
 pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<FileValue, StepError> {
     let tables = run.open_tables()?;
-    let mut rows = run.start(&tables, Wanted::Cells)?;
+    let mut rows = run.start(&tables, RowForm::Cells)?;
     let array = match rows.columns() {
         [column] => match &column.source {
             ColumnSource::Cells { table, .. } => tables.get(table).map(|table| &table.cells),

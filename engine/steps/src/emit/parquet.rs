@@ -9,26 +9,26 @@ use prep_sql::ColumnSource;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 
-use crate::relation::{QueryRun, Wanted};
+use crate::relation::{QueryRun, RowForm};
 
 /// The two supported writers.
-enum Writer<W: Write + Send> {
+enum AnyWriter<W: Write + Send> {
     Own(Box<ParquetWriter<W>>),
     Fastparquet(FastparquetWriter<W>),
 }
 
-impl<W: Write + Send> Writer<W> {
+impl<W: Write + Send> AnyWriter<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         match self {
-            Writer::Own(writer) => writer.write(batch),
-            Writer::Fastparquet(writer) => writer.write(batch),
+            AnyWriter::Own(writer) => writer.write(batch),
+            AnyWriter::Fastparquet(writer) => writer.write(batch),
         }
     }
 
     fn finish(self) -> Result<W, ParquetError> {
         match self {
-            Writer::Own(writer) => writer.finish(),
-            Writer::Fastparquet(writer) => writer.finish(),
+            AnyWriter::Own(writer) => writer.finish(),
+            AnyWriter::Fastparquet(writer) => writer.finish(),
         }
     }
 }
@@ -39,7 +39,7 @@ pub(crate) fn write_parquet(
     versions: Option<&Versions>,
 ) -> Result<FileValue, StepError> {
     let tables = run.open_tables()?;
-    let mut rows = run.start(&tables, Wanted::Values)?;
+    let mut rows = run.start(&tables, RowForm::Values)?;
     let mut fields = Vec::new();
     for column in rows.columns() {
         let ColumnSource::Values(data_type) = &column.source else {
@@ -51,26 +51,26 @@ pub(crate) fn write_parquet(
     let schema = std::sync::Arc::new(Schema::new(fields));
     let out = run.context.store.writer()?;
     let mut writer = match versions {
-        None => ParquetWriter::new(out, &schema).map(|writer| Writer::Own(Box::new(writer))),
+        None => ParquetWriter::new(out, &schema).map(|writer| AnyWriter::Own(Box::new(writer))),
         Some(versions) => {
             FastparquetWriter::new(out, &schema, versions.clone(), &run.context.temp_dir())
-                .map(Writer::Fastparquet)
+                .map(AnyWriter::Fastparquet)
         }
     }
-    .map_err(of_writer)?;
+    .map_err(writer_error)?;
     let mut count = 0;
     while let Some(batch) = rows.next()? {
         count += batch.num_rows() as u64;
         let batch = RecordBatch::try_new(schema.clone(), batch.columns().to_vec())
             .map_err(StepError::internal)?;
-        writer.write(&batch).map_err(of_writer)?;
+        writer.write(&batch).map_err(writer_error)?;
     }
-    let stored = writer.finish().map_err(of_writer)?.commit()?;
+    let stored = writer.finish().map_err(writer_error)?.commit()?;
     Ok(FileValue::table(stored, count, columns))
 }
 
 /// Errors about columns concern the pipeline, and all others the system.
-fn of_writer(error: ParquetError) -> StepError {
+fn writer_error(error: ParquetError) -> StepError {
     match error {
         ParquetError::UnsupportedType { .. } | ParquetError::PageTooLarge(_) => {
             StepError::pipeline(error)

@@ -6,7 +6,7 @@ use prep_sql::Session;
 use thiserror::Error;
 
 use super::one;
-use crate::placed::{Subject, blamed};
+use crate::located::{Subject, error_at};
 use crate::relation::{QueryRun, query_memory, query_rows_as_text};
 
 /// Maximum number of rows in the message.
@@ -72,7 +72,7 @@ impl Step for Check {
                 shown: found.shown,
             };
             let query = Subject::Query(Box::new(self.query.clone()), None);
-            return Err(blamed(Failure::Check, query, error));
+            return Err(error_at(Failure::Check, query, error));
         }
         Ok(one(Value::new(
             serde_json::json!({ "value": "passed" }),

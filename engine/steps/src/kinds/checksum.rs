@@ -11,7 +11,7 @@ use prep_core::{Context, Failure, FileValue, Inputs, Outputs, Step, StepError, V
 use thiserror::Error;
 
 use super::one;
-use crate::value::{Content, Opener, Tree, input};
+use crate::value::{ContentRef, Opener, Tree, input};
 
 #[derive(Debug, Error)]
 #[error("`{path}` has MD5 {found}, published is {expected}; --skip-verification accepts it")]
@@ -36,19 +36,19 @@ pub(crate) enum Strictness {
     /// An error.
     Fixed,
     /// Possibly only another version of the library that writes the file.
-    OfWriter,
+    WriterDependent,
 }
 
 /// Whether the result of a checksum step is a different MD5 that may be due to the library that wrote the file.
-pub fn is_of_writer(result: &Digest) -> bool {
-    *result == found(DEPENDS_ON_WRITER).digest()
+pub fn is_writer_dependent(result: &Digest) -> bool {
+    *result == outcome(DEPENDS_ON_WRITER).digest()
 }
 
 const PASSED: &str = "passed";
 const DEPENDS_ON_WRITER: &str = "depends on the writer";
 
-fn found(word: &str) -> Value {
-    Value::new(serde_json::json!({ "value": word }), Vec::new())
+fn outcome(state: &str) -> Value {
+    Value::new(serde_json::json!({ "value": state }), Vec::new())
 }
 
 impl Step for Checksum {
@@ -67,7 +67,7 @@ impl Step for Checksum {
     fn params(&self) -> serde_json::Value {
         match self.strictness {
             Strictness::Fixed => serde_json::json!({ "md5": self.md5, "inside": self.inside }),
-            Strictness::OfWriter => {
+            Strictness::WriterDependent => {
                 serde_json::json!({ "md5": self.md5, "inside": self.inside, "depends": "writer" })
             }
         }
@@ -76,7 +76,7 @@ impl Step for Checksum {
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let value = input(inputs, "file")?;
         let content = match FileValue::of(value) {
-            Ok(file) => Content::Object {
+            Ok(file) => ContentRef::Object {
                 digest: file.digest,
                 bytes: file.bytes,
             },
@@ -91,10 +91,10 @@ impl Step for Checksum {
         let opener = Opener::new(context);
         let md5 = md5_of(context, &opener, &content)?;
         if md5.eq_ignore_ascii_case(&self.md5) {
-            return Ok(one(found(PASSED)));
+            return Ok(one(outcome(PASSED)));
         }
-        if self.strictness == Strictness::OfWriter {
-            return Ok(one(found(DEPENDS_ON_WRITER)));
+        if self.strictness == Strictness::WriterDependent {
+            return Ok(one(outcome(DEPENDS_ON_WRITER)));
         }
         let error = ChecksumError {
             path: self.path.clone(),
@@ -105,7 +105,7 @@ impl Step for Checksum {
     }
 }
 
-fn md5_of(context: &Context, opener: &Opener, content: &Content) -> Result<String, StepError> {
+fn md5_of(context: &Context, opener: &Opener, content: &ContentRef) -> Result<String, StepError> {
     let opened = opener.open(content)?;
     let mut reader = opened.reader()?;
     let mut hasher = Md5::new();

@@ -9,10 +9,10 @@ use thiserror::Error;
 
 use super::unpack::{self, Unpack};
 use super::{archive_suffix, one};
-use crate::value::{Content, Opener, Tree, TreeBuilder, input, memory_of_trees};
+use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input, memory_of_trees};
 
 /// Name of the only input.
-pub(crate) const OUTPUT: &str = "output";
+pub(crate) const ARCHIVE_INPUT: &str = "output";
 
 /// Whether an unpacked archive is also published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -26,19 +26,19 @@ pub enum Expand {
 
 #[derive(Debug, Error)]
 #[error("`{archive}` holds `{path}`, which is published, too; leave --expand-archives out")]
-struct InTheWay {
+struct ExpandCollision {
     archive: String,
     path: String,
 }
 
 /// Unpacks an archive, or the archives among the files of a directory.
-pub(crate) struct Expanded {
+pub(crate) struct ExpandArchives {
     /// Name of the archive. `None` for a directory.
     pub archive: Option<String>,
-    pub what: Expand,
+    pub mode: Expand,
 }
 
-impl Step for Expanded {
+impl Step for ExpandArchives {
     fn kind(&self) -> &'static str {
         "expand"
     }
@@ -48,7 +48,7 @@ impl Step for Expanded {
     }
 
     fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "archive": self.archive, "what": self.what })
+        serde_json::json!({ "archive": self.archive, "what": self.mode })
     }
 
     fn memory(&self, inputs: &Inputs) -> u64 {
@@ -56,7 +56,7 @@ impl Step for Expanded {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let value = input(inputs, OUTPUT)?;
+        let value = input(inputs, ARCHIVE_INPUT)?;
         let opener = Opener::new(context);
         let mut files = TreeBuilder::default();
         match &self.archive {
@@ -74,7 +74,7 @@ impl Step for Expanded {
                         files.push_file(path, file);
                         continue;
                     };
-                    if self.what == Expand::Beside {
+                    if self.mode == Expand::Beside {
                         files.push_file(path, file);
                     }
                     let (inside, place) = unpacked(context, &opener, path, &content)?;
@@ -89,9 +89,9 @@ impl Step for Expanded {
 }
 
 /// The content of an output that is a single file, stored or copied.
-fn content_of(context: &Context, value: &Value) -> Result<Content, StepError> {
+fn content_of(context: &Context, value: &Value) -> Result<ContentRef, StepError> {
     if let Ok(FileValue { digest, bytes, .. }) = FileValue::of(value) {
-        return Ok(Content::Object { digest, bytes });
+        return Ok(ContentRef::Object { digest, bytes });
     }
     let tree = Tree::load(context, value)?;
     let content = tree.files().find_map(|file| file.content());
@@ -104,7 +104,7 @@ fn unpacked(
     context: &Context,
     opener: &Opener,
     path: &str,
-    content: &Content,
+    content: &ContentRef,
 ) -> Result<(Tree, String), StepError> {
     let step = Unpack {
         path: Some(path.to_owned()),
@@ -164,7 +164,7 @@ fn add(
             Some(there) if there.is_folder() && file.is_folder() => {}
             Some(_) => {
                 let (archive, path) = (archive.to_owned(), path);
-                return Err(StepError::input(InTheWay { archive, path }));
+                return Err(StepError::input(ExpandCollision { archive, path }));
             }
         }
     }

@@ -9,12 +9,12 @@ use prep_splits::{Rng, RngKind};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::placed::{Subject, blamed};
+use crate::located::{Subject, error_at};
 use crate::value::{TableValue, generator};
 
 /// Name of the input with a generator to continue, and of the output with the generator's final state. A table cannot
 /// have this name.
-pub(crate) const GENERATOR: &str = "generator:";
+pub(crate) const GENERATOR_PORT: &str = "generator:";
 
 pub(super) const SEED: Key = Key::optional(
     "seed",
@@ -46,9 +46,9 @@ pub(super) static GENERATORS: &[Word] = &[
 
 #[derive(Debug, Error)]
 enum GeneratorError {
-    #[error("`after` names a table that was drawn by `{found}`, not by `{wanted}`")]
+    #[error("`after` names a table that was drawn by `{found}`, not by `{expected}`")]
     Other {
-        wanted: &'static str,
+        expected: &'static str,
         found: &'static str,
     },
     #[error("the table has {0} rows; at most 4,294,967,295 can be drawn for")]
@@ -57,37 +57,37 @@ enum GeneratorError {
 
 /// The generator of a declaration with the keys `generator`, `seed` and `after`.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Seeded {
+pub(super) struct SeededGenerator {
     generator: RngKind,
     /// `None` if another generator is continued.
     seed: Option<u64>,
 }
 
-impl Seeded {
-    pub fn of(declaration: &Declaration) -> Option<Seeded> {
+impl SeededGenerator {
+    pub fn of(declaration: &Declaration) -> Option<SeededGenerator> {
         let generator = match declaration.text("generator")? {
             "numpy" => RngKind::Numpy,
             "python" => RngKind::Python,
             _ => RngKind::NumpyGenerator,
         };
         let seed = declaration.natural("seed");
-        Some(Seeded { generator, seed })
+        Some(SeededGenerator { generator, seed })
     }
 
     /// The generator before the first draw.
     pub fn start(&self, inputs: &Inputs) -> Result<Rng, StepError> {
-        let Some(before) = inputs.get(GENERATOR) else {
+        let Some(before) = inputs.get(GENERATOR_PORT) else {
             let seed = self.seed.unwrap_or(0);
             return Rng::new(self.generator, seed)
-                .map_err(|error| blamed(Failure::Pipeline, Subject::Key("seed"), error));
+                .map_err(|error| error_at(Failure::Pipeline, Subject::Key("seed"), error));
         };
         let rng = generator::of(before)?;
         if rng.kind() != self.generator {
             let error = GeneratorError::Other {
-                wanted: self.generator.name(),
+                expected: self.generator.name(),
                 found: rng.kind().name(),
             };
-            return Err(blamed(Failure::Pipeline, Subject::Key("after"), error));
+            return Err(error_at(Failure::Pipeline, Subject::Key("after"), error));
         }
         Ok(rng)
     }

@@ -3,13 +3,13 @@
 use prep_formats::pandas::ColumnType;
 use prep_sql::VALUE_COLUMN;
 
-use super::made::{Made, column};
+use super::function_step::{FunctionStep, column};
 use super::one;
 use crate::value::TableWriter;
 
-pub(crate) fn list(texts: Vec<String>) -> Made {
+pub(crate) fn list(texts: Vec<String>) -> FunctionStep {
     let params = serde_json::json!({ "texts": texts });
-    Made::new("list", 2, params, move |context, _| {
+    FunctionStep::new("list", 2, params, move |context, _| {
         let is_nullable = texts.iter().any(String::is_empty);
         let columns = vec![column(VALUE_COLUMN, ColumnType::Text, is_nullable)];
         let mut table = TableWriter::new(context, columns)?;

@@ -1,17 +1,17 @@
 //! The kinds of steps. One file per kind, with the name that the kind has in plans, keys and events.
 //!
-//! A pipeline declares steps of a [`Kind`], which combines the keys in the language with a function that builds the
+//! A pipeline declares steps of a [`StepKind`], which combines the keys in the language with a function that builds the
 //! step. Both are defined in the file of the kind. A new kind is such a file, and a line in `ALL` of its directory.
 
 mod check;
 mod checksum;
+mod content_parts;
 mod encoding;
 mod expand;
+mod function_step;
 mod generator;
 mod list;
-mod made;
 mod outputs;
-mod pieces;
 mod publish;
 mod query;
 mod source;
@@ -20,20 +20,21 @@ mod tables;
 mod unpack;
 
 pub(crate) use check::Check;
-pub use checksum::is_of_writer;
+pub use checksum::is_writer_dependent;
 pub(crate) use checksum::{Checksum, Strictness};
 pub use expand::Expand;
-pub(crate) use expand::{Expanded, OUTPUT};
-pub(crate) use generator::GENERATOR;
+pub(crate) use expand::{ARCHIVE_INPUT, ExpandArchives};
+pub(crate) use generator::GENERATOR_PORT;
 pub(crate) use list::list;
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
-    Manifest, ManifestError, PublishedOutput, Settled, distrust, note_origin, settle,
+    Manifest, ManifestError, PublishedOutput, VerifiedTree, invalidate, record_origin,
+    verify_after_restart,
 };
 pub(crate) use query::query_table;
 pub(crate) use source::{holder, source_tree};
-pub(crate) use tables::split::PARTS;
+pub(crate) use tables::split::SPLIT_OUTPUTS;
 pub(crate) use unpack::{Unpack, archive_suffix, is_archive};
 
 use std::sync::LazyLock;
@@ -45,7 +46,7 @@ use prep_spec::words::Form;
 use prep_sql::Session;
 
 /// A kind of table or output.
-pub(crate) struct Kind {
+pub(crate) struct StepKind {
     pub form: Form,
     /// Returns the step of a declaration. `None` if the declaration lacks a required key.
     pub step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
@@ -68,15 +69,15 @@ pub(crate) fn step(declaration: &Declaration, session: &Session) -> Option<Box<d
 }
 
 /// Name of the only output of most kinds.
-pub(crate) const VALUE: &str = "value";
+pub(crate) const VALUE_OUTPUT: &str = "value";
 
 /// Name of the input with the table of files, for kinds that read the files that a table names.
-pub(crate) const FILES: &str = "files";
+pub(crate) const FILES_INPUT: &str = "files";
 
 /// Prefix of the names of inputs that are trees. Names of tables cannot contain it.
-pub(crate) const TREE: &str = "tree:";
+pub(crate) const TREE_PREFIX: &str = "tree:";
 
 /// The outputs of a step with a single output.
 fn one(value: prep_core::Value) -> Outputs {
-    Outputs::from([(VALUE.to_owned(), value)])
+    Outputs::from([(VALUE_OUTPUT.to_owned(), value)])
 }

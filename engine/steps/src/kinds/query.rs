@@ -3,15 +3,15 @@
 use prep_spec::model::Query;
 use prep_sql::Session;
 
-use super::made::Made;
+use super::function_step::FunctionStep;
 use super::one;
 use crate::emit::store_table;
 use crate::relation::{QueryRun, query_memory};
 
-pub(crate) fn query_table(query: Query, session: Session) -> Made {
+pub(crate) fn query_table(query: Query, session: Session) -> FunctionStep {
     let params = serde_json::json!({ "sql": query.normal });
     let asked = query.clone();
-    let made = Made::new("query", 4, params, move |context, inputs| {
+    let made = FunctionStep::new("query", 4, params, move |context, inputs| {
         let run = QueryRun {
             session: &session,
             query: &query,

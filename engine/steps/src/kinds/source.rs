@@ -5,18 +5,18 @@
 use prep_core::{FileValue, FolderValue, StepError};
 use prep_spec::split_source;
 
-use super::made::Made;
+use super::function_step::FunctionStep;
 use super::one;
-use crate::value::{Content, TreeBuilder, input};
+use crate::value::{ContentRef, TreeBuilder, input};
 
 /// The tree of the source `name`. `file` is the name of its only file. `None` for a directory.
-pub(crate) fn source_tree(name: String, file: Option<String>) -> Made {
+pub(crate) fn source_tree(name: String, file: Option<String>) -> FunctionStep {
     let params = serde_json::json!({ "name": name, "file": file });
-    Made::new("source", 2, params, move |context, inputs| {
+    FunctionStep::new("source", 2, params, move |context, inputs| {
         let value = input(inputs, "source")?;
         let mut files = TreeBuilder::default();
         let mut push = |path: &str, digest, bytes| {
-            let content = Content::Object { digest, bytes };
+            let content = ContentRef::Object { digest, bytes };
             files.push(&format!("{name}:{path}"), Some(&content));
         };
         match &file {

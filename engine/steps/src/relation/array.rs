@@ -11,13 +11,13 @@ use arrow::datatypes::DataType;
 use prep_formats::npy::{ElementKind, Elements, NpyArray};
 use prep_sql::{RECORD_COLUMN, Relation, RelationBatch, RelationColumn, ScanError};
 
-use super::chosen::Chosen;
-use crate::value::{Positions, TableValue};
+use super::selected::SelectedRows;
+use crate::value::{RowPositions, TableValue};
 
 #[derive(Debug)]
 pub(crate) struct ArrayRelation {
     array: Arc<NpyArray<Arc<File>>>,
-    chosen: Chosen,
+    chosen: SelectedRows,
     columns: Vec<RelationColumn>,
 }
 
@@ -25,7 +25,7 @@ impl ArrayRelation {
     pub(crate) fn new(
         array: Arc<NpyArray<Arc<File>>>,
         table: &TableValue,
-        positions: Option<Arc<Positions>>,
+        positions: Option<Arc<RowPositions>>,
     ) -> ArrayRelation {
         // The schema contains the declared types. A column that is declared text or inferred has the type of the array.
         let values = array.header().element_kind().map(data_type);
@@ -40,7 +40,7 @@ impl ArrayRelation {
             hidden: column.name == RECORD_COLUMN,
         });
         ArrayRelation {
-            chosen: Chosen::new(table.schema.rows, positions),
+            chosen: SelectedRows::new(table.schema.rows, positions),
             columns: columns.collect(),
             array,
         }

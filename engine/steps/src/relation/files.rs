@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use prep_core::{Context, Inputs, StepError};
 
 use super::open_table;
-use crate::kinds::{FILES, holder};
+use crate::kinds::{FILES_INPUT, holder};
 use crate::value::{OpenContent, Opener, input, trees};
 
 /// Opens the file in column `file` of every row of the input `files`, in order, and calls `visit`.
@@ -15,7 +15,7 @@ pub(crate) fn for_each_file(
     inputs: &Inputs,
     visit: &mut dyn FnMut(&str, &OpenContent<'_>) -> Result<(), StepError>,
 ) -> Result<(), StepError> {
-    let table = open_table(context, input(inputs, FILES)?)?;
+    let table = open_table(context, input(inputs, FILES_INPUT)?)?;
     let trees = trees(context, inputs)?;
     let column = table
         .columns()

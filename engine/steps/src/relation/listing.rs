@@ -10,8 +10,8 @@ use prep_formats::pandas::{Column, ColumnType, Schema};
 use prep_spec::split_source;
 use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
-use super::chosen::Chosen;
-use crate::value::{File, Positions, Tree};
+use super::selected::SelectedRows;
+use crate::value::{RowPositions, Tree, TreeFile};
 
 /// Columns of a table of files. `file` is the path, `dir` the path without the name, and `folder` the last part of
 /// `dir`. `stem` is the name without the last extension, and `ext` that extension without its dot. `size` is in bytes.
@@ -37,7 +37,7 @@ pub(crate) fn listing_schema(rows: u64) -> Schema {
 #[derive(Debug)]
 pub(crate) struct ListingRelation {
     tree: Arc<Tree>,
-    chosen: Chosen,
+    chosen: SelectedRows,
     columns: Vec<RelationColumn>,
 }
 
@@ -45,7 +45,7 @@ impl ListingRelation {
     pub(crate) fn open(
         context: &Context,
         listing: &Digest,
-        positions: Option<Arc<Positions>>,
+        positions: Option<Arc<RowPositions>>,
     ) -> Result<ListingRelation, StepError> {
         let columns = COLUMNS.iter().map(|name| RelationColumn {
             name: (*name).to_owned(),
@@ -59,13 +59,13 @@ impl ListingRelation {
         let columns = columns.collect();
         let tree = Tree::load_listing(context, listing)?;
         Ok(ListingRelation {
-            chosen: Chosen::new(tree.len() as u64, positions),
+            chosen: SelectedRows::new(tree.len() as u64, positions),
             tree,
             columns,
         })
     }
 
-    fn entries(&self, first: u64, len: usize) -> Vec<File<'_>> {
+    fn entries(&self, first: u64, len: usize) -> Vec<TreeFile<'_>> {
         let rows = self.origins(first, len).into_iter();
         rows.filter_map(|row| self.tree.file(usize::try_from(row).ok()?))
             .collect()
@@ -109,7 +109,7 @@ impl Relation for ListingRelation {
     }
 }
 
-fn cells(entries: &[File<'_>], column: &str) -> ArrayRef {
+fn cells(entries: &[TreeFile<'_>], column: &str) -> ArrayRef {
     if column == "size" {
         let sizes = entries
             .iter()

@@ -1,12 +1,12 @@
 //! Opens tables for queries, and runs queries in a step.
 
 mod array;
-mod chosen;
 mod files;
 mod listing;
 mod parquet;
 mod query;
-mod running;
+mod run;
+mod selected;
 mod text;
 
 use std::collections::BTreeMap;
@@ -21,11 +21,11 @@ use prep_sql::Relation;
 
 pub(crate) use files::for_each_file;
 pub(crate) use listing::{listing_schema, part};
-pub(crate) use query::{query_rows_as_text, query_values, scalar};
-pub(crate) use running::{QueryRun, Running, Wanted, query_memory};
+pub(crate) use query::{query_rows_as_text, query_values, single_number};
+pub(crate) use run::{QueryRun, RowForm, RunningQuery, query_memory};
 
 use crate::limits::limits;
-use crate::value::{Storage, StoredText, TableValue};
+use crate::value::{StoredText, TableStorage, TableValue};
 use array::ArrayRelation;
 use listing::ListingRelation;
 use parquet::ParquetRelation;
@@ -63,7 +63,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
     let table = TableValue::of(value)?;
     let positions = table.positions(context)?.map(Arc::new);
     match &table.storage {
-        Storage::Text { object } => {
+        TableStorage::Text { object } => {
             let text = StoredText::open(context, object, &table.schema)?;
             let relation = Arc::new(TextRelation::new(text.clone(), positions, &table));
             Ok(OpenTable {
@@ -72,7 +72,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
                 inferred: table.inferred,
             })
         }
-        Storage::Parquet { object } => {
+        TableStorage::Parquet { object } => {
             let object = context.store.open_private(object)?;
             let file = object.file().try_clone().map_err(StepError::machine)?;
             let limits = limits(context);
@@ -85,7 +85,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
                 inferred: BTreeMap::new(),
             })
         }
-        Storage::Npy { object } => {
+        TableStorage::Npy { object } => {
             let object = context.store.open_private(object)?;
             let file = object.file().try_clone().map_err(StepError::machine)?;
             let array = NpyArray::open(Arc::new(file), 0..object.len());
@@ -97,7 +97,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
                 inferred: BTreeMap::new(),
             })
         }
-        Storage::Listing { object } => {
+        TableStorage::Listing { object } => {
             let relation = ListingRelation::open(context, object, positions)?;
             Ok(OpenTable {
                 relation: Arc::new(relation),

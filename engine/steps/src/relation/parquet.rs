@@ -15,14 +15,14 @@ use prep_formats::limits::Limits;
 use prep_formats::parquet::{ParquetError, ParquetTable};
 use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
-use super::chosen::Chosen;
-use crate::value::Positions;
+use super::selected::SelectedRows;
+use crate::value::RowPositions;
 
 /// Size in bytes of a block of rows that is reordered in memory.
-const PART: u64 = 64 << 20;
+const BLOCK_BYTES: u64 = 64 << 20;
 
 /// Consecutive rows of a selection.
-struct Part {
+struct RowBlock {
     /// The rows in the order of the file.
     rows: RecordBatch,
     /// For each row of the selection, its index in `rows`.
@@ -31,7 +31,7 @@ struct Part {
 
 pub(crate) struct ParquetRelation {
     table: ParquetTable<Arc<File>>,
-    chosen: Chosen,
+    chosen: SelectedRows,
     columns: Vec<RelationColumn>,
 }
 
@@ -42,7 +42,7 @@ impl ParquetRelation {
         bytes: u64,
         limits: &Limits,
         numbers: &BTreeSet<usize>,
-        positions: Option<Arc<Positions>>,
+        positions: Option<Arc<RowPositions>>,
     ) -> Result<ParquetRelation, ParquetError> {
         let table = ParquetTable::open(Arc::new(file), 0..bytes, limits)?;
         let fields = table.schema().fields().iter().enumerate();
@@ -56,7 +56,7 @@ impl ParquetRelation {
         });
         let columns = columns.collect();
         Ok(ParquetRelation {
-            chosen: Chosen::new(table.rows(), positions),
+            chosen: SelectedRows::new(table.rows(), positions),
             table,
             columns,
         })
@@ -83,22 +83,22 @@ impl ParquetRelation {
         names.map(|column| column.name.as_str()).collect()
     }
 
-    /// Reads rows in any order, up to the size [`PART`], in one pass over the row groups that contain them.
-    fn part(&self, columns: &[usize], rows: &[u64], batch: usize) -> Result<Part, ScanError> {
+    /// Reads rows in any order, up to the size [`BLOCK_BYTES`], in one pass over the row groups that contain them.
+    fn part(&self, columns: &[usize], rows: &[u64], batch: usize) -> Result<RowBlock, ScanError> {
         let mut order: Vec<u32> = (0..u32::try_from(rows.len())?).collect();
         let row = |place: &u32| rows.get(*place as usize).copied().unwrap_or(u64::MAX);
         order.sort_by_key(row);
-        let mut wanted = order.iter().map(row).peekable();
+        let mut requested = order.iter().map(row).peekable();
         let mut chosen = Vec::new();
         let mut start = 0;
         for (group, count) in self.table.row_groups().enumerate() {
             let end = start + count;
-            if wanted.peek().is_some_and(|row| *row < end) {
+            if requested.peek().is_some_and(|row| *row < end) {
                 for batch in self.batches(columns, Some(group), batch)? {
                     let batch = batch?;
                     let behind = start + batch.num_rows() as u64;
                     let mut here = Vec::new();
-                    while let Some(row) = wanted.next_if(|row| *row < behind) {
+                    while let Some(row) = requested.next_if(|row| *row < behind) {
                         here.push(row - start);
                     }
                     if !here.is_empty() {
@@ -117,7 +117,7 @@ impl ParquetRelation {
                 *slot = place as u64;
             }
         }
-        Ok(Part {
+        Ok(RowBlock {
             rows: concat_batches(&schema, &chosen)?,
             places,
         })
@@ -126,16 +126,18 @@ impl ParquetRelation {
     /// Reads the rows at unordered positions, block by block.
     fn in_any_order(
         self: Arc<Self>,
-        positions: Arc<Positions>,
+        positions: Arc<RowPositions>,
         columns: Vec<usize>,
         batch: usize,
     ) -> impl Iterator<Item = Result<RelationBatch, ScanError>> + Send {
         let bytes = self.table.decoded_bytes(&self.names(&columns));
         let row = (bytes / self.table.rows().max(1)).max(1);
-        let size = usize::try_from(PART / row).unwrap_or(usize::MAX).max(batch);
+        let size = usize::try_from(BLOCK_BYTES / row)
+            .unwrap_or(usize::MAX)
+            .max(batch);
         let size = size.min(u32::MAX as usize);
         let mut first = 0;
-        let mut part: Option<(Part, usize)> = None;
+        let mut part: Option<(RowBlock, usize)> = None;
         std::iter::from_fn(move || {
             let (current, done) = match part.take() {
                 Some((current, done)) if done < current.places.len() => (current, done),
@@ -166,11 +168,11 @@ impl ParquetRelation {
     /// The values of a batch in the relation's types.
     fn values(&self, columns: &[usize], batch: &RecordBatch) -> Result<RelationBatch, ScanError> {
         let arrays = columns.iter().zip(batch.columns()).map(|(column, array)| {
-            let wanted = &self.columns[*column].data_type;
-            if array.data_type() == wanted {
+            let requested = &self.columns[*column].data_type;
+            if array.data_type() == requested {
                 Ok(array.clone())
             } else {
-                Ok(cast(array, wanted)?)
+                Ok(cast(array, requested)?)
             }
         });
         let columns = arrays.collect::<Result<Vec<ArrayRef>, ScanError>>()?;
@@ -230,15 +232,15 @@ impl Relation for ParquetRelation {
             return Box::new(batches.map(move |batch| self.values(&columns, &batch?)));
         };
         // Rows in file order need one pass that keeps the selected rows.
-        let mut wanted = 0;
+        let mut requested = 0;
         let mut start = 0;
         Box::new(batches.map(move |batch| {
             let batch = batch?;
             let end = start + batch.num_rows() as u64;
             let mut rows = Vec::new();
-            while let Some(row) = positions.get(wanted).filter(|row| *row < end) {
+            while let Some(row) = positions.get(requested).filter(|row| *row < end) {
                 rows.push(row - start);
-                wanted += 1;
+                requested += 1;
             }
             start = end;
             self.values(&columns, &choose(&batch, rows)?)

@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions, array_value_to_string};
 use prep_core::{Context, StepError, Value};
 
-use super::{QueryRun, Wanted, open_table};
+use super::{QueryRun, RowForm, open_table};
 
 /// Takes the texts of two columns of a row.
 type Visit<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
@@ -18,7 +18,7 @@ pub(crate) fn query_values(
     visit: &mut Visit<'_>,
 ) -> Result<(), StepError> {
     let tables = run.open_tables()?;
-    let mut rows = run.start(&tables, Wanted::Unordered)?;
+    let mut rows = run.start(&tables, RowForm::Unordered)?;
     let mut places = [0; 2];
     for (place, name) in places.iter_mut().zip(columns) {
         let found = rows.columns().iter().position(|column| column.name == name);
@@ -45,7 +45,7 @@ fn text(batch: &RecordBatch, column: usize) -> Result<arrow::array::ArrayRef, St
 }
 
 /// Rows of a query, formatted for a message.
-pub(crate) struct FoundRows {
+pub(crate) struct FormattedRows {
     pub rows: usize,
     pub columns: Vec<String>,
     /// The first rows, with cells separated by commas.
@@ -53,15 +53,18 @@ pub(crate) struct FoundRows {
 }
 
 /// Runs a query without order, counts its rows and formats the first `limit`.
-pub(crate) fn query_rows_as_text(run: QueryRun<'_>, limit: usize) -> Result<FoundRows, StepError> {
+pub(crate) fn query_rows_as_text(
+    run: QueryRun<'_>,
+    limit: usize,
+) -> Result<FormattedRows, StepError> {
     let tables = run.open_tables()?;
-    let mut rows = run.start(&tables, Wanted::Unordered)?;
+    let mut rows = run.start(&tables, RowForm::Unordered)?;
     let columns = rows
         .columns()
         .iter()
         .map(|column| column.name.clone())
         .collect();
-    let mut found = FoundRows {
+    let mut found = FormattedRows {
         rows: 0,
         columns,
         shown: Vec::new(),
@@ -93,7 +96,7 @@ pub(crate) fn query_rows_as_text(run: QueryRun<'_>, limit: usize) -> Result<Foun
 }
 
 /// The only value of a table with one row and one column, as a number.
-pub(crate) fn scalar(context: &Context, value: &Value) -> Result<f64, StepError> {
+pub(crate) fn single_number(context: &Context, value: &Value) -> Result<f64, StepError> {
     let table = open_table(context, value)?;
     if table.rows() != 1 || table.columns().len() != 1 {
         let (rows, columns) = (table.rows(), table.columns().len());

@@ -9,19 +9,19 @@ use arrow::datatypes::DataType;
 use prep_formats::pandas::{RowSelection, arrow_type};
 use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
-use super::chosen::{Chosen, StoredRows};
-use crate::value::{Positions, StoredText, TableValue};
+use super::selected::{SelectedRows, StoredRows};
+use crate::value::{RowPositions, StoredText, TableValue};
 
 pub(crate) struct TextRelation {
     table: Arc<StoredText>,
-    chosen: Chosen,
+    chosen: SelectedRows,
     columns: Vec<RelationColumn>,
 }
 
 impl TextRelation {
     pub(crate) fn new(
         table: Arc<StoredText>,
-        positions: Option<Arc<Positions>>,
+        positions: Option<Arc<RowPositions>>,
         value: &TableValue,
     ) -> TextRelation {
         let columns = table.schema().columns.iter().enumerate();
@@ -35,7 +35,7 @@ impl TextRelation {
         });
         let columns = columns.collect();
         TextRelation {
-            chosen: Chosen::new(table.schema().rows, positions),
+            chosen: SelectedRows::new(table.schema().rows, positions),
             table,
             columns,
         }
@@ -43,9 +43,9 @@ impl TextRelation {
 }
 
 /// The order in which the rows of a table are read.
-enum Pass {
+enum ReadOrder {
     /// In the selected order.
-    Chosen,
+    Selected,
     /// In the stored order, each selected row once.
     Stored(StoredRows),
 }
@@ -55,13 +55,13 @@ impl TextRelation {
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-        mut pass: Pass,
+        mut pass: ReadOrder,
     ) -> impl Iterator<Item = Result<RelationBatch, ScanError>> + Send {
         let mut first = 0;
         std::iter::from_fn(move || {
             let rows = match &mut pass {
-                Pass::Stored(stored) => stored.next(batch)?,
-                Pass::Chosen => {
+                ReadOrder::Stored(stored) => stored.next(batch)?,
+                ReadOrder::Selected => {
                     let len = (self.rows() - first).min(batch as u64);
                     let len = usize::try_from(len).ok().filter(|len| *len > 0)?;
                     match self.chosen.positions() {
@@ -74,7 +74,7 @@ impl TextRelation {
             let count = values.as_ref().map_or(batch, |values| values.rows);
             // Rows with long texts are returned in shorter batches.
             first += count as u64;
-            if let Pass::Stored(stored) = &mut pass {
+            if let ReadOrder::Stored(stored) = &mut pass {
                 stored.read(count);
             }
             Some(values)
@@ -89,9 +89,9 @@ impl TextRelation {
         batch: usize,
     ) -> Result<RelationBatch, ScanError> {
         let (rows, arrays) = match self.table.values(columns)? {
-            Some(values) => chosen(&values, &rows)?,
+            Some(values) => select(&values, &rows)?,
             None => {
-                let (table, places) = self.table.holding(columns)?;
+                let (table, places) = self.table.table_with(columns)?;
                 let mut batches = table.read_batches(&places, rows, batch)?;
                 let read = batches.next().ok_or("a stored table ends early")??;
                 (read.num_rows(), read.columns().to_vec())
@@ -115,7 +115,7 @@ impl TextRelation {
 }
 
 /// The number of selected rows, and their values.
-fn chosen(values: &[ArrayRef], rows: &RowSelection) -> Result<(usize, Vec<ArrayRef>), ScanError> {
+fn select(values: &[ArrayRef], rows: &RowSelection) -> Result<(usize, Vec<ArrayRef>), ScanError> {
     let all = values.first().map_or(0, |values| values.len());
     let range = match rows {
         RowSelection::All => 0..all,
@@ -162,7 +162,7 @@ impl Relation for TextRelation {
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
-        Box::new(self.batches(columns, batch, Pass::Chosen))
+        Box::new(self.batches(columns, batch, ReadOrder::Selected))
     }
 
     /// In the order in which the rows are stored in the file.
@@ -171,7 +171,10 @@ impl Relation for TextRelation {
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
-        let pass = self.chosen.stored_rows().map_or(Pass::Chosen, Pass::Stored);
+        let pass = self
+            .chosen
+            .stored_rows()
+            .map_or(ReadOrder::Selected, ReadOrder::Stored);
         Box::new(self.batches(columns, batch, pass))
     }
 

@@ -15,23 +15,23 @@ use super::layered::LayeredFile;
 /// An open file. Cheap to clone.
 #[derive(Clone)]
 pub enum BaseFile {
-    Here(Arc<File>),
-    Elsewhere(Arc<dyn Ranges>),
+    Local(Arc<File>),
+    Remote(Arc<dyn Ranges>),
     Layered(Arc<LayeredFile>),
 }
 
 impl BaseFile {
     /// Returns the file if it is on this machine.
-    pub fn here(&self) -> Option<&Arc<File>> {
+    pub fn local_file(&self) -> Option<&Arc<File>> {
         match self {
-            BaseFile::Here(file) => Some(file),
-            BaseFile::Elsewhere(_) | BaseFile::Layered(_) => None,
+            BaseFile::Local(file) => Some(file),
+            BaseFile::Remote(_) | BaseFile::Layered(_) => None,
         }
     }
 
     /// Announces ranges that will be read.
     pub fn expect(&self, ranges: Vec<Range<u64>>) {
-        if let BaseFile::Elsewhere(content) = self {
+        if let BaseFile::Remote(content) = self {
             content.expect(ranges);
         }
     }
@@ -40,8 +40,8 @@ impl BaseFile {
 impl ReadAt for BaseFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         match self {
-            BaseFile::Here(file) => ReadAt::read_at(&**file, buf, offset),
-            BaseFile::Elsewhere(content) => content.read_at(buf, offset),
+            BaseFile::Local(file) => ReadAt::read_at(&**file, buf, offset),
+            BaseFile::Remote(content) => content.read_at(buf, offset),
             BaseFile::Layered(content) => content.read_at(buf, offset),
         }
     }
@@ -50,8 +50,8 @@ impl ReadAt for BaseFile {
 impl fmt::Debug for BaseFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            BaseFile::Here(_) => "Here",
-            BaseFile::Elsewhere(_) => "Elsewhere",
+            BaseFile::Local(_) => "Here",
+            BaseFile::Remote(_) => "Elsewhere",
             BaseFile::Layered(_) => "Layered",
         })
     }

@@ -7,18 +7,18 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// Maximum length in bytes of a text. No file system supports longer paths.
-pub(crate) const LONGEST: usize = 1 << 20;
+pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Texts stored one after another in a single buffer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Texts {
+pub(crate) struct TextList {
     text: String,
     ends: Vec<u64>,
 }
 
-impl Texts {
-    pub fn with_capacity(texts: usize, bytes: usize) -> Texts {
-        Texts {
+impl TextList {
+    pub fn with_capacity(texts: usize, bytes: usize) -> TextList {
+        TextList {
             text: String::with_capacity(bytes),
             ends: Vec::with_capacity(texts),
         }
@@ -132,11 +132,11 @@ pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
 }
 
 /// Reads the encoding that these functions write.
-pub(crate) struct Input<R>(BufReader<R>);
+pub(crate) struct CompactReader<R>(BufReader<R>);
 
-impl<R: Read> Input<R> {
-    pub fn new(input: R) -> Input<R> {
-        Input(BufReader::with_capacity(1 << 18, input))
+impl<R: Read> CompactReader<R> {
+    pub fn new(input: R) -> CompactReader<R> {
+        CompactReader(BufReader::with_capacity(1 << 18, input))
     }
 
     pub fn bytes<const N: usize>(&mut self) -> io::Result<[u8; N]> {
@@ -169,7 +169,7 @@ impl<R: Read> Input<R> {
     pub fn text(&mut self, before: &mut Vec<u8>) -> io::Result<()> {
         let shared = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         let more = usize::try_from(self.number()?).unwrap_or(usize::MAX);
-        if shared > before.len() || more > LONGEST - shared.min(LONGEST) {
+        if shared > before.len() || more > MAX_TEXT_BYTES - shared.min(MAX_TEXT_BYTES) {
             return Err(io::ErrorKind::InvalidData.into());
         }
         before.truncate(shared);

@@ -16,17 +16,17 @@ use prep_formats::read_at::Section;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
 use thiserror::Error;
 
-use super::ahead::{Ahead, PIECE};
 use super::base::BaseFile;
 use super::layered::LayeredFile;
 use super::layers::Layers;
+use super::read_ahead::{CHUNK_BYTES, ReadAhead};
 
 /// The bytes of one file.
 ///
 /// A part of another file has a base, which is a bundle or an object of the store. If the archive is itself packed in a
 /// bundle (`layered`), the base is the object that describes its layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ContentRef {
     /// An entire object of the store.
     Object { digest: Digest, bytes: u64 },
     /// A range of the base: a file in an archive.
@@ -72,43 +72,43 @@ impl From<ContentError> for StepError {
     }
 }
 
-impl Content {
+impl ContentRef {
     /// Length in bytes.
     pub fn bytes(&self) -> u64 {
         match self {
-            Content::Object { bytes, .. } | Content::Slice { bytes, .. } => *bytes,
-            Content::Member { entry, .. } => entry.size,
+            ContentRef::Object { bytes, .. } | ContentRef::Slice { bytes, .. } => *bytes,
+            ContentRef::Member { entry, .. } => entry.size,
         }
     }
 
     /// Range of the bytes in the base. For a zip member, it includes the header.
     pub fn range(&self) -> Range<u64> {
         match self {
-            Content::Object { bytes, .. } => 0..*bytes,
-            Content::Slice { offset, bytes, .. } => *offset..offset + bytes,
-            Content::Member { entry, .. } => entry.header_offset..entry.limit,
+            ContentRef::Object { bytes, .. } => 0..*bytes,
+            ContentRef::Slice { offset, bytes, .. } => *offset..offset + bytes,
+            ContentRef::Member { entry, .. } => entry.header_offset..entry.limit,
         }
     }
 
     /// Whether the base must be unpacked.
     pub fn is_layered(&self) -> bool {
         match self {
-            Content::Object { .. } => false,
-            Content::Slice { layered, .. } | Content::Member { layered, .. } => *layered,
+            ContentRef::Object { .. } => false,
+            ContentRef::Slice { layered, .. } | ContentRef::Member { layered, .. } => *layered,
         }
     }
 
     /// Digest of the object or file that holds the bytes, or of the object that describes its layers.
     pub fn base(&self) -> &Digest {
         match self {
-            Content::Object { digest, .. } => digest,
-            Content::Slice { base, .. } | Content::Member { base, .. } => base,
+            ContentRef::Object { digest, .. } => digest,
+            ContentRef::Slice { base, .. } | ContentRef::Member { base, .. } => base,
         }
     }
 }
 
 /// Contents up to this length in bytes are verified in one call, which is faster.
-const SHORT: u64 = 4 << 20;
+const MAX_BUFFERED_BYTES: u64 = 4 << 20;
 
 /// Opens contents and keeps their base files open. The threads of a step share it.
 pub struct Opener {
@@ -120,10 +120,10 @@ pub struct Opener {
 }
 
 /// Minimum length in bytes of a content that is read ahead. For shorter ones, starting a thread takes longer.
-const LONG: u64 = 4 * PIECE as u64;
+const MIN_READ_AHEAD_BYTES: u64 = 4 * CHUNK_BYTES as u64;
 
 /// Reads an object that may have another hard link outside the store, and reports at its end if the file was modified.
-struct Unchanged<R> {
+struct ModificationCheck<R> {
     inner: R,
     file: BaseFile,
     base: Digest,
@@ -131,13 +131,13 @@ struct Unchanged<R> {
 }
 
 fn modified(file: &BaseFile) -> Option<SystemTime> {
-    file.here()?
+    file.local_file()?
         .metadata()
         .and_then(|found| found.modified())
         .ok()
 }
 
-impl<R: Read> Read for Unchanged<R> {
+impl<R: Read> Read for ModificationCheck<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         if count == 0 && !buffer.is_empty() && modified(&self.file) != self.modified {
@@ -151,7 +151,7 @@ impl<R: Read> Read for Unchanged<R> {
 /// A content with its open base file.
 pub struct OpenContent<'a> {
     file: BaseFile,
-    content: &'a Content,
+    content: &'a ContentRef,
     cancel: Cancel,
     threads: Threads,
 }
@@ -175,10 +175,10 @@ impl Opener {
     ///
     /// # Errors
     /// If its base is missing or was modified.
-    pub fn open<'a>(&self, content: &'a Content) -> Result<OpenContent<'a>, ContentError> {
+    pub fn open<'a>(&self, content: &'a ContentRef) -> Result<OpenContent<'a>, ContentError> {
         // A published file may be a hard link to an entire object. Objects with parts are never linked.
-        let is_whole = matches!(content, Content::Object { .. });
-        let file = self.holder(content, !is_whole)?;
+        let is_object = matches!(content, ContentRef::Object { .. });
+        let file = self.open_base(content, !is_object)?;
         Ok(OpenContent {
             file,
             content,
@@ -191,18 +191,18 @@ impl Opener {
     ///
     /// # Errors
     /// As for [`Opener::open`].
-    pub fn base(&self, content: &Content) -> Result<BaseFile, ContentError> {
-        self.holder(content, true)
+    pub fn base(&self, content: &ContentRef) -> Result<BaseFile, ContentError> {
+        self.open_base(content, true)
     }
 
     /// Opens an object of the store.
     ///
     /// # Errors
     /// If it is not on this machine.
-    pub fn stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
-        match self.base_as(object, true)? {
-            BaseFile::Here(file) => Ok(file),
-            BaseFile::Elsewhere(_) | BaseFile::Layered(_) => Err(ContentError::Io {
+    pub fn open_stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
+        match self.open_file(object, true)? {
+            BaseFile::Local(file) => Ok(file),
+            BaseFile::Remote(_) | BaseFile::Layered(_) => Err(ContentError::Io {
                 what: object.to_string(),
                 cause: io::Error::other("it is no object of the store"),
             }),
@@ -210,13 +210,13 @@ impl Opener {
     }
 
     /// Whether the contents of this base are on another machine.
-    pub fn is_elsewhere(&self, base: &Digest) -> bool {
+    pub fn is_remote(&self, base: &Digest) -> bool {
         let location = self.context.location(base);
         matches!(location, Some(Location::Ranges(_)))
     }
 
     /// Announces the contents that will be read, so that adjacent ranges on another machine are fetched together.
-    pub fn expect(&self, contents: impl Iterator<Item = Content>) {
+    pub fn expect(&self, contents: impl Iterator<Item = ContentRef>) {
         let mut wanted: HashMap<Digest, Vec<Range<u64>>> = HashMap::new();
         for content in contents {
             wanted
@@ -231,10 +231,10 @@ impl Opener {
         }
     }
 
-    fn holder(&self, content: &Content, private: bool) -> Result<BaseFile, ContentError> {
+    fn open_base(&self, content: &ContentRef, private: bool) -> Result<BaseFile, ContentError> {
         match content.is_layered() {
             true => self.layered(content.base()),
-            false => self.base_as(content.base(), private),
+            false => self.open_file(content.base(), private),
         }
     }
 
@@ -244,13 +244,13 @@ impl Opener {
         if let Some(open) = layered.get(layers) {
             return Ok(open.clone());
         }
-        let object = self.stored(layers)?;
+        let object = self.open_stored(layers)?;
         let failed = |cause| ContentError::Io {
             what: layers.to_string(),
             cause,
         };
         let found = Layers::read(&object).map_err(failed)?;
-        let mut file = self.base_as(&found.base, true)?;
+        let mut file = self.open_file(&found.base, true)?;
         // Concurrent steps share the unpacked layers.
         let shared = self.context.shared(layers, || {
             for layer in found.layers {
@@ -265,7 +265,7 @@ impl Opener {
         Ok(file)
     }
 
-    fn base_as(&self, base: &Digest, private: bool) -> Result<BaseFile, ContentError> {
+    fn open_file(&self, base: &Digest, private: bool) -> Result<BaseFile, ContentError> {
         let mut bases = self.bases.lock();
         if let Some(open) = bases.get(&(*base, private)) {
             return Ok(open.clone());
@@ -273,8 +273,8 @@ impl Opener {
         let outside = match self.context.location(base) {
             Some(Location::Path(path)) => self
                 .outside(base, &path)?
-                .map(|file| BaseFile::Here(Arc::new(file))),
-            Some(Location::Ranges(content)) => Some(BaseFile::Elsewhere(content)),
+                .map(|file| BaseFile::Local(Arc::new(file))),
+            Some(Location::Ranges(content)) => Some(BaseFile::Remote(content)),
             None => None,
         };
         let open = match outside {
@@ -292,7 +292,7 @@ impl Opener {
                     what: base.to_string(),
                     cause,
                 })?;
-                BaseFile::Here(Arc::new(file))
+                BaseFile::Local(Arc::new(file))
             }
         };
         bases.insert((*base, private), open.clone());
@@ -329,13 +329,13 @@ impl OpenContent<'_> {
     pub fn reader(&self) -> Result<Box<dyn Read + Send>, ContentError> {
         let file = self.file.clone();
         Ok(match self.content {
-            Content::Object { bytes, digest } => Box::new(Unchanged {
+            ContentRef::Object { bytes, digest } => Box::new(ModificationCheck {
                 inner: self.cancel.reader(Section::new(file.clone(), 0..*bytes)),
                 modified: modified(&file),
                 file,
                 base: *digest,
             }),
-            Content::Slice {
+            ContentRef::Slice {
                 offset,
                 bytes,
                 crc32,
@@ -344,7 +344,7 @@ impl OpenContent<'_> {
                 let section = Section::new(file, *offset..offset + bytes);
                 Box::new(Checked::new(self.cancel.reader(section), *bytes, *crc32))
             }
-            Content::Member { entry, .. } => {
+            ContentRef::Member { entry, .. } => {
                 Box::new(self.cancel.reader(entry.clone().into_reader(file)?))
             }
         })
@@ -355,24 +355,24 @@ impl OpenContent<'_> {
     ///
     /// # Errors
     /// As for [`OpenContent::reader`].
-    pub fn ahead(&self) -> Result<Box<dyn BufRead + Send>, ContentError> {
+    pub fn read_ahead(&self) -> Result<Box<dyn BufRead + Send>, ContentError> {
         let reader = self.reader()?;
-        let permit = match self.bytes() > LONG {
+        let permit = match self.bytes() > MIN_READ_AHEAD_BYTES {
             true => self.threads.try_take(),
             false => None,
         };
         let started = match permit {
-            Some(permit) => Ahead::start(reader, permit),
+            Some(permit) => ReadAhead::start(reader, permit),
             None => Err(reader),
         };
         Ok(match started {
             Ok(ahead) => Box::new(ahead),
-            Err(reader) => Box::new(BufReader::with_capacity(PIECE, reader)),
+            Err(reader) => Box::new(BufReader::with_capacity(CHUNK_BYTES, reader)),
         })
     }
 
     /// The content reference.
-    pub fn content(&self) -> &Content {
+    pub fn content(&self) -> &ContentRef {
         self.content
     }
 
@@ -391,7 +391,7 @@ impl OpenContent<'_> {
         buffer: &mut Vec<u8>,
     ) -> Result<(), ContentError> {
         match self.content {
-            Content::Member { entry, .. } => Ok(inflater.read_into(&self.file, entry, buffer)?),
+            ContentRef::Member { entry, .. } => Ok(inflater.read_into(&self.file, entry, buffer)?),
             content => {
                 buffer.clear();
                 let mut reader = self.reader()?;
@@ -414,7 +414,7 @@ impl OpenContent<'_> {
         inflater: &mut MemberInflater,
         buffer: &mut Vec<u8>,
     ) -> Result<(), ContentError> {
-        if self.bytes() <= SHORT {
+        if self.bytes() <= MAX_BUFFERED_BYTES {
             return self.read_into(inflater, buffer);
         }
         let read = io::copy(&mut self.reader()?, &mut io::sink());
@@ -427,7 +427,7 @@ impl OpenContent<'_> {
     /// The base file and the zip entry of a zip member, for copying its compressed bytes.
     pub fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {
-            Content::Member { entry, .. } => Some((&self.file, entry)),
+            ContentRef::Member { entry, .. } => Some((&self.file, entry)),
             _ => None,
         }
     }

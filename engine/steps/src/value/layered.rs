@@ -19,23 +19,23 @@ use super::base::BaseFile;
 use super::layers::{Layer, Packing};
 
 /// Maximum number of decompressed spans in memory, if there is memory for them.
-const KEPT: usize = 5;
+const CACHED_SPANS: usize = 5;
 /// Number of spans without a memory claim. Readers need two of them, at the end of one and the beginning of the next.
-const FEW: usize = 2;
+const MIN_CACHED_SPANS: usize = 2;
 
 /// Typical size in bytes of a span of deflate.
-const MEMORY_OF_SPAN: u64 = 9 << 20;
+const SPAN_BYTES: u64 = 9 << 20;
 
 /// Longer parts of a 7z archive are decoded in chunks. In bytes.
-const LONGEST_PART: u64 = 128 << 20;
+const MAX_PART_BYTES: u64 = 128 << 20;
 /// Bytes per chunk of a long part.
-const PIECE_OF_PART: u64 = 8 << 20;
+const PART_CHUNK_BYTES: u64 = 8 << 20;
 
 /// Number of bytes decompressed repeatedly after which a copy is cheaper.
-const MOST_AGAIN: u64 = 32 << 20;
+const MAX_REPEATED_BYTES: u64 = 32 << 20;
 
 /// Bytes per write to the copy.
-const PIECE: usize = 1 << 18;
+const COPY_BYTES: usize = 1 << 18;
 
 /// Data that are packed inside another file.
 pub struct LayeredFile {
@@ -61,31 +61,36 @@ impl LayeredFile {
             packing,
         } = layer;
         let packed = Section::new(file, offset..offset.saturating_add(bytes));
-        let claim = |each: u64| context.try_claim(each.saturating_mul(KEPT as u64));
+        let claim = |each: u64| context.try_claim(each.saturating_mul(CACHED_SPANS as u64));
         let (memory, spans): (_, Box<dyn Spans + Send + Sync>) = match packing {
             Packing::Deflate(index) => {
                 let deflated = Deflated::new(packed, Arc::clone(object), index);
-                (claim(MEMORY_OF_SPAN), Box::new(deflated))
+                (claim(SPAN_BYTES), Box::new(deflated))
             }
             Packing::SevenZip(parts) => {
                 let window = parts.iter().map(Part::window).max();
                 let window = u64::from(window.unwrap_or(0));
                 let longest = parts.iter().map(|part| part.unpacked).max();
-                let longest = longest.filter(|longest| *longest <= LONGEST_PART);
+                let longest = longest.filter(|longest| *longest <= MAX_PART_BYTES);
                 let whole = longest.and_then(|longest| claim(longest + window));
                 let is_whole = whole.is_some();
-                let memory = whole.or_else(|| claim(PIECE_OF_PART + window / KEPT as u64));
+                let memory =
+                    whole.or_else(|| claim(PART_CHUNK_BYTES + window / CACHED_SPANS as u64));
                 let longest = if is_whole {
-                    LONGEST_PART
+                    MAX_PART_BYTES
                 } else {
-                    PIECE_OF_PART
+                    PART_CHUNK_BYTES
                 };
                 (memory, Box::new(Decoded::new(packed, parts, longest)))
             }
         };
-        let kept = if memory.is_some() { KEPT } else { FEW };
+        let cached_spans = if memory.is_some() {
+            CACHED_SPANS
+        } else {
+            MIN_CACHED_SPANS
+        };
         LayeredFile {
-            spans: Unpacked::new(spans, kept),
+            spans: Unpacked::new(spans, cached_spans),
             copy: OnceLock::new(),
             copying: Mutex::default(),
             context: context.clone(),
@@ -99,7 +104,7 @@ impl LayeredFile {
             return Ok(copy);
         }
         let mut copy = self.context.temp_file()?;
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; COPY_BYTES];
         let mut copied = 0;
         loop {
             self.context.check().map_err(io::Error::other)?;
@@ -118,7 +123,7 @@ impl ReadAt for LayeredFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         match self.copy.get() {
             Some(copy) => ReadAt::read_at(copy, buf, offset),
-            None if self.spans.again() < MOST_AGAIN => self.spans.read_at(buf, offset),
+            None if self.spans.again() < MAX_REPEATED_BYTES => self.spans.read_at(buf, offset),
             None => ReadAt::read_at(self.copied()?, buf, offset),
         }
     }

@@ -32,7 +32,7 @@ use prep_formats::inflated::{Index, Source, Span, Window, Windows};
 use prep_formats::read_at::{ReadAt, Section};
 use prep_formats::sevenz::{Coder, Part};
 
-use super::compact::{Input, write_difference, write_number};
+use super::compact::{CompactReader, write_difference, write_number};
 
 /// A flag in the number with the first bit of a coded span.
 const WINDOW_IS_STORED: u8 = 8;
@@ -63,9 +63,9 @@ pub(crate) enum Packing {
 
 /// Writes the object that describes layers, including the windows of their indexes. A writer that is dropped before
 /// `finish` stores nothing.
-pub(crate) struct LayersWriter(RefCell<Out>);
+pub(crate) struct LayersWriter(RefCell<CountedObject>);
 
-struct Out {
+struct CountedObject {
     object: io::BufWriter<ObjectWriter>,
     bytes: u64,
 }
@@ -73,12 +73,15 @@ struct Out {
 impl LayersWriter {
     pub fn new(store: &Store) -> Result<LayersWriter, StoreError> {
         let object = io::BufWriter::new(store.writer()?);
-        Ok(LayersWriter(RefCell::new(Out { object, bytes: 0 })))
+        Ok(LayersWriter(RefCell::new(CountedObject {
+            object,
+            bytes: 0,
+        })))
     }
 
     /// Stores the object.
     pub fn finish(self, layers: &Layers) -> io::Result<Digest> {
-        let Out { mut object, bytes } = self.0.into_inner();
+        let CountedObject { mut object, bytes } = self.0.into_inner();
         layers.write(&mut object)?;
         object.write_all(&bytes.to_le_bytes())?;
         let object = object
@@ -126,7 +129,7 @@ impl Layers {
         let mut begin = [0; 8];
         object.read_exact_at(&mut begin, end)?;
         let begin = u64::from_le_bytes(begin);
-        let mut input = Input::new(Section::new(object, begin..end));
+        let mut input = CompactReader::new(Section::new(object, begin..end));
         let base = Digest::from_bytes(input.bytes()?);
         let mut layers = Vec::new();
         for _ in 0..input.number()? {
@@ -174,7 +177,7 @@ fn write_index(out: &mut impl Write, index: &Index) -> io::Result<()> {
     Ok(())
 }
 
-fn read_index(input: &mut Input<impl io::Read>) -> io::Result<Index> {
+fn read_index(input: &mut CompactReader<impl io::Read>) -> io::Result<Index> {
     let len = input.number()?;
     let mut spans = Vec::new();
     let (mut start, mut place) = (0, 0);
@@ -230,7 +233,7 @@ fn write_parts(out: &mut impl Write, parts: &[Part]) -> io::Result<()> {
     Ok(())
 }
 
-fn read_parts(input: &mut Input<impl io::Read>) -> io::Result<Vec<Part>> {
+fn read_parts(input: &mut CompactReader<impl io::Read>) -> io::Result<Vec<Part>> {
     let mut parts = Vec::new();
     let mut end = 0;
     for _ in 0..input.number()? {

@@ -43,14 +43,14 @@ pub(crate) enum Collision {
 
 /// Files and directories, each with the output that it belongs to.
 #[derive(Debug, Default)]
-pub(crate) struct Layout {
+pub(crate) struct OutputLayout {
     outputs: Vec<String>,
     /// For each output, the index after its last file.
     ends: Vec<usize>,
     files: TreeBuilder,
 }
 
-impl Layout {
+impl OutputLayout {
     /// Adds the files of an output by calling `add`.
     pub(crate) fn add<E>(
         &mut self,
@@ -82,9 +82,9 @@ impl Layout {
                 second: self.output(*second),
             }));
         }
-        self.nothing_below_a_file(&order)?;
+        self.check_files_above(&order)?;
         if case_folds {
-            self.told_apart_without_case(&order)?;
+            self.check_case(&order)?;
         }
         Ok(self.files.in_order(&order))
     }
@@ -95,7 +95,7 @@ impl Layout {
         self.outputs.get(number).cloned().unwrap_or_default()
     }
 
-    fn nothing_below_a_file(&self, order: &[u32]) -> Result<(), Collision> {
+    fn check_files_above(&self, order: &[u32]) -> Result<(), Collision> {
         let file = |place: usize| order.get(place).copied().unwrap_or_default();
         let path = |place: usize| self.files.path(file(place));
         let is_file = |place: usize| !self.files.is_folder(file(place));
@@ -110,7 +110,7 @@ impl Layout {
         }
     }
 
-    fn told_apart_without_case(&self, order: &[u32]) -> Result<(), Collision> {
+    fn check_case(&self, order: &[u32]) -> Result<(), Collision> {
         let mut seen: HashMap<String, (&str, u32)> = HashMap::new();
         for &file in order {
             let whole = self.files.path(file);
@@ -157,13 +157,13 @@ pub(crate) fn below_a_file<'a>(
         }
         (low < count && path(low) == wanted).then_some(low)
     };
-    let mut looked_at = "";
+    let mut last_parent = "";
     for place in 0..count {
         let Some((parent, _)) = path(place).rsplit_once('/') else {
             continue;
         };
         // Neighbours usually have the same directory.
-        if std::mem::replace(&mut looked_at, parent) == parent {
+        if std::mem::replace(&mut last_parent, parent) == parent {
             continue;
         }
         for folder in folders_of(path(place)) {
@@ -189,17 +189,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::value::Content;
+    use crate::value::ContentRef;
 
-    fn content(path: &str, is_file: bool) -> Option<Content> {
-        is_file.then(|| Content::Object {
+    fn content(path: &str, is_file: bool) -> Option<ContentRef> {
+        is_file.then(|| ContentRef::Object {
             digest: Digest::of(path.as_bytes()),
             bytes: 1,
         })
     }
 
-    fn layout(outputs: &[Vec<(String, bool)>]) -> Layout {
-        let mut layout = Layout::default();
+    fn layout(outputs: &[Vec<(String, bool)>]) -> OutputLayout {
+        let mut layout = OutputLayout::default();
         for (number, files) in outputs.iter().enumerate() {
             let added: Result<(), TreeError> = layout.add(&number.to_string(), |tree| {
                 for (path, is_file) in files {

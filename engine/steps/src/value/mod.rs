@@ -1,40 +1,40 @@
 //! Values that steps exchange: files, trees and tables. Each type is a view of a [`prep_core::Value`].
 
-mod ahead;
 mod base;
 mod compact;
 mod content;
 pub(crate) mod generator;
-mod held_text;
 mod layered;
 pub(crate) mod layers;
 mod layout;
 mod positions;
+mod read_ahead;
 mod sort;
 mod stored_text;
 mod table;
 mod table_writer;
+mod text_writer;
 mod tree;
 
-pub(crate) use ahead::fill;
 pub use base::BaseFile;
-pub(crate) use compact::{Input, Texts, write_difference, write_number, write_text};
-pub use content::{Content, ContentError, OpenContent, Opener};
-pub(crate) use held_text::{HeldText, TextWriter};
-pub(crate) use layout::{Layout, below_a_file};
-pub use positions::Positions;
+pub(crate) use compact::{CompactReader, TextList, write_difference, write_number, write_text};
+pub use content::{ContentError, ContentRef, OpenContent, Opener};
+pub(crate) use layout::{OutputLayout, below_a_file};
+pub use positions::RowPositions;
+pub(crate) use read_ahead::fill;
 pub(crate) use sort::sorted;
-pub(crate) use stored_text::{Known, StoredText, room_for_text};
-pub use table::{Storage, TableValue};
+pub(crate) use stored_text::{StoredText, TextMetadata, max_mapped_bytes};
+pub use table::{TableStorage, TableValue};
 pub(crate) use table_writer::TableWriter;
-pub(crate) use tree::{BETWEEN_CHECKS, Origin, memory_of_trees};
-pub use tree::{File, Tree, TreeBuilder, TreeEntry, TreeError};
+pub(crate) use text_writer::{InMemoryText, TextWriter};
+pub(crate) use tree::{BETWEEN_CHECKS, ContentOrigin, memory_of_trees};
+pub use tree::{Tree, TreeBuilder, TreeEntry, TreeError, TreeFile};
 
 use std::sync::Arc;
 
 use prep_core::{Context, Inputs, StepError, Value};
 
-use crate::kinds::TREE;
+use crate::kinds::TREE_PREFIX;
 
 /// Returns the input called `name`.
 ///
@@ -48,7 +48,9 @@ pub(crate) fn input<'a>(inputs: &'a Inputs, name: &str) -> Result<&'a Value, Ste
 
 /// Loads all inputs that are trees.
 pub(crate) fn trees(context: &Context, inputs: &Inputs) -> Result<Vec<Arc<Tree>>, StepError> {
-    let trees = inputs.iter().filter(|(name, _)| name.starts_with(TREE));
+    let trees = inputs
+        .iter()
+        .filter(|(name, _)| name.starts_with(TREE_PREFIX));
     trees.map(|(_, value)| Tree::load(context, value)).collect()
 }
 

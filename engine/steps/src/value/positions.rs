@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Selected rows of a stored table. If selected rows are often consecutive, runs are shorter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Positions {
+pub enum RowPositions {
     /// The number of each row.
     Rows(Vec<u32>),
     /// Consecutive rows.
@@ -22,15 +22,15 @@ pub enum Positions {
 
 /// A reference to positions in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stored {
+pub(crate) struct StoredPositions {
     pub object: Digest,
     pub rows: u64,
     runs: bool,
 }
 
-impl Positions {
+impl RowPositions {
     /// Chooses the shorter of the two forms.
-    pub fn new(rows: Vec<u32>) -> Positions {
+    pub fn new(rows: Vec<u32>) -> RowPositions {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for &row in &rows {
             match runs.last_mut() {
@@ -38,13 +38,13 @@ impl Positions {
                 _ => runs.push((u64::from(row), 1)),
             }
             if runs.len() * 6 > rows.len() {
-                return Positions::Rows(rows);
+                return RowPositions::Rows(rows);
             }
         }
-        Positions::from_runs(runs)
+        RowPositions::from_runs(runs)
     }
 
-    fn from_runs(runs: Vec<(u64, u64)>) -> Positions {
+    fn from_runs(runs: Vec<(u64, u64)>) -> RowPositions {
         let mut rows = 0;
         let starts = runs
             .iter()
@@ -54,14 +54,14 @@ impl Positions {
                 start
             })
             .collect();
-        Positions::Runs { runs, starts, rows }
+        RowPositions::Runs { runs, starts, rows }
     }
 
     /// Number of rows.
     pub fn len(&self) -> u64 {
         match self {
-            Positions::Rows(rows) => rows.len() as u64,
-            Positions::Runs { rows, .. } => *rows,
+            RowPositions::Rows(rows) => rows.len() as u64,
+            RowPositions::Runs { rows, .. } => *rows,
         }
     }
 
@@ -73,10 +73,10 @@ impl Positions {
     /// The stored row at position `index`.
     pub fn get(&self, index: u64) -> Option<u64> {
         match self {
-            Positions::Rows(rows) => rows
+            RowPositions::Rows(rows) => rows
                 .get(usize::try_from(index).ok()?)
                 .map(|row| u64::from(*row)),
-            Positions::Runs { runs, starts, rows } => {
+            RowPositions::Runs { runs, starts, rows } => {
                 let run =
                     (index < *rows).then(|| starts.partition_point(|start| *start <= index) - 1)?;
                 Some(runs[run].0 + (index - starts[run]))
@@ -87,12 +87,12 @@ impl Positions {
     /// The stored rows at `len` positions from `first`.
     pub fn range(&self, first: u64, len: usize) -> Vec<u64> {
         match self {
-            Positions::Rows(rows) => {
+            RowPositions::Rows(rows) => {
                 let first = usize::try_from(first).unwrap_or(usize::MAX).min(rows.len());
                 let end = first.saturating_add(len).min(rows.len());
                 rows[first..end].iter().map(|row| u64::from(*row)).collect()
             }
-            Positions::Runs { .. } => (first..first + len as u64)
+            RowPositions::Runs { .. } => (first..first + len as u64)
                 .map_while(|index| self.get(index))
                 .collect(),
         }
@@ -101,8 +101,8 @@ impl Positions {
     /// All stored rows, in order.
     pub fn iter(&self) -> Box<dyn Iterator<Item = u64> + Send + '_> {
         match self {
-            Positions::Rows(rows) => Box::new(rows.iter().map(|row| u64::from(*row))),
-            Positions::Runs { runs, .. } => {
+            RowPositions::Rows(rows) => Box::new(rows.iter().map(|row| u64::from(*row))),
+            RowPositions::Runs { runs, .. } => {
                 Box::new(runs.iter().flat_map(|(first, len)| *first..first + len))
             }
         }
@@ -111,38 +111,41 @@ impl Positions {
     /// Whether the stored rows are in ascending order.
     pub fn is_ascending(&self) -> bool {
         match self {
-            Positions::Rows(rows) => rows.is_sorted(),
-            Positions::Runs { runs, .. } => runs
+            RowPositions::Rows(rows) => rows.is_sorted(),
+            RowPositions::Runs { runs, .. } => runs
                 .windows(2)
                 .all(|pair| pair[0].0 + pair[0].1 <= pair[1].0),
         }
     }
 
-    pub(crate) fn save(&self, context: &Context) -> Result<Stored, StepError> {
+    pub(crate) fn save(&self, context: &Context) -> Result<StoredPositions, StepError> {
         let (bytes, runs): (Vec<u8>, bool) = match self {
-            Positions::Rows(rows) => (
+            RowPositions::Rows(rows) => (
                 rows.iter().flat_map(|row| row.to_le_bytes()).collect(),
                 false,
             ),
-            Positions::Runs { runs, .. } => (
+            RowPositions::Runs { runs, .. } => (
                 runs.iter()
                     .flat_map(|(first, len)| [first.to_le_bytes(), len.to_le_bytes()].concat())
                     .collect(),
                 true,
             ),
         };
-        Ok(Stored {
+        Ok(StoredPositions {
             object: context.store.put(&bytes)?,
             rows: self.len(),
             runs,
         })
     }
 
-    pub(crate) fn load(context: &Context, stored: &Stored) -> Result<Positions, StepError> {
+    pub(crate) fn load(
+        context: &Context,
+        stored: &StoredPositions,
+    ) -> Result<RowPositions, StepError> {
         let bytes = context.store.read(&stored.object)?;
         let positions = if stored.runs {
             let word = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).unwrap_or_default();
-            Positions::from_runs(
+            RowPositions::from_runs(
                 bytes
                     .chunks_exact(16)
                     .map(|pair| (word(&pair[..8]), word(&pair[8..])))
@@ -150,7 +153,7 @@ impl Positions {
             )
         } else {
             let word = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).unwrap_or_default();
-            Positions::Rows(bytes.chunks_exact(4).map(word).collect())
+            RowPositions::Rows(bytes.chunks_exact(4).map(word).collect())
         };
         if positions.len() == stored.rows {
             Ok(positions)
@@ -171,12 +174,12 @@ mod tests {
     #[test]
     fn rows_that_stand_together_become_runs() {
         assert!(matches!(
-            Positions::new((5..500).collect()),
-            Positions::Runs { .. }
+            RowPositions::new((5..500).collect()),
+            RowPositions::Runs { .. }
         ));
         assert!(matches!(
-            Positions::new(vec![3, 1, 2, 9, 0]),
-            Positions::Rows(_)
+            RowPositions::new(vec![3, 1, 2, 9, 0]),
+            RowPositions::Rows(_)
         ));
     }
 
@@ -184,7 +187,7 @@ mod tests {
         #[test]
         fn both_forms_hold_the_same_rows(firsts in prop::collection::vec((0_u32..1000, 1_u32..60), 0..20)) {
             let rows: Vec<u32> = firsts.iter().flat_map(|(first, len)| *first..first + len).collect();
-            let positions = Positions::new(rows.clone());
+            let positions = RowPositions::new(rows.clone());
             let wide: Vec<u64> = rows.iter().map(|row| u64::from(*row)).collect();
             prop_assert_eq!(positions.len(), wide.len() as u64);
             prop_assert_eq!(positions.iter().collect::<Vec<_>>(), wide.clone());

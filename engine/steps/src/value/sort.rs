@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use prep_core::{Cancel, StepError};
 
 /// Number of items that are sorted or merged between two checks for cancellation.
-const STRETCH: usize = 1 << 16;
+const RUN_LENGTH: usize = 1 << 16;
 
 /// Returns the numbers below `count` in the order of `compare`. The sort is stable, and fast for items that are already
 /// in order.
@@ -18,12 +18,12 @@ pub(crate) fn sorted(
     compare: impl Fn(u32, u32) -> Ordering,
 ) -> Result<Vec<u32>, StepError> {
     let mut order: Vec<u32> = (0..count).collect();
-    for stretch in order.chunks_mut(STRETCH) {
+    for run in order.chunks_mut(RUN_LENGTH) {
         cancel.check()?;
-        stretch.sort_by(|a, b| compare(*a, *b));
+        run.sort_by(|a, b| compare(*a, *b));
     }
     let mut merged = Vec::new();
-    let mut length = STRETCH;
+    let mut length = RUN_LENGTH;
     while length < order.len() {
         merged.reserve_exact(order.len());
         for pair in order.chunks(2 * length) {
@@ -57,7 +57,7 @@ fn merge(
                 out.push(*b);
                 right = right_rest;
             }
-            if out.len().is_multiple_of(STRETCH) {
+            if out.len().is_multiple_of(RUN_LENGTH) {
                 cancel.check()?;
             }
         }

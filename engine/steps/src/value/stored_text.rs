@@ -3,7 +3,7 @@
 //! The writer of a text knows where its rows start, and may keep a few of its columns in memory. This is sufficient for
 //! most queries, and for an output that is the unchanged table. In these cases the text is never mapped, and publishing
 //! it only adds a hard link. Opened texts are cached for later steps. A text may also exist only in memory
-//! (`held_text`).
+//! (`text_writer`).
 
 use std::io::Write;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use prep_formats::pandas::{
     CsvError, MappedText, Projection, RowIndex, RowSelection, Schema, TextTable,
 };
 
-use super::HeldText;
+use super::InMemoryText;
 
 /// A mapped object as the text of a table.
 struct ObjectText(MappedObject);
@@ -38,13 +38,13 @@ fn map(object: &PrivateObject) -> Result<ObjectText, StepError> {
 }
 
 /// Bytes of a text that may stay mapped after random reads: half of the run's memory.
-pub(crate) fn room_for_text(context: &Context) -> u64 {
+pub(crate) fn max_mapped_bytes(context: &Context) -> u64 {
     context.limits.memory / 2
 }
 
 /// Facts about a text that are known when it has been written.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct TextMetadata {
     /// Starts of the rows. Empty if the text must be scanned for them.
     pub index: RowIndex,
     /// Columns in memory.
@@ -56,15 +56,15 @@ pub(crate) struct StoredText {
     schema: Schema,
     store: Store,
     object: Stored,
-    room: u64,
+    max_mapped_bytes: u64,
     /// Starts of the rows, until the text is mapped. The lock is held during mapping, so that the text is mapped once.
     index: Mutex<RowIndex>,
-    whole: OnceLock<TextTable>,
-    few: Option<Few>,
+    full_table: OnceLock<TextTable>,
+    cached: Option<CachedColumns>,
 }
 
 /// Some columns of a table, in memory.
-struct Few {
+struct CachedColumns {
     /// Their indices in the table, ascending.
     columns: Vec<usize>,
     table: TextTable,
@@ -74,52 +74,52 @@ struct Few {
 
 impl StoredText {
     /// Caches the facts about a stored text for later steps.
-    pub fn keep(
+    pub fn cache(
         context: &Context,
         object: Stored,
         schema: &Schema,
-        known: Known,
+        metadata: TextMetadata,
     ) -> Result<(), StepError> {
-        let text = StoredText::known(context, object, schema, OnceLock::new(), known)?;
+        let text = StoredText::with_metadata(context, object, schema, OnceLock::new(), metadata)?;
         let kept = context.kept(&object.digest, || Ok(text), StoredText::memory);
         kept.map(drop)
     }
 
     /// Keeps a text in memory for later steps.
-    pub fn hold(
+    pub fn cache_in_memory(
         context: &Context,
         object: Stored,
         schema: &Schema,
-        text: HeldText,
-        known: Option<Known>,
+        text: InMemoryText,
+        metadata: Option<TextMetadata>,
     ) -> Result<(), StepError> {
-        let mut known = known.unwrap_or_default();
+        let mut metadata = metadata.unwrap_or_default();
         let (pages, len) = text.buffer.into_pages().map_err(StepError::machine)?;
-        let index = std::mem::take(&mut known.index);
-        let whole = TextTable::from_pages(pages, len, schema.clone(), index);
-        let whole = whole.map_err(StepError::internal)?.into();
-        let opened = StoredText::known(context, object, schema, whole, known)?;
+        let index = std::mem::take(&mut metadata.index);
+        let full_table = TextTable::from_pages(pages, len, schema.clone(), index);
+        let full_table = full_table.map_err(StepError::internal)?.into();
+        let opened = StoredText::with_metadata(context, object, schema, full_table, metadata)?;
         context.hold(object, Arc::new(opened), text.claim);
         Ok(())
     }
 
-    fn known(
+    fn with_metadata(
         context: &Context,
         object: Stored,
         schema: &Schema,
-        whole: OnceLock<TextTable>,
-        known: Known,
+        full_table: OnceLock<TextTable>,
+        metadata: TextMetadata,
     ) -> Result<StoredText, StepError> {
-        let Known { index, projection } = known;
-        let few = projection.map(|projection| Few::of(projection, schema));
+        let TextMetadata { index, projection } = metadata;
+        let cached = projection.map(|projection| CachedColumns::of(projection, schema));
         Ok(StoredText {
             schema: schema.clone(),
             store: context.store.clone(),
             object,
-            room: room_for_text(context),
+            max_mapped_bytes: max_mapped_bytes(context),
             index: Mutex::new(index),
-            whole,
-            few: few.transpose()?,
+            full_table,
+            cached: cached.transpose()?,
         })
     }
 
@@ -130,7 +130,7 @@ impl StoredText {
             return Ok(());
         }
         let mut out = store.writer()?;
-        out.write_all(self.whole()?.text())
+        out.write_all(self.full_table()?.text())
             .map_err(StepError::machine)?;
         out.commit()?;
         Ok(())
@@ -143,9 +143,9 @@ impl StoredText {
         schema: &Schema,
     ) -> Result<Arc<StoredText>, StepError> {
         let open = || {
-            let (store, room) = (context.store.clone(), room_for_text(context));
+            let (store, max_mapped_bytes) = (context.store.clone(), max_mapped_bytes(context));
             let file = store.open_private(object)?;
-            let whole = TextTable::open(map(&file)?, schema.clone(), room);
+            let full_table = TextTable::open(map(&file)?, schema.clone(), max_mapped_bytes);
             Ok(StoredText {
                 schema: schema.clone(),
                 store,
@@ -153,10 +153,10 @@ impl StoredText {
                     digest: *object,
                     len: file.len(),
                 },
-                room,
+                max_mapped_bytes,
                 index: Mutex::default(),
-                whole: whole.map_err(StepError::internal)?.into(),
-                few: None,
+                full_table: full_table.map_err(StepError::internal)?.into(),
+                cached: None,
             })
         };
         let text = match context.held(object) {
@@ -171,16 +171,19 @@ impl StoredText {
     }
 
     fn with_schema(&self, schema: &Schema) -> Result<StoredText, StepError> {
-        let few = self.few.as_ref().map(|few| few.with_schema(schema));
-        let whole = self.whole()?.with_schema(schema.clone());
+        let cached = self
+            .cached
+            .as_ref()
+            .map(|cached| cached.with_schema(schema));
+        let full_table = self.full_table()?.with_schema(schema.clone());
         Ok(StoredText {
             schema: schema.clone(),
             store: self.store.clone(),
             object: self.object,
-            room: self.room,
+            max_mapped_bytes: self.max_mapped_bytes,
             index: Mutex::default(),
-            whole: whole.map_err(StepError::internal)?.into(),
-            few: few.transpose()?,
+            full_table: full_table.map_err(StepError::internal)?.into(),
+            cached: cached.transpose()?,
         })
     }
 
@@ -190,8 +193,8 @@ impl StoredText {
 
     /// Bytes of memory that the cached text uses.
     fn memory(&self) -> u64 {
-        let whole = self.whole.get().map_or(0, TextTable::index_bytes);
-        self.index().bytes() + whole + self.few.as_ref().map_or(0, Few::memory)
+        let full_table = self.full_table.get().map_or(0, TextTable::index_bytes);
+        self.index().bytes() + full_table + self.cached.as_ref().map_or(0, CachedColumns::memory)
     }
 
     /// Columns and number of rows.
@@ -205,64 +208,65 @@ impl StoredText {
     }
 
     /// The mapped text.
-    pub fn whole(&self) -> Result<&TextTable, StepError> {
-        if let Some(whole) = self.whole.get() {
-            return Ok(whole);
+    pub fn full_table(&self) -> Result<&TextTable, StepError> {
+        if let Some(full_table) = self.full_table.get() {
+            return Ok(full_table);
         }
         let mut index = self.index();
-        if let Some(whole) = self.whole.get() {
-            return Ok(whole);
+        if let Some(full_table) = self.full_table.get() {
+            return Ok(full_table);
         }
         let object = self.store.open_private(&self.object.digest)?;
         let (schema, index) = (self.schema.clone(), std::mem::take(&mut *index));
-        let whole = TextTable::open_with(map(&object)?, schema, self.room, index);
-        let whole = whole.map_err(StepError::internal)?;
-        Ok(self.whole.get_or_init(|| whole))
+        let full_table = TextTable::open_with(map(&object)?, schema, self.max_mapped_bytes, index);
+        let full_table = full_table.map_err(StepError::internal)?;
+        Ok(self.full_table.get_or_init(|| full_table))
     }
 
     /// The columns in memory and the indices of `columns` among them, if all are in memory.
-    fn held(&self, columns: &[usize]) -> Option<(&Few, Vec<usize>)> {
-        let few = self.few.as_ref()?;
-        Some((few, few.places(columns)?))
+    fn cached_columns(&self, columns: &[usize]) -> Option<(&CachedColumns, Vec<usize>)> {
+        let cached = self.cached.as_ref()?;
+        Some((cached, cached.places(columns)?))
     }
 
     /// All values of these columns, if they are in memory.
     pub fn values(&self, columns: &[usize]) -> Result<Option<Vec<ArrayRef>>, CsvError> {
-        let Some((few, places)) = self.held(columns).filter(|_| !columns.is_empty()) else {
+        let Some((cached, places)) = self.cached_columns(columns).filter(|_| !columns.is_empty())
+        else {
             return Ok(None);
         };
-        let values = places.into_iter().map(|place| few.values(place));
+        let values = places.into_iter().map(|place| cached.values(place));
         values.collect::<Result<_, _>>().map(Some)
     }
 
     /// A table that has these columns, and their indices in it. It is the table in memory if that has all of them.
-    pub fn holding(&self, columns: &[usize]) -> Result<(&TextTable, Vec<usize>), StepError> {
-        match self.held(columns) {
-            Some((few, places)) => Ok((&few.table, places)),
-            None => Ok((self.whole()?, columns.to_vec())),
+    pub fn table_with(&self, columns: &[usize]) -> Result<(&TextTable, Vec<usize>), StepError> {
+        match self.cached_columns(columns) {
+            Some((cached, places)) => Ok((&cached.table, places)),
+            None => Ok((self.full_table()?, columns.to_vec())),
         }
     }
 }
 
-impl Few {
-    fn new(columns: Vec<usize>, table: TextTable) -> Few {
-        Few {
+impl CachedColumns {
+    fn new(columns: Vec<usize>, table: TextTable) -> CachedColumns {
+        CachedColumns {
             values: columns.iter().map(|_| OnceLock::new()).collect(),
             columns,
             table,
         }
     }
 
-    fn of(projection: Projection, schema: &Schema) -> Result<Few, StepError> {
+    fn of(projection: Projection, schema: &Schema) -> Result<CachedColumns, StepError> {
         let columns = projection.columns().to_vec();
         let table = projection.into_table(schema).map_err(StepError::internal)?;
-        Ok(Few::new(columns, table))
+        Ok(CachedColumns::new(columns, table))
     }
 
-    fn with_schema(&self, schema: &Schema) -> Result<Few, StepError> {
+    fn with_schema(&self, schema: &Schema) -> Result<CachedColumns, StepError> {
         let table = self.table.with_schema(schema.of_columns(&self.columns));
         let table = table.map_err(StepError::internal)?;
-        Ok(Few::new(self.columns.clone(), table))
+        Ok(CachedColumns::new(self.columns.clone(), table))
     }
 
     /// Bytes of memory, including the values.
@@ -277,8 +281,8 @@ impl Few {
     }
 
     fn values(&self, place: usize) -> Result<ArrayRef, CsvError> {
-        let known = self.values.get(place);
-        if let Some(values) = known.and_then(OnceLock::get) {
+        let metadata = self.values.get(place);
+        if let Some(values) = metadata.and_then(OnceLock::get) {
             return Ok(values.clone());
         }
         let rows = usize::try_from(self.table.schema().rows).unwrap_or(usize::MAX);
@@ -286,8 +290,8 @@ impl Few {
         let schema = batches.schema();
         let batches = batches.collect::<Result<Vec<_>, _>>()?;
         let values = concat_batches(&schema, &batches)?.column(0).clone();
-        Ok(match known {
-            Some(known) => known.get_or_init(|| values).clone(),
+        Ok(match metadata {
+            Some(metadata) => metadata.get_or_init(|| values).clone(),
             None => values,
         })
     }

@@ -7,12 +7,12 @@ use prep_core::{Context, StepError, Value};
 use prep_formats::pandas::{ColumnType, Schema};
 use serde::{Deserialize, Serialize};
 
-use super::positions::{Positions, Stored};
+use super::positions::{RowPositions, StoredPositions};
 
 /// How the rows are stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "storage", rename_all = "snake_case")]
-pub enum Storage {
+pub enum TableStorage {
     /// Canonical text: see `prep_formats::pandas`.
     Text {
         object: Digest,
@@ -37,9 +37,9 @@ pub struct TableValue {
     /// Columns, and number of stored rows.
     pub schema: Schema,
     /// Where the rows are stored.
-    pub storage: Storage,
+    pub storage: TableStorage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    rows: Option<Stored>,
+    rows: Option<StoredPositions>,
     /// The types that pandas infers for columns that queries read as text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inferred: BTreeMap<String, ColumnType>,
@@ -53,7 +53,7 @@ pub struct TableValue {
 
 impl TableValue {
     /// A table of all stored rows.
-    pub fn new(schema: Schema, storage: Storage) -> TableValue {
+    pub fn new(schema: Schema, storage: TableStorage) -> TableValue {
         TableValue {
             schema,
             storage,
@@ -94,10 +94,10 @@ impl TableValue {
     ///
     /// # Errors
     /// If the positions cannot be read.
-    pub fn positions(&self, context: &Context) -> Result<Option<Positions>, StepError> {
+    pub fn positions(&self, context: &Context) -> Result<Option<RowPositions>, StepError> {
         self.rows
             .as_ref()
-            .map(|rows| Positions::load(context, rows))
+            .map(|rows| RowPositions::load(context, rows))
             .transpose()
     }
 
@@ -119,7 +119,7 @@ impl TableValue {
                     .ok_or_else(|| StepError::internal("a chosen row does not exist"))?
             }
         };
-        let rows = Some(Positions::new(chosen).save(context)?);
+        let rows = Some(RowPositions::new(chosen).save(context)?);
         Ok(TableValue {
             rows,
             ..self.clone()
@@ -128,10 +128,10 @@ impl TableValue {
 
     /// Encodes the table as a value.
     pub fn into_value(self) -> Value {
-        let (Storage::Text { object }
-        | Storage::Parquet { object }
-        | Storage::Npy { object }
-        | Storage::Listing { object }) = &self.storage;
+        let (TableStorage::Text { object }
+        | TableStorage::Parquet { object }
+        | TableStorage::Npy { object }
+        | TableStorage::Listing { object }) = &self.storage;
         let mut objects = vec![*object];
         objects.extend(self.rows.as_ref().map(|rows| rows.object));
         Value::new(serde_json::json!(self), objects)

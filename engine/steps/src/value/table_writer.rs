@@ -4,7 +4,7 @@ use prep_cache::ObjectWriter;
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{Column, CsvWriter, Schema};
 
-use super::{Known, Storage, StoredText, TableValue};
+use super::{StoredText, TableStorage, TableValue, TextMetadata};
 
 /// Number of rows between two checks for cancellation.
 const BETWEEN_CHECKS: u64 = 4096;
@@ -49,13 +49,13 @@ impl<'a> TableWriter<'a> {
         let out = self.cells.finish().map_err(StepError::machine)?;
         let stored = out.commit()?;
         if let Some(index) = index {
-            let known = Known {
+            let known = TextMetadata {
                 index,
                 projection: None,
             };
-            StoredText::keep(self.context, stored, &self.schema, known)?;
+            StoredText::cache(self.context, stored, &self.schema, known)?;
         }
         let object = stored.digest;
-        Ok(TableValue::new(self.schema, Storage::Text { object }))
+        Ok(TableValue::new(self.schema, TableStorage::Text { object }))
     }
 }

@@ -10,7 +10,7 @@ use std::io;
 use prep_contents::{ContentsError, Result};
 use prep_core::Context;
 use prep_diff::{FileDifference, Options, two_files};
-use prep_steps::value::{Content, File, Opener, Tree};
+use prep_steps::value::{ContentRef, Opener, Tree, TreeFile};
 
 /// What differs below `path`.
 ///
@@ -24,7 +24,7 @@ pub(super) fn differences(
     options: &Options<'_>,
 ) -> Result<Vec<FileDifference>> {
     let opener = Opener::new(context);
-    let inner = |file: &File<'_>| format!("{}/{}", path.trim_end_matches('/'), file.path());
+    let inner = |file: &TreeFile<'_>| format!("{}/{}", path.trim_end_matches('/'), file.path());
     let mut found = Vec::new();
     let (mut before, mut after) = (old.files().peekable(), new.files().peekable());
     loop {
@@ -48,9 +48,9 @@ pub(super) fn differences(
                     continue;
                 };
                 // What is in them can be told of objects only.
-                let object = |content: &Content| match content {
-                    Content::Object { digest, .. } => context.store.open_object(digest).ok(),
-                    Content::Slice { .. } | Content::Member { .. } => None,
+                let object = |content: &ContentRef| match content {
+                    ContentRef::Object { digest, .. } => context.store.open_object(digest).ok(),
+                    ContentRef::Slice { .. } | ContentRef::Member { .. } => None,
                 };
                 match (object(&one), object(&other)) {
                     (Some(one), Some(other)) => {
@@ -74,7 +74,7 @@ pub(super) fn differences(
 }
 
 /// None is an empty folder.
-fn is_equal(opener: &Opener, contents: &(Option<Content>, Option<Content>)) -> Result<bool> {
+fn is_equal(opener: &Opener, contents: &(Option<ContentRef>, Option<ContentRef>)) -> Result<bool> {
     let (Some(one), Some(other)) = contents else {
         return Ok(contents.0.is_none() && contents.1.is_none());
     };
@@ -83,7 +83,7 @@ fn is_equal(opener: &Opener, contents: &(Option<Content>, Option<Content>)) -> R
     }
     let by_digest = matches!(
         (one, other),
-        (Content::Object { .. }, Content::Object { .. })
+        (ContentRef::Object { .. }, ContentRef::Object { .. })
     );
     if one.bytes() != other.bytes() || by_digest {
         return Ok(false);
@@ -101,8 +101,8 @@ fn is_equal(opener: &Opener, contents: &(Option<Content>, Option<Content>)) -> R
     }
 }
 
-fn crc32(opener: &Opener, content: &Content) -> io::Result<u32> {
-    if let Content::Member { entry, .. } = content {
+fn crc32(opener: &Opener, content: &ContentRef) -> io::Result<u32> {
+    if let ContentRef::Member { entry, .. } = content {
         return Ok(entry.crc32);
     }
     let opened = opener.open(content).map_err(io::Error::other)?;

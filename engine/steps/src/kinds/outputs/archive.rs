@@ -16,37 +16,37 @@ use prep_spec::model::{Declaration, Output};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 use prep_sql::Session;
 
-use self::gaps::{Bytes, Gaps, Out};
-use crate::kinds::{Kind, one};
+use self::gaps::{ArchiveOutput, GapBytes, Gaps};
+use crate::kinds::{StepKind, one};
 use crate::value::{
-    Content, File as TreeFile, Layout, OpenContent, Opener, Tree, TreeBuilder, memory_of_trees,
+    ContentRef, OpenContent, Opener, OutputLayout, Tree, TreeBuilder, TreeFile, memory_of_trees,
 };
 
 /// LZMA2 level of 7z archives. Images hardly compress, and higher levels take hours.
 const SEVEN_ZIP_LEVEL: u32 = 1;
 
-pub(crate) static ZIP: Kind = kind(
+pub(crate) static ZIP: StepKind = kind(
     "a zip archive",
     "A zip archive of outputs; its members are deflated.",
     &[members("zip", "{ train.csv: SELECT * FROM train }")],
     |declaration, _| Pack::of(ArchiveKind::Zip, declaration.outputs("zip")),
 );
 
-pub(crate) static ZIP_STORED: Kind = kind(
+pub(crate) static ZIP_STORED: StepKind = kind(
     "a zip archive without compression",
     "A zip archive of outputs; its members are stored as they are.",
     &[members("zip_stored", "{ ./: { copy: images/ } }")],
     |declaration, _| Pack::of(ArchiveKind::ZipStored, declaration.outputs("zip_stored")),
 );
 
-pub(crate) static TAR: Kind = kind(
+pub(crate) static TAR: StepKind = kind(
     "a tar archive",
     "A tar archive of outputs.",
     &[members("tar", "{ ./: { copy: images/ } }")],
     |declaration, _| Pack::of(ArchiveKind::Tar, declaration.outputs("tar")),
 );
 
-pub(crate) static SEVEN_ZIP: Kind = kind(
+pub(crate) static SEVEN_ZIP: StepKind = kind(
     "a 7z archive",
     "A 7z archive of outputs.",
     &[members("7z", "{ train.csv: SELECT * FROM train }")],
@@ -62,8 +62,8 @@ const fn kind(
     doc: &'static str,
     keys: &'static [Key],
     step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
-) -> Kind {
-    Kind {
+) -> StepKind {
+    StepKind {
         form: Form {
             section: Section { name, doc, keys },
             methods: &[],
@@ -123,7 +123,7 @@ impl Step for Pack {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let mut layout = Layout::default();
+        let mut layout = OutputLayout::default();
         for path in &self.members {
             let value = crate::value::input(inputs, path)?;
             layout.add(path, |files| place(context, value, path, files))?;
@@ -166,7 +166,7 @@ pub(crate) fn place(
         path => path.strip_suffix("/.").unwrap_or(path),
     };
     if let Ok(file) = FileValue::of(value) {
-        let content = Content::Object {
+        let content = ContentRef::Object {
             digest: file.digest,
             bytes: file.bytes,
         };
@@ -191,14 +191,14 @@ trait ArchiveWriter<W> {
     fn folder(&mut self, path: &str) -> Result<(), StepError>;
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
     /// The form of the bytes that fill a gap, if the archive can have gaps.
-    fn bytes(&self) -> Bytes {
-        Bytes::Plain
+    fn bytes(&self) -> GapBytes {
+        GapBytes::Plain
     }
     /// Adds a file whose bytes are written later. Returns false and adds nothing if their number is unknown.
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,
-        content: &Content,
+        content: &ContentRef,
         gaps: &Gaps,
     ) -> Result<bool, StepError>;
     /// Ends the archive. Returns the writer.
@@ -206,13 +206,13 @@ trait ArchiveWriter<W> {
 }
 
 /// Stores a tree as an archive.
-fn store<A: ArchiveWriter<Out>>(
+fn store<A: ArchiveWriter<ArchiveOutput>>(
     context: &Context,
     tree: &Tree,
-    archive: impl FnOnce(Out) -> A,
+    archive: impl FnOnce(ArchiveOutput) -> A,
 ) -> Result<Stored, StepError> {
     let opener = Opener::new(context);
-    let out = Out::new(context, tree)?;
+    let out = ArchiveOutput::new(context, tree)?;
     let gaps = out.gaps();
     let archive = archive(out);
     let bytes = archive.bytes();
@@ -282,20 +282,20 @@ impl<W: Write> ArchiveWriter<W> for Zip<W> {
             .map_err(StepError::input)
     }
 
-    fn bytes(&self) -> Bytes {
+    fn bytes(&self) -> GapBytes {
         match self.method {
-            Method::Stored => Bytes::Plain,
-            Method::Deflate => Bytes::Compressed,
+            Method::Stored => GapBytes::Plain,
+            Method::Deflate => GapBytes::Compressed,
         }
     }
 
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,
-        content: &Content,
+        content: &ContentRef,
         gaps: &Gaps,
     ) -> Result<bool, StepError> {
-        let Content::Member { entry, .. } = content else {
+        let ContentRef::Member { entry, .. } = content else {
             return Ok(false);
         };
         let mut entry = entry.clone();
@@ -327,7 +327,7 @@ impl<W: Write> ArchiveWriter<W> for TarWriter<W> {
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,
-        content: &Content,
+        content: &ContentRef,
         gaps: &Gaps,
     ) -> Result<bool, StepError> {
         let bytes = content.bytes();
@@ -351,7 +351,7 @@ impl<W: Write + Seek> ArchiveWriter<W> for SevenZWriter<W> {
         self.add_file(path, reader).map_err(StepError::input)
     }
 
-    fn leave_gap(&mut self, _: TreeFile<'_>, _: &Content, _: &Gaps) -> Result<bool, StepError> {
+    fn leave_gap(&mut self, _: TreeFile<'_>, _: &ContentRef, _: &Gaps) -> Result<bool, StepError> {
         Ok(false)
     }
 

@@ -9,11 +9,11 @@ use prep_spec::words::{Form, Key, Makes, Section, Value};
 
 use super::export::export;
 use crate::emit::for_each_record;
-use crate::kinds::Kind;
-use crate::kinds::pieces::Pieces;
+use crate::kinds::StepKind;
+use crate::kinds::content_parts::ContentParts;
 use crate::relation::QueryRun;
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a BSON file",
@@ -37,7 +37,7 @@ pub(crate) static KIND: Kind = Kind {
 
 fn write(run: QueryRun<'_>) -> Result<FileValue, StepError> {
     let mut out = run.context.store.writer()?;
-    let mut pieces = Pieces::new(run.context, run.inputs)?;
+    let mut pieces = ContentParts::new(run.context, run.inputs)?;
     let mut document = Vec::new();
     let (count, columns) = for_each_record(run, |value| {
         document.clear();

@@ -4,9 +4,9 @@ use prep_core::{Context, Inputs, StepError, Value};
 use prep_spec::words::{Form, Key, Makes, Section, Value as Word};
 use thiserror::Error;
 
-use crate::kinds::made::Made;
+use crate::kinds::function_step::FunctionStep;
 use crate::kinds::unpack::similar;
-use crate::kinds::{Kind, holder, one};
+use crate::kinds::{StepKind, holder, one};
 use crate::value::{TreeBuilder, memory_of_trees, only_tree};
 
 #[derive(Debug, Error)]
@@ -16,7 +16,7 @@ pub(crate) struct Absent {
     pub similar: Option<String>,
 }
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a copy",
@@ -36,7 +36,7 @@ pub(crate) static KIND: Kind = Kind {
         let from = declaration.text("copy")?.to_owned();
         let params = serde_json::json!({ "from": from });
         // The path of a directory ends in `/`.
-        let made = Made::new("copy", 3, params, move |context, inputs| {
+        let made = FunctionStep::new("copy", 3, params, move |context, inputs| {
             Ok(one(copied(context, inputs, &from)?))
         });
         made.memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))

@@ -6,9 +6,9 @@ use prep_spec::words::{Form, Key, Makes, Section, Value, Word};
 
 use super::export::export;
 use crate::emit::write_csv;
-use crate::kinds::Kind;
+use crate::kinds::StepKind;
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a CSV file",

@@ -4,7 +4,7 @@ use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
 use prep_spec::words::{Key, Value, Word};
 
-use crate::emit::{Dialect, Writer};
+use crate::emit::{JsonFormat, JsonLibrary};
 
 pub(super) const INDENT: Key = Key::optional(
     "indent",
@@ -37,18 +37,18 @@ static DIALECTS: &[Word] = &[
 ];
 
 /// The declared dialect. Only considers keys that the kind has.
-pub(super) fn dialect(declaration: &Declaration) -> Dialect {
+pub(super) fn dialect(declaration: &Declaration) -> JsonFormat {
     let has = |key: &str| declaration.has(key);
     let indent = has("indent")
         .then(|| declaration.natural("indent"))
         .flatten();
-    Dialect {
+    JsonFormat {
         writer: match has("dialect")
             .then(|| declaration.text("dialect"))
             .flatten()
         {
-            Some("ujson") => Writer::Ujson,
-            _ => Writer::Python,
+            Some("ujson") => JsonLibrary::Ujson,
+            _ => JsonLibrary::Python,
         },
         indent: indent.and_then(|indent| usize::try_from(indent).ok()),
         sort_keys: has("sort_keys"),
@@ -57,7 +57,7 @@ pub(super) fn dialect(declaration: &Declaration) -> Dialect {
 
 /// Reports keys that only Python's writer supports.
 pub(super) fn check(declaration: &Declaration) -> Vec<Diagnostic> {
-    if dialect(declaration).writer == Writer::Python {
+    if dialect(declaration).writer == JsonLibrary::Python {
         return Vec::new();
     }
     let keys = ["indent", "sort_keys"].into_iter();

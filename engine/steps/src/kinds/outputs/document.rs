@@ -16,15 +16,15 @@ use thiserror::Error;
 
 use super::copy::Absent;
 use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
-use crate::emit::{Dialect, ObjectWriter, for_each_record};
+use crate::emit::{JsonFormat, JsonObjectWriter, for_each_record};
 use crate::kinds::encoding::{ENCODING, Encoding};
 use crate::kinds::unpack::similar;
-use crate::kinds::{Kind, one};
+use crate::kinds::{StepKind, one};
 use crate::limits::{limits, undecodable};
 use crate::relation::{QueryRun, query_memory};
 use crate::value::{Opener, only_tree};
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a JSON document",
@@ -98,7 +98,7 @@ struct Document {
     encoding: Encoding,
     members: Vec<(String, Query)>,
     only: Option<Vec<String>>,
-    dialect: Dialect,
+    dialect: JsonFormat,
     session: Session,
 }
 
@@ -142,11 +142,11 @@ impl Step for Document {
         let opener = Opener::new(context);
         let opened = opener.open(&content)?;
         let open = || -> Result<_, StepError> {
-            let members = JsonElements::object(self.encoding.reader(opened.ahead()?));
+            let members = JsonElements::object(self.encoding.reader(opened.read_ahead()?));
             Ok(members.with_limits(&limits(context)))
         };
         let keys = self.keys(open()?)?;
-        let mut out = ObjectWriter::new(context.store.writer()?, self.dialect);
+        let mut out = JsonObjectWriter::new(context.store.writer()?, self.dialect);
         let mut rows = 0;
         // Each copied member is searched from the current position. If the members are in the order of the file, one
         // pass reads all of them.

@@ -4,11 +4,11 @@ use prep_core::StepError;
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 use serde_json::Value::Null;
 
-use crate::kinds::made::Made;
-use crate::kinds::{Kind, one};
+use crate::kinds::function_step::FunctionStep;
+use crate::kinds::{StepKind, one};
 use crate::value::{Tree, TreeEntry};
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "an empty folder",
@@ -25,7 +25,7 @@ pub(crate) static KIND: Kind = Kind {
         check: None,
     },
     step: |_, _| {
-        let made = Made::new("empty", 3, Null, |context, _| {
+        let made = FunctionStep::new("empty", 3, Null, |context, _| {
             let folder = TreeEntry {
                 path: String::new(),
                 content: None,

@@ -4,7 +4,7 @@ use prep_core::{FileValue, Step, StepError};
 use prep_spec::model::Query;
 use prep_sql::Session;
 
-use crate::kinds::made::Made;
+use crate::kinds::function_step::FunctionStep;
 use crate::kinds::one;
 use crate::relation::{QueryRun, query_memory};
 
@@ -20,7 +20,7 @@ pub(super) fn export(
         params.insert("sql".to_owned(), query.normal.clone().into());
     }
     let (session, asked, query) = (session.clone(), query.clone(), query.clone());
-    let made = Made::new(kind, 4, params, move |context, inputs| {
+    let made = FunctionStep::new(kind, 4, params, move |context, inputs| {
         let file = write(QueryRun {
             session: &session,
             query: &query,

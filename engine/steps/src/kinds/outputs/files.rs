@@ -12,9 +12,9 @@ use prep_spec::words::{Form, Key, Makes, Section, Value as Word};
 use prep_sql::Session;
 use thiserror::Error;
 
-use crate::kinds::{Kind, one};
+use crate::kinds::{StepKind, one};
 use crate::relation::{QueryRun, query_memory, query_values};
-use crate::value::{Texts, Tree, below_a_file, sorted, trees};
+use crate::value::{TextList, Tree, below_a_file, sorted, trees};
 
 #[derive(Debug, Error)]
 enum FilesError {
@@ -40,7 +40,7 @@ enum FilesError {
     Missing { row: u64, column: &'static str },
 }
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a folder of files",
@@ -57,19 +57,19 @@ pub(crate) static KIND: Kind = Kind {
         check: None,
     },
     step: |declaration, session| {
-        Some(Box::new(Files {
+        Some(Box::new(CopyFiles {
             query: declaration.query("files")?.clone(),
             session: session.clone(),
         }))
     },
 };
 
-struct Files {
+struct CopyFiles {
     query: Query,
     session: Session,
 }
 
-impl Step for Files {
+impl Step for CopyFiles {
     fn kind(&self) -> &'static str {
         "files"
     }
@@ -88,7 +88,7 @@ impl Step for Files {
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let trees = trees(context, inputs)?;
-        let mut rows = Rows::default();
+        let mut rows = PlacedFiles::default();
         let mut read = 0;
         let run = QueryRun {
             session: &self.session,
@@ -117,13 +117,13 @@ impl Step for Files {
 
 /// Rows of the query: paths, and the files for them.
 #[derive(Default)]
-struct Rows {
-    paths: Texts,
+struct PlacedFiles {
+    paths: TextList,
     /// Index of the tree, and of the file in it.
     files: Vec<(u32, u32)>,
 }
 
-impl Rows {
+impl PlacedFiles {
     fn push(&mut self, path: &str, trees: &[Arc<Tree>], file: &str) -> Result<(), StepError> {
         let found = trees.iter().enumerate().find_map(|(number, tree)| {
             let found = tree.find(file).filter(|found| !found.is_folder())?;

@@ -5,9 +5,9 @@ use prep_spec::words::{Form, Key, Makes, Section, Value};
 use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use super::export::export;
 use crate::emit::write_json;
-use crate::kinds::Kind;
+use crate::kinds::StepKind;
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a JSON file",

@@ -18,10 +18,10 @@ mod redact;
 
 use prep_spec::model::Declaration;
 
-use super::Kind;
+use super::StepKind;
 
 /// In the order of the reference.
-pub(super) static ALL: &[&Kind] = &[
+pub(super) static ALL: &[&StepKind] = &[
     &csv::KIND,
     &json::KIND,
     &json_lines::KIND,

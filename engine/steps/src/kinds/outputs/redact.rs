@@ -16,12 +16,12 @@ use prep_spec::words::{Form, Key, Makes, Section, Value};
 use thiserror::Error;
 
 use super::copy::Absent;
-use crate::kinds::unpack::{Watched, similar};
-use crate::kinds::{Kind, one};
+use crate::kinds::unpack::{CancellableFile, similar};
+use crate::kinds::{StepKind, one};
 use crate::limits::{limits, undecodable};
 use crate::value::{Opener, memory_of_trees, only_tree};
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a redacted file",
@@ -88,7 +88,7 @@ impl Step for Redact {
         context.progress.set_total_bytes(content.bytes());
         let opener = Opener::new(context);
         let opened = opener.open(&content)?;
-        let mut out = Own(context.store.writer()?);
+        let mut out = StepFile(context.store.writer()?);
         let limits = limits(context);
         let redaction = Redaction {
             variables: &self.variables,
@@ -96,7 +96,7 @@ impl Step for Redact {
             limits,
             budget: limits.budget(content.bytes()),
         };
-        let mut input = Counted {
+        let mut input = ProgressReader {
             inner: opened.reader()?,
             context,
         };
@@ -110,7 +110,7 @@ impl Step for Redact {
 /// An error in a file, which may be inside archives.
 #[derive(Debug, Error)]
 #[error("`{path}`: {cause}")]
-struct Inside {
+struct NestedError {
     path: String,
     #[source]
     cause: BoxError,
@@ -119,11 +119,11 @@ struct Inside {
 fn inside(path: &str, cause: impl Into<BoxError>) -> io::Error {
     let path = path.to_owned();
     let cause = cause.into();
-    io::Error::other(Inside { path, cause })
+    io::Error::other(NestedError { path, cause })
 }
 
 /// A file of this step. Errors of writing to it are errors of the system and not of the input.
-struct Own<F>(F);
+struct StepFile<F>(F);
 
 fn machine(error: io::Error) -> io::Error {
     match error.kind() {
@@ -132,7 +132,7 @@ fn machine(error: io::Error) -> io::Error {
     }
 }
 
-impl<F: Write> Write for Own<F> {
+impl<F: Write> Write for StepFile<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.write(bytes) {
             Ok(0) if !bytes.is_empty() => Err(machine(io::ErrorKind::WriteZero.into())),
@@ -146,12 +146,12 @@ impl<F: Write> Write for Own<F> {
 }
 
 /// Reports the number of bytes read as progress.
-struct Counted<'a, R> {
+struct ProgressReader<'a, R> {
     inner: R,
     context: &'a Context,
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl<R: Read> Read for ProgressReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.context.progress.add_bytes(count as u64);
@@ -169,22 +169,22 @@ struct Redaction<'a> {
 
 /// Formats that may contain MATLAB variables.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
+enum MatlabContainer {
     Matlab,
     Zip,
     Tar,
     GzippedTar,
 }
 
-impl Format {
-    fn of(path: &str) -> Option<Format> {
+impl MatlabContainer {
+    fn of(path: &str) -> Option<MatlabContainer> {
         let path = path.to_ascii_lowercase();
         let ends = |end: &str| path.ends_with(end);
         match () {
-            () if ends(".mat") => Some(Format::Matlab),
-            () if ends(".zip") => Some(Format::Zip),
-            () if ends(".tar") => Some(Format::Tar),
-            () if ends(".tar.gz") || ends(".tgz") => Some(Format::GzippedTar),
+            () if ends(".mat") => Some(MatlabContainer::Matlab),
+            () if ends(".zip") => Some(MatlabContainer::Zip),
+            () if ends(".tar") => Some(MatlabContainer::Tar),
+            () if ends(".tar.gz") || ends(".tgz") => Some(MatlabContainer::GzippedTar),
             () => None,
         }
     }
@@ -200,14 +200,14 @@ impl Redaction<'_> {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let depth = depth + 1;
-        let format = Format::of(path);
-        if !matches!(format, None | Some(Format::Matlab)) {
+        let format = MatlabContainer::of(path);
+        if !matches!(format, None | Some(MatlabContainer::Matlab)) {
             let nesting = self.limits.check(Limit::Nesting, depth);
             nesting.map_err(|error| inside(path, error))?;
         }
         match format {
             None => io::copy(input, out).map(drop),
-            Some(Format::Matlab) => {
+            Some(MatlabContainer::Matlab) => {
                 let mut bytes = Vec::new();
                 input.take(LARGEST + 1).read_to_end(&mut bytes)?;
                 if bytes.len() as u64 > LARGEST {
@@ -218,9 +218,9 @@ impl Redaction<'_> {
                 self.context.check()?;
                 out.write_all(found.as_ref().unwrap_or(&bytes))
             }
-            Some(Format::Zip) => self.zip(path, depth, input, out),
-            Some(Format::Tar) => self.tar(path, depth, input, out).map(drop),
-            Some(Format::GzippedTar) => {
+            Some(MatlabContainer::Zip) => self.zip(path, depth, input, out),
+            Some(MatlabContainer::Tar) => self.tar(path, depth, input, out).map(drop),
+            Some(MatlabContainer::GzippedTar) => {
                 // Most of its content is already compressed.
                 let packed = GzEncoder::new(out, Compression::fast());
                 self.tar(path, depth, input, packed)?.finish().map(drop)
@@ -234,8 +234,8 @@ impl Redaction<'_> {
             self.context.check()?;
             let added = match kind {
                 MemberKind::Directory => archive.add_directory(name),
-                MemberKind::File { .. } if Format::of(name).is_some() => {
-                    let mut file = self.apart(|file| {
+                MemberKind::File { .. } if MatlabContainer::of(name).is_some() => {
+                    let mut file = self.in_temp_file(|file| {
                         self.write(&format!("{path}/{name}"), depth, content, file)
                     })?;
                     let size = file.metadata().map_err(machine)?.len();
@@ -258,9 +258,9 @@ impl Redaction<'_> {
         input: &mut dyn Read,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let whole = self.apart(|file| io::copy(input, file).map(drop))?;
+        let whole = self.in_temp_file(|file| io::copy(input, file).map(drop))?;
         let length = whole.metadata().map_err(machine)?.len();
-        let whole = Watched {
+        let whole = CancellableFile {
             cancel: &self.context.cancel,
             file: &whole,
         };
@@ -271,10 +271,10 @@ impl Redaction<'_> {
             self.context.check()?;
             let added = match member.kind {
                 EntryKind::Directory => archive.add_directory(member.path),
-                EntryKind::File if Format::of(member.path).is_some() => {
+                EntryKind::File if MatlabContainer::of(member.path).is_some() => {
                     let entry = member.to_entry();
                     let mut content = entry.open(&whole).map_err(|error| inside(path, error))?;
-                    let mut file = self.apart(|file| {
+                    let mut file = self.in_temp_file(|file| {
                         let path = format!("{path}/{}", member.path);
                         self.write(&path, depth, &mut content, file)
                     })?;
@@ -290,8 +290,11 @@ impl Redaction<'_> {
     }
 
     /// Writes to an unlinked temporary file.
-    fn apart(&self, fill: impl FnOnce(&mut Own<File>) -> io::Result<()>) -> io::Result<File> {
-        let mut file = Own(self.context.temp_file().map_err(machine)?);
+    fn in_temp_file(
+        &self,
+        fill: impl FnOnce(&mut StepFile<File>) -> io::Result<()>,
+    ) -> io::Result<File> {
+        let mut file = StepFile(self.context.temp_file().map_err(machine)?);
         fill(&mut file)?;
         Ok(file.0)
     }
@@ -376,7 +379,7 @@ mod tests {
             let told = prep_core::chain(&error);
             assert!(told.contains(&format!("{name}/0.mat")), "{told}");
             // A full disk that the system reports as a short write.
-            let mut full = Own([0_u8; 0].as_mut_slice());
+            let mut full = StepFile([0_u8; 0].as_mut_slice());
             let error = failure(&context, "x", &mut archive.as_slice(), &mut full);
             assert_eq!(error.failure(), Failure::Machine, "{name}: {error}");
         }

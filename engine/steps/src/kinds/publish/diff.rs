@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use prep_core::{Context, StepError};
 
 use super::PublishError;
-use super::listing::{Listing, Written};
+use super::listing::{PublishedListing, WrittenFile};
 use crate::value::{BETWEEN_CHECKS, Tree};
 
 /// The differences between the desired and the published tree.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// For each desired file, by its index: its record if it is already published.
-    pub kept: Vec<Option<Written>>,
+    pub kept: Vec<Option<WrittenFile>>,
     /// Indices of the desired files that must be written.
     pub write: Vec<u32>,
     /// Directories that must exist, parents first.
@@ -42,7 +42,7 @@ impl Changes {
 pub(super) fn compare(
     context: &Context,
     desired: &Tree,
-    old: &Listing,
+    old: &PublishedListing,
     prepared: &Path,
 ) -> Result<Changes, StepError> {
     let mut changes = Changes {
@@ -71,7 +71,7 @@ pub(super) fn compare(
             continue;
         }
         let listed = old
-            .made_of(&file)
+            .with_same_origin(&file)
             .filter(|listed| listed.is_untouched(&prepared.join(file.path())));
         match (listed, changes.kept.get_mut(file.index())) {
             (Some(listed), Some(kept)) => *kept = Some(listed.written),

@@ -24,55 +24,56 @@ use prep_digests::Sha256;
 
 use super::manifest::{ManifestError, replace_with};
 use crate::value::{
-    File as TreeFile, Input, Origin, Texts, Tree, write_difference, write_number, write_text,
+    CompactReader, ContentOrigin, TextList, Tree, TreeFile, write_difference, write_number,
+    write_text,
 };
 
-const LISTING: &str = "prepared.files";
+const LISTING_FILE: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 4\n";
 
 /// Placeholder for a SHA-256 that has not been computed yet.
-const UNKNOWN: Sha256 = Sha256::from_bytes([0; 32]);
+const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
 
 /// Metadata of a published file. There may be millions, so its size is stored elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct WrittenFile {
     /// Modification time in nanoseconds since 1970.
     time: i64,
     /// Distinguishes two files of the same size that were written within one tick of the clock.
     inode: NonZeroU64,
-    /// SHA-256 of the content, or [`UNKNOWN`].
+    /// SHA-256 of the content, or [`UNKNOWN_SHA256`].
     sha256: Sha256,
 }
 
 /// All published files, sorted by path.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Listing {
-    paths: Texts,
-    files: Vec<Listed>,
+pub(super) struct PublishedListing {
+    paths: TextList,
+    files: Vec<ListedFile>,
     bases: Vec<Digest>,
 }
 
 /// A file of the listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct ListedFile {
     pub bytes: u64,
-    pub written: Written,
+    pub written: WrittenFile,
     /// Origin of the content. Files with equal origins have equal contents.
-    origin: Origin,
+    origin: ContentOrigin,
 }
 
-impl Written {
-    pub(super) fn of(metadata: &fs::Metadata, sha256: Option<Sha256>) -> Written {
-        Written {
+impl WrittenFile {
+    pub(super) fn of(metadata: &fs::Metadata, sha256: Option<Sha256>) -> WrittenFile {
+        WrittenFile {
             time: time(metadata),
             inode: inode(metadata.ino()),
-            sha256: sha256.unwrap_or(UNKNOWN),
+            sha256: sha256.unwrap_or(UNKNOWN_SHA256),
         }
     }
 
     /// SHA-256 of the content. `None` if it has not been computed.
     pub(super) fn sha256(&self) -> Option<Sha256> {
-        Some(self.sha256).filter(|one| *one != UNKNOWN)
+        Some(self.sha256).filter(|one| *one != UNKNOWN_SHA256)
     }
 
     pub(super) fn set_sha256(&mut self, sha256: Sha256) {
@@ -80,13 +81,13 @@ impl Written {
     }
 }
 
-impl Listed {
+impl ListedFile {
     /// Whether inode, size and time of the file on disk are unchanged.
     pub(super) fn is_untouched(&self, path: &Path) -> bool {
         fs::symlink_metadata(path).is_ok_and(|metadata| {
             metadata.is_file()
                 && metadata.len() == self.bytes
-                && Written::of(&metadata, self.written.sha256()) == self.written
+                && WrittenFile::of(&metadata, self.written.sha256()) == self.written
         })
     }
 }
@@ -108,12 +109,12 @@ fn inode(number: u64) -> NonZeroU64 {
 pub(super) fn write_published(
     home: &Path,
     tree: &Tree,
-    written: &[Option<Written>],
+    written: &[Option<WrittenFile>],
 ) -> Result<(), ManifestError> {
     let listed = || {
         let files = tree.files().zip(written);
         files.filter_map(|(file, written)| {
-            let listed = Listed {
+            let listed = ListedFile {
                 bytes: file.bytes(),
                 written: (*written)?,
                 origin: file.origin()?,
@@ -123,20 +124,22 @@ pub(super) fn write_published(
     };
     let files = listed().count() as u64;
     let origins = || listed().map(|(_, listed)| listed.origin);
-    let bases = Bases::used(tree.bases(), origins());
-    replace_with(home, LISTING, |out| write(out, &bases, files, listed()))
+    let bases = UsedBases::used(tree.bases(), origins());
+    replace_with(home, LISTING_FILE, |out| {
+        write(out, &bases, files, listed())
+    })
 }
 
 /// The subset of bases to which origins refer.
-struct Bases {
+struct UsedBases {
     used: Vec<Digest>,
     /// For each base, its index in `used`.
     places: Vec<u32>,
 }
 
-impl Bases {
-    fn used(all: &[Digest], origins: impl Iterator<Item = Origin>) -> Bases {
-        let mut bases = Bases {
+impl UsedBases {
+    fn used(all: &[Digest], origins: impl Iterator<Item = ContentOrigin>) -> UsedBases {
+        let mut bases = UsedBases {
             used: Vec::new(),
             places: vec![u32::MAX; all.len()],
         };
@@ -159,9 +162,9 @@ impl Bases {
 
 fn write<'a>(
     out: &mut dyn Write,
-    bases: &Bases,
+    bases: &UsedBases,
     files: u64,
-    listed: impl Iterator<Item = (&'a str, Listed)>,
+    listed: impl Iterator<Item = (&'a str, ListedFile)>,
 ) -> io::Result<()> {
     let out = &mut io::BufWriter::with_capacity(1 << 18, out);
     out.write_all(&MAGIC)?;
@@ -181,9 +184,9 @@ fn write<'a>(
         (time, inode) = (now, written.inode.get());
         out.write_all(written.sha256.as_bytes())?;
         let (kind, offset) = match file.origin {
-            Origin::Object { .. } => (0, None),
-            Origin::Slice { offset, .. } => (1, Some(offset)),
-            Origin::Member { offset, .. } => (2, Some(offset)),
+            ContentOrigin::Object { .. } => (0, None),
+            ContentOrigin::Slice { offset, .. } => (1, Some(offset)),
+            ContentOrigin::Member { offset, .. } => (2, Some(offset)),
         };
         out.write_all(&[kind])?;
         write_number(out, bases.place(file.origin.base()))?;
@@ -194,12 +197,12 @@ fn write<'a>(
     out.flush()
 }
 
-impl Listing {
+impl PublishedListing {
     /// The listing of the files for whose index `holds` returns true.
-    pub(super) fn only(&self, holds: impl Fn(usize) -> bool) -> Listing {
-        let mut listing = Listing {
+    pub(super) fn only(&self, holds: impl Fn(usize) -> bool) -> PublishedListing {
+        let mut listing = PublishedListing {
             bases: self.bases.clone(),
-            ..Listing::default()
+            ..PublishedListing::default()
         };
         for (place, file) in self.files.iter().enumerate() {
             if holds(place) {
@@ -215,24 +218,26 @@ impl Listing {
     }
 
     /// Path and file with this index.
-    pub(super) fn get(&self, place: usize) -> Option<(&str, &Listed)> {
+    pub(super) fn get(&self, place: usize) -> Option<(&str, &ListedFile)> {
         Some((self.paths.get(place), self.files.get(place)?))
     }
 
     /// The file with this path.
-    pub(super) fn find(&self, path: &str) -> Option<&Listed> {
+    pub(super) fn find(&self, path: &str) -> Option<&ListedFile> {
         let place = self.paths.first_not_below(path);
         let (found, listed) = self.get(place)?;
         (found == path).then_some(listed)
     }
 
     /// The file with the path of `wanted`, if it has the same origin.
-    pub(super) fn made_of(&self, wanted: &TreeFile<'_>) -> Option<&Listed> {
+    pub(super) fn with_same_origin(&self, wanted: &TreeFile<'_>) -> Option<&ListedFile> {
         let listed = self.find(wanted.path())?;
         let same = match (listed.origin, wanted.origin()?) {
-            (Origin::Object { .. }, Origin::Object { .. }) => true,
-            (Origin::Slice { offset, .. }, Origin::Slice { offset: at, .. })
-            | (Origin::Member { offset, .. }, Origin::Member { offset: at, .. }) => offset == at,
+            (ContentOrigin::Object { .. }, ContentOrigin::Object { .. }) => true,
+            (ContentOrigin::Slice { offset, .. }, ContentOrigin::Slice { offset: at, .. })
+            | (ContentOrigin::Member { offset, .. }, ContentOrigin::Member { offset: at, .. }) => {
+                offset == at
+            }
             _ => false,
         };
         let base = self.bases.get(listed.origin.base() as usize);
@@ -240,9 +245,9 @@ impl Listing {
     }
 
     /// Reads the last listing. Invalid parts are omitted, so that these files are written again.
-    pub(super) fn read(home: &Path) -> Listing {
-        let mut listing = Listing::default();
-        if let Ok(file) = File::open(home.join(LISTING)) {
+    pub(super) fn read(home: &Path) -> PublishedListing {
+        let mut listing = PublishedListing::default();
+        if let Ok(file) = File::open(home.join(LISTING_FILE)) {
             // A truncated listing yields its first files.
             let _ = listing.read_from(file);
         }
@@ -250,7 +255,7 @@ impl Listing {
     }
 
     fn read_from(&mut self, input: impl Read) -> io::Result<()> {
-        let mut input = Input::new(input);
+        let mut input = CompactReader::new(input);
         if input.bytes::<{ MAGIC.len() }>()? != MAGIC {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -263,7 +268,7 @@ impl Listing {
             let bytes = input.number()?;
             time = input.difference(time)?;
             inode = input.difference(inode)?;
-            let written = Written {
+            let written = WrittenFile {
                 time: time.cast_signed(),
                 inode: self::inode(inode),
                 sha256: Sha256::from_bytes(input.bytes()?),
@@ -271,12 +276,12 @@ impl Listing {
             let [kind] = input.bytes()?;
             let base = u32::try_from(input.number()?).map_err(io::Error::other)?;
             let origin = match kind {
-                0 => Origin::Object { base },
-                1 => Origin::Slice {
+                0 => ContentOrigin::Object { base },
+                1 => ContentOrigin::Slice {
                     base,
                     offset: input.number()?,
                 },
-                2 => Origin::Member {
+                2 => ContentOrigin::Member {
                     base,
                     offset: input.number()?,
                 },
@@ -287,7 +292,7 @@ impl Listing {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             self.paths.push(path);
-            self.files.push(Listed {
+            self.files.push(ListedFile {
                 bytes,
                 written,
                 origin,
@@ -298,10 +303,10 @@ impl Listing {
 
     pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
         let origins = self.files.iter().map(|file| file.origin);
-        let bases = Bases::used(&self.bases, origins);
+        let bases = UsedBases::used(&self.bases, origins);
         let files = self.files.iter().enumerate();
         let listed = files.map(|(place, file)| (self.paths.get(place), *file));
-        replace_with(home, LISTING, |out| {
+        replace_with(home, LISTING_FILE, |out| {
             write(out, &bases, self.files.len() as u64, listed)
         })
     }
@@ -310,9 +315,9 @@ impl Listing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::{Content, TreeEntry};
+    use crate::value::{ContentRef, TreeEntry};
 
-    type Sample = (Tree, Vec<Option<Written>>);
+    type Sample = (Tree, Vec<Option<WrittenFile>>);
 
     fn sample() -> Result<Sample, Box<dyn std::error::Error>> {
         let object = Digest::of(b"object");
@@ -320,7 +325,7 @@ mod tests {
         let contents = [
             (
                 "private/a.csv",
-                Some(Content::Object {
+                Some(ContentRef::Object {
                     digest: object,
                     bytes: 3,
                 }),
@@ -328,7 +333,7 @@ mod tests {
             ("public/empty", None),
             (
                 "public/x/1",
-                Some(Content::Slice {
+                Some(ContentRef::Slice {
                     base,
                     layered: false,
                     offset: 5,
@@ -338,7 +343,7 @@ mod tests {
             ),
             (
                 "public/x/2",
-                Some(Content::Slice {
+                Some(ContentRef::Slice {
                     base,
                     layered: false,
                     offset: 9,
@@ -352,7 +357,7 @@ mod tests {
             content,
         });
         let written = |number, content: &[u8]| {
-            Some(Written {
+            Some(WrittenFile {
                 time: -7,
                 inode: inode(number),
                 sha256: Sha256::of(content),
@@ -374,21 +379,21 @@ mod tests {
         let (tree, written) = sample()?;
         let home = tempfile::tempdir()?;
         write_published(home.path(), &tree, &written)?;
-        let read = Listing::read(home.path());
+        let read = PublishedListing::read(home.path());
         read.write(home.path())?;
-        assert_eq!(Listing::read(home.path()), read);
+        assert_eq!(PublishedListing::read(home.path()), read);
         assert_eq!(read.len(), 3);
         for (place, file) in tree.files().enumerate() {
             let found = read.find(file.path()).map(|listed| listed.written);
             assert_eq!(found, written[place]);
-            let made = read.made_of(&file).map(|listed| listed.written);
+            let made = read.with_same_origin(&file).map(|listed| listed.written);
             assert_eq!(made, written[place], "{}", file.path());
         }
         // The same paths with different bytes.
         for (path, content) in [
             (
                 "public/x/1",
-                Content::Slice {
+                ContentRef::Slice {
                     base,
                     layered: false,
                     offset: 6,
@@ -398,7 +403,7 @@ mod tests {
             ),
             (
                 "public/x/2",
-                Content::Slice {
+                ContentRef::Slice {
                     base: Digest::of(b"other"),
                     layered: false,
                     offset: 9,
@@ -408,7 +413,7 @@ mod tests {
             ),
             (
                 "private/a.csv",
-                Content::Object {
+                ContentRef::Object {
                     digest: base,
                     bytes: 3,
                 },
@@ -418,18 +423,21 @@ mod tests {
                 path: path.into(),
                 content: Some(content),
             }])?;
-            let found = other.files().find_map(|file| read.made_of(&file));
+            let found = other.files().find_map(|file| read.with_same_origin(&file));
             assert_eq!(found, None, "{path}");
         }
         let some = read.only(|place| place != 1);
         assert_eq!((some.len(), some.find("public/x/1")), (2, None));
         // A truncated listing still contains its first files.
-        let path = home.path().join(LISTING);
+        let path = home.path().join(LISTING_FILE);
         let bytes = fs::read(&path)?;
         fs::write(&path, &bytes[..bytes.len() - 1])?;
-        assert_eq!(Listing::read(home.path()).len(), 2);
+        assert_eq!(PublishedListing::read(home.path()).len(), 2);
         fs::write(&path, b"something else")?;
-        assert_eq!(Listing::read(home.path()), Listing::default());
+        assert_eq!(
+            PublishedListing::read(home.path()),
+            PublishedListing::default()
+        );
         Ok(())
     }
 }

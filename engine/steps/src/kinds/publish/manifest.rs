@@ -20,9 +20,9 @@ use prep_digests::{Origin, Sha256, Trees};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::listing::Listing;
+use super::listing::PublishedListing;
 
-const MANIFEST: &str = "prepared.json";
+const MANIFEST_FILE: &str = "prepared.json";
 const VERSION: u32 = 2;
 
 #[derive(Debug, Error)]
@@ -75,8 +75,8 @@ pub struct Manifest {
     pub origin: Option<Origin>,
     /// The published outputs.
     pub outputs: Vec<PublishedOutput>,
-    folders: Vec<Stamp>,
-    singles: Vec<Stamp>,
+    folders: Vec<PathStamp>,
+    singles: Vec<PathStamp>,
 }
 
 /// An entry of `public` or `private`.
@@ -101,7 +101,7 @@ pub struct PublishedOutput {
 
 /// Size and modification time of a file. For directories, only the time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
+struct PathStamp {
     path: String,
     bytes: u64,
     time: i128,
@@ -118,7 +118,7 @@ impl Manifest {
     /// # Errors
     /// If the file exists but cannot be read.
     pub fn read(data_dir: &Path, competition: &str) -> Result<Option<Manifest>, ManifestError> {
-        let path = data_dir.join(competition).join(MANIFEST);
+        let path = data_dir.join(competition).join(MANIFEST_FILE);
         match fs::read(&path) {
             Ok(bytes) => {
                 let manifest = serde_json::from_slice::<Manifest>(&bytes).ok();
@@ -142,7 +142,7 @@ impl Manifest {
 
     /// Returns whether the tree at `prepared` is complete, and unchanged according to times and sizes.
     pub fn is_intact(&self, prepared: &Path) -> bool {
-        let same = |stamp: &Stamp, is_folder: bool| {
+        let same = |stamp: &PathStamp, is_folder: bool| {
             fs::symlink_metadata(prepared.join(&stamp.path)).is_ok_and(|metadata| {
                 metadata.is_dir() == is_folder
                     && time(&metadata) == stamp.time
@@ -156,7 +156,7 @@ impl Manifest {
 
     /// Returns false if the system may have restarted before the files reached the disk. `boot` is the current boot.
     /// Returns true if boots cannot be identified, or if another machine wrote the files, which must check this itself.
-    pub fn is_settled(&self, boot: Option<&str>) -> bool {
+    pub fn is_durable(&self, boot: Option<&str>) -> bool {
         let other = self.host.is_some() && self.host != prep_cache::host();
         match (&self.boot, boot) {
             (Some(written), Some(now)) => written == now || other,
@@ -178,7 +178,7 @@ impl Manifest {
     }
 
     /// The manifest of a tree that is known to be on disk.
-    pub(super) fn settled(self) -> Manifest {
+    pub(super) fn into_durable(self) -> Manifest {
         Manifest {
             boot: None,
             host: None,
@@ -187,12 +187,12 @@ impl Manifest {
     }
 
     /// Returns whether `content` is the content that was published at `path` (`private/test.csv`).
-    pub fn vouches_for(&self, data_dir: &Path, path: &str, content: &[u8]) -> bool {
+    pub fn has_published(&self, data_dir: &Path, path: &str, content: &[u8]) -> bool {
         let noted = self.outputs.iter().find(|output| output.path == path);
         if let Some(digest) = noted.and_then(|output| output.digest) {
             return digest == Digest::of(content);
         }
-        let listing = Listing::read(&data_dir.join(&self.competition));
+        let listing = PublishedListing::read(&data_dir.join(&self.competition));
         let listed = listing.find(path).and_then(|file| file.written.sha256());
         listed == Some(Sha256::of(content))
     }
@@ -219,7 +219,7 @@ impl Manifest {
                 cause,
             })?;
             if metadata.is_file() {
-                singles.push(Stamp {
+                singles.push(PathStamp {
                     path: output.path.clone(),
                     bytes: metadata.len(),
                     time: time(&metadata),
@@ -245,18 +245,18 @@ impl Manifest {
     }
 
     pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
-        let path = home.join(MANIFEST);
+        let path = home.join(MANIFEST_FILE);
         let text = serde_json::to_vec_pretty(self).map_err(|error| ManifestError::Io {
             what: "write",
             path: path.clone(),
             cause: error.into(),
         })?;
-        replace_with(home, MANIFEST, |out| out.write_all(&text))
+        replace_with(home, MANIFEST_FILE, |out| out.write_all(&text))
     }
 
     /// Marks the tree incomplete until [`Manifest::write`]. Files written from now on are written in `boot`.
     pub(super) fn mark_incomplete(home: &Path, boot: Option<String>) -> Result<(), ManifestError> {
-        let path = home.join(MANIFEST);
+        let path = home.join(MANIFEST_FILE);
         let failed = |what| {
             let path = path.clone();
             move |cause| ManifestError::Io { what, path, cause }
@@ -290,7 +290,7 @@ fn writer(folder: &Path, boot: Option<&String>) -> Option<String> {
 fn walk_folders(
     prepared: &Path,
     inner: &str,
-    folders: &mut Vec<Stamp>,
+    folders: &mut Vec<PathStamp>,
 ) -> Result<(), ManifestError> {
     let path = prepared.join(inner);
     let failed = |cause| ManifestError::Io {
@@ -299,7 +299,7 @@ fn walk_folders(
         cause,
     };
     let metadata = fs::symlink_metadata(&path).map_err(failed)?;
-    folders.push(Stamp {
+    folders.push(PathStamp {
         path: inner.to_owned(),
         bytes: 0,
         time: time(&metadata),
@@ -332,7 +332,7 @@ pub(super) fn replace_with(
         cause,
     };
     let mut file = tempfile::Builder::new()
-        .prefix(super::write::LEFTOVER)
+        .prefix(super::write::TEMP_PREFIX)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
         .tempfile_in(home)
         .map_err(failed)?;

@@ -4,14 +4,14 @@
 //! renamed. Later ones only apply the differences: a file is written again only if its content changed, first under a
 //! temporary name, and surplus files are removed. The [`Manifest`] records that a tree is complete. It is marked
 //! incomplete before the first change and written after the last, so an interrupted publication is never treated as
-//! complete. After a loss of power, [`settle`] finds files that were only partially written.
+//! complete. After a loss of power, [`verify_after_restart`] finds files that were only partially written.
 
 mod diff;
 mod listing;
 mod manifest;
 mod origin;
-mod settle;
 mod sums;
+mod verify;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ use prep_digests::{Locked, Trees};
 use thiserror::Error;
 
 pub use manifest::{Manifest, ManifestError, PublishedOutput};
-pub use origin::note_origin;
-pub use settle::{Settled, distrust, settle};
+pub use origin::record_origin;
+pub use verify::{VerifiedTree, invalidate, verify_after_restart};
 
 use super::outputs::archive::place;
-use crate::value::{File, Layout, Opener, Tree, TreeBuilder, memory_of_trees};
-use listing::{Listing, write_published};
+use crate::value::{Opener, OutputLayout, Tree, TreeBuilder, TreeFile, memory_of_trees};
+use listing::{PublishedListing, write_published};
 
 #[derive(Debug, Error)]
 pub(crate) enum PublishError {
@@ -94,7 +94,7 @@ impl Publish {
         tree: &Tree,
     ) -> Result<Tree, StepError> {
         let opener = Opener::new(context);
-        let mut layout = Layout::default();
+        let mut layout = OutputLayout::default();
         layout.add("outputs", |files| {
             for file in tree.files() {
                 files.push_file(file.path(), file);
@@ -114,7 +114,7 @@ impl Publish {
                 for file in inside.files() {
                     context.check()?;
                     match tree.find(file.path()) {
-                        Some(there) if same(context, &opener, there, file)? => {}
+                        Some(there) if has_same_bytes(context, &opener, there, file)? => {}
                         // `into_tree` reports two different files with the same path.
                         _ => files.push_file(file.path(), file),
                     }
@@ -128,7 +128,7 @@ impl Publish {
     }
 
     fn layout(&self, context: &Context, inputs: &Inputs) -> Result<Tree, StepError> {
-        let mut layout = Layout::default();
+        let mut layout = OutputLayout::default();
         for (name, path) in &self.outputs {
             let value = crate::value::input(inputs, name)?;
             layout.add(path, |files| {
@@ -188,29 +188,29 @@ impl Publish {
 }
 
 /// Returns whether two files have the same bytes, or both are directories.
-fn same(
+fn has_same_bytes(
     context: &Context,
     opener: &Opener,
-    one: File<'_>,
-    other: File<'_>,
+    one: TreeFile<'_>,
+    other: TreeFile<'_>,
 ) -> Result<bool, StepError> {
     if one.is_folder() != other.is_folder() || one.bytes() != other.bytes() {
         return Ok(false);
     }
-    let sum = |file| sums::of_file(context, opener, file);
+    let sum = |file| sums::file_sha256(context, opener, file);
     Ok(one.content() == other.content() || sum(one)? == sum(other)?)
 }
 
 /// Returns an error if the trees differ from the locked ones.
-fn require(locked: &Trees, found: &Trees) -> Result<(), StepError> {
+fn check_locked(locked: &Trees, found: &Trees) -> Result<(), StepError> {
     let locked = Locked::default().with_trees(locked);
     let found = Locked::default().with_trees(found);
     let differences = locked.differences(&found);
     if differences.is_empty() {
         return Ok(());
     }
-    let said: Vec<String> = differences.iter().map(ToString::to_string).collect();
-    let error = PublishError::Locked(said.join("; "));
+    let texts: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    let error = PublishError::Locked(texts.join("; "));
     Err(StepError::new(Failure::Check, error))
 }
 
@@ -244,7 +244,7 @@ impl Sink for Publish {
 
     fn memory(&self, inputs: &Inputs) -> u64 {
         // The trees, the combined tree, and the listings before and after.
-        write::MEMORY_OF_THREAD + (32 << 20) + 3 * memory_of_trees(inputs)
+        write::THREAD_BYTES + (32 << 20) + 3 * memory_of_trees(inputs)
     }
 
     fn is_current(&self, _context: &Context, key: &Digest) -> Result<bool, StepError> {
@@ -254,7 +254,7 @@ impl Sink for Publish {
             manifest.key == *key
                 && manifest.trees.is_some()
                 && (self.locked.is_none() || manifest.trees == self.locked)
-                && manifest.is_settled(self.boot.as_deref())
+                && manifest.is_durable(self.boot.as_deref())
                 && manifest.is_intact(&self.home().join("prepared"))
         }))
     }
@@ -266,13 +266,13 @@ impl Sink for Publish {
         let prepared = home.join("prepared");
         let manifest =
             Manifest::read(&self.data_dir, &self.competition).map_err(StepError::machine)?;
-        let is_settled = |manifest: &Manifest| manifest.is_settled(self.boot.as_deref());
+        let is_durable = |manifest: &Manifest| manifest.is_durable(self.boot.as_deref());
         let fresh = !prepared.exists();
         let old = match &manifest {
-            _ if fresh => Listing::default(),
-            Some(manifest) if is_settled(manifest) => Listing::read(&home),
+            _ if fresh => PublishedListing::default(),
+            Some(manifest) if is_durable(manifest) => PublishedListing::read(&home),
             _ => {
-                let old = settle::holding(context, &prepared, &Listing::read(&home))?;
+                let old = verify::intact_files(context, &prepared, &PublishedListing::read(&home))?;
                 // Written before the manifest contains this boot. Otherwise a second attempt would trust the old
                 // listing.
                 old.write(&home).map_err(StepError::machine)?;
@@ -282,14 +282,14 @@ impl Sink for Publish {
         let mut changes = diff::compare(context, &desired, &old, &prepared)?;
         context.progress.set_total_bytes(changes.bytes(&desired));
         if let Some(locked) = &self.locked {
-            let wanted = sums::of_wanted(context, &prepared, &desired, &mut changes)?;
-            require(locked, &wanted)?;
+            let wanted = sums::desired_trees(context, &prepared, &desired, &mut changes)?;
+            check_locked(locked, &wanted)?;
         }
         if !changes.is_empty() {
             Manifest::mark_incomplete(&home, self.boot.clone()).map_err(StepError::machine)?;
         }
         let nothing_written = changes.write.is_empty();
-        let files = write::Files::new(std::mem::take(&mut changes.kept));
+        let files = write::WrittenFiles::new(std::mem::take(&mut changes.kept));
         let written = match fresh {
             true => write::all(context, &home, &prepared, &desired, &changes, &files),
             false => write::changed(context, &home, &prepared, &desired, &changes, &old, &files),
@@ -300,10 +300,11 @@ impl Sink for Publish {
         }
         written?;
         drop((old, changes));
-        let noted = manifest.as_ref();
-        let noted = noted.and_then(|noted| Some((noted.trees?, noted.origin.clone()?)));
+        let recorded = manifest.as_ref();
+        let recorded =
+            recorded.and_then(|recorded| Some((recorded.trees?, recorded.origin.clone()?)));
         let boot = match manifest {
-            Some(manifest) if nothing_written && is_settled(&manifest) => manifest.boot,
+            Some(manifest) if nothing_written && is_durable(&manifest) => manifest.boot,
             // The existing files were written in an earlier boot and have just been read.
             Some(_) if nothing_written => None,
             _ => self.boot.clone(),
@@ -312,9 +313,9 @@ impl Sink for Publish {
         context.check()?;
         let mut files = files.into_inner();
         sums::complete(context, &prepared, &desired, &mut files)?;
-        let trees = sums::of_written(&desired, &files);
+        let trees = sums::written_trees(&desired, &files);
         // The checksums of equal trees are equal, even if they were not compared this time.
-        let origin = noted.filter(|(before, _)| Some(*before) == trees);
+        let origin = recorded.filter(|(before, _)| Some(*before) == trees);
         let origin = origin.map(|(_, origin)| origin);
         write_published(&home, &desired, &files).map_err(StepError::machine)?;
         drop((files, desired));

@@ -15,7 +15,7 @@ use super::manifest::Manifest;
 ///
 /// # Errors
 /// If the manifest cannot be read or written.
-pub fn note_origin(
+pub fn record_origin(
     data_dir: &Path,
     competition: &str,
     key: &Digest,

@@ -10,22 +10,22 @@ use prep_digests::{Sha256, TreeHasher, Trees, digest_of_file, digest_of_reader};
 
 use super::PublishError;
 use super::diff::Changes;
-use super::listing::Written;
-use crate::value::{Content, ContentError, File, Opener, Tree};
+use super::listing::WrittenFile;
+use crate::value::{ContentError, ContentRef, Opener, Tree, TreeFile};
 
 /// Memory in bytes of a thread: a buffer, and a reader of a content.
-const MEMORY_OF_THREAD: u64 = 4 << 20;
+const THREAD_BYTES: u64 = 4 << 20;
 
 /// Adds missing checksums. Some are known from writing the object. For others, the published files are read.
 pub(super) fn complete(
     context: &Context,
     prepared: &Path,
     desired: &Tree,
-    files: &mut [Option<Written>],
+    files: &mut [Option<WrittenFile>],
 ) -> Result<(), StepError> {
     for (file, wanted) in files.iter_mut().zip(desired.files()) {
         if let Some(file) = file.as_mut().filter(|file| file.sha256().is_none())
-            && let Some(Content::Object { digest, .. }) = wanted.content()
+            && let Some(ContentRef::Object { digest, .. }) = wanted.content()
             && let Some(sum) = context.store.sha256(&digest)
         {
             file.set_sha256(Sha256::from_bytes(sum));
@@ -49,7 +49,7 @@ pub(super) fn complete(
 }
 
 /// Computes the digests of the trees before anything is written, by reading the contents at their current location.
-pub(super) fn of_wanted(
+pub(super) fn desired_trees(
     context: &Context,
     prepared: &Path,
     desired: &Tree,
@@ -61,7 +61,7 @@ pub(super) fn of_wanted(
         let place = changes.write.get(number).copied().unwrap_or_default();
         let file = desired.file(place as usize);
         let sum = file
-            .map(|file| of_file(context, &opener, file))
+            .map(|file| file_sha256(context, &opener, file))
             .transpose()?;
         Ok(sum.flatten().unwrap_or_else(|| Sha256::of(b"")))
     })?;
@@ -73,14 +73,14 @@ pub(super) fn of_wanted(
             kept?.sha256()
         })
     });
-    of_sums(desired, sums).ok_or_else(|| StepError::internal("a file has no digest"))
+    section_trees(desired, sums).ok_or_else(|| StepError::internal("a file has no digest"))
 }
 
 /// The checksum of a file, read at its current location. `None` for a directory.
-pub(super) fn of_file(
+pub(super) fn file_sha256(
     context: &Context,
     opener: &Opener,
-    file: File<'_>,
+    file: TreeFile<'_>,
 ) -> Result<Option<Sha256>, StepError> {
     let Some(content) = file.content() else {
         return Ok(None);
@@ -101,12 +101,12 @@ pub(super) fn of_file(
 }
 
 /// The digests of the written trees. `None` if a checksum is unknown.
-pub(super) fn of_written(desired: &Tree, files: &[Option<Written>]) -> Option<Trees> {
-    of_sums(desired, files.iter().map(|file| file.as_ref()?.sha256()))
+pub(super) fn written_trees(desired: &Tree, files: &[Option<WrittenFile>]) -> Option<Trees> {
+    section_trees(desired, files.iter().map(|file| file.as_ref()?.sha256()))
 }
 
 /// The digests of both sections, given the checksums of a tree's files in order. Directories need none.
-fn of_sums(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
+fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
     let has_line_ends = |path: &str| path.contains(['\n', '\r']);
     let hasher = match desired.files().any(|file| has_line_ends(file.path())) {
         true => TreeHasher::default,
@@ -153,7 +153,7 @@ fn each(
         context.check()?;
         Ok((number, sum(number)?))
     };
-    let mut sums = context.spread(count, MEMORY_OF_THREAD, || (), each)?;
+    let mut sums = context.spread(count, THREAD_BYTES, || (), each)?;
     sums.sort_unstable_by_key(|(number, _)| *number);
     Ok(sums.into_iter().map(|(_, sum)| sum).collect())
 }

@@ -19,22 +19,22 @@ use prep_formats::zip::MemberInflater;
 
 use super::PublishError;
 use super::diff::Changes;
-use super::listing::{Listing, Written};
-use crate::value::{Content, ContentError, File as TreeFile, OpenContent, Opener, Tree};
+use super::listing::{PublishedListing, WrittenFile};
+use crate::value::{ContentError, ContentRef, OpenContent, Opener, Tree, TreeFile};
 
 /// Prefix of temporary files and directories. The next publication removes those of an interrupted one.
-pub(super) const LEFTOVER: &str = ".prep-";
+pub(super) const TEMP_PREFIX: &str = ".prep-";
 
 /// Contents with more bytes are streamed instead of being read into memory.
-const WHOLE: u64 = 8 << 20;
+const MAX_BUFFERED_BYTES: u64 = 8 << 20;
 
 /// Memory in bytes of a thread: a content, its compressed bytes, which may be slightly longer, and the decoder.
-pub(super) const MEMORY_OF_THREAD: u64 = 2 * WHOLE + (1 << 20);
+pub(super) const THREAD_BYTES: u64 = 2 * MAX_BUFFERED_BYTES + (1 << 20);
 
 /// Whether the file system of `home` ignores the case of names.
 pub(super) fn folds_case(home: &Path) -> bool {
     let probe = tempfile::Builder::new()
-        .prefix(LEFTOVER)
+        .prefix(TEMP_PREFIX)
         .suffix("-case")
         .tempfile_in(home);
     probe.is_ok_and(|probe| {
@@ -48,7 +48,7 @@ pub(super) fn folds_case(home: &Path) -> bool {
 
 /// The metadata of the published files by their index in the desired tree. All threads store their results here,
 /// because there may be millions.
-pub(super) type Files = Mutex<Vec<Option<Written>>>;
+pub(super) type WrittenFiles = Mutex<Vec<Option<WrittenFile>>>;
 
 /// Writes a first publication into a temporary directory, which is renamed when it is complete.
 pub(super) fn all(
@@ -57,14 +57,14 @@ pub(super) fn all(
     prepared: &Path,
     desired: &Tree,
     changes: &Changes,
-    files: &Files,
+    files: &WrittenFiles,
 ) -> Result<(), StepError> {
     let staging = staging(home)?;
     make_folders(&staging, changes)?;
     write_files(context, desired, changes, files, &|file, opened, worker| {
         let path = staging.join(file.path());
         let sha256 = worker.write_new(context, &path, file.path(), opened)?;
-        look_at(&path, sha256)
+        written_file(&path, sha256)
     })?;
     // If another machine took over the lock, nothing may become visible.
     context.check()?;
@@ -78,8 +78,8 @@ pub(super) fn changed(
     prepared: &Path,
     desired: &Tree,
     changes: &Changes,
-    old: &Listing,
-    files: &Files,
+    old: &PublishedListing,
+    files: &WrittenFiles,
 ) -> Result<(), StepError> {
     // A file may be in the place of a directory, or a directory in the place of a file.
     let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
@@ -118,7 +118,7 @@ pub(super) fn changed(
         }
         context.check()?;
         fs::rename(&temporary, &target).map_err(PublishError::io("move into place", &target))?;
-        look_at(&target, sha256)
+        written_file(&target, sha256)
     })?;
     // If a file was a hard link to the one in its place, renaming had no effect and it is still here.
     remove_all(context, &staging)
@@ -129,7 +129,7 @@ pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), Ste
     let failed = PublishError::io("clean up", home);
     for entry in fs::read_dir(home).map_err(&failed)? {
         let entry = entry.map_err(&failed)?;
-        if entry.file_name().to_string_lossy().starts_with(LEFTOVER) {
+        if entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX) {
             remove_all(context, &entry.path())?;
         }
     }
@@ -153,7 +153,7 @@ fn staging(home: &Path) -> Result<PathBuf, StepError> {
     // Temporary directories are private by default. This one becomes `prepared`, with the mode that the user's umask
     // allows.
     let folder = tempfile::Builder::new()
-        .prefix(LEFTOVER)
+        .prefix(TEMP_PREFIX)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
         .tempdir_in(home);
     Ok(folder
@@ -169,28 +169,30 @@ fn make_folders(root: &Path, changes: &Changes) -> Result<(), StepError> {
     Ok(())
 }
 
-fn look_at(path: &Path, sha256: Option<Sha256>) -> Result<Written, StepError> {
+fn written_file(path: &Path, sha256: Option<Sha256>) -> Result<WrittenFile, StepError> {
     let metadata = fs::symlink_metadata(path);
     let metadata = metadata.map_err(PublishError::io("look at", path))?;
-    Ok(Written::of(&metadata, sha256))
+    Ok(WrittenFile::of(&metadata, sha256))
 }
 
 /// The file that users may modify. It is not a hard link, and it has the mode that the umask allows.
-const OF_THE_USER: &str = "public/description.md";
+const USER_FILE: &str = "public/description.md";
 
-type WriteOne<'a> =
-    &'a (dyn Fn(&TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<Written, StepError> + Sync);
+type WriteOne<'a> = &'a (
+        dyn Fn(&TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<WrittenFile, StepError>
+            + Sync
+    );
 
 /// Writes files on all available threads. Stops at the first error.
 fn write_files(
     context: &Context,
     desired: &Tree,
     changes: &Changes,
-    files: &Files,
+    files: &WrittenFiles,
     write: WriteOne<'_>,
 ) -> Result<(), StepError> {
     let opener = Opener::new(context);
-    let order = as_they_lie(&opener, desired, &changes.write);
+    let order = in_source_order(&opener, desired, &changes.write);
     let order = order.as_deref().unwrap_or(&changes.write);
     let one = |worker: &mut Worker, number: usize| {
         let place = order.get(number).copied();
@@ -214,17 +216,17 @@ fn write_files(
         Ok(())
     };
     let count = changes.write.len();
-    context.spread(count, MEMORY_OF_THREAD, Worker::default, one)?;
+    context.spread(count, THREAD_BYTES, Worker::default, one)?;
     Ok(())
 }
 
 /// Orders files by their position in bundles on another machine, which are informed of the reads, and in compressed
 /// archives. `None` if all files can be read in any order.
-fn as_they_lie(opener: &Opener, desired: &Tree, places: &[u32]) -> Option<Vec<u32>> {
+fn in_source_order(opener: &Opener, desired: &Tree, places: &[u32]) -> Option<Vec<u32>> {
     let bases: HashSet<&Digest> = desired
         .bases()
         .iter()
-        .filter(|base| opener.is_elsewhere(base))
+        .filter(|base| opener.is_remote(base))
         .collect();
     let has_order = |file: &TreeFile<'_>| {
         file.is_layered() || file.base().is_some_and(|base| bases.contains(base))
@@ -270,18 +272,18 @@ impl Worker {
         opened: &OpenContent<'_>,
     ) -> Result<Option<Sha256>, StepError> {
         let content = opened.content();
-        if let Content::Object { digest, .. } = content
+        if let ContentRef::Object { digest, .. } = content
             && context.location(digest).is_none()
-            && name != OF_THE_USER
+            && name != USER_FILE
         {
             context.store.materialise(digest, path)?;
             return Ok(None);
         }
-        let mode = if name == OF_THE_USER { 0o666 } else { 0o444 };
+        let mode = if name == USER_FILE { 0o666 } else { 0o444 };
         let mut file = create(path, mode).map_err(PublishError::io("make", path))?;
         let failed = PublishError::io("write", path);
         let confirm = |file: &File| context.store.confirm_written(file, path);
-        if content.bytes() <= WHOLE {
+        if content.bytes() <= MAX_BUFFERED_BYTES {
             let read = opened.read_into(&mut self.inflater, &mut self.bytes);
             read.map_err(|cause| content_error(name, cause))?;
             let written = file.write_all(&self.bytes).and_then(|()| confirm(&file));
@@ -289,7 +291,9 @@ impl Worker {
             return Ok(Some(Sha256::of(&self.bytes)));
         }
         let mut hasher = Hasher::default();
-        let mut reader = opened.ahead().map_err(|cause| content_error(name, cause))?;
+        let mut reader = opened
+            .read_ahead()
+            .map_err(|cause| content_error(name, cause))?;
         loop {
             context.check()?;
             let piece = match reader.fill_buf() {

@@ -9,14 +9,14 @@ use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use serde_json::Value::Null;
 use thiserror::Error;
 
-use crate::kinds::Kind;
-use crate::kinds::made::{Made, column};
+use crate::kinds::StepKind;
+use crate::kinds::function_step::{FunctionStep, column};
 use crate::value::{OpenContent, TableWriter};
 
 /// Bytes per read.
-const PIECE: usize = 1 << 18;
+const READ_BYTES: usize = 1 << 18;
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of digests",
@@ -34,13 +34,13 @@ pub(crate) static KIND: Kind = Kind {
     },
     step: |_, _| {
         let columns = ["file", "sha256"].map(|name| column(name, ColumnType::Text, false));
-        Made::of_files("digests", 1, Null, columns.into(), visit).step()
+        FunctionStep::of_files("digests", 1, Null, columns.into(), visit).step()
     },
 };
 
 #[derive(Debug, Error)]
 #[error("`{file}` cannot be read")]
-struct ReadError {
+struct DigestError {
     file: String,
     #[source]
     cause: std::io::Error,
@@ -52,7 +52,7 @@ fn visit(
     file: &str,
     opened: &OpenContent<'_>,
 ) -> Result<(), StepError> {
-    buffer.resize(PIECE, 0);
+    buffer.resize(READ_BYTES, 0);
     let (mut reader, mut hasher) = (opened.reader()?, Hasher::default());
     loop {
         table.context.check()?;
@@ -62,7 +62,7 @@ fn visit(
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(cause) => {
                 let file = file.to_owned();
-                return Err(StepError::input(ReadError { file, cause }));
+                return Err(StepError::input(DigestError { file, cause }));
             }
         }
     }

@@ -15,13 +15,15 @@ use prep_sql::Relation;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::kinds::generator::{AFTER, GENERATOR, GENERATORS, SEED, Seeded, check_generator};
-use crate::kinds::{Kind, VALUE};
-use crate::placed::{Subject, blamed};
+use crate::kinds::generator::{
+    AFTER, GENERATOR_PORT, GENERATORS, SEED, SeededGenerator, check_generator,
+};
+use crate::kinds::{StepKind, VALUE_OUTPUT};
+use crate::located::{Subject, error_at};
 use crate::relation::open_table;
 use crate::value::{TableWriter, generator, input};
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "the draws",
@@ -63,8 +65,8 @@ pub(crate) static KIND: Kind = Kind {
     step: |declaration, _| {
         let items = declaration.items("values").iter();
         Some(Box::new(Draws {
-            seeded: Seeded::of(declaration)?,
-            values: items.map(Drawn::of).collect::<Option<_>>()?,
+            seeded: SeededGenerator::of(declaration)?,
+            values: items.map(DrawnValue::of).collect::<Option<_>>()?,
         }))
     },
 };
@@ -139,7 +141,7 @@ enum DrawError {
         drawn: String,
     },
     #[error("row {row}: `{drawn}` cannot be drawn")]
-    Refused {
+    Rejected {
         row: u64,
         drawn: String,
         #[source]
@@ -151,7 +153,7 @@ enum DrawError {
 
 /// A drawn value.
 #[derive(Debug, Clone, Serialize)]
-struct Drawn {
+struct DrawnValue {
     name: String,
     draw: Draw,
     when: Vec<Comparison>,
@@ -182,8 +184,8 @@ enum Draw {
     },
 }
 
-impl Drawn {
-    fn of(item: &Item) -> Option<Drawn> {
+impl DrawnValue {
+    fn of(item: &Item) -> Option<DrawnValue> {
         let operand = |key: &str| match item.get(key) {
             Some(Setting::Operand(operand)) => Some(operand.clone()),
             _ => None,
@@ -210,7 +212,7 @@ impl Drawn {
             Some(Setting::Condition(comparisons)) => comparisons.clone(),
             _ => Vec::new(),
         };
-        Some(Drawn {
+        Some(DrawnValue {
             name: item.name.value.clone(),
             draw,
             when,
@@ -245,8 +247,8 @@ impl Drawn {
 }
 
 struct Draws {
-    seeded: Seeded,
-    values: Vec<Drawn>,
+    seeded: SeededGenerator,
+    values: Vec<DrawnValue>,
 }
 
 impl Step for Draws {
@@ -267,17 +269,17 @@ impl Step for Draws {
         let table = open_table(context, input(inputs, "draws")?)?;
         let columns = self.read_columns(&*table)?;
         let mut rng = self.seeded.start(inputs)?;
-        let drawn = self.values.iter().map(Drawn::column);
+        let drawn = self.values.iter().map(DrawnValue::column);
         let mut out = TableWriter::new(context, drawn.collect())?;
         let mut number = 0;
         let places = columns.iter().map(|(_, place)| *place).collect();
         for values in Arc::clone(&table).scan(places, 8192) {
             let values = values.map_err(|source| StepError::new(Failure::Input, source))?;
-            let arrays = values.columns.iter().map(Numbers::new);
+            let arrays = values.columns.iter().map(NumericInput::new);
             let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
             for index in 0..values.rows {
                 number += 1;
-                let mut row = Row {
+                let mut row = DrawRow {
                     number,
                     index,
                     columns: &columns,
@@ -288,9 +290,9 @@ impl Step for Draws {
                     let cell = row.draw(value, &mut rng)?;
                     match &cell {
                         None => out.cells().missing(),
-                        Some(Cell::Integer(value)) => out.cells().integer(*value),
-                        Some(Cell::Number(value)) => out.cells().f64(*value),
-                        Some(Cell::Text(value)) => out.cells().text(value),
+                        Some(DrawnCell::Integer(value)) => out.cells().integer(*value),
+                        Some(DrawnCell::Number(value)) => out.cells().f64(*value),
+                        Some(DrawnCell::Text(value)) => out.cells().text(value),
                     }
                     row.drawn.push((&value.name, cell));
                 }
@@ -298,8 +300,8 @@ impl Step for Draws {
             }
         }
         Ok(Outputs::from([
-            (VALUE.to_owned(), out.finish()?.into_value()),
-            (GENERATOR.to_owned(), generator::into_value(&rng)),
+            (VALUE_OUTPUT.to_owned(), out.finish()?.into_value()),
+            (GENERATOR_PORT.to_owned(), generator::into_value(&rng)),
         ]))
     }
 }
@@ -320,7 +322,7 @@ impl Draws {
                 let place = table.columns().iter().position(|one| one.name == *name);
                 let place = place.ok_or_else(|| {
                     let error = DrawError::NoColumn(name.clone());
-                    blamed(Failure::Pipeline, Subject::At(value.span), error)
+                    error_at(Failure::Pipeline, Subject::At(value.span), error)
                 })?;
                 columns.push((name.clone(), place));
             }
@@ -330,21 +332,21 @@ impl Draws {
 }
 
 /// A column of numbers.
-struct Numbers {
+struct NumericInput {
     /// `None` if the column has fractions, which a cast to integers would remove.
     integers: Option<PrimitiveArray<Int64Type>>,
     numbers: PrimitiveArray<Float64Type>,
 }
 
-impl Numbers {
-    fn new(array: &ArrayRef) -> Result<Numbers, StepError> {
+impl NumericInput {
+    fn new(array: &ArrayRef) -> Result<NumericInput, StepError> {
         let cast = |to| cast(array, &to).map_err(StepError::pipeline);
         let integers = match array.data_type().is_integer() {
             true => Some(cast(DataType::Int64)?),
             false => None,
         };
         let numbers = cast(DataType::Float64)?;
-        Ok(Numbers {
+        Ok(NumericInput {
             integers: integers.map(|integers| integers.as_primitive::<Int64Type>().clone()),
             numbers: numbers.as_primitive::<Float64Type>().clone(),
         })
@@ -371,24 +373,24 @@ fn integer_of(number: f64) -> Option<i64> {
 }
 
 #[derive(Debug, Clone)]
-enum Cell {
+enum DrawnCell {
     Integer(i64),
     Number(f64),
     Text(String),
 }
 
 /// A row of the table, and the values drawn for it.
-struct Row<'r> {
+struct DrawRow<'r> {
     number: u64,
     index: usize,
     columns: &'r [(String, usize)],
-    arrays: &'r [Numbers],
-    drawn: Vec<(&'r str, Option<Cell>)>,
+    arrays: &'r [NumericInput],
+    drawn: Vec<(&'r str, Option<DrawnCell>)>,
 }
 
-impl Row<'_> {
+impl DrawRow<'_> {
     /// Draws a value. `None` if its condition is false.
-    fn draw(&self, value: &Drawn, rng: &mut Rng) -> Result<Option<Cell>, StepError> {
+    fn draw(&self, value: &DrawnValue, rng: &mut Rng) -> Result<Option<DrawnCell>, StepError> {
         for one in &value.when {
             let (left, right) = (self.number(&one.left), self.number(&one.right));
             let holds = left
@@ -406,23 +408,23 @@ impl Row<'_> {
             self.integer(operand)
                 .ok_or_else(|| self.missing(value, operand, "whole number"))
         };
-        let refused = |cause| {
-            let error = DrawError::Refused {
+        let rejected = |cause| {
+            let error = DrawError::Rejected {
                 row: self.number,
                 drawn: value.name.clone(),
                 cause,
             };
-            blamed(Failure::Input, Subject::At(value.span), error)
+            error_at(Failure::Input, Subject::At(value.span), error)
         };
         Ok(Some(match &value.draw {
-            Draw::Random => Cell::Number(rng.random()),
+            Draw::Random => DrawnCell::Number(rng.random()),
             Draw::Uniform { low, high } => {
                 let drawn = rng.uniform(number(low)?, number(high)?);
-                Cell::Number(drawn.map_err(refused)?)
+                DrawnCell::Number(drawn.map_err(rejected)?)
             }
             Draw::Integers { low, high } => {
                 let drawn = rng.integers(integer(low)?, integer(high)?);
-                Cell::Integer(drawn.map_err(refused)?)
+                DrawnCell::Integer(drawn.map_err(rejected)?)
             }
             Draw::Sample { low, high, count } => {
                 let (low, high) = (integer(low)?, integer(high)?);
@@ -430,21 +432,21 @@ impl Row<'_> {
                 let count = u32::try_from(integer(count)?).ok();
                 let (numbers, count) = numbers
                     .zip(count)
-                    .ok_or_else(|| refused(RandomError::EmptyRange { low, high }))?;
-                let drawn = rng.sample(numbers, count).map_err(refused)?;
+                    .ok_or_else(|| rejected(RandomError::EmptyRange { low, high }))?;
+                let drawn = rng.sample(numbers, count).map_err(rejected)?;
                 let drawn = drawn
                     .iter()
                     .map(|place| (low + i64::from(*place)).to_string());
-                Cell::Text(drawn.collect::<Vec<_>>().join(" "))
+                DrawnCell::Text(drawn.collect::<Vec<_>>().join(" "))
             }
             Draw::Choice { of } => {
                 let items = u32::try_from(integer(of)?).unwrap_or(0);
-                Cell::Integer(rng.choice(items).map_err(refused)?.into())
+                DrawnCell::Integer(rng.choice(items).map_err(rejected)?.into())
             }
         }))
     }
 
-    fn missing(&self, value: &Drawn, operand: &Operand, wanted: &'static str) -> StepError {
+    fn missing(&self, value: &DrawnValue, operand: &Operand, wanted: &'static str) -> StepError {
         let column = match operand {
             Operand::Column(name) => name.clone(),
             Operand::Number(number) => number.to_string(),
@@ -455,7 +457,7 @@ impl Row<'_> {
             wanted,
             drawn: value.name.clone(),
         };
-        blamed(Failure::Input, Subject::At(value.span), error)
+        error_at(Failure::Input, Subject::At(value.span), error)
     }
 
     fn number(&self, operand: &Operand) -> Option<f64> {
@@ -465,9 +467,9 @@ impl Row<'_> {
         };
         if let Some((_, cell)) = self.drawn.iter().find(|(one, _)| one == name) {
             return match cell.as_ref()? {
-                Cell::Integer(value) => Some(*value as f64),
-                Cell::Number(value) => Some(*value),
-                Cell::Text(_) => None,
+                DrawnCell::Integer(value) => Some(*value as f64),
+                DrawnCell::Number(value) => Some(*value),
+                DrawnCell::Text(_) => None,
             };
         }
         self.array(name)?.number(self.index)
@@ -480,14 +482,14 @@ impl Row<'_> {
         };
         if let Some((_, cell)) = self.drawn.iter().find(|(one, _)| one == name) {
             return match cell.as_ref()? {
-                Cell::Integer(value) => Some(*value),
-                Cell::Number(_) | Cell::Text(_) => None,
+                DrawnCell::Integer(value) => Some(*value),
+                DrawnCell::Number(_) | DrawnCell::Text(_) => None,
             };
         }
         self.array(name)?.integer(self.index)
     }
 
-    fn array(&self, name: &str) -> Option<&Numbers> {
+    fn array(&self, name: &str) -> Option<&NumericInput> {
         let place = self.columns.iter().position(|(one, _)| one == name)?;
         self.arrays.get(place)
     }

@@ -10,12 +10,14 @@ use prep_core::{Context, Inputs, StepError};
 use prep_spec::split_source;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 
-use crate::kinds::made::Made;
-use crate::kinds::{Kind, one};
+use crate::kinds::function_step::FunctionStep;
+use crate::kinds::{StepKind, one};
 use crate::relation::listing_schema;
-use crate::value::{BETWEEN_CHECKS, Storage, TableValue, TreeBuilder, memory_of_trees, only_tree};
+use crate::value::{
+    BETWEEN_CHECKS, TableStorage, TableValue, TreeBuilder, memory_of_trees, only_tree,
+};
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of files",
@@ -39,7 +41,7 @@ pub(crate) static KIND: Kind = Kind {
     step: |declaration, _| {
         let pattern = declaration.text("files")?.to_owned();
         let params = serde_json::json!({ "pattern": pattern });
-        let made = Made::new("files", 3, params, move |context, inputs| {
+        let made = FunctionStep::new("files", 3, params, move |context, inputs| {
             Ok(one(table(context, inputs, &pattern)?.into_value()))
         });
         made.memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
@@ -70,7 +72,7 @@ fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue
         .finish(&context.cancel)
         .map_err(StepError::internal)?;
     let (object, _) = listing.save_listing(context)?;
-    let storage = Storage::Listing { object };
+    let storage = TableStorage::Listing { object };
     Ok(TableValue::new(listing_schema(rows), storage))
 }
 
@@ -80,8 +82,8 @@ mod tests {
     use prep_core::{Cancel, Limits, Value};
 
     use super::*;
-    use crate::kinds::TREE;
-    use crate::value::{Content, Tree, TreeEntry};
+    use crate::kinds::TREE_PREFIX;
+    use crate::value::{ContentRef, Tree, TreeEntry};
 
     #[test]
     fn a_table_of_files_is_the_same_whatever_is_in_them() -> Result<(), Box<dyn std::error::Error>>
@@ -95,13 +97,13 @@ mod tests {
         let table = |content: &[u8], bytes| -> Result<Value, Box<dyn std::error::Error>> {
             let entries = ["a.txt", "images/1.png", "images/2.png"].map(|path| TreeEntry {
                 path: path.to_owned(),
-                content: Some(Content::Object {
+                content: Some(ContentRef::Object {
                     digest: Digest::of(content),
                     bytes,
                 }),
             });
             let tree = Tree::new(entries.into())?.save(&context)?;
-            let inputs = Inputs::from([(TREE.to_owned(), tree)]);
+            let inputs = Inputs::from([(TREE_PREFIX.to_owned(), tree)]);
             Ok(super::table(&context, &inputs, "images/*.png")?.into_value())
         };
         let found = table(b"abc", 3)?;

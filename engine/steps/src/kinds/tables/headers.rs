@@ -10,11 +10,11 @@ use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use serde_json::Value::Null;
 use thiserror::Error;
 
-use crate::kinds::Kind;
-use crate::kinds::made::{Made, column};
+use crate::kinds::StepKind;
+use crate::kinds::function_step::{FunctionStep, column};
 use crate::value::{OpenContent, TableWriter};
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of headers",
@@ -46,7 +46,7 @@ pub(crate) static KIND: Kind = Kind {
             column("shape", ColumnType::Text, true),
             column("dtype", ColumnType::Text, true),
         ];
-        Made::of_files("headers", 1, Null, columns, visit).step()
+        FunctionStep::of_files("headers", 1, Null, columns, visit).step()
     },
 };
 

@@ -6,11 +6,11 @@ use prep_formats::pandas::ColumnType;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use thiserror::Error;
 
-use crate::kinds::Kind;
-use crate::kinds::made::{Made, column};
+use crate::kinds::StepKind;
+use crate::kinds::function_step::{FunctionStep, column};
 use crate::value::{OpenContent, TableWriter};
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of masks",
@@ -66,7 +66,7 @@ pub(crate) static KIND: Kind = Kind {
                 }
                 table.end_row()
             };
-        Made::of_files("masks", 1, params, columns, visit).step()
+        FunctionStep::of_files("masks", 1, params, columns, visit).step()
     },
 };
 

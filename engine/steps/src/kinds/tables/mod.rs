@@ -12,10 +12,10 @@ pub(super) mod split;
 mod text_lines;
 mod tfrecords;
 
-use super::Kind;
+use super::StepKind;
 
 /// In the order of the reference.
-pub(super) static ALL: &[&Kind] = &[
+pub(super) static ALL: &[&StepKind] = &[
     &read::KIND,
     &read::EACH,
     &split::KIND,

@@ -3,14 +3,14 @@
 use prep_core::{Inputs, Outputs};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
+use crate::kinds::function_step::FunctionStep;
 use crate::kinds::generator::{
-    AFTER, GENERATOR, GENERATORS, SEED, Seeded, check_generator, rows_of,
+    AFTER, GENERATOR_PORT, GENERATORS, SEED, SeededGenerator, check_generator, rows_of,
 };
-use crate::kinds::made::Made;
-use crate::kinds::{Kind, VALUE};
+use crate::kinds::{StepKind, VALUE_OUTPUT};
 use crate::value::{TableValue, generator, input};
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "the permutation",
@@ -32,16 +32,19 @@ pub(crate) static KIND: Kind = Kind {
         check: Some(|declaration| check_generator(declaration).into_iter().collect()),
     },
     step: |declaration, _| {
-        let seeded = Seeded::of(declaration)?;
+        let seeded = SeededGenerator::of(declaration)?;
         let params = serde_json::json!(seeded);
-        let made = Made::new("permute", 1, params, move |context, inputs| {
+        let made = FunctionStep::new("permute", 1, params, move |context, inputs| {
             let table = TableValue::of(input(inputs, "permute")?)?;
             let rows = rows_of(&table)?;
             let mut rng = seeded.start(inputs)?;
             let order = rng.permutation(rows);
             Ok(Outputs::from([
-                (VALUE.to_owned(), table.choose(context, order)?.into_value()),
-                (GENERATOR.to_owned(), generator::into_value(&rng)),
+                (
+                    VALUE_OUTPUT.to_owned(),
+                    table.choose(context, order)?.into_value(),
+                ),
+                (GENERATOR_PORT.to_owned(), generator::into_value(&rng)),
             ]))
         });
         made.memory(memory).step()

@@ -8,21 +8,21 @@ use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use serde_json::Value::Null;
 use thiserror::Error;
 
-use crate::kinds::Kind;
-use crate::kinds::made::{Made, column};
+use crate::kinds::StepKind;
+use crate::kinds::function_step::{FunctionStep, column};
 use crate::limits::{limits, undecodable};
 use crate::relation::part;
 use crate::value::{OpenContent, TableWriter};
 
 #[derive(Debug, Error)]
 #[error("`{file}`: {cause}")]
-struct ImageError {
+struct PixelError {
     file: String,
     #[source]
     cause: PngError,
 }
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of pixels",
@@ -50,7 +50,7 @@ pub(crate) static KIND: Kind = Kind {
             column("col", ColumnType::Int64, false),
             column("grey", ColumnType::Int64, false),
         ];
-        Made::of_files("pixels", 1, Null, columns, visit).step()
+        FunctionStep::of_files("pixels", 1, Null, columns, visit).step()
     },
 };
 
@@ -63,7 +63,7 @@ fn visit(
     opened.read_into(inflater, bytes)?;
     let image = decode_grey(bytes, &limits(table.context)).map_err(|cause| {
         let file = file.to_owned();
-        undecodable(ImageError { file, cause })
+        undecodable(PixelError { file, cause })
     })?;
     write_pixels(table, file, image.width, &image.pixels)
 }

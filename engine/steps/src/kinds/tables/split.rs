@@ -12,16 +12,16 @@ use prep_splits::{Keys, Method, Order, PythonRandom, Rng, Role, Size, Split, Spl
 use prep_sql::Relation;
 use thiserror::Error;
 
-use crate::kinds::generator::{GENERATOR, check_generator};
-use crate::kinds::{Kind, splits};
-use crate::placed::{Subject, blamed, helped};
-use crate::relation::{open_table, scalar};
+use crate::kinds::generator::{GENERATOR_PORT, check_generator};
+use crate::kinds::{StepKind, splits};
+use crate::located::{Subject, error_at, error_at_with_help};
+use crate::relation::{open_table, single_number};
 use crate::value::{TableValue, generator, input};
 
 /// Names of the outputs with the two tables.
-pub(crate) const PARTS: [&str; 2] = ["first", "second"];
+pub(crate) const SPLIT_OUTPUTS: [&str; 2] = ["first", "second"];
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "the split",
@@ -172,12 +172,12 @@ impl Step for SplitRows {
             .filter(|rows| u32::try_from(*rows).is_ok());
         let rows = rows.ok_or_else(|| {
             let error = SplitTableError::TooLong(table.len());
-            blamed(Failure::Input, Subject::Key("split"), error)
+            error_at(Failure::Input, Subject::Key("split"), error)
         })?;
         let method = match inputs.get("test_size") {
             Some(size) => {
-                let size = scalar(context, size).map_err(|error| size_fault(&error))?;
-                let size = Size::from_number(size).map_err(of_sizes)?;
+                let size = single_number(context, size).map_err(|error| size_fault(&error))?;
+                let size = Size::from_number(size).map_err(size_error)?;
                 self.method.clone().with_test_size(size)
             }
             None => self.method.clone(),
@@ -196,12 +196,12 @@ impl Step for SplitRows {
         };
         let with_codes = self.keys.as_ref().zip(codes.as_deref());
         let keys = with_codes.map(|((role, _), codes)| Keys { role: *role, codes });
-        let refused = |error| match with_codes {
+        let rejected = |error| match with_codes {
             Some(((role, column), codes)) => match open_table(context, value) {
-                Ok(table) => of_keys(error, table, *role, column, codes),
+                Ok(table) => key_error(error, table, *role, column, codes),
                 Err(error) => error,
             },
-            None => of_sizes(error),
+            None => size_error(error),
         };
         let mut outputs = Outputs::new();
         let parts = match (&method, keys) {
@@ -213,25 +213,25 @@ impl Step for SplitRows {
                 },
                 None,
             ) => {
-                let mut generator = match inputs.get(GENERATOR) {
+                let mut generator = match inputs.get(GENERATOR_PORT) {
                     Some(before) => python(&method, generator::of(before)?)?,
                     None => PythonRandom::new((*seed).into()),
                 };
                 let parts = prep_splits::python_sample(rows as u32, *test_size, &mut generator)
-                    .map_err(refused)?;
+                    .map_err(rejected)?;
                 outputs.insert(
-                    GENERATOR.to_owned(),
+                    GENERATOR_PORT.to_owned(),
                     generator::into_value(&Rng::Python(generator)),
                 );
                 parts.ordered(order.unwrap_or(Order::Split))
             }
-            _ => prep_splits::split(&method, rows, keys).map_err(refused)?,
+            _ => prep_splits::split(&method, rows, keys).map_err(rejected)?,
         };
         let Split {
             train: first,
             test: second,
         } = parts;
-        let [train, test] = PARTS;
+        let [train, test] = SPLIT_OUTPUTS;
         let choose = |rows| -> Result<StepValue, StepError> {
             Ok(table.choose(context, rows)?.into_value())
         };
@@ -249,22 +249,22 @@ fn python(method: &Method, generator: Rng) -> Result<PythonRandom, StepError> {
                 method: method.name(),
                 found: other.kind().name(),
             };
-            Err(blamed(Failure::Pipeline, Subject::Key("after"), error))
+            Err(error_at(Failure::Pipeline, Subject::Key("after"), error))
         }
     }
 }
 
 /// The key that an error concerns.
-fn word(error: &SplitError) -> Subject {
+fn key_of(error: &SplitError) -> Subject {
     Subject::Key(error.parameter().unwrap_or("test_size"))
 }
 
-fn of_sizes(error: SplitError) -> StepError {
-    blamed(Failure::Input, word(&error), error)
+fn size_error(error: SplitError) -> StepError {
+    error_at(Failure::Input, key_of(&error), error)
 }
 
 /// Converts an error. Replaces the number of a group or class by its value.
-fn of_keys(
+fn key_error(
     error: SplitError,
     table: Arc<dyn Relation>,
     role: Role,
@@ -295,19 +295,19 @@ fn of_keys(
         }),
         other if role == Role::Groups => {
             let help = "with `groups` whole groups are counted, not rows".to_owned();
-            return helped(Failure::Input, word(&other), other, Some(help));
+            return error_at_with_help(Failure::Input, key_of(&other), other, Some(help));
         }
-        other => return of_sizes(other),
+        other => return size_error(other),
     };
     match error {
-        Ok(error) => blamed(Failure::Input, Subject::Key(role.name()), error),
+        Ok(error) => error_at(Failure::Input, Subject::Key(role.name()), error),
         Err(error) => error,
     }
 }
 
 /// Places an error about the value of a query at the query.
 fn size_fault(error: &StepError) -> StepError {
-    blamed(
+    error_at(
         error.failure(),
         Subject::Key("test_size"),
         error.to_string(),

@@ -8,8 +8,8 @@ use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use serde_json::Value::Null;
 use thiserror::Error;
 
-use crate::kinds::Kind;
-use crate::kinds::made::{Made, column};
+use crate::kinds::StepKind;
+use crate::kinds::function_step::{FunctionStep, column};
 use crate::limits::{limits, undecodable};
 use crate::relation::part;
 use crate::value::{OpenContent, TableWriter};
@@ -22,7 +22,7 @@ struct TextError {
     cause: LinesError,
 }
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of lines",
@@ -55,7 +55,7 @@ pub(crate) static KIND: Kind = Kind {
             column("line", ColumnType::Text, true),
             column("ended", ColumnType::Bool, false),
         ];
-        Made::of_files("text_lines", 2, Null, columns, visit).step()
+        FunctionStep::of_files("text_lines", 2, Null, columns, visit).step()
     },
 };
 
@@ -65,7 +65,7 @@ fn visit(
     file: &str,
     opened: &OpenContent<'_>,
 ) -> Result<(), StepError> {
-    let mut lines = Lines::new(opened.ahead()?).with_limits(&limits(table.context));
+    let mut lines = Lines::new(opened.read_ahead()?).with_limits(&limits(table.context));
     let mut number = 0_u64;
     let failed = |cause| {
         let file = file.to_owned();

@@ -8,8 +8,8 @@ use prep_spec::model::{Column, ColumnKind};
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use thiserror::Error;
 
-use crate::kinds::Kind;
-use crate::kinds::made::{Made, column};
+use crate::kinds::StepKind;
+use crate::kinds::function_step::{FunctionStep, column};
 use crate::limits::{limits, undecodable};
 use crate::value::{OpenContent, TableWriter};
 
@@ -38,7 +38,7 @@ enum RecordError {
     },
 }
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of TFRecords",
@@ -70,10 +70,10 @@ pub(crate) static KIND: Kind = Kind {
         check: None,
     },
     step: |declaration, _| {
-        let features: Vec<Wanted> = declaration
+        let features: Vec<FeatureColumn> = declaration
             .columns("features")
             .iter()
-            .map(Wanted::of)
+            .map(FeatureColumn::of)
             .collect();
         let mut columns = vec![column("file", ColumnType::Text, false)];
         columns.extend(
@@ -87,30 +87,30 @@ pub(crate) static KIND: Kind = Kind {
             move |_: &mut (), table: &mut TableWriter<'_>, file: &str, opened: &OpenContent<'_>| {
                 write_rows(&features, table, file, opened)
             };
-        Made::of_files("tfrecords", 1, params, columns, visit).step()
+        FunctionStep::of_files("tfrecords", 1, params, columns, visit).step()
     },
 };
 
 /// A feature that becomes a column.
-struct Wanted {
+struct FeatureColumn {
     name: String,
     kind: ColumnType,
 }
 
-impl Wanted {
-    fn of(column: &Column) -> Wanted {
+impl FeatureColumn {
+    fn of(column: &Column) -> FeatureColumn {
         let kind = match column.kind {
             ColumnKind::Integer => ColumnType::Int64,
             ColumnKind::Number => ColumnType::Float32,
             _ => ColumnType::Text,
         };
         let name = column.name.value.clone();
-        Wanted { name, kind }
+        FeatureColumn { name, kind }
     }
 }
 
 fn write_rows(
-    features: &[Wanted],
+    features: &[FeatureColumn],
     table: &mut TableWriter<'_>,
     file: &str,
     opened: &OpenContent<'_>,
@@ -119,7 +119,7 @@ fn write_rows(
         let file = file.to_owned();
         undecodable(RecordError::Format { file, cause })
     };
-    let records = TfRecords::new(opened.ahead()?).with_limits(&limits(table.context));
+    let records = TfRecords::new(opened.read_ahead()?).with_limits(&limits(table.context));
     for record in records {
         let record = record.map_err(format)?;
         let example = Example::new(&record.payload);

@@ -9,12 +9,12 @@ use prep_formats::inflated::{Index, Windows};
 use prep_formats::read_at::{ReadAt, Section};
 use prep_formats::zip::{MemberIndexer, ZipEntry, ZipError};
 
-use super::Cause;
+use super::BoxError;
 use crate::value::layers::{Layer, Packing};
-use crate::value::{BaseFile, Content, Opener};
+use crate::value::{BaseFile, ContentRef, Opener};
 
 /// The location of an archive in a bundle.
-pub(super) struct Bundled<'a> {
+pub(super) struct BundledArchive<'a> {
     context: &'a Context,
     pub bundle: Digest,
     file: BaseFile,
@@ -24,24 +24,24 @@ pub(super) struct Bundled<'a> {
     entry: Option<&'a ZipEntry>,
 }
 
-impl<'a> Bundled<'a> {
+impl<'a> BundledArchive<'a> {
     /// `None` if the content is not in a bundle.
     pub fn of(
         context: &'a Context,
         opener: &Opener,
-        content: &'a Content,
-    ) -> Result<Option<Bundled<'a>>, Cause> {
+        content: &'a ContentRef,
+    ) -> Result<Option<BundledArchive<'a>>, BoxError> {
         if context.location(content.base()).is_none() {
             return Ok(None);
         }
         let file = opener.base(content)?;
         let (range, entry) = match content {
-            Content::Member { entry, .. } => (entry.locate(&file)?, Some(entry)),
+            ContentRef::Member { entry, .. } => (entry.locate(&file)?, Some(entry)),
             content => (content.range(), None),
         };
         context.progress.set_total_bytes(range.end - range.start);
         let bundle = *content.base();
-        Ok(Some(Bundled {
+        Ok(Some(BundledArchive {
             context,
             bundle,
             file,
@@ -78,7 +78,7 @@ impl<'a> Bundled<'a> {
 }
 
 /// Reads from the bundle, counts the bytes as progress, and checks for cancellation.
-impl ReadAt for Bundled<'_> {
+impl ReadAt for BundledArchive<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         self.context.check().map_err(io::Error::other)?;
         let count = self.file.read_at(buf, offset)?;

@@ -11,8 +11,8 @@
 //! the tree is the same.
 
 mod bundled;
-mod join;
-mod listed;
+mod extract;
+mod member_list;
 mod sevenz;
 mod tar;
 mod zip;
@@ -25,20 +25,20 @@ use thiserror::Error;
 
 use super::{holder, one};
 use crate::limits::undecodable;
-use crate::value::{Content, Opener, Tree, TreeBuilder, input};
-pub(crate) use join::extract;
+use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input};
+pub(crate) use extract::extract;
 
 /// Suffixes of names that are treated as archives.
-const SUFFIXES: [(&str, Kind); 5] = [
-    (".zip", Kind::Zip),
-    (".7z", Kind::SevenZip),
-    (".tar.gz", Kind::Tar),
-    (".tgz", Kind::Tar),
-    (".tar", Kind::Tar),
+const SUFFIXES: [(&str, ArchiveFormat); 5] = [
+    (".zip", ArchiveFormat::Zip),
+    (".7z", ArchiveFormat::SevenZip),
+    (".tar.gz", ArchiveFormat::Tar),
+    (".tgz", ArchiveFormat::Tar),
+    (".tar", ArchiveFormat::Tar),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ArchiveFormat {
     Zip,
     SevenZip,
     Tar,
@@ -80,7 +80,7 @@ pub(crate) fn without_suffix(path: &str) -> &str {
     path.strip_suffix(suffix).unwrap_or(path)
 }
 
-fn kind(path: &str) -> Option<(&'static str, Kind)> {
+fn kind(path: &str) -> Option<(&'static str, ArchiveFormat)> {
     SUFFIXES
         .into_iter()
         .find(|(suffix, _)| path.ends_with(suffix))
@@ -105,7 +105,7 @@ impl Step for Unpack {
         let files = match &self.path {
             None => {
                 let file = FileValue::of(archive)?;
-                let content = Content::Object {
+                let content = ContentRef::Object {
                     digest: file.digest,
                     bytes: file.bytes,
                 };
@@ -131,10 +131,8 @@ impl Step for Unpack {
     }
 }
 
-type Cause = BoxError;
-
 impl Unpack {
-    fn failed(&self, cause: Cause) -> StepError {
+    fn failed(&self, cause: BoxError) -> StepError {
         let path = self.path.clone().unwrap_or_else(|| "the bundle".to_owned());
         undecodable(UnpackError::Archive { path, cause })
     }
@@ -143,7 +141,7 @@ impl Unpack {
         &self,
         context: &Context,
         opener: &Opener,
-        content: &Content,
+        content: &ContentRef,
         path: &str,
     ) -> Result<TreeBuilder, StepError> {
         let Some((_, kind)) = kind(path) else {
@@ -151,9 +149,9 @@ impl Unpack {
         };
         let prefix = format!("{path}/");
         let list = match kind {
-            Kind::Zip => zip::list,
-            Kind::Tar => tar::list,
-            Kind::SevenZip => sevenz::list,
+            ArchiveFormat::Zip => zip::list,
+            ArchiveFormat::Tar => tar::list,
+            ArchiveFormat::SevenZip => sevenz::list,
         };
         let listed = list(context, opener, content, &prefix);
         listed.map_err(|cause| self.failed(cause))
@@ -161,12 +159,12 @@ impl Unpack {
 }
 
 /// A file that cannot be read after cancellation. A directory may have millions of members, so parsers must stop, too.
-pub(crate) struct Watched<'a, R> {
+pub(crate) struct CancellableFile<'a, R> {
     pub cancel: &'a Cancel,
     pub file: &'a R,
 }
 
-impl<R: ReadAt> ReadAt for Watched<'_, R> {
+impl<R: ReadAt> ReadAt for CancellableFile<'_, R> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         self.cancel.check()?;
         self.file.read_at(buf, offset)
@@ -212,7 +210,7 @@ mod tests {
         let file = file.finish()?;
         let cancel = Cancel::default();
         let read = || {
-            let watched = Watched {
+            let watched = CancellableFile {
                 cancel: &cancel,
                 file: &file,
             };

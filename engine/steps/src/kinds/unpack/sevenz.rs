@@ -13,50 +13,50 @@ use prep_formats::sevenz::SevenZReader;
 use prep_formats::spans::Unpacked;
 use prep_formats::zip::Method;
 
-use super::Cause;
-use super::bundled::Bundled;
-use super::join::{extract, join};
-use super::listed::Listed;
+use super::BoxError;
+use super::bundled::BundledArchive;
+use super::extract::{extract, extract_members};
+use super::member_list::MemberList;
 use crate::limits::limits;
 use crate::value::layers::{Layer, Layers, LayersWriter, Packing};
-use crate::value::{Content, Opener, TreeBuilder};
+use crate::value::{ContentRef, Opener, TreeBuilder};
 
 /// Lists the members of a 7z archive.
 pub(super) fn list(
     context: &Context,
     opener: &Opener,
-    content: &Content,
+    content: &ContentRef,
     prefix: &str,
-) -> Result<TreeBuilder, Cause> {
+) -> Result<TreeBuilder, BoxError> {
     if let Some(files) = list_bundled(context, opener, content, prefix)? {
         return Ok(files);
     }
     // The directory of a 7z archive is at its end, so reading needs a file that can seek.
     let extracted = match content {
-        Content::Member { entry, .. } if entry.method == Method::Deflate => {
+        ContentRef::Member { entry, .. } if entry.method == Method::Deflate => {
             extract(context, opener, content)?
         }
         other => other.clone(),
     };
     let file = opener.base(&extracted)?;
     let range = match &extracted {
-        Content::Member { entry, .. } => entry.locate(&file)?,
+        ContentRef::Member { entry, .. } => entry.locate(&file)?,
         content => content.range(),
     };
     let budget = limits(context).budget(range.end - range.start);
     let archive = context.cancel.reader(Section::new(&file, range));
     let archive = SevenZReader::open(io::BufReader::new(archive), &budget)?;
-    join(context, prefix, |visit| Ok(archive.read(visit)?))
+    extract_members(context, prefix, |visit| Ok(archive.read(visit)?))
 }
 
 /// Lists the members in the bundle without decoding. `None` if they cannot be read there.
 fn list_bundled(
     context: &Context,
     opener: &Opener,
-    content: &Content,
+    content: &ContentRef,
     prefix: &str,
-) -> Result<Option<TreeBuilder>, Cause> {
-    let Some(bundled) = Bundled::of(context, opener, content)? else {
+) -> Result<Option<TreeBuilder>, BoxError> {
+    let Some(bundled) = BundledArchive::of(context, opener, content)? else {
         return Ok(None);
     };
     let windows = WindowsFile::new(context)?;
@@ -89,7 +89,7 @@ fn list_bundled(
         bytes,
         packing: Packing::SevenZip(parts),
     });
-    let mut listed = Listed::new(prefix);
+    let mut listed = MemberList::new(prefix);
     let mut end = 0;
     for (path, kind, crc32) in archive.members()? {
         let place = match kind {

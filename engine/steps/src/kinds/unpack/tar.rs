@@ -9,28 +9,28 @@ use prep_formats::limits::ArchiveBudget;
 use prep_formats::read_at::Section;
 use prep_formats::tar::{self, TarError};
 
-use super::Cause;
-use super::bundled::Bundled;
-use super::join::join;
-use super::listed::Listed;
+use super::BoxError;
+use super::bundled::BundledArchive;
+use super::extract::extract_members;
+use super::member_list::MemberList;
 use crate::limits::limits;
 use crate::value::layers::{Layer, Layers, LayersWriter, Packing};
-use crate::value::{Content, Opener, TreeBuilder};
+use crate::value::{ContentRef, Opener, TreeBuilder};
 
 /// Lists the members of a tar archive.
 pub(super) fn list(
     context: &Context,
     opener: &Opener,
-    content: &Content,
+    content: &ContentRef,
     prefix: &str,
-) -> Result<TreeBuilder, Cause> {
+) -> Result<TreeBuilder, BoxError> {
     if let Some(files) = list_bundled(context, opener, content, prefix)? {
         return Ok(files);
     }
     let opened = opener.open(content)?;
     let reader = opened.reader()?;
     let budget = limits(context).budget(content.bytes());
-    join(context, prefix, |visit| {
+    extract_members(context, prefix, |visit| {
         Ok(tar::read(reader, &budget, visit)?)
     })
 }
@@ -39,19 +39,19 @@ pub(super) fn list(
 fn list_bundled(
     context: &Context,
     opener: &Opener,
-    content: &Content,
+    content: &ContentRef,
     prefix: &str,
-) -> Result<Option<TreeBuilder>, Cause> {
-    let Some(bundled) = Bundled::of(context, opener, content)? else {
+) -> Result<Option<TreeBuilder>, BoxError> {
+    let Some(bundled) = BundledArchive::of(context, opener, content)? else {
         return Ok(None);
     };
     let mut head = Vec::new();
     bundled.reader()?.take(2).read_to_end(&mut head)?;
-    let mut members = Members {
-        listed: Listed::new(prefix),
+    let mut members = TarMembers {
+        listed: MemberList::new(prefix),
         budget: limits(context).budget(content.bytes()),
         begin: 0,
-        are_whole: true,
+        are_contiguous: true,
     };
     let writer = LayersWriter::new(&context.store)?;
     let layers = match (bundled.indexer(&writer)?, is_gzip(&head)) {
@@ -80,7 +80,7 @@ fn list_bundled(
             None => None,
         },
     };
-    let Some(layers) = layers.filter(|_| members.are_whole) else {
+    let Some(layers) = layers.filter(|_| members.are_contiguous) else {
         return Ok(None);
     };
     let base = bundled.bundle;
@@ -94,21 +94,21 @@ fn list_bundled(
 }
 
 /// The members of a tar archive that is being read.
-struct Members {
-    listed: Listed,
+struct TarMembers {
+    listed: MemberList,
     budget: ArchiveBudget,
     /// Offset of the archive.
     begin: u64,
     /// True if the content of each member is contiguous.
-    are_whole: bool,
+    are_contiguous: bool,
 }
 
-impl Members {
+impl TarMembers {
     fn read(&mut self, input: &mut dyn Read) -> Result<(), TarError> {
         tar::list(input, &self.budget, |path, kind, place| {
             let place = match kind {
                 MemberKind::File { size } => {
-                    self.are_whole &= place.is_some();
+                    self.are_contiguous &= place.is_some();
                     place.map(|place| (self.begin + place, size))
                 }
                 MemberKind::Directory => None,

@@ -7,24 +7,24 @@ use prep_core::Context;
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{Directory, Method, ZipError};
 
-use super::bundled::Bundled;
-use super::join::extract;
-use super::{Cause, Watched};
+use super::bundled::BundledArchive;
+use super::extract::extract;
+use super::{BoxError, CancellableFile};
 use crate::limits::limits;
 use crate::value::layers::{Layers, LayersWriter};
-use crate::value::{Content, Opener, TreeBuilder};
+use crate::value::{ContentRef, Opener, TreeBuilder};
 
 /// Lists the members of a zip archive.
 pub(super) fn list(
     context: &Context,
     opener: &Opener,
-    content: &Content,
+    content: &ContentRef,
     prefix: &str,
-) -> Result<TreeBuilder, Cause> {
+) -> Result<TreeBuilder, BoxError> {
     let is_deflated =
-        matches!(content, Content::Member { entry, .. } if entry.method == Method::Deflate);
+        matches!(content, ContentRef::Member { entry, .. } if entry.method == Method::Deflate);
     if !is_deflated {
-        return list_as_it_lies(context, opener, content, prefix);
+        return list_in_place(context, opener, content, prefix);
     }
     if let Some(layers) = layers(context, opener, content)? {
         let file = opener.layered(&layers)?;
@@ -32,19 +32,19 @@ pub(super) fn list(
         return Ok(references(&members, prefix, &layers, true));
     }
     let extracted = extract(context, opener, content)?;
-    list_as_it_lies(context, opener, &extracted, prefix)
+    list_in_place(context, opener, &extracted, prefix)
 }
 
 /// Lists the members of a zip archive that is not deflated.
-fn list_as_it_lies(
+fn list_in_place(
     context: &Context,
     opener: &Opener,
-    content: &Content,
+    content: &ContentRef,
     prefix: &str,
-) -> Result<TreeBuilder, Cause> {
+) -> Result<TreeBuilder, BoxError> {
     let file = opener.base(content)?;
     let range = match content {
-        Content::Member { entry, .. } => entry.locate(&file)?,
+        ContentRef::Member { entry, .. } => entry.locate(&file)?,
         content => content.range(),
     };
     let members = directory(context, &file, range)?;
@@ -53,8 +53,12 @@ fn list_as_it_lies(
 }
 
 /// Stores the positions where decompression of a deflated archive can start. `None` if this is impossible.
-fn layers(context: &Context, opener: &Opener, content: &Content) -> Result<Option<Digest>, Cause> {
-    let Some(bundled) = Bundled::of(context, opener, content)? else {
+fn layers(
+    context: &Context,
+    opener: &Opener,
+    content: &ContentRef,
+) -> Result<Option<Digest>, BoxError> {
+    let Some(bundled) = BundledArchive::of(context, opener, content)? else {
         return Ok(None);
     };
     let writer = LayersWriter::new(&context.store)?;
@@ -78,7 +82,7 @@ fn directory(
     range: Range<u64>,
 ) -> Result<Directory, ZipError> {
     let budget = limits(context).budget(range.end - range.start);
-    let watched = Watched {
+    let watched = CancellableFile {
         cancel: &context.cancel,
         file,
     };

@@ -2,37 +2,37 @@
 
 use std::io::{self, Read, Write};
 
-use super::columns::{Packer, Unpacker};
-use super::listing::Entry;
+use super::columns::{ColumnReader, ColumnWriter};
+use super::listing::ListingEntry;
 use super::texts::{TextColumn, shared_end};
-use super::{Kind, NOTHING, Name, Place, Tree};
-use crate::value::compact::{LONGEST, difference, value_from, write_number};
+use super::{EMPTY_DIRECTORY, FileKind, FileLocation, MemberName, Tree};
+use crate::value::compact::{MAX_TEXT_BYTES, difference, value_from, write_number};
 
 /// Bytes of a zip record without its name, extra fields and data.
 const ZIP_RECORD_BYTES: u64 = 30;
 
 /// Maximum number of files in a chunk.
-pub(super) const FILES: usize = 4096;
+pub(super) const MAX_FILES: usize = 4096;
 
 /// Bytes of paths and names at which a chunk ends.
-const TEXT: usize = 1 << 20;
+const CHUNK_TEXT_BYTES: usize = 1 << 20;
 
 /// Maximum bytes of the paths and names of a chunk.
-const MOST_TEXT: usize = TEXT + 2 * LONGEST;
+const MAX_CHUNK_TEXT_BYTES: usize = CHUNK_TEXT_BYTES + 2 * MAX_TEXT_BYTES;
 
 /// A run of consecutive files in columns, plus the values of the previous file, to which the next one is delta-encoded.
 #[derive(Default)]
 pub(super) struct Chunk {
     kinds: Vec<u8>,
     paths: TextColumn,
-    sizes: Column,
-    bases: Column,
-    offsets: Column,
-    compressed: Column,
-    limits: Column,
+    sizes: NumberColumn,
+    bases: NumberColumn,
+    offsets: NumberColumn,
+    compressed: NumberColumn,
+    limits: NumberColumn,
     crcs: Vec<u8>,
     crcs_taken: usize,
-    ends: Column,
+    ends: NumberColumn,
     fronts: TextColumn,
     /// Bytes of paths and names.
     text: usize,
@@ -42,23 +42,23 @@ pub(super) struct Chunk {
 
 /// Numbers, and the number of them that have been taken.
 #[derive(Default)]
-struct Column {
+struct NumberColumn {
     values: Vec<u64>,
     taken: usize,
 }
 
-impl Column {
+impl NumberColumn {
     fn push(&mut self, value: u64) {
         self.values.push(value);
     }
 
-    fn write(&mut self, packer: &mut Packer, out: &mut impl Write) -> io::Result<()> {
+    fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         packer.numbers(out, &self.values)?;
         self.values.clear();
         Ok(())
     }
 
-    fn read(&mut self, input: &mut Unpacker<impl Read>, count: usize) -> io::Result<()> {
+    fn read(&mut self, input: &mut ColumnReader<impl Read>, count: usize) -> io::Result<()> {
         self.taken = 0;
         input.numbers(count, &mut self.values)
     }
@@ -70,19 +70,19 @@ impl Column {
     }
 }
 
-impl Kind {
-    fn of(number: u8) -> Option<Kind> {
+impl FileKind {
+    fn of(number: u8) -> Option<FileKind> {
         Some(match number {
-            0 => Kind::Folder,
-            1 => Kind::Object,
-            2 => Kind::Slice,
-            3 => Kind::Stored,
-            4 => Kind::Deflated,
-            5 => Kind::Row,
-            6 => Kind::LayeredStored,
-            7 => Kind::LayeredDeflated,
-            8 => Kind::LayeredSlice,
-            9 => Kind::LayeredChecked,
+            0 => FileKind::Folder,
+            1 => FileKind::Object,
+            2 => FileKind::Slice,
+            3 => FileKind::Stored,
+            4 => FileKind::Deflated,
+            5 => FileKind::Row,
+            6 => FileKind::LayeredStored,
+            7 => FileKind::LayeredDeflated,
+            8 => FileKind::LayeredSlice,
+            9 => FileKind::LayeredChecked,
             _ => return None,
         })
     }
@@ -94,15 +94,15 @@ impl Chunk {
     }
 
     pub fn is_full(&self) -> bool {
-        self.kinds.len() >= FILES || self.text >= TEXT
+        self.kinds.len() >= MAX_FILES || self.text >= CHUNK_TEXT_BYTES
     }
 
-    pub fn push(&mut self, entry: &Entry<'_>) {
-        let Entry { path, place, name } = entry;
+    pub fn push(&mut self, entry: &ListingEntry<'_>) {
+        let ListingEntry { path, place, name } = entry;
         self.kinds.push(place.kind as u8);
         self.paths.push(path.as_bytes());
         self.text += path.len();
-        if place.kind == Kind::Folder {
+        if place.kind == FileKind::Folder {
             return;
         }
         self.sizes.push(place.bytes);
@@ -112,7 +112,7 @@ impl Chunk {
         let (base, before) = (u64::from(place.base), u64::from(self.base));
         self.bases.push(difference(base, before));
         self.base = place.base;
-        if place.kind == Kind::Object {
+        if place.kind == FileKind::Object {
             return;
         }
         self.offsets.push(difference(place.offset, self.end));
@@ -129,8 +129,8 @@ impl Chunk {
         self.limits.push(difference(place.limit, least));
         self.end = place.limit;
         let (front, end) = match place.name {
-            Name::EndOfPath(from) => ("", from as usize),
-            Name::Own(_) => front_and_end(path, name),
+            MemberName::EndOfPath(from) => ("", from as usize),
+            MemberName::Own(_) => front_and_end(path, name),
         };
         self.ends.push(end as u64);
         self.fronts.push(front.as_bytes());
@@ -138,7 +138,7 @@ impl Chunk {
     }
 
     /// Writes all columns and clears them.
-    pub fn write(&mut self, packer: &mut Packer, out: &mut impl Write) -> io::Result<()> {
+    pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         write_number(out, self.kinds.len() as u64)?;
         packer.bytes(out, &self.kinds)?;
         self.paths.write(packer, out)?;
@@ -157,15 +157,15 @@ impl Chunk {
     }
 
     /// Replaces the content by the columns of the next `count` files.
-    pub fn read(&mut self, input: &mut Unpacker<impl Read>, count: usize) -> io::Result<()> {
+    pub fn read(&mut self, input: &mut ColumnReader<impl Read>, count: usize) -> io::Result<()> {
         input.bytes(count, &mut self.kinds)?;
-        let kinds = || self.kinds.iter().filter_map(|kind| Kind::of(*kind));
-        let files = kinds().filter(|kind| *kind != Kind::Folder).count();
+        let kinds = || self.kinds.iter().filter_map(|kind| FileKind::of(*kind));
+        let files = kinds().filter(|kind| *kind != FileKind::Folder).count();
         let based = kinds().filter(|kind| kind.has_base()).count();
-        let objects = kinds().filter(|kind| *kind == Kind::Object).count();
+        let objects = kinds().filter(|kind| *kind == FileKind::Object).count();
         let members = kinds().filter(|kind| kind.member().is_some()).count();
         let crcs = kinds().filter(|kind| kind.has_crc()).count();
-        self.paths.read(input, count, MOST_TEXT)?;
+        self.paths.read(input, count, MAX_CHUNK_TEXT_BYTES)?;
         self.sizes.read(input, files)?;
         self.bases.read(input, based)?;
         self.offsets.read(input, based - objects)?;
@@ -173,7 +173,7 @@ impl Chunk {
         self.limits.read(input, members)?;
         input.plain(4 * crcs, &mut self.crcs)?;
         self.ends.read(input, members)?;
-        self.fronts.read(input, members, MOST_TEXT)?;
+        self.fronts.read(input, members, MAX_CHUNK_TEXT_BYTES)?;
         self.text = 0;
         self.crcs_taken = 0;
         Ok(())
@@ -181,15 +181,20 @@ impl Chunk {
 
     /// Adds the next file to a tree. `None` if it is invalid.
     pub fn take(&mut self, file: usize, tree: &mut Tree) -> Option<()> {
-        let kind = Kind::of(*self.kinds.get(file)?)?;
+        let kind = FileKind::of(*self.kinds.get(file)?)?;
         let path = std::str::from_utf8(self.paths.take()?).ok()?;
         self.text += path.len();
         let before = tree.len().checked_sub(1);
-        if self.text > MOST_TEXT || before.is_some_and(|before| tree.paths.get(before) >= path) {
+        if self.text > MAX_CHUNK_TEXT_BYTES
+            || before.is_some_and(|before| tree.paths.get(before) >= path)
+        {
             return None;
         }
-        let mut place = Place { kind, ..NOTHING };
-        if kind != Kind::Folder {
+        let mut place = FileLocation {
+            kind,
+            ..EMPTY_DIRECTORY
+        };
+        if kind != FileKind::Folder {
             place.bytes = self.sizes.take()?;
         }
         if kind.has_base() {
@@ -216,14 +221,14 @@ impl Chunk {
             let front = std::str::from_utf8(self.fronts.take()?).ok()?;
             let name = front.len() + end.len();
             self.text += name;
-            if self.text > MOST_TEXT {
+            if self.text > MAX_CHUNK_TEXT_BYTES {
                 return None;
             }
             place.name = if front.is_empty() {
-                Name::EndOfPath(from)
+                MemberName::EndOfPath(from)
             } else {
                 tree.names.push_joined(front, end);
-                Name::Own(u32::try_from(tree.names.len() - 1).ok()?)
+                MemberName::Own(u32::try_from(tree.names.len() - 1).ok()?)
             };
             place.limit = value_from(self.limits.take()?, least_end(&place, name));
             self.end = place.limit;
@@ -235,7 +240,7 @@ impl Chunk {
 }
 
 /// The smallest possible end of a member's record.
-fn least_end(place: &Place, name: usize) -> u64 {
+fn least_end(place: &FileLocation, name: usize) -> u64 {
     place
         .offset
         .wrapping_add(ZIP_RECORD_BYTES)

@@ -15,24 +15,24 @@ use std::io::{self, Read, Write};
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::compress_bound;
 
-use crate::value::compact::{Input, write_number};
+use crate::value::compact::{CompactReader, write_number};
 
 /// zstd level. Higher levels are slower and hardly better, because most of the data is noise.
-const LEVEL: i32 = 1;
+const ZSTD_LEVEL: i32 = 1;
 
 /// Data of up to this length in bytes are not compressed, because a zstd frame alone has about this size.
-const SHORTEST: usize = 16;
+const MIN_COMPRESSED_BYTES: usize = 16;
 
-pub(super) struct Packer {
+pub(super) struct ColumnWriter {
     zstd: Compressor<'static>,
     plane: Vec<u8>,
     packed: Vec<u8>,
 }
 
-impl Packer {
-    pub fn new() -> io::Result<Packer> {
-        Ok(Packer {
-            zstd: Compressor::new(LEVEL)?,
+impl ColumnWriter {
+    pub fn new() -> io::Result<ColumnWriter> {
+        Ok(ColumnWriter {
+            zstd: Compressor::new(ZSTD_LEVEL)?,
             plane: Vec::new(),
             packed: Vec::new(),
         })
@@ -55,7 +55,7 @@ impl Packer {
     pub fn bytes(&mut self, out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
         self.packed.clear();
         let mut shortest = bytes;
-        if bytes.len() > SHORTEST {
+        if bytes.len() > MIN_COMPRESSED_BYTES {
             self.packed.reserve(compress_bound(bytes.len()));
             self.zstd.compress_to_buffer(bytes, &mut self.packed)?;
             if self.packed.len() < bytes.len() {
@@ -67,17 +67,17 @@ impl Packer {
     }
 }
 
-/// Reads the output of [`Packer`].
-pub(super) struct Unpacker<R> {
-    input: Input<R>,
+/// Reads the output of [`ColumnWriter`].
+pub(super) struct ColumnReader<R> {
+    input: CompactReader<R>,
     zstd: Decompressor<'static>,
     plane: Vec<u8>,
     packed: Vec<u8>,
 }
 
-impl<R: Read> Unpacker<R> {
-    pub fn new(input: Input<R>) -> io::Result<Unpacker<R>> {
-        Ok(Unpacker {
+impl<R: Read> ColumnReader<R> {
+    pub fn new(input: CompactReader<R>) -> io::Result<ColumnReader<R>> {
+        Ok(ColumnReader {
             input,
             zstd: Decompressor::new()?,
             plane: Vec::new(),
@@ -141,8 +141,8 @@ mod tests {
 
     use super::*;
 
-    fn unpacker(bytes: &[u8]) -> io::Result<Unpacker<&[u8]>> {
-        Unpacker::new(Input::new(bytes))
+    fn unpacker(bytes: &[u8]) -> io::Result<ColumnReader<&[u8]>> {
+        ColumnReader::new(CompactReader::new(bytes))
     }
 
     proptest! {
@@ -151,7 +151,7 @@ mod tests {
             numbers in prop::collection::vec(prop_oneof![0..9_u64, 0..1000_u64, any::<u64>()], 0..300),
             bytes in prop_oneof!["a{0,99}", "[ab]{0,99}"],
         ) {
-            let (mut packer, mut out) = (Packer::new()?, Vec::new());
+            let (mut packer, mut out) = (ColumnWriter::new()?, Vec::new());
             packer.numbers(&mut out, &numbers)?;
             packer.bytes(&mut out, bytes.as_bytes())?;
             let (mut found_numbers, mut found_bytes) = (vec![7], vec![7]);
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn nothing_is_unpacked_to_more_or_less_than_is_wanted() -> io::Result<()> {
         let mut out = Vec::new();
-        Packer::new()?.bytes(&mut out, &[b'a'; 1 << 20])?;
+        ColumnWriter::new()?.bytes(&mut out, &[b'a'; 1 << 20])?;
         assert!(out.len() < 200, "{} bytes", out.len());
         for wanted in [1 << 10, (1 << 20) - 1, (1 << 20) + 1] {
             let mut found = Vec::new();

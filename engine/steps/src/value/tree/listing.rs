@@ -30,22 +30,22 @@ use std::io::{self, Read, Write};
 
 use prep_cache::Digest;
 
-use super::chunk::{Chunk, FILES};
-use super::columns::{Packer, Unpacker};
-use super::{Place, Texts, Tree, TreeError};
-use crate::value::compact::{Input, write_number};
+use super::chunk::{Chunk, MAX_FILES};
+use super::columns::{ColumnReader, ColumnWriter};
+use super::{FileLocation, TextList, Tree, TreeError};
+use crate::value::compact::{CompactReader, write_number};
 
 const MAGIC: [u8; 12] = *b"prep tree 3\n";
 
 /// Maximum number of files for which memory is reserved before the first one is read, so that a wrong number cannot
 /// exhaust memory.
-const ROOM: usize = 1 << 22;
+const MAX_RESERVED_FILES: usize = 1 << 22;
 
 /// A file of a tree.
-pub(super) struct Entry<'a> {
+pub(super) struct ListingEntry<'a> {
     pub path: &'a str,
     /// Its base is an index into the bases of the listing.
-    pub place: Place,
+    pub place: FileLocation,
     /// Name of a member in its archive.
     pub name: &'a str,
 }
@@ -54,7 +54,7 @@ pub(super) struct Entry<'a> {
 pub(super) fn write<'a>(
     bases: &[Digest],
     count: u64,
-    entries: impl Iterator<Item = Entry<'a>>,
+    entries: impl Iterator<Item = ListingEntry<'a>>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     out.write_all(&MAGIC)?;
@@ -63,7 +63,7 @@ pub(super) fn write<'a>(
         out.write_all(base.as_bytes())?;
     }
     write_number(out, count)?;
-    let mut packer = Packer::new()?;
+    let mut packer = ColumnWriter::new()?;
     let mut chunk = Chunk::default();
     for entry in entries {
         chunk.push(&entry);
@@ -78,8 +78,8 @@ pub(super) fn write<'a>(
 }
 
 /// Reads the output of [`write`].
-pub(super) fn read(input: impl Read) -> Result<Tree, ReadError> {
-    let mut input = Input::new(input);
+pub(super) fn read(input: impl Read) -> Result<Tree, ListingError> {
+    let mut input = CompactReader::new(input);
     if input.bytes::<{ MAGIC.len() }>()? != MAGIC {
         return Err(TreeError::Damaged { file: 0 }.into());
     }
@@ -88,14 +88,14 @@ pub(super) fn read(input: impl Read) -> Result<Tree, ReadError> {
         tree.bases.push(Digest::from_bytes(input.bytes()?));
     }
     let files = usize::try_from(input.number()?).unwrap_or(usize::MAX);
-    let mut input = Unpacker::new(input)?;
-    tree.places.reserve_exact(files.min(ROOM));
-    tree.paths = Texts::with_capacity(files.min(ROOM), 0);
+    let mut input = ColumnReader::new(input)?;
+    tree.places.reserve_exact(files.min(MAX_RESERVED_FILES));
+    tree.paths = TextList::with_capacity(files.min(MAX_RESERVED_FILES), 0);
     let mut chunk = Chunk::default();
     while tree.len() < files {
         let damaged = |tree: &Tree| TreeError::Damaged { file: tree.len() };
         let count = usize::try_from(input.number()?).unwrap_or(usize::MAX);
-        if count == 0 || count > FILES.min(files - tree.len()) {
+        if count == 0 || count > MAX_FILES.min(files - tree.len()) {
             return Err(damaged(&tree).into());
         }
         chunk.read(&mut input, count)?;
@@ -110,7 +110,7 @@ pub(super) fn read(input: impl Read) -> Result<Tree, ReadError> {
 
 /// The reason why a listing cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ReadError {
+pub(super) enum ListingError {
     #[error("{0}")]
     Tree(#[from] TreeError),
     #[error("a stored listing cannot be read: {0}")]
@@ -125,11 +125,11 @@ mod tests {
 
     use super::super::{TreeBuilder, TreeEntry};
     use super::*;
-    use crate::value::Content;
+    use crate::value::ContentRef;
 
     type Test = Result<(), Box<dyn std::error::Error>>;
 
-    fn member(name: &str, offset: u64) -> Content {
+    fn member(name: &str, offset: u64) -> ContentRef {
         let entry = ZipEntry {
             path: name.to_owned(),
             kind: EntryKind::File,
@@ -140,7 +140,7 @@ mod tests {
             size: 3,
             crc32: 5,
         };
-        Content::Member {
+        ContentRef::Member {
             base: Digest::of(b"bundle"),
             layered: false,
             entry,
@@ -151,7 +151,7 @@ mod tests {
         write(&tree.bases, tree.len() as u64, tree.entries(), out)
     }
 
-    fn content() -> impl Strategy<Value = Option<Content>> {
+    fn content() -> impl Strategy<Value = Option<ContentRef>> {
         let base = any::<u8>().prop_map(|number| Digest::of(&[number % 3]));
         let numbers = (any::<[u64; 4]>(), any::<u32>(), any::<[bool; 2]>());
         (0..4, base, numbers, "[ab/é]{0,6}").prop_map(
@@ -162,18 +162,18 @@ mod tests {
                 name,
             )| match kind {
                 0 => None,
-                1 => Some(Content::Object {
+                1 => Some(ContentRef::Object {
                     digest: base,
                     bytes: size,
                 }),
-                2 => Some(Content::Slice {
+                2 => Some(ContentRef::Slice {
                     base,
                     layered,
                     offset,
                     bytes: size,
                     crc32: (layered && deflated).then_some(crc32),
                 }),
-                _ => Some(Content::Member {
+                _ => Some(ContentRef::Member {
                     base,
                     layered,
                     entry: ZipEntry {
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn many_files_and_long_paths_are_read_back_from_their_chunks() -> Test {
         let long = "long/".repeat(60_000);
-        let short = (0..2 * FILES + 1).map(|number| (format!("{number:05}.png"), 0));
+        let short = (0..2 * MAX_FILES + 1).map(|number| (format!("{number:05}.png"), 0));
         let long = (0..9).map(|number| (format!("{long}{number}"), number));
         let entries = short.chain(long).map(|(path, cut)| TreeEntry {
             content: Some(member(&path[cut..], path.len() as u64)),
@@ -286,7 +286,10 @@ mod tests {
     #[test]
     fn an_earlier_form_is_refused() {
         let found = read(&b"prep tree 2\n\0\0"[..]);
-        let damaged = matches!(found, Err(ReadError::Tree(TreeError::Damaged { file: 0 })));
+        let damaged = matches!(
+            found,
+            Err(ListingError::Tree(TreeError::Damaged { file: 0 }))
+        );
         assert!(damaged, "{found:?}");
     }
 
@@ -299,7 +302,7 @@ mod tests {
         between: &[u8],
     ) -> io::Result<Vec<u8>> {
         let mut out = MAGIC.to_vec();
-        let mut packer = Packer::new()?;
+        let mut packer = ColumnWriter::new()?;
         for number in [0, files, chunk] {
             write_number(&mut out, number)?;
         }
@@ -371,7 +374,7 @@ mod tests {
             let path = path.replace("train", "test");
             let base = Digest::of(b"bundle");
             let layered = false;
-            let content = Some(Content::Member {
+            let content = Some(ContentRef::Member {
                 base,
                 layered,
                 entry,

@@ -17,8 +17,8 @@ use prep_formats::zip::{EntryKind, Member, Method, ZipEntry};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::Content;
-use super::compact::Texts;
+use super::ContentRef;
+use super::compact::TextList;
 use super::sort::sorted;
 
 /// A file or an empty directory, for building small trees.
@@ -27,35 +27,35 @@ pub struct TreeEntry {
     /// Path relative to the tree.
     pub path: String,
     /// `None` for an empty directory.
-    pub content: Option<Content>,
+    pub content: Option<ContentRef>,
 }
 
 /// Approximate memory in bytes of a file in a tree, including its path.
-const MEMORY_OF_FILE: u64 = 130;
+const FILE_BYTES: u64 = 130;
 
 /// Memory in bytes of the trees among a step's inputs, when they are loaded.
 pub(crate) fn memory_of_trees(inputs: &prep_core::Inputs) -> u64 {
     let files = inputs
         .values()
         .filter_map(|value| value.body.get("files")?.as_u64());
-    files.sum::<u64>().saturating_mul(MEMORY_OF_FILE)
+    files.sum::<u64>().saturating_mul(FILE_BYTES)
 }
 
 /// Files sorted by path in code-point order, with unique paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
-    paths: Texts,
-    places: Vec<Place>,
+    paths: TextList,
+    places: Vec<FileLocation>,
     /// Names of members that are not a suffix of their path.
-    names: Texts,
+    names: TextList,
     /// Digests of the objects and files that hold the bytes.
     bases: Vec<Digest>,
 }
 
 /// The location of a file's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
-    kind: Kind,
+struct FileLocation {
+    kind: FileKind,
     /// Index into the bases of the tree.
     base: u32,
     crc32: u32,
@@ -63,11 +63,11 @@ struct Place {
     bytes: u64,
     limit: u64,
     compressed: u64,
-    name: Name,
+    name: MemberName,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FileKind {
     Folder = 0,
     Object = 1,
     Slice = 2,
@@ -83,25 +83,25 @@ enum Kind {
     LayeredChecked = 9,
 }
 
-impl Kind {
+impl FileKind {
     fn has_base(self) -> bool {
-        !matches!(self, Kind::Folder | Kind::Row)
+        !matches!(self, FileKind::Folder | FileKind::Row)
     }
 
     fn is_slice(self) -> bool {
         matches!(
             self,
-            Kind::Slice | Kind::LayeredSlice | Kind::LayeredChecked
+            FileKind::Slice | FileKind::LayeredSlice | FileKind::LayeredChecked
         )
     }
 
     /// Whether the kind has a CRC-32.
     fn has_crc(self) -> bool {
-        self == Kind::LayeredChecked || self.member().is_some()
+        self == FileKind::LayeredChecked || self.member().is_some()
     }
 
     fn is_layered(self) -> bool {
-        matches!(self, Kind::LayeredSlice | Kind::LayeredChecked)
+        matches!(self, FileKind::LayeredSlice | FileKind::LayeredChecked)
             || matches!(self.member(), Some((_, true)))
     }
 
@@ -109,28 +109,28 @@ impl Kind {
     /// if this is not a member.
     fn member(self) -> Option<(Method, bool)> {
         Some(match self {
-            Kind::Folder | Kind::Object | Kind::Row => return None,
-            Kind::Slice | Kind::LayeredSlice | Kind::LayeredChecked => return None,
-            Kind::Stored => (Method::Stored, false),
-            Kind::Deflated => (Method::Deflate, false),
-            Kind::LayeredStored => (Method::Stored, true),
-            Kind::LayeredDeflated => (Method::Deflate, true),
+            FileKind::Folder | FileKind::Object | FileKind::Row => return None,
+            FileKind::Slice | FileKind::LayeredSlice | FileKind::LayeredChecked => return None,
+            FileKind::Stored => (Method::Stored, false),
+            FileKind::Deflated => (Method::Deflate, false),
+            FileKind::LayeredStored => (Method::Stored, true),
+            FileKind::LayeredDeflated => (Method::Deflate, true),
         })
     }
 
-    fn of_member(method: Method, layered: bool) -> Kind {
+    fn of_member(method: Method, layered: bool) -> FileKind {
         match (method, layered) {
-            (Method::Stored, false) => Kind::Stored,
-            (Method::Deflate, false) => Kind::Deflated,
-            (Method::Stored, true) => Kind::LayeredStored,
-            (Method::Deflate, true) => Kind::LayeredDeflated,
+            (Method::Stored, false) => FileKind::Stored,
+            (Method::Deflate, false) => FileKind::Deflated,
+            (Method::Stored, true) => FileKind::LayeredStored,
+            (Method::Deflate, true) => FileKind::LayeredDeflated,
         }
     }
 }
 
 /// The name of a member in its archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Name {
+enum MemberName {
     /// The path from this byte on.
     EndOfPath(u32),
     /// The name with this index.
@@ -140,7 +140,7 @@ enum Name {
 /// A short identifier of a file's bytes within a tree. Files with equal origins have equal contents. `base` is an index
 /// into [`Tree::bases`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ContentOrigin {
     /// The entire base.
     Object {
         base: u32,
@@ -155,33 +155,33 @@ pub(crate) enum Origin {
     },
 }
 
-impl Origin {
+impl ContentOrigin {
     /// Start of the bytes in the base.
     pub(crate) fn offset(&self) -> u64 {
         match self {
-            Origin::Object { .. } => 0,
-            Origin::Slice { offset, .. } | Origin::Member { offset, .. } => *offset,
+            ContentOrigin::Object { .. } => 0,
+            ContentOrigin::Slice { offset, .. } | ContentOrigin::Member { offset, .. } => *offset,
         }
     }
 
     pub(crate) fn base(&self) -> u32 {
         match self {
-            Origin::Object { base } | Origin::Slice { base, .. } | Origin::Member { base, .. } => {
-                *base
-            }
+            ContentOrigin::Object { base }
+            | ContentOrigin::Slice { base, .. }
+            | ContentOrigin::Member { base, .. } => *base,
         }
     }
 }
 
-const NOTHING: Place = Place {
-    kind: Kind::Folder,
+const EMPTY_DIRECTORY: FileLocation = FileLocation {
+    kind: FileKind::Folder,
     base: 0,
     crc32: 0,
     offset: 0,
     bytes: 0,
     limit: 0,
     compressed: 0,
-    name: Name::EndOfPath(0),
+    name: MemberName::EndOfPath(0),
 };
 
 #[derive(Debug, Error)]
@@ -203,20 +203,20 @@ pub enum TreeError {
 
 /// A file or an empty directory of a [`Tree`].
 #[derive(Debug, Clone, Copy)]
-pub struct File<'a> {
+pub struct TreeFile<'a> {
     tree: &'a Tree,
     index: usize,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "tree")]
-struct Body {
+struct TreeBody {
     listing: Digest,
     files: u64,
     bytes: u64,
 }
 
-impl<'a> File<'a> {
+impl<'a> TreeFile<'a> {
     /// Path relative to the tree.
     pub fn path(&self) -> &'a str {
         self.tree.paths.get(self.index)
@@ -227,13 +227,17 @@ impl<'a> File<'a> {
         self.index
     }
 
-    fn place(&self) -> Place {
-        self.tree.places.get(self.index).copied().unwrap_or(NOTHING)
+    fn place(&self) -> FileLocation {
+        self.tree
+            .places
+            .get(self.index)
+            .copied()
+            .unwrap_or(EMPTY_DIRECTORY)
     }
 
     /// Whether it is an empty directory.
     pub fn is_folder(&self) -> bool {
-        self.place().kind == Kind::Folder
+        self.place().kind == FileKind::Folder
     }
 
     /// Length of the content in bytes.
@@ -254,29 +258,29 @@ impl<'a> File<'a> {
     }
 
     /// Identifier of its bytes. `None` for an empty directory or a row.
-    pub(crate) fn origin(&self) -> Option<Origin> {
-        let Place {
+    pub(crate) fn origin(&self) -> Option<ContentOrigin> {
+        let FileLocation {
             kind, base, offset, ..
         } = self.place();
         match kind {
-            Kind::Folder | Kind::Row => None,
-            Kind::Object => Some(Origin::Object { base }),
-            kind if kind.is_slice() => Some(Origin::Slice { base, offset }),
-            _ => Some(Origin::Member { base, offset }),
+            FileKind::Folder | FileKind::Row => None,
+            FileKind::Object => Some(ContentOrigin::Object { base }),
+            kind if kind.is_slice() => Some(ContentOrigin::Slice { base, offset }),
+            _ => Some(ContentOrigin::Member { base, offset }),
         }
     }
 
     /// Its content reference. `None` for an empty directory or a row.
-    pub fn content(&self) -> Option<Content> {
+    pub fn content(&self) -> Option<ContentRef> {
         let place = self.place();
         let base = *self.tree.bases.get(place.base as usize)?;
         let Some((method, layered)) = place.kind.member() else {
             return match place.kind {
-                Kind::Object => Some(Content::Object {
+                FileKind::Object => Some(ContentRef::Object {
                     digest: base,
                     bytes: place.bytes,
                 }),
-                kind if kind.is_slice() => Some(Content::Slice {
+                kind if kind.is_slice() => Some(ContentRef::Slice {
                     base,
                     layered: kind.is_layered(),
                     offset: place.offset,
@@ -296,17 +300,17 @@ impl<'a> File<'a> {
             size: place.bytes,
             crc32: place.crc32,
         };
-        Some(Content::Member {
+        Some(ContentRef::Member {
             base,
             layered,
             entry,
         })
     }
 
-    fn name(&self, place: Place) -> &'a str {
+    fn name(&self, place: FileLocation) -> &'a str {
         match place.name {
-            Name::EndOfPath(from) => self.path().get(from as usize..).unwrap_or_default(),
-            Name::Own(index) => self.tree.names.get(index as usize),
+            MemberName::EndOfPath(from) => self.path().get(from as usize..).unwrap_or_default(),
+            MemberName::Own(index) => self.tree.names.get(index as usize),
         }
     }
 }
@@ -335,30 +339,30 @@ impl Tree {
     }
 
     /// All files and empty directories, sorted by path.
-    pub fn files(&self) -> impl ExactSizeIterator<Item = File<'_>> {
-        (0..self.len()).map(|index| File { tree: self, index })
+    pub fn files(&self) -> impl ExactSizeIterator<Item = TreeFile<'_>> {
+        (0..self.len()).map(|index| TreeFile { tree: self, index })
     }
 
     /// The file with this index.
-    pub fn file(&self, index: usize) -> Option<File<'_>> {
-        (index < self.len()).then_some(File { tree: self, index })
+    pub fn file(&self, index: usize) -> Option<TreeFile<'_>> {
+        (index < self.len()).then_some(TreeFile { tree: self, index })
     }
 
     /// The file or empty directory at `path`.
-    pub fn find(&self, path: &str) -> Option<File<'_>> {
+    pub fn find(&self, path: &str) -> Option<TreeFile<'_>> {
         let first = self.paths.first_not_below(path);
         self.file(first).filter(|file| file.path() == path)
     }
 
     /// The content of the file at `path`.
-    pub fn get(&self, path: &str) -> Option<Content> {
+    pub fn get(&self, path: &str) -> Option<ContentRef> {
         self.find(path)?.content()
     }
 
     /// All files whose path begins with `prefix`.
-    pub fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = File<'a>> {
+    pub fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = TreeFile<'a>> {
         let first = self.paths.first_not_below(prefix);
-        let files = (first..self.len()).map(|index| File { tree: self, index });
+        let files = (first..self.len()).map(|index| TreeFile { tree: self, index });
         files.take_while(move |file| file.path().starts_with(prefix))
     }
 
@@ -372,7 +376,7 @@ impl Tree {
         let files = self
             .places
             .iter()
-            .filter(|place| place.kind != Kind::Folder);
+            .filter(|place| place.kind != FileKind::Folder);
         files.fold((0, 0), |(files, bytes), place| {
             (files + 1, bytes + place.bytes)
         })
@@ -383,7 +387,7 @@ impl Tree {
     /// # Errors
     /// If the value is not a tree, or its listing is damaged or missing.
     pub fn load(context: &Context, value: &Value) -> Result<Arc<Tree>, StepError> {
-        let body: Body = super::decode(value)?;
+        let body: TreeBody = super::decode(value)?;
         Tree::load_listing(context, &body.listing)
     }
 
@@ -408,10 +412,10 @@ impl Tree {
     pub(crate) fn save_picked<'a>(
         context: &Context,
         count: usize,
-        file: impl Fn(usize) -> Option<(&'a str, File<'a>)>,
+        file: impl Fn(usize) -> Option<(&'a str, TreeFile<'a>)>,
     ) -> Result<Value, StepError> {
         let picked = || (0..count).filter_map(&file);
-        let mut bases = Bases::default();
+        let mut bases = BaseNumbers::default();
         let (mut files, mut bytes, mut all) = (0, 0, 0);
         for (_, file) in picked() {
             all += 1;
@@ -428,9 +432,9 @@ impl Tree {
             }
             if place.kind.member().is_some() {
                 // The index of the name does not matter here.
-                place.name = end_of_path(path, name).unwrap_or(Name::Own(0));
+                place.name = end_of_path(path, name).unwrap_or(MemberName::Own(0));
             }
-            listing::Entry { path, place, name }
+            listing::ListingEntry { path, place, name }
         });
         let stored = save_entries(context, &bases.all, all, entries)?;
         Ok(value((files, bytes), stored))
@@ -444,8 +448,8 @@ impl Tree {
         save_entries(context, &self.bases, self.len() as u64, self.entries())
     }
 
-    fn entries(&self) -> impl Iterator<Item = listing::Entry<'_>> {
-        self.files().map(|file| listing::Entry {
+    fn entries(&self) -> impl Iterator<Item = listing::ListingEntry<'_>> {
+        self.files().map(|file| listing::ListingEntry {
             path: file.path(),
             place: file.place(),
             name: file.name(file.place()),
@@ -461,7 +465,7 @@ fn save_entries<'a>(
     context: &Context,
     bases: &[Digest],
     count: u64,
-    entries: impl Iterator<Item = listing::Entry<'a>>,
+    entries: impl Iterator<Item = listing::ListingEntry<'a>>,
 ) -> Result<(Digest, Vec<Digest>), StepError> {
     let mut out = std::io::BufWriter::new(context.store.writer()?);
     let watched = entries.enumerate().map_while(|(number, entry)| {
@@ -484,7 +488,7 @@ fn save_entries<'a>(
 fn value((files, bytes): (u64, u64), stored: (Digest, Vec<Digest>)) -> Value {
     let (listing, mut objects) = stored;
     objects.push(listing);
-    let body = Body {
+    let body = TreeBody {
         listing,
         files,
         bytes,
@@ -494,12 +498,12 @@ fn value((files, bytes): (u64, u64), stored: (Digest, Vec<Digest>)) -> Value {
 
 /// Bases, numbered in the order of their first occurrence.
 #[derive(Debug, Default)]
-struct Bases {
+struct BaseNumbers {
     all: Vec<Digest>,
     numbers: std::collections::HashMap<Digest, u32>,
 }
 
-impl Bases {
+impl BaseNumbers {
     /// Returns the number of a base. Assigns the next number to a new one.
     fn number(&mut self, base: &Digest) -> u32 {
         // Neighbours usually have the same base.
@@ -520,49 +524,49 @@ impl Bases {
 }
 
 /// The name of a member, if its path ends with it.
-fn end_of_path(path: &str, name: &str) -> Option<Name> {
+fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;
-    path.ends_with(name).then_some(Name::EndOfPath(from))
+    path.ends_with(name).then_some(MemberName::EndOfPath(from))
 }
 
 /// Builds a tree of files that are added in any order.
 #[derive(Debug, Default)]
 pub struct TreeBuilder {
     tree: Tree,
-    bases: Bases,
+    bases: BaseNumbers,
 }
 
 impl TreeBuilder {
     /// Adds a file, or an empty directory.
-    pub fn push(&mut self, path: &str, content: Option<&Content>) {
+    pub fn push(&mut self, path: &str, content: Option<&ContentRef>) {
         let place = match content {
-            None => NOTHING,
-            Some(Content::Object { digest, bytes }) => Place {
-                kind: Kind::Object,
+            None => EMPTY_DIRECTORY,
+            Some(ContentRef::Object { digest, bytes }) => FileLocation {
+                kind: FileKind::Object,
                 base: self.bases.number(digest),
                 bytes: *bytes,
-                ..NOTHING
+                ..EMPTY_DIRECTORY
             },
-            Some(Content::Slice {
+            Some(ContentRef::Slice {
                 base,
                 layered,
                 offset,
                 bytes,
                 crc32,
-            }) => Place {
+            }) => FileLocation {
                 kind: match (layered, crc32) {
-                    (false, _) => Kind::Slice,
-                    (true, None) => Kind::LayeredSlice,
-                    (true, Some(_)) => Kind::LayeredChecked,
+                    (false, _) => FileKind::Slice,
+                    (true, None) => FileKind::LayeredSlice,
+                    (true, Some(_)) => FileKind::LayeredChecked,
                 },
                 base: self.bases.number(base),
                 crc32: crc32.unwrap_or_default(),
                 offset: *offset,
                 bytes: *bytes,
-                ..NOTHING
+                ..EMPTY_DIRECTORY
             },
-            Some(Content::Member {
+            Some(ContentRef::Member {
                 base,
                 layered,
                 entry,
@@ -587,10 +591,10 @@ impl TreeBuilder {
     /// `layered`.
     pub fn push_member(&mut self, path: &str, base: &Digest, layered: bool, member: &Member<'_>) {
         if member.kind == EntryKind::Directory {
-            return self.add(path, NOTHING);
+            return self.add(path, EMPTY_DIRECTORY);
         }
-        let place = Place {
-            kind: Kind::of_member(member.method, layered),
+        let place = FileLocation {
+            kind: FileKind::of_member(member.method, layered),
             base: self.bases.number(base),
             crc32: member.crc32,
             offset: member.header_offset,
@@ -604,16 +608,16 @@ impl TreeBuilder {
 
     /// Adds a row of a table of files.
     pub(crate) fn push_row(&mut self, path: &str, bytes: u64) {
-        let place = Place {
-            kind: Kind::Row,
+        let place = FileLocation {
+            kind: FileKind::Row,
             bytes,
-            ..NOTHING
+            ..EMPTY_DIRECTORY
         };
         self.add(path, place);
     }
 
     /// Adds a file of another tree under this path.
-    pub fn push_file(&mut self, path: &str, file: File<'_>) {
+    pub fn push_file(&mut self, path: &str, file: TreeFile<'_>) {
         let mut place = file.place();
         if let Some(base) = file.tree.bases.get(place.base as usize)
             && place.kind.has_base()
@@ -636,16 +640,16 @@ impl TreeBuilder {
         self.tree.len()
     }
 
-    fn add(&mut self, path: &str, place: Place) {
+    fn add(&mut self, path: &str, place: FileLocation) {
         self.tree.paths.push(path);
         self.tree.places.push(place);
     }
 
-    fn name(&mut self, path: &str, name: &str) -> Name {
+    fn name(&mut self, path: &str, name: &str) -> MemberName {
         end_of_path(path, name).unwrap_or_else(|| {
             self.tree.names.push(name);
             let number = self.tree.names.len() - 1;
-            Name::Own(u32::try_from(number).unwrap_or(u32::MAX))
+            MemberName::Own(u32::try_from(number).unwrap_or(u32::MAX))
         })
     }
 
@@ -657,7 +661,7 @@ impl TreeBuilder {
     /// Whether an empty directory was added at this place.
     pub(super) fn is_folder(&self, place: u32) -> bool {
         let found = self.tree.places.get(place as usize);
-        found.is_none_or(|found| found.kind == Kind::Folder)
+        found.is_none_or(|found| found.kind == FileKind::Folder)
     }
 
     /// All places, sorted by path. Places with the same path are in the order in which they were added.
@@ -673,7 +677,7 @@ impl TreeBuilder {
         tree.bases = bases.all;
         let is_all = order.len() == tree.len();
         if !is_all || order.iter().zip(0..).any(|(place, now)| *place != now) {
-            let mut paths = Texts::with_capacity(order.len(), tree.paths.bytes());
+            let mut paths = TextList::with_capacity(order.len(), tree.paths.bytes());
             for place in order {
                 paths.push(tree.paths.get(*place as usize));
             }
@@ -681,7 +685,7 @@ impl TreeBuilder {
             let place = |place: &u32| tree.places.get(*place as usize).copied();
             tree.places = order.iter().filter_map(place).collect();
         }
-        tree.number_anew();
+        tree.renumber();
         tree
     }
 
@@ -702,10 +706,10 @@ impl TreeBuilder {
 impl Tree {
     /// Numbers bases and names in the order in which files use them, so that a tree does not depend on the order in
     /// which it was built. Also releases unused memory.
-    fn number_anew(&mut self) {
+    fn renumber(&mut self) {
         let mut bases = vec![u32::MAX; self.bases.len()];
         let mut used = Vec::with_capacity(self.bases.len());
-        let mut names = Texts::default();
+        let mut names = TextList::default();
         for place in &mut self.places {
             if !place.kind.has_base() {
                 continue;
@@ -717,9 +721,9 @@ impl Tree {
                 }
                 place.base = *number;
             }
-            if let Name::Own(name) = place.name {
+            if let MemberName::Own(name) = place.name {
                 names.push(self.names.get(name as usize));
-                place.name = Name::Own(u32::try_from(names.len() - 1).unwrap_or(u32::MAX));
+                place.name = MemberName::Own(u32::try_from(names.len() - 1).unwrap_or(u32::MAX));
             }
         }
         self.bases = used;
@@ -749,7 +753,7 @@ mod tests {
     fn files_are_found_by_path_and_by_prefix() -> Result<(), TreeError> {
         let entry = |path: &str| TreeEntry {
             path: path.to_owned(),
-            content: Some(Content::Object {
+            content: Some(ContentRef::Object {
                 digest: Digest::of(path.as_bytes()),
                 bytes: path.len() as u64,
             }),

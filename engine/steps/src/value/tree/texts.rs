@@ -2,8 +2,8 @@
 
 use std::io::{self, Read, Write};
 
-use super::columns::{Packer, Unpacker};
-use crate::value::compact::{LONGEST, shared_start};
+use super::columns::{ColumnReader, ColumnWriter};
+use crate::value::compact::{MAX_TEXT_BYTES, shared_start};
 
 /// Texts, each stored as the lengths that it shares with the previous one at both ends, and the bytes between. For
 /// `a/b/1.png` and `a/b/2.png`, the bytes between are `2`. They are mostly digits, which zstd compresses to half a byte
@@ -37,7 +37,7 @@ impl TextColumn {
     }
 
     /// Writes all texts and clears them, except for the last one.
-    pub fn write(&mut self, packer: &mut Packer, out: &mut impl Write) -> io::Result<()> {
+    pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         packer.numbers(out, &self.starts)?;
         packer.numbers(out, &self.ends)?;
         packer.numbers(out, &self.lengths)?;
@@ -52,7 +52,7 @@ impl TextColumn {
     /// Reads `count` texts, which have at most `most` bytes between.
     pub fn read(
         &mut self,
-        input: &mut Unpacker<impl Read>,
+        input: &mut ColumnReader<impl Read>,
         count: usize,
         most: usize,
     ) -> io::Result<()> {
@@ -86,7 +86,7 @@ impl TextColumn {
         self.spare.extend_from_slice(self.between.get(from..to)?);
         self.spare.extend_from_slice(self.before.get(end..)?);
         std::mem::swap(&mut self.before, &mut self.spare);
-        (self.before.len() <= LONGEST).then_some(&self.before)
+        (self.before.len() <= MAX_TEXT_BYTES).then_some(&self.before)
     }
 }
 

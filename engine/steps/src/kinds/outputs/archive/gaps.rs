@@ -19,16 +19,16 @@ use thiserror::Error;
 use crate::value::{ContentError, OpenContent, Opener, Tree};
 
 /// Bytes per write.
-const PIECE: usize = 1 << 18;
+const WRITE_BYTES: usize = 1 << 18;
 
 /// The destination of an archive.
-pub(super) enum Out {
-    InOrder(ObjectWriter),
-    WithGaps(WithGaps),
+pub(super) enum ArchiveOutput {
+    OrderedBatches(ObjectWriter),
+    WithGaps(GappedObject),
 }
 
 /// An object with gaps.
-pub(super) struct WithGaps {
+pub(super) struct GappedObject {
     object: ScatteredWriter,
     gaps: Rc<Gaps>,
     is_in_gap: bool,
@@ -48,14 +48,14 @@ pub(super) struct Gaps {
 /// The form in which the bytes of a content are written to an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 /// The content.
-pub(super) enum Bytes {
+pub(super) enum GapBytes {
     Plain,
     /// The compressed bytes of its source archive.
     Compressed,
 }
 
 /// A reader in place of a file for which a gap is left. It returns zeros and announces their number, so that
-/// [`WithGaps`] skips them.
+/// [`GappedObject`] skips them.
 pub(super) struct Gap<'a> {
     gaps: &'a Gaps,
     left: u64,
@@ -88,13 +88,13 @@ impl Gaps {
     }
 }
 
-impl Out {
+impl ArchiveOutput {
     /// An archive with gaps if some files of the tree are in a compressed archive.
-    pub(super) fn new(context: &Context, tree: &Tree) -> Result<Out, StepError> {
+    pub(super) fn new(context: &Context, tree: &Tree) -> Result<ArchiveOutput, StepError> {
         if !tree.files().any(|file| file.is_layered()) {
-            return Ok(Out::InOrder(context.store.writer()?));
+            return Ok(ArchiveOutput::OrderedBatches(context.store.writer()?));
         }
-        Ok(Out::WithGaps(WithGaps {
+        Ok(ArchiveOutput::WithGaps(GappedObject {
             object: context.store.scattered_writer()?,
             gaps: Rc::default(),
             is_in_gap: false,
@@ -104,8 +104,8 @@ impl Out {
     /// The gaps, if the archive may have some.
     pub(super) fn gaps(&self) -> Option<Rc<Gaps>> {
         match self {
-            Out::InOrder(_) => None,
-            Out::WithGaps(out) => Some(Rc::clone(&out.gaps)),
+            ArchiveOutput::OrderedBatches(_) => None,
+            ArchiveOutput::WithGaps(out) => Some(Rc::clone(&out.gaps)),
         }
     }
 
@@ -115,11 +115,11 @@ impl Out {
         context: &Context,
         opener: &Opener,
         tree: &Tree,
-        bytes: Bytes,
+        bytes: GapBytes,
     ) -> Result<Stored, StepError> {
         match self {
-            Out::InOrder(object) => Ok(object.commit()?),
-            Out::WithGaps(out) => {
+            ArchiveOutput::OrderedBatches(object) => Ok(object.commit()?),
+            ArchiveOutput::WithGaps(out) => {
                 out.fill(context, opener, tree, bytes)?;
                 Ok(out.object.commit(&|| Ok(context.cancel.check()?))?)
             }
@@ -127,29 +127,29 @@ impl Out {
     }
 }
 
-impl WithGaps {
+impl GappedObject {
     fn fill(
         &self,
         context: &Context,
         opener: &Opener,
         tree: &Tree,
-        bytes: Bytes,
+        bytes: GapBytes,
     ) -> Result<(), StepError> {
         let (places, files) = (self.gaps.places.borrow(), self.gaps.files.borrow());
-        let mut lying: Vec<(u32, u64, usize, u64)> = Vec::with_capacity(files.len());
+        let mut by_position: Vec<(u32, u64, usize, u64)> = Vec::with_capacity(files.len());
         for (file, place) in files.iter().zip(places.iter()) {
             if let Some(origin) = tree.file(*file).and_then(|file| file.origin()) {
-                lying.push((origin.base(), origin.offset(), *file, *place));
+                by_position.push((origin.base(), origin.offset(), *file, *place));
             }
         }
-        lying.sort_unstable();
+        by_position.sort_unstable();
         let mut filler = Filler {
             bytes,
             inflater: MemberInflater::default(),
             whole: Vec::new(),
-            piece: vec![0; PIECE],
+            piece: vec![0; WRITE_BYTES],
         };
-        for (_, _, file, place) in lying {
+        for (_, _, file, place) in by_position {
             context.check()?;
             let Some((file, content)) = tree
                 .file(file)
@@ -168,14 +168,14 @@ impl WithGaps {
 
 #[derive(Debug, Error)]
 #[error("reading the content of member {member:?} failed")]
-struct Unread {
+struct MemberReadError {
     member: String,
     #[source]
     source: io::Error,
 }
 
 struct Filler {
-    bytes: Bytes,
+    bytes: GapBytes,
     inflater: MemberInflater,
     whole: Vec<u8>,
     piece: Vec<u8>,
@@ -190,7 +190,7 @@ impl Filler {
         mut place: u64,
     ) -> Result<(), StepError> {
         let mut reader: Box<dyn Read> = match (opened.member(), self.bytes) {
-            (Some((file, entry)), Bytes::Compressed) => {
+            (Some((file, entry)), GapBytes::Compressed) => {
                 opened.check(&mut self.inflater, &mut self.whole)?;
                 let range = entry.locate(file).map_err(ContentError::from)?;
                 let bytes = range.end - range.start;
@@ -205,7 +205,7 @@ impl Filler {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(source) => {
                     let member = member.to_owned();
-                    return Err(StepError::input(Unread { member, source }));
+                    return Err(StepError::input(MemberReadError { member, source }));
                 }
             };
             object.write_at(self.piece.get(..count).unwrap_or_default(), place)?;
@@ -214,7 +214,7 @@ impl Filler {
     }
 }
 
-impl Write for WithGaps {
+impl Write for GappedObject {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let announced = self.gaps.announced.get();
         if announced == 0 {
@@ -236,11 +236,11 @@ impl Write for WithGaps {
     }
 }
 
-impl Write for Out {
+impl Write for ArchiveOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Out::InOrder(out) => out.write(bytes),
-            Out::WithGaps(out) => out.write(bytes),
+            ArchiveOutput::OrderedBatches(out) => out.write(bytes),
+            ArchiveOutput::WithGaps(out) => out.write(bytes),
         }
     }
 

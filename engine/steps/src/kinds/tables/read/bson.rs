@@ -11,10 +11,10 @@ use prep_formats::bson::BsonDocuments;
 use prep_formats::json::{Nested, Value};
 use prep_spec::words::{Holds, Word};
 
-use super::Format;
+use super::ReadFormat;
 use super::records::{Record, Records, each_record, records};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ReadFormat = ReadFormat {
     word: Word {
         name: "bson",
         doc: "BSON documents one after the other, `.bson`: a row per document, in the hidden column `record` as MongoDB Extended JSON, in which binaries of more than 64 bytes are named by their place in the file",

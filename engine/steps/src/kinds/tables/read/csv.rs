@@ -13,15 +13,17 @@ use prep_formats::pandas::{CsvError, ReadOptions, Rewriter, Rewritten, first_mis
 use prep_spec::model::ColumnKind;
 use prep_spec::words::Word;
 
-use super::{Format, Read, ReadError, check_columns, each, failed, fits};
-use crate::value::{Content, Known, Opener, Storage, StoredText, TableValue, TextWriter, fill};
+use super::{ReadError, ReadFormat, ReadSpec, check_columns, each, failed, fits};
+use crate::value::{
+    ContentRef, Opener, StoredText, TableStorage, TableValue, TextMetadata, TextWriter, fill,
+};
 
 /// Bytes per chunk.
-const PIECE: usize = 1 << 18;
+const CHUNK_BYTES: usize = 1 << 18;
 /// Maximum number of chunks between two threads.
-const PIECES: usize = 2;
+const MAX_CHUNKS: usize = 2;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ReadFormat = ReadFormat {
     word: Word {
         name: "csv",
         doc: "comma-separated values, `.csv`, `.tsv`",
@@ -36,29 +38,29 @@ pub(super) const FORMAT: Format = Format {
 fn read(
     context: &Context,
     opener: &Opener,
-    content: &Content,
-    read: &Read,
+    content: &ContentRef,
+    read: &ReadSpec,
 ) -> Result<TableValue, StepError> {
     let options = read.csv_options();
     context.progress.set_total_bytes(content.bytes());
     let text = Box::new(TextWriter::new(context, content.bytes())?);
     let scan_here = |text: Box<TextWriter>| {
-        let mut scan = Scanning::new(&options, read, *text);
-        let inflated = inflate(context, opener, content, read, |piece| {
-            Ok(Some(scan.feed(piece)?.unwrap_or_default()))
+        let mut scan = ChunkScanner::new(&options, read, *text);
+        let inflated = inflate(context, opener, content, read, |chunk| {
+            Ok(Some(scan.feed(chunk)?.unwrap_or_default()))
         });
         (inflated, scan)
     };
     let on_two_threads = |text: Box<TextWriter>, thread: Permit| {
-        let (full, inflated) = sync_channel::<Vec<u8>>(PIECES);
-        let (empty, recycled) = sync_channel(2 * PIECES);
+        let (full, inflated) = sync_channel::<Vec<u8>>(MAX_CHUNKS);
+        let (empty, recycled) = sync_channel(2 * MAX_CHUNKS);
         std::thread::scope(|scope| {
             let scan = |text: Box<TextWriter>| {
                 thread.work(|| scan_pieces(&options, read, inflated, *text, empty))
             };
             let scanner = start_scoped(scope, Builder::new(), text, scan)?;
-            let inflated = inflate(context, opener, content, read, move |piece| {
-                let taken = full.send(piece).is_ok();
+            let inflated = inflate(context, opener, content, read, move |chunk| {
+                let taken = full.send(chunk).is_ok();
                 Ok(taken.then(|| recycled.try_recv().unwrap_or_default()))
             });
             let panicked = || Err(StepError::internal("the scanning thread panicked"));
@@ -81,7 +83,7 @@ fn read(
     };
     // If the content is truncated, the scanner reports an error, too. The truncation is its cause.
     inflated?;
-    let Scanned {
+    let ScanResult {
         rewritten,
         known,
         text,
@@ -110,14 +112,16 @@ fn read(
     let known = known.filter(|_| matches!(rewritten, Rewritten::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
-        .map_err(|error| with_cell(error, opener, content, read, &options).blamed(read))?;
-    let storage = Storage::Text {
+        .map_err(|error| with_cell(error, opener, content, read, &options).error_at(read))?;
+    let storage = TableStorage::Text {
         object: object.digest,
     };
     let table = declared.table(schema, storage);
     match (held, known) {
-        (Some(text), known) => StoredText::hold(context, object, &table.schema, text, known)?,
-        (None, Some(known)) => StoredText::keep(context, object, &table.schema, known)?,
+        (Some(text), known) => {
+            StoredText::cache_in_memory(context, object, &table.schema, text, known)?
+        }
+        (None, Some(known)) => StoredText::cache(context, object, &table.schema, known)?,
         (None, None) => {}
     }
     Ok(table)
@@ -140,8 +144,8 @@ fn printed(
 fn with_cell(
     error: ReadError,
     opener: &Opener,
-    content: &Content,
-    read: &Read,
+    content: &ContentRef,
+    read: &ReadSpec,
     options: &ReadOptions,
 ) -> ReadError {
     let ReadError::OtherType { path, column, .. } = &error else {
@@ -177,52 +181,52 @@ fn with_cell(
 fn inflate(
     context: &Context,
     opener: &Opener,
-    content: &Content,
-    read: &Read,
+    content: &ContentRef,
+    read: &ReadSpec,
     mut give: impl FnMut(Vec<u8>) -> Result<Option<Vec<u8>>, StepError>,
 ) -> Result<(), StepError> {
     let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
     let mut reader = opened.reader().map_err(|cause| failed(read, cause))?;
-    let mut piece = Vec::new();
+    let mut chunk = Vec::new();
     loop {
         context.check()?;
-        piece.resize(PIECE, 0);
-        let (count, cause) = fill(&mut reader, &mut piece);
+        chunk.resize(CHUNK_BYTES, 0);
+        let (count, cause) = fill(&mut reader, &mut chunk);
         if let Some(cause) = cause {
             return Err(failed(read, cause));
         }
-        piece.truncate(count);
+        chunk.truncate(count);
         context.progress.add_bytes(count as u64);
         if count == 0 {
             return Ok(());
         }
-        match give(piece)? {
-            Some(next) => piece = next,
+        match give(chunk)? {
+            Some(next) => chunk = next,
             None => return Ok(()),
         }
     }
 }
 
 /// The result of scanning a file.
-struct Scanned {
+struct ScanResult {
     rewritten: Rewritten,
     /// Facts recorded during the scan.
-    known: Option<Known>,
+    known: Option<TextMetadata>,
     text: TextWriter,
 }
 
 /// Scans chunks and passes their text to the store.
-struct Scanning<'a> {
+struct ChunkScanner<'a> {
     rewriter: Rewriter,
-    read: &'a Read,
+    read: &'a ReadSpec,
     text: TextWriter,
 }
 
-impl<'a> Scanning<'a> {
-    fn new(options: &ReadOptions, read: &'a Read, text: TextWriter) -> Scanning<'a> {
+impl<'a> ChunkScanner<'a> {
+    fn new(options: &ReadOptions, read: &'a ReadSpec, text: TextWriter) -> ChunkScanner<'a> {
         // Queries compute with the declared columns, so these are kept in memory.
         let declared = read.columns.iter().map(|one| one.name.value.clone());
-        Scanning {
+        ChunkScanner {
             rewriter: Rewriter::new(options).with_projection(declared.collect()),
             read,
             text,
@@ -230,31 +234,31 @@ impl<'a> Scanning<'a> {
     }
 
     /// Scans a chunk. Returns a chunk for reuse, if there is one.
-    fn feed(&mut self, piece: Vec<u8>) -> Result<Option<Vec<u8>>, StepError> {
-        let fed = self.rewriter.feed(piece);
+    fn feed(&mut self, chunk: Vec<u8>) -> Result<Option<Vec<u8>>, StepError> {
+        let fed = self.rewriter.feed(chunk);
         fed.map_err(|cause| failed(self.read, cause))?;
         self.pass_on()?;
         Ok(self.rewriter.spent())
     }
 
     fn pass_on(&mut self) -> Result<(), StepError> {
-        while let Some(piece) = self.rewriter.take() {
-            if let Some(spent) = self.text.push(piece).map_err(StepError::machine)? {
-                self.rewriter.give(spent);
+        while let Some(chunk) = self.rewriter.take() {
+            if let Some(recycled_chunk) = self.text.push(chunk).map_err(StepError::machine)? {
+                self.rewriter.give(recycled_chunk);
             }
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Scanned, StepError> {
+    fn finish(mut self) -> Result<ScanResult, StepError> {
         let rewritten = self.rewriter.finish();
         let rewritten = rewritten.map_err(|cause| failed(self.read, cause))?;
         self.pass_on()?;
         let projection = self.rewriter.take_projection();
         let index = self.rewriter.take_index();
-        Ok(Scanned {
+        Ok(ScanResult {
             rewritten,
-            known: index.map(|index| Known { index, projection }),
+            known: index.map(|index| TextMetadata { index, projection }),
             text: self.text,
         })
     }
@@ -263,16 +267,16 @@ impl<'a> Scanning<'a> {
 /// Scans on a separate thread, and returns chunks for reuse.
 fn scan_pieces(
     options: &ReadOptions,
-    read: &Read,
-    pieces: Receiver<Vec<u8>>,
+    read: &ReadSpec,
+    chunks: Receiver<Vec<u8>>,
     text: TextWriter,
     empty: SyncSender<Vec<u8>>,
-) -> Result<Scanned, StepError> {
-    let mut scan = Scanning::new(options, read, text);
-    for piece in pieces {
-        if let Some(spent) = scan.feed(piece)? {
+) -> Result<ScanResult, StepError> {
+    let mut scan = ChunkScanner::new(options, read, text);
+    for chunk in chunks {
+        if let Some(recycled_chunk) = scan.feed(chunk)? {
             // A full channel contains enough chunks.
-            let _ = empty.try_send(spent);
+            let _ = empty.try_send(recycled_chunk);
         }
     }
     scan.finish()

@@ -36,40 +36,40 @@ static DIALECTS: &[Word] = &[
 ];
 
 /// Name of the column with the number of the chunk of a row.
-pub(super) const PIECE: &str = "piece";
+pub(super) const CHUNK_COLUMN: &str = "piece";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::kinds::tables) enum Dialect {
+pub(in crate::kinds::tables) enum ReadDialect {
     Python,
     Dataframe,
     Ujson,
 }
 
-impl Dialect {
-    pub fn of(declaration: &Declaration) -> Dialect {
+impl ReadDialect {
+    pub fn of(declaration: &Declaration) -> ReadDialect {
         let has = declaration.has("dialect");
         match has.then(|| declaration.text("dialect")).flatten() {
-            Some("dataframe") => Dialect::Dataframe,
-            Some("ujson") => Dialect::Ujson,
-            _ => Dialect::Python,
+            Some("dataframe") => ReadDialect::Dataframe,
+            Some("ujson") => ReadDialect::Ujson,
+            _ => ReadDialect::Python,
         }
     }
 
     /// The library that defines the syntax.
     pub fn grammar(self) -> Grammar {
         match self {
-            Dialect::Python | Dialect::Dataframe => Grammar::Python,
-            Dialect::Ujson => Grammar::Ujson,
+            ReadDialect::Python | ReadDialect::Dataframe => Grammar::Python,
+            ReadDialect::Ujson => Grammar::Ujson,
         }
     }
 
     /// How the library infers the types of columns. `None` if it does not build a table.
     pub fn typing(self) -> Option<Typing> {
         match self {
-            Dialect::Python => None,
-            Dialect::Dataframe => Some(Typing::DataFrame),
-            Dialect::Ujson => Some(Typing::ReadJson),
+            ReadDialect::Python => None,
+            ReadDialect::Dataframe => Some(Typing::DataFrame),
+            ReadDialect::Ujson => Some(Typing::ReadJson),
         }
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn chunksize(declaration: &Declaration) -> Option<u64> {
 pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
     let size = chunksize(declaration)?;
     let mut columns = declaration.columns("columns").iter();
-    if let Some(column) = columns.find(|column| column.name.value == PIECE) {
+    if let Some(column) = columns.find(|column| column.name.value == CHUNK_COLUMN) {
         let message = "with `chunksize` the column `piece` says which piece a row is from";
         let fault = Diagnostic::error("duplicate-column", column.name.span, message);
         return Some(fault.help("remove it from `columns`; `record` has the member"));
@@ -94,7 +94,7 @@ pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
         return Some(fault.help("write 1 or more"));
     }
     let message = "`chunksize` says nothing about records that stay as they are";
-    let is_python = Dialect::of(declaration) == Dialect::Python;
+    let is_python = ReadDialect::of(declaration) == ReadDialect::Python;
     is_python.then(|| {
         let fault = declaration.fault("chunksize", "no-effect", message);
         fault.help("remove it, or write `dialect: ujson` or `dialect: dataframe`")

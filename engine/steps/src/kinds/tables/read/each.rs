@@ -10,17 +10,17 @@ use prep_formats::pandas::{Concatenation, Scan, Scanner, Schema};
 use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value};
 
 use super::{
-    AT, COLUMNS, DELIMITER, ENCODING, FILE, FLOAT_PRECISION_KEY, Read, WORDS, check, check_columns,
-    columns, failed_at, file_column, npy, read_params,
+    AT, COLUMNS, DELIMITER, ENCODING, FILE_COLUMN, FLOAT_PRECISION_KEY, ReadSpec, WORDS, check,
+    check_columns, columns, failed_at, file_column, npy, read_params,
 };
-use crate::kinds::{Kind, one};
+use crate::kinds::{StepKind, one};
 use crate::relation::for_each_file;
-use crate::value::{Storage, TableValue};
+use crate::value::{TableStorage, TableValue};
 
 /// Bytes per read.
-const PIECE: usize = 1 << 18;
+const READ_BYTES: usize = 1 << 18;
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table that is read from many files",
@@ -47,7 +47,7 @@ pub(crate) static KIND: Kind = Kind {
         },
         methods: &[],
         makes: Makes::Table(|declaration| {
-            let mut all = vec![MadeColumn::text(FILE)];
+            let mut all = vec![MadeColumn::text(FILE_COLUMN)];
             // An entry of an array can only be passed on from its own file.
             let columns = columns(declaration).into_iter();
             all.extend(columns.filter(|column| column.holds != Holds::Entries));
@@ -56,7 +56,7 @@ pub(crate) static KIND: Kind = Kind {
         check: Some(|declaration| {
             let mut found = check(declaration);
             let own = declaration.columns("columns").iter();
-            for column in own.filter(|column| column.name.value == FILE) {
+            for column in own.filter(|column| column.name.value == FILE_COLUMN) {
                 let message = "the column `file` says which file a row is from";
                 let fault =
                     prep_spec::Diagnostic::error("duplicate-column", column.name.span, message);
@@ -66,13 +66,13 @@ pub(crate) static KIND: Kind = Kind {
         }),
     },
     step: |declaration, _| {
-        let read = Read::of(declaration)?;
+        let read = ReadSpec::of(declaration)?;
         Some(Box::new(ReadEach { read }))
     },
 };
 
 struct ReadEach {
-    read: Read,
+    read: ReadSpec,
 }
 
 impl Step for ReadEach {
@@ -106,7 +106,7 @@ impl Step for ReadEach {
 pub(super) fn csv(
     context: &Context,
     inputs: &Inputs,
-    read: &Read,
+    read: &ReadSpec,
 ) -> Result<TableValue, StepError> {
     let options = read.csv_options();
     let names = read.columns.iter().map(|column| column.name.value.clone());
@@ -115,7 +115,7 @@ pub(super) fn csv(
     for_each_file(context, inputs, &mut |file, opened| {
         let mut scanner = Scanner::new(&options);
         let mut reader = opened.reader()?;
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; READ_BYTES];
         loop {
             context.check()?;
             let count = reader
@@ -139,7 +139,7 @@ pub(super) fn csv(
     columns.extend(together.columns());
     let rows = scans.iter().map(|scan| scan.schema.rows).sum();
     let mut schema = Schema { columns, rows };
-    let declared = check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
+    let declared = check_columns(read, &mut schema).map_err(|error| error.error_at(read))?;
     let mut out = context.store.writer()?;
     let mut head = prep_formats::pandas::CsvWriter::new(&mut out);
     head.header(schema.columns.iter().map(|column| column.name.as_str()))
@@ -156,5 +156,5 @@ pub(super) fn csv(
         Ok(())
     })?;
     let object = out.commit()?.digest;
-    Ok(declared.table(schema, Storage::Text { object }))
+    Ok(declared.table(schema, TableStorage::Text { object }))
 }

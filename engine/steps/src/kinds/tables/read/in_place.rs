@@ -16,7 +16,7 @@ use prep_spec::model::{Column, ColumnKind};
 use prep_sql::{Relation, RelationColumn};
 use thiserror::Error;
 
-use super::{Read, file_column, stored};
+use super::{ReadSpec, file_column, stored};
 use crate::relation::{for_each_file, open_table};
 use crate::value::{Opener, TableValue, TableWriter};
 
@@ -24,7 +24,7 @@ use crate::value::{Opener, TableValue, TableWriter};
 const BATCH: usize = 8192;
 
 #[derive(Debug, Error)]
-enum EachError {
+enum ColumnTypeError {
     #[error("`{file}`: column `{column}` holds {found}, but {before} in the files before it")]
     OtherType {
         file: String,
@@ -44,7 +44,7 @@ enum EachError {
 pub(super) fn each_table(
     context: &Context,
     inputs: &Inputs,
-    read: &Read,
+    read: &ReadSpec,
 ) -> Result<TableValue, StepError> {
     let mut columns = vec![file_column()];
     columns.extend(read.columns.iter().map(|column| StoredColumn {
@@ -56,7 +56,7 @@ pub(super) fn each_table(
     let mut tables: Vec<(String, Value)> = Vec::new();
     let opener = Opener::new(context);
     for_each_file(context, inputs, &mut |file, opened| {
-        let own = Read {
+        let own = ReadSpec {
             path: file.to_owned(),
             ..read.clone()
         };
@@ -67,7 +67,7 @@ pub(super) fn each_table(
             let name = &column.name.value;
             let one = column_of(&relation, name)?.1;
             let found = plain_type(&one.data_type).ok_or_else(|| {
-                StepError::input(EachError::NoValue {
+                StepError::input(ColumnTypeError::NoValue {
                     file: file.to_owned(),
                     column: name.clone(),
                     found: one.data_type.clone(),
@@ -78,7 +78,7 @@ pub(super) fn each_table(
                 Some(before) => match common_type(&before, &found) {
                     Some(common) => Some(common),
                     None => {
-                        return Err(StepError::input(EachError::OtherType {
+                        return Err(StepError::input(ColumnTypeError::OtherType {
                             file: file.to_owned(),
                             column: name.clone(),
                             found,

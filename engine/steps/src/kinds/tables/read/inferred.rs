@@ -8,51 +8,55 @@ use prep_formats::json::{Columns, Frame, FrameError, Inference, Inferred, Nested
 use prep_formats::pandas::ColumnType;
 use prep_spec::model::{Column, ColumnKind};
 
-use super::records::{Record, Walk, Whole};
-use super::{Read, ReadError};
-use crate::placed::{Subject, blamed};
+use super::records::{ForEachRecord, Record, RecordContent};
+use super::{ReadError, ReadSpec};
+use crate::located::{Subject, error_at};
 
 /// The types that pandas infers.
-pub(super) enum Types {
+pub(super) enum MemberTypes {
     /// Types of the declared columns that are inferred. Records are unchanged.
     Members(Vec<Option<Inferred>>),
     /// Types of all columns, for each chunk of the file. Records are converted to them.
     Pieces(BTreeMap<u64, Columns>),
 }
 
-impl Types {
+impl MemberTypes {
     /// The record as it is in pandas' table.
-    pub fn record(&self, record: Record) -> Result<Whole, StepError> {
-        let Types::Pieces(pieces) = self else {
+    pub fn record(&self, record: Record) -> Result<RecordContent, StepError> {
+        let MemberTypes::Pieces(pieces) = self else {
             return Ok(record.whole);
         };
         let columns = pieces.get(&record.piece);
         let columns = columns.ok_or_else(|| StepError::internal("a piece without types"))?;
         match record.whole.into_value()? {
-            Value::Object(object) => Ok(Whole::Value(Value::Object(columns.record(object)))),
+            Value::Object(object) => {
+                Ok(RecordContent::Value(Value::Object(columns.record(object))))
+            }
             _ => Err(StepError::internal("a record that is no object")),
         }
     }
 
     /// The cell of the declared column `index`, if its value differs from the member.
-    pub fn cell(&self, index: usize, plain: Plain<'_>) -> Option<Value> {
+    pub fn cell(&self, index: usize, plain: PlainMember<'_>) -> Option<Value> {
         let inferred = match self {
-            Types::Members(inferred) => inferred.get(index).copied().flatten(),
-            Types::Pieces(_) => None,
+            MemberTypes::Members(inferred) => inferred.get(index).copied().flatten(),
+            MemberTypes::Pieces(_) => None,
         };
         match (inferred, plain) {
-            (Some(inferred), Plain::Other(value)) => Some(inferred.value(Some(value))),
-            (Some(inferred), Plain::Same(value)) => Some(inferred.value(Some(value.clone()))),
-            (None, Plain::Other(value)) => Some(value),
-            (None, Plain::Same(_)) => None,
+            (Some(inferred), PlainMember::Other(value)) => Some(inferred.value(Some(value))),
+            (Some(inferred), PlainMember::Same(value)) => Some(inferred.value(Some(value.clone()))),
+            (None, PlainMember::Other(value)) => Some(value),
+            (None, PlainMember::Same(_)) => None,
         }
     }
 
     /// The types of the inferred columns for which all chunks agree.
     pub fn inferred(&self, declared: &[&Column]) -> BTreeMap<String, ColumnType> {
         let kind = |index: usize, name: &str| match self {
-            Types::Members(inferred) => inferred.get(index).copied().flatten().map(|one| one.kind),
-            Types::Pieces(pieces) => {
+            MemberTypes::Members(inferred) => {
+                inferred.get(index).copied().flatten().map(|one| one.kind)
+            }
+            MemberTypes::Pieces(pieces) => {
                 let mut kinds = pieces.values().map(|columns| columns.kind(name));
                 let first = kinds.next().flatten();
                 first.filter(|first| kinds.all(|kind| kind == Some(*first)))
@@ -72,9 +76,9 @@ impl Types {
 
 /// Infers the types of declared columns that are `inferred`.
 pub(super) fn infer_members(
-    read: &Read,
+    read: &ReadSpec,
     declared: &[&Column],
-    walk: &Walk<'_>,
+    walk: &ForEachRecord<'_>,
 ) -> Result<Vec<Option<Inferred>>, StepError> {
     let is_inferred = |column: &&Column| column.kind == ColumnKind::Inferred;
     if !declared.iter().any(is_inferred) {
@@ -87,8 +91,8 @@ pub(super) fn infer_members(
             seen.see(Some(
                 match member.as_deref().map(|member| plain(read, member)) {
                     None => &Value::Null,
-                    Some(Plain::Same(member)) => member,
-                    Some(Plain::Other(ref member)) => member,
+                    Some(PlainMember::Same(member)) => member,
+                    Some(PlainMember::Other(ref member)) => member,
                 },
             ));
         }
@@ -109,9 +113,9 @@ pub(super) fn infer_members(
 /// The second part of the result is true if all records were kept.
 pub(super) fn infer_pieces(
     context: &Context,
-    read: &Read,
+    read: &ReadSpec,
     typing: Typing,
-    walk: &Walk<'_>,
+    walk: &ForEachRecord<'_>,
     keep: &mut dyn FnMut(&str, u64, Record) -> Result<bool, StepError>,
 ) -> Result<(BTreeMap<u64, Columns>, bool), StepError> {
     let failed = |cause: FrameError| {
@@ -119,7 +123,7 @@ pub(super) fn infer_pieces(
             path: read.path.clone(),
             cause: cause.into(),
         };
-        blamed(Failure::Input, Subject::Key("dialect"), error)
+        error_at(Failure::Input, Subject::Key("dialect"), error)
     };
     let nested = Cell::new(Nested::Read);
     let change = || nested.set(Nested::PassedOver);
@@ -140,8 +144,8 @@ pub(super) fn infer_pieces(
         }
         let (_, frame) = current.get_or_insert_with(|| (record.piece, Frame::new(typing)));
         match &record.whole {
-            Whole::Printed(record) => frame.see_printed(record),
-            Whole::Value(value) => frame.see(value).map_err(failed)?,
+            RecordContent::Printed(record) => frame.see_printed(record),
+            RecordContent::Value(value) => frame.see(value).map_err(failed)?,
         }
         seen += 1;
         if nested.get() == Nested::PassedOver {
@@ -161,12 +165,12 @@ pub(super) fn infer_pieces(
 }
 
 /// A member as a plain value: unchanged, or converted from a special form of the format.
-pub(super) enum Plain<'m> {
+pub(super) enum PlainMember<'m> {
     Same(&'m Value),
     Other(Value),
 }
 
-pub(super) fn plain<'m>(read: &Read, member: &'m Value) -> Plain<'m> {
+pub(super) fn plain<'m>(read: &ReadSpec, member: &'m Value) -> PlainMember<'m> {
     let plain = read.format.plain.and_then(|plain| plain(member));
-    plain.map_or(Plain::Same(member), Plain::Other)
+    plain.map_or(PlainMember::Same(member), PlainMember::Other)
 }

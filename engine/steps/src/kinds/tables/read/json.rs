@@ -8,11 +8,11 @@ use prep_formats::json::{JsonElements, JsonLines, Line, Nested, Object, Value};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{Holds, Word};
 
-use super::records::{Record, Records, Whole, each_record, records};
-use super::{Format, Read};
+use super::records::{Record, RecordContent, Records, each_record, records};
+use super::{ReadFormat, ReadSpec};
 use crate::limits::limits;
 
-pub(super) const LIST: Format = Format {
+pub(super) const LIST: ReadFormat = ReadFormat {
     word: Word {
         name: "json",
         doc: "one JSON value, `.json`: a row per element of the list, in the hidden column `record`",
@@ -32,7 +32,7 @@ pub(super) const LIST: Format = Format {
     plain: None,
 };
 
-pub(super) const LINES: Format = Format {
+pub(super) const LINES: ReadFormat = ReadFormat {
     word: Word {
         name: "json_lines",
         doc: "a JSON value per line, `.jsonl`, `.ndjson`: a row per line, in the hidden column `record`",
@@ -54,7 +54,7 @@ pub(super) const LINES: Format = Format {
 
 fn list<'r>(
     context: &Context,
-    read: &Read,
+    read: &ReadSpec,
     nested: &Cell<Nested>,
     reader: Box<dyn BufRead + 'r>,
 ) -> Records<'r> {
@@ -94,7 +94,7 @@ fn member(element: (Option<prep_formats::json::JsonString>, Value)) -> Value {
 
 fn lines<'r>(
     context: &Context,
-    read: &Read,
+    read: &ReadSpec,
     nested: &'r Cell<Nested>,
     reader: Box<dyn BufRead + 'r>,
 ) -> Records<'r> {
@@ -105,8 +105,8 @@ fn lines<'r>(
     Box::new(std::iter::from_fn(move || {
         lines.set_nested(nested.get());
         let whole = match lines.next_line()? {
-            Ok(Line::Printed(record)) => Whole::Printed(record),
-            Ok(Line::Value(value)) => Whole::Value(value),
+            Ok(Line::Printed(record)) => RecordContent::Printed(record),
+            Ok(Line::Value(value)) => RecordContent::Value(value),
             Err(error) => return Some(Err(BoxError::from(error))),
         };
         // Empty lines are counted, too.

@@ -32,15 +32,15 @@ use thiserror::Error;
 use crate::kinds::encoding::{ENCODING, Encoding};
 use crate::kinds::outputs::copy::Absent;
 use crate::kinds::unpack::{extract, similar};
-use crate::kinds::{Kind, one};
+use crate::kinds::{StepKind, one};
 use crate::limits::undecodable;
-use crate::placed::{Subject, blamed};
-use crate::value::{Content, Opener, Storage, TableValue, only_tree};
+use crate::located::{Subject, error_at};
+use crate::value::{ContentRef, Opener, TableStorage, TableValue, only_tree};
 
-use dialect::{CHUNKSIZE, DIALECT, Dialect, PIECE};
+use dialect::{CHUNK_COLUMN, CHUNKSIZE, DIALECT, ReadDialect};
 pub(crate) use each::KIND as EACH;
 
-pub(crate) static KIND: Kind = Kind {
+pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table that is read",
@@ -72,7 +72,7 @@ pub(crate) static KIND: Kind = Kind {
         check: Some(check),
     },
     step: |declaration, _| {
-        let read = Read::of(declaration)?;
+        let read = ReadSpec::of(declaration)?;
         Some(Box::new(ReadTable { read }))
     },
 };
@@ -103,28 +103,28 @@ const AT: Key = Key::optional(
 );
 
 /// Name of the column with the file of a row.
-const FILE: &str = "file";
+const FILE_COLUMN: &str = "file";
 
 /// A format of files that can be read as a table. Each is defined in a file of this directory.
-pub(super) struct Format {
+pub(super) struct ReadFormat {
     pub word: Word,
     /// Extensions of file names.
     pub endings: &'static [&'static str],
     /// Content of the hidden column `record`, if there is one.
     pub record: Option<Holds>,
-    pub read: fn(&Context, &Opener, &Content, &Read) -> Result<TableValue, StepError>,
+    pub read: fn(&Context, &Opener, &ContentRef, &ReadSpec) -> Result<TableValue, StepError>,
     /// Reads the files in the input `files` as one table, with the column `file`.
-    pub each: Each,
+    pub each: ReadEachFn,
     /// Converts a record's member from a special form of the format to a plain value.
     pub plain: Option<fn(&prep_formats::json::Value) -> Option<prep_formats::json::Value>>,
 }
 
 /// Reads many files as one table.
-pub(super) type Each = fn(&Context, &Inputs, &Read) -> Result<TableValue, StepError>;
+pub(super) type ReadEachFn = fn(&Context, &Inputs, &ReadSpec) -> Result<TableValue, StepError>;
 
 macro_rules! formats {
     ($($format:path),*) => {
-        static FORMATS: &[Format] = &[$($format),*];
+        static FORMATS: &[ReadFormat] = &[$($format),*];
         static WORDS: &[Word] = &[$($format.word),*];
     };
 }
@@ -151,26 +151,26 @@ static FLOAT_PRECISION: &[Word] = &[
 
 /// The file to read, and its options.
 #[derive(Clone)]
-pub(super) struct Read {
+pub(super) struct ReadSpec {
     pub path: String,
-    pub format: &'static Format,
+    pub format: &'static ReadFormat,
     pub columns: Vec<Column>,
     pub delimiter: u8,
     /// The pandas option.
     pub float_precision: String,
     pub at: Option<String>,
     pub encoding: Encoding,
-    pub dialect: Dialect,
+    pub dialect: ReadDialect,
     /// Number of lines that form a table of their own.
     pub chunksize: Option<u64>,
 }
 
-impl Read {
-    fn of(declaration: &Declaration) -> Option<Read> {
+impl ReadSpec {
+    fn of(declaration: &Declaration) -> Option<ReadSpec> {
         let path = declaration.text(declaration.form.head())?.to_owned();
         let tabs = Declaration::extension(&path) == "tsv";
         let delimiter = declaration.delimiter("delimiter");
-        Some(Read {
+        Some(ReadSpec {
             format: format(declaration)?,
             columns: declaration.columns("columns").to_vec(),
             delimiter: delimiter.unwrap_or(if tabs { b'\t' } else { b',' }),
@@ -180,7 +180,7 @@ impl Read {
                 .to_owned(),
             at: declaration.text("at").map(str::to_owned),
             encoding: Encoding::of(declaration),
-            dialect: Dialect::of(declaration),
+            dialect: ReadDialect::of(declaration),
             chunksize: dialect::chunksize(declaration),
             path,
         })
@@ -203,7 +203,7 @@ impl Read {
 }
 
 /// The format that is declared, or that the file name implies.
-fn format(declaration: &Declaration) -> Option<&'static Format> {
+fn format(declaration: &Declaration) -> Option<&'static ReadFormat> {
     if let Some(word) = declaration.text("format") {
         return FORMATS.iter().find(|format| format.word.name == word);
     }
@@ -222,7 +222,7 @@ fn columns(declaration: &Declaration) -> Vec<MadeColumn> {
     if dialect::chunksize(declaration).is_some() {
         columns.push(MadeColumn {
             hidden: true,
-            ..MadeColumn::integer(PIECE)
+            ..MadeColumn::integer(CHUNK_COLUMN)
         });
     }
     let record = format(declaration).and_then(|format| format.record);
@@ -297,7 +297,7 @@ pub(super) enum ReadError {
     },
     #[error(
         "`{path}`: column `{column}` is declared {declared}, but row {} (byte {}) {}; correct the file, or declare the column {other}",
-        .misfit.row, .misfit.offset, held(.misfit)
+        .misfit.row, .misfit.offset, describe_cell(.misfit)
     )]
     OtherCell {
         path: String,
@@ -327,7 +327,7 @@ pub(super) enum ReadError {
 
 impl ReadError {
     /// Converts to the step's error, with the place of the declared column.
-    fn blamed(self, read: &Read) -> StepError {
+    fn error_at(self, read: &ReadSpec) -> StepError {
         let name = match &self {
             ReadError::Format { .. } => None,
             ReadError::NoColumn { column, .. }
@@ -338,14 +338,14 @@ impl ReadError {
         };
         let mut columns = read.columns.iter().map(|column| &column.name);
         match name.and_then(|name| columns.find(|one| one.value == *name)) {
-            Some(column) => blamed(Failure::Input, Subject::At(column.span), self),
+            Some(column) => error_at(Failure::Input, Subject::At(column.span), self),
             None => StepError::input(self),
         }
     }
 }
 
 struct ReadTable {
-    read: Read,
+    read: ReadSpec,
 }
 
 impl Step for ReadTable {
@@ -356,8 +356,8 @@ impl Step for ReadTable {
     fn version(&self) -> u32 {
         // Since version 5, the results for unusual input of ujson equal those of pandas.
         match self.read.dialect {
-            Dialect::Ujson => 5,
-            Dialect::Python | Dialect::Dataframe => 4,
+            ReadDialect::Ujson => 5,
+            ReadDialect::Python | ReadDialect::Dataframe => 4,
         }
     }
 
@@ -373,7 +373,7 @@ impl Step for ReadTable {
                 path: path.clone(),
                 similar: similar(&tree, path),
             };
-            blamed(Failure::Input, Subject::Key("read"), error)
+            error_at(Failure::Input, Subject::Key("read"), error)
         })?;
         let opener = Opener::new(context);
         let table = (self.read.format.read)(context, &opener, &content, &self.read)?;
@@ -382,7 +382,7 @@ impl Step for ReadTable {
 }
 
 /// The parameters of the step's key.
-fn read_params(read: &Read) -> serde_json::Value {
+fn read_params(read: &ReadSpec) -> serde_json::Value {
     let columns: Vec<_> = read
         .columns
         .iter()
@@ -405,17 +405,17 @@ fn read_params(read: &Read) -> serde_json::Value {
 fn extracted(
     context: &Context,
     opener: &Opener,
-    content: &Content,
-    read: &Read,
-) -> Result<(Content, Arc<File>), StepError> {
+    content: &ContentRef,
+    read: &ReadSpec,
+) -> Result<(ContentRef, Arc<File>), StepError> {
     let content = extract(context, opener, content).map_err(|cause| failed(read, cause))?;
     let file = opener
-        .stored(content.base())
+        .open_stored(content.base())
         .map_err(|cause| failed(read, cause))?;
     Ok((content, file))
 }
 
-fn failed(read: &Read, cause: impl Into<BoxError>) -> StepError {
+fn failed(read: &ReadSpec, cause: impl Into<BoxError>) -> StepError {
     failed_at(&read.path, cause)
 }
 
@@ -427,7 +427,7 @@ fn failed_at(path: &str, cause: impl Into<BoxError>) -> StepError {
 }
 
 /// Describes a cell for a message.
-fn held(misfit: &Misfit) -> String {
+fn describe_cell(misfit: &Misfit) -> String {
     match misfit.cell.as_str() {
         "" => "holds nothing".to_owned(),
         cell => format!("holds `{}`", shortened(cell)),
@@ -461,7 +461,7 @@ fn stored(column: &Column) -> StoredColumn {
 /// The column with the file of a row.
 fn file_column() -> StoredColumn {
     StoredColumn {
-        name: FILE.to_owned(),
+        name: FILE_COLUMN.to_owned(),
         kind: ColumnType::Text,
         nullable: false,
     }
@@ -469,15 +469,15 @@ fn file_column() -> StoredColumn {
 
 /// Properties of declared columns besides their stored types.
 #[derive(Default)]
-struct Declared {
+struct DeclaredTypes {
     /// The types inferred for columns that queries read as text.
     inferred: BTreeMap<String, ColumnType>,
     /// Indices of the columns that queries read as doubles.
     numbers: BTreeSet<usize>,
 }
 
-impl Declared {
-    fn table(self, schema: Schema, storage: Storage) -> TableValue {
+impl DeclaredTypes {
+    fn table(self, schema: Schema, storage: TableStorage) -> TableValue {
         let mut table = TableValue::new(schema, storage).with_numbers(self.numbers);
         table.inferred = self.inferred;
         table
@@ -486,8 +486,8 @@ impl Declared {
 
 /// Compares the file with its declaration, and sets the types of columns. A column declared text or inferred is text to
 /// queries, whatever its cells are. Columns of a file without rows have their declared types.
-fn check_columns(read: &Read, schema: &mut Schema) -> Result<Declared, ReadError> {
-    let mut declarations = Declared::default();
+fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, ReadError> {
+    let mut declarations = DeclaredTypes::default();
     let rows = schema.rows;
     let path = &read.path;
     for column in &read.columns {
@@ -525,7 +525,7 @@ fn check_columns(read: &Read, schema: &mut Schema) -> Result<Declared, ReadError
                     path: path.clone(),
                     column: name.clone(),
                     declared: declared.name(),
-                    found: found(stored.kind),
+                    found: describe_type(stored.kind),
                 });
             }
         }
@@ -558,7 +558,7 @@ fn fits(declared: ColumnKind, stored: ColumnType) -> bool {
 }
 
 /// Describes the values of a column.
-fn found(stored: ColumnType) -> &'static str {
+fn describe_type(stored: ColumnType) -> &'static str {
     match stored {
         _ if is_integer(stored) => "integers",
         _ if is_float(stored) => "numbers with a fraction, or missing ones",

@@ -6,10 +6,10 @@ use prep_formats::pandas::{Column, ColumnType, Schema};
 use prep_spec::words::{Holds, Word};
 use prep_sql::{RECORD_COLUMN, VALUE_COLUMN};
 
-use super::{Format, Read, check_columns, extracted, failed, in_place};
-use crate::value::{Content, Opener, Storage, TableValue};
+use super::{ReadFormat, ReadSpec, check_columns, extracted, failed, in_place};
+use crate::value::{ContentRef, Opener, TableStorage, TableValue};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ReadFormat = ReadFormat {
     word: Word {
         name: "npy",
         doc: "a NumPy array, `.npy`: a row per entry of the first axis, in the hidden column `record`; if there is no other axis, its value is the column `value`",
@@ -24,8 +24,8 @@ pub(super) const FORMAT: Format = Format {
 fn read(
     context: &Context,
     opener: &Opener,
-    content: &Content,
-    read: &Read,
+    content: &ContentRef,
+    read: &ReadSpec,
 ) -> Result<TableValue, StepError> {
     let (content, file) = extracted(context, opener, content, read)?;
     let array = NpyArray::open(file, 0..content.bytes()).map_err(|cause| failed(read, cause))?;
@@ -49,10 +49,10 @@ fn read(
         columns,
         rows: header.rows(),
     };
-    let declared = check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
+    let declared = check_columns(read, &mut schema).map_err(|error| error.error_at(read))?;
     let mut table = declared.table(
         schema,
-        Storage::Npy {
+        TableStorage::Npy {
             object: *content.base(),
         },
     );

@@ -6,11 +6,11 @@ use prep_formats::pandas::{Column, ColumnType, Schema};
 use prep_formats::parquet::ParquetTable;
 use prep_spec::words::Word;
 
-use super::{Format, Read, check_columns, extracted, failed, in_place};
+use super::{ReadFormat, ReadSpec, check_columns, extracted, failed, in_place};
 use crate::limits::limits;
-use crate::value::{Content, Opener, Storage, TableValue};
+use crate::value::{ContentRef, Opener, TableStorage, TableValue};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: ReadFormat = ReadFormat {
     word: Word {
         name: "parquet",
         doc: "Apache Parquet, `.parquet`",
@@ -25,8 +25,8 @@ pub(super) const FORMAT: Format = Format {
 fn read(
     context: &Context,
     opener: &Opener,
-    content: &Content,
-    read: &Read,
+    content: &ContentRef,
+    read: &ReadSpec,
 ) -> Result<TableValue, StepError> {
     let (content, file) = extracted(context, opener, content, read)?;
     let table = ParquetTable::open(file, 0..content.bytes(), &limits(context))
@@ -40,10 +40,10 @@ fn read(
         columns: columns.collect(),
         rows: table.rows(),
     };
-    let declared = check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
+    let declared = check_columns(read, &mut schema).map_err(|error| error.error_at(read))?;
     Ok(declared.table(
         schema,
-        Storage::Parquet {
+        TableStorage::Parquet {
             object: *content.base(),
         },
     ))

@@ -20,62 +20,62 @@ use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
 use prep_sql::RECORD_COLUMN;
 
-use super::dialect::PIECE;
-use super::inferred::{Types, infer_members, infer_pieces, plain};
-use super::{Read, ReadError, failed, failed_at, file_column, shortened, stored};
+use super::dialect::CHUNK_COLUMN;
+use super::inferred::{MemberTypes, infer_members, infer_pieces, plain};
+use super::{ReadError, ReadSpec, failed, failed_at, file_column, shortened, stored};
 use crate::limits::undecodable;
-use crate::placed::{Subject, blamed};
+use crate::located::{Subject, error_at};
 use crate::relation::for_each_file;
-use crate::value::{Content, OpenContent, Opener, TableValue, TableWriter};
+use crate::value::{ContentRef, OpenContent, Opener, TableValue, TableWriter};
 
 /// A record, and the number of its chunk.
 pub(super) struct Record {
-    pub whole: Whole,
+    pub whole: RecordContent,
     pub piece: u64,
 }
 
 /// An entire record.
-pub(super) enum Whole {
+pub(super) enum RecordContent {
     Value(Value),
     /// An object as normalized text, without parsed values.
     Printed(Printed),
 }
 
-impl Whole {
+impl RecordContent {
     /// A member of an object.
     pub fn get(&self, key: &str) -> Option<Cow<'_, Value>> {
         match self {
-            Whole::Value(value) => value.get(key).map(Cow::Borrowed),
-            Whole::Printed(record) => record.get(key).map(Cow::Owned),
+            RecordContent::Value(value) => value.get(key).map(Cow::Borrowed),
+            RecordContent::Printed(record) => record.get(key).map(Cow::Owned),
         }
     }
 
     pub fn into_value(self) -> Result<Value, StepError> {
         match self {
-            Whole::Value(value) => Ok(value),
-            Whole::Printed(record) => parse(record.text().as_bytes()).map_err(undecodable),
+            RecordContent::Value(value) => Ok(value),
+            RecordContent::Printed(record) => parse(record.text().as_bytes()).map_err(undecodable),
         }
     }
 
     /// Replaces an existing member.
     fn set(&mut self, key: &str, value: Value) -> Result<(), StepError> {
         match self {
-            Whole::Value(Value::Object(record)) => {
+            RecordContent::Value(Value::Object(record)) => {
                 if let Some(member) = record.get_mut(key) {
                     *member = value;
                 }
                 Ok(())
             }
-            Whole::Value(_) => Ok(()),
-            Whole::Printed(record) => record.set(key, &value).map_err(StepError::internal),
+            RecordContent::Value(_) => Ok(()),
+            RecordContent::Printed(record) => record.set(key, &value).map_err(StepError::internal),
         }
     }
 
     /// JSON on one line, ASCII only.
     fn text(&self) -> Result<Cow<'_, str>, StepError> {
         match self {
-            Whole::Value(value) => compact(value).map(Cow::Owned),
-            Whole::Printed(record) => Ok(record.text().into()),
+            RecordContent::Value(value) => compact(value).map(Cow::Owned),
+            RecordContent::Printed(record) => Ok(record.text().into()),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Whole {
 impl From<Value> for Record {
     fn from(value: Value) -> Record {
         Record {
-            whole: Whole::Value(value),
+            whole: RecordContent::Value(value),
             piece: 0,
         }
     }
@@ -100,8 +100,8 @@ type Parse<'p> =
 pub(super) fn records(
     context: &Context,
     opener: &Opener,
-    content: &Content,
-    read: &Read,
+    content: &ContentRef,
+    read: &ReadSpec,
     parse: &Parse<'_>,
 ) -> Result<TableValue, StepError> {
     let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
@@ -114,7 +114,7 @@ pub(super) fn records(
 pub(super) fn each_record(
     context: &Context,
     inputs: &Inputs,
-    read: &Read,
+    read: &ReadSpec,
     parse: &Parse<'_>,
 ) -> Result<TableValue, StepError> {
     table(context, read, true, &|nested, act| {
@@ -125,17 +125,18 @@ pub(super) fn each_record(
 }
 
 /// Takes a file's path, the number of a record in it from 1, and the record.
-pub(super) type Act<'a> = dyn FnMut(&str, u64, Record) -> Result<(), StepError> + 'a;
+pub(super) type RecordFn<'a> = dyn FnMut(&str, u64, Record) -> Result<(), StepError> + 'a;
 
 /// Calls a function for all records.
-pub(super) type Walk<'a> = dyn Fn(&Cell<Nested>, &mut Act<'_>) -> Result<(), StepError> + 'a;
+pub(super) type ForEachRecord<'a> =
+    dyn Fn(&Cell<Nested>, &mut RecordFn<'_>) -> Result<(), StepError> + 'a;
 
 /// Makes a table of all records of `walk`. `with_file` adds a column with the path of the file.
 fn table(
     context: &Context,
-    read: &Read,
+    read: &ReadSpec,
     with_file: bool,
-    walk: &Walk<'_>,
+    walk: &ForEachRecord<'_>,
 ) -> Result<TableValue, StepError> {
     let declared: Vec<&Column> = read
         .columns
@@ -143,10 +144,10 @@ fn table(
         .filter(|column| column.name.value != RECORD_COLUMN)
         .collect();
     let types = match read.dialect.typing() {
-        None => Types::Members(infer_members(read, &declared, walk)?),
+        None => MemberTypes::Members(infer_members(read, &declared, walk)?),
         Some(typing) => {
-            let none = Types::Members(Vec::new());
-            let mut rows = Rows::new(context, read, with_file, &declared)?;
+            let none = MemberTypes::Members(Vec::new());
+            let mut rows = RecordTable::new(context, read, with_file, &declared)?;
             let mut keep = |path: &str, number, record| match rows.push(path, number, record, &none)
             {
                 // The record may be valid after its conversion to pandas' table.
@@ -154,14 +155,14 @@ fn table(
                 pushed => pushed.map(|()| true),
             };
             let (pieces, is_kept) = infer_pieces(context, read, typing, walk, &mut keep)?;
-            let types = Types::Pieces(pieces);
+            let types = MemberTypes::Pieces(pieces);
             if is_kept {
                 return rows.finish(&types);
             }
             types
         }
     };
-    let mut rows = Rows::new(context, read, with_file, &declared)?;
+    let mut rows = RecordTable::new(context, read, with_file, &declared)?;
     walk(&Cell::new(Nested::Read), &mut |path, number, record| {
         rows.push(path, number, record, &types)
     })?;
@@ -169,28 +170,28 @@ fn table(
 }
 
 /// The table that is being written.
-struct Rows<'a> {
-    read: &'a Read,
+struct RecordTable<'a> {
+    read: &'a ReadSpec,
     with_file: bool,
     declared: &'a [&'a Column],
     table: TableWriter<'a>,
     hidden: BTreeSet<usize>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RecordTable<'a> {
     fn new(
         context: &'a Context,
-        read: &'a Read,
+        read: &'a ReadSpec,
         with_file: bool,
         declared: &'a [&'a Column],
-    ) -> Result<Rows<'a>, StepError> {
+    ) -> Result<RecordTable<'a>, StepError> {
         let mut columns: Vec<StoredColumn> = with_file.then(file_column).into_iter().collect();
         columns.extend(declared.iter().map(|column| stored(column)));
         let mut hidden = BTreeSet::new();
         if read.chunksize.is_some() {
             hidden.insert(columns.len());
             columns.push(StoredColumn {
-                name: PIECE.to_owned(),
+                name: CHUNK_COLUMN.to_owned(),
                 kind: ColumnType::Int64,
                 nullable: false,
             });
@@ -204,7 +205,7 @@ impl<'a> Rows<'a> {
             kind: ColumnType::Json,
             nullable: false,
         });
-        Ok(Rows {
+        Ok(RecordTable {
             read,
             with_file,
             declared,
@@ -218,7 +219,7 @@ impl<'a> Rows<'a> {
         path: &str,
         number: u64,
         record: Record,
-        types: &Types,
+        types: &MemberTypes,
     ) -> Result<(), StepError> {
         let table = &mut self.table;
         let before = usize::from(self.with_file);
@@ -239,7 +240,7 @@ impl<'a> Rows<'a> {
                     column: name.clone(),
                 };
                 let column = Subject::At(column.name.span);
-                return Err(blamed(Failure::Input, column, error));
+                return Err(error_at(Failure::Input, column, error));
             };
             let cell = types.cell(index, plain(self.read, &member));
             let member = cell.as_ref().unwrap_or(&member);
@@ -254,7 +255,7 @@ impl<'a> Rows<'a> {
                     declared: column.kind.name(),
                     found: shown(member),
                 };
-                blamed(Failure::Input, Subject::At(column.name.span), error)
+                error_at(Failure::Input, Subject::At(column.name.span), error)
             })?;
         }
         if self.read.chunksize.is_some() {
@@ -264,7 +265,7 @@ impl<'a> Rows<'a> {
         table.end_row()
     }
 
-    fn finish(self, types: &Types) -> Result<TableValue, StepError> {
+    fn finish(self, types: &MemberTypes) -> Result<TableValue, StepError> {
         let mut table = self.table.finish()?;
         table.hidden = self.hidden;
         table.inferred = types.inferred(self.declared);
@@ -276,12 +277,14 @@ impl<'a> Rows<'a> {
 fn for_each(
     opened: &OpenContent<'_>,
     path: &str,
-    read: &Read,
+    read: &ReadSpec,
     nested: &Cell<Nested>,
     parse: &Parse<'_>,
-    act: &mut Act<'_>,
+    act: &mut RecordFn<'_>,
 ) -> Result<(), StepError> {
-    let reader = opened.ahead().map_err(|cause| failed_at(path, cause))?;
+    let reader = opened
+        .read_ahead()
+        .map_err(|cause| failed_at(path, cause))?;
     let reader = read.encoding.buffered(reader);
     for (number, record) in (1..).zip(parse(path, nested, reader)) {
         act(
@@ -294,7 +297,7 @@ fn for_each(
 }
 
 /// Converts members that are declared text like pandas' `astype(str)`: numbers as Python prints them.
-fn spell_texts(record: &mut Whole, declared: &[&Column]) -> Result<(), StepError> {
+fn spell_texts(record: &mut RecordContent, declared: &[&Column]) -> Result<(), StepError> {
     let texts = declared.iter().filter(|one| one.kind == ColumnKind::Text);
     for column in texts {
         let name = &column.name.value;

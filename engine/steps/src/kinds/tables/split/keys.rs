@@ -19,7 +19,7 @@ use prep_splits::Role;
 use prep_sql::Relation;
 use thiserror::Error;
 
-use crate::placed::{Subject, blamed};
+use crate::located::{Subject, error_at};
 
 #[derive(Debug, Error)]
 enum KeyError {
@@ -58,12 +58,12 @@ pub(super) fn codes(
             column: column.to_owned(),
             found: found.collect(),
         };
-        return Err(blamed(Failure::Pipeline, word, error));
+        return Err(error_at(Failure::Pipeline, word, error));
     };
     let data_type = inferred.map_or_else(|| found.data_type.clone(), arrow_type);
-    let mut keys = Keys {
+    let mut keys = KeyNumbers {
         floating: data_type.is_floating(),
-        ..Keys::default()
+        ..KeyNumbers::default()
     };
     let mut codes = Vec::with_capacity(usize::try_from(table.rows()).unwrap_or(0));
     for values in table.scan(vec![index], 8192) {
@@ -84,7 +84,7 @@ pub(super) fn codes(
             if role.is_sorted() && texts.is_null(row) {
                 let row = codes.len() + 1;
                 let column = column.to_owned();
-                return Err(blamed(
+                return Err(error_at(
                     Failure::Input,
                     word,
                     KeyError::NoClass { column, row },
@@ -102,7 +102,7 @@ pub(super) fn codes(
                 value: value.into(),
                 row,
             };
-            blamed(Failure::Input, word, error)
+            error_at(Failure::Input, word, error)
         })?;
         for code in &mut codes {
             *code = places.get(*code as usize).copied().unwrap_or(*code);
@@ -138,7 +138,7 @@ pub(super) fn value(
 
 /// The distinct values so far, in the order of first appearance.
 #[derive(Default)]
-struct Keys {
+struct KeyNumbers {
     floating: bool,
     numbers: HashMap<Box<str>, u32>,
     /// By number. Empty for the missing value.
@@ -146,7 +146,7 @@ struct Keys {
     missing: Option<u32>,
 }
 
-impl Keys {
+impl KeyNumbers {
     fn number(&mut self, key: Option<&str>) -> u32 {
         let next = self.names.len() as u32;
         let Some(key) = key else {

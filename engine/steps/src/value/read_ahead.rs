@@ -14,41 +14,44 @@ use std::thread::JoinHandle;
 use prep_cache::{Permit, start};
 
 /// Bytes per chunk.
-pub(super) const PIECE: usize = 1 << 18;
+pub(super) const CHUNK_BYTES: usize = 1 << 18;
 
 /// Maximum number of chunks in the channel. A larger number would use more memory and not be faster.
-const PIECES: usize = 4;
+const MAX_CHUNKS: usize = 4;
 
 /// A reader whose bytes are read on another thread. Dropping it stops that thread after its current chunk and waits for
 /// it.
-pub(super) struct Ahead {
+pub(super) struct ReadAhead {
     /// `None` at the end and after a read error.
-    pieces: Option<Receiver<io::Result<Vec<u8>>>>,
-    spent: Sender<Vec<u8>>,
+    chunks: Option<Receiver<io::Result<Vec<u8>>>>,
+    recycled: Sender<Vec<u8>>,
     /// `None` after the thread has ended.
     thread: Option<JoinHandle<Option<()>>>,
-    piece: Vec<u8>,
+    chunk: Vec<u8>,
     /// Number of bytes of the chunk that the caller has consumed.
     used: usize,
     failed: bool,
 }
 
-impl Ahead {
+impl ReadAhead {
     /// Starts the thread. Returns the reader if the system cannot start another thread.
-    pub(super) fn start<R: Read + Send + 'static>(reader: R, permit: Permit) -> Result<Ahead, R> {
-        let (full, pieces) = sync_channel(PIECES);
-        let (spent, empty) = channel();
+    pub(super) fn start<R: Read + Send + 'static>(
+        reader: R,
+        permit: Permit,
+    ) -> Result<ReadAhead, R> {
+        let (full, chunks) = sync_channel(MAX_CHUNKS);
+        let (recycled, empty) = channel();
         let thread = start(reader, move |reader| {
             permit.work(|| {
-                let give = |piece| full.send(piece).is_ok();
-                read(reader, || empty.try_recv().unwrap_or_default(), give);
+                let send = |chunk| full.send(chunk).is_ok();
+                read(reader, || empty.try_recv().unwrap_or_default(), send);
             });
         })?;
-        Ok(Ahead {
-            pieces: Some(pieces),
-            spent,
+        Ok(ReadAhead {
+            chunks: Some(chunks),
+            recycled,
             thread: Some(thread),
-            piece: Vec::new(),
+            chunk: Vec::new(),
             used: 0,
             failed: false,
         })
@@ -58,18 +61,18 @@ impl Ahead {
         if self.failed {
             return Err(io::Error::other("reading failed before"));
         }
-        let Some(pieces) = &self.pieces else {
+        let Some(chunks) = &self.chunks else {
             return Ok(());
         };
-        let piece = mem::take(&mut self.piece);
+        let chunk = mem::take(&mut self.chunk);
         self.used = 0;
-        if piece.capacity() > 0 {
+        if chunk.capacity() > 0 {
             // Fails if the thread has already read everything and needs no more buffers.
-            let _ = self.spent.send(piece);
+            let _ = self.recycled.send(chunk);
         }
-        let next = match pieces.recv() {
-            Ok(Ok(piece)) => {
-                self.piece = piece;
+        let next = match chunks.recv() {
+            Ok(Ok(chunk)) => {
+                self.chunk = chunk;
                 return Ok(());
             }
             Ok(Err(error)) => Err(error),
@@ -81,7 +84,7 @@ impl Ahead {
     }
 
     fn join(&mut self) -> io::Result<()> {
-        self.pieces = None;
+        self.chunks = None;
         match self.thread.take().map(JoinHandle::join) {
             Some(Err(_)) => Err(io::Error::other("the reading thread panicked")),
             _ => Ok(()),
@@ -93,30 +96,30 @@ impl Ahead {
 fn read(
     mut reader: impl Read,
     empty: impl Fn() -> Vec<u8>,
-    give: impl Fn(io::Result<Vec<u8>>) -> bool,
+    send: impl Fn(io::Result<Vec<u8>>) -> bool,
 ) {
     loop {
-        let mut piece = empty();
-        piece.resize(PIECE, 0);
-        let (count, failed) = fill(&mut reader, &mut piece);
-        piece.truncate(count);
-        if count > 0 && !give(Ok(piece)) {
+        let mut chunk = empty();
+        chunk.resize(CHUNK_BYTES, 0);
+        let (count, failed) = fill(&mut reader, &mut chunk);
+        chunk.truncate(count);
+        if count > 0 && !send(Ok(chunk)) {
             return;
         }
         if let Some(error) = failed {
-            give(Err(error));
+            send(Err(error));
             return;
         }
-        if count < PIECE {
+        if count < CHUNK_BYTES {
             return;
         }
     }
 }
 
 /// Fills `piece` up to the end of the input or an error. Returns the number of bytes read.
-pub(crate) fn fill(reader: &mut impl Read, piece: &mut [u8]) -> (usize, Option<io::Error>) {
+pub(crate) fn fill(reader: &mut impl Read, chunk: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut count = 0;
-    while let Some(rest) = piece.get_mut(count..).filter(|rest| !rest.is_empty()) {
+    while let Some(rest) = chunk.get_mut(count..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest) {
             Ok(0) => break,
             Ok(read) => count += read,
@@ -127,20 +130,20 @@ pub(crate) fn fill(reader: &mut impl Read, piece: &mut [u8]) -> (usize, Option<i
     (count, None)
 }
 
-impl BufRead for Ahead {
+impl BufRead for ReadAhead {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.used >= self.piece.len() {
+        if self.used >= self.chunk.len() {
             self.advance()?;
         }
-        Ok(self.piece.get(self.used..).unwrap_or_default())
+        Ok(self.chunk.get(self.used..).unwrap_or_default())
     }
 
     fn consume(&mut self, count: usize) {
-        self.used = self.piece.len().min(self.used + count);
+        self.used = self.chunk.len().min(self.used + count);
     }
 }
 
-impl Read for Ahead {
+impl Read for ReadAhead {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.fill_buf()?.read(buffer)?;
         self.consume(count);
@@ -148,7 +151,7 @@ impl Read for Ahead {
     }
 }
 
-impl Drop for Ahead {
+impl Drop for ReadAhead {
     fn drop(&mut self) {
         // A reader that is dropped early does not need the result.
         let _ = self.join();
@@ -195,7 +198,7 @@ mod tests {
         (place.wrapping_mul(2_654_435_761) >> 7) as u8
     }
 
-    fn ahead(end: usize, then: fn() -> io::Result<usize>) -> (Threads, Arc<AtomicU64>, Ahead) {
+    fn ahead(end: usize, then: fn() -> io::Result<usize>) -> (Threads, Arc<AtomicU64>, ReadAhead) {
         let (threads, reads) = (Threads::new(1), Arc::new(AtomicU64::new(0)));
         let reader = Counting {
             at: 0,
@@ -206,7 +209,7 @@ mod tests {
         let Some(permit) = threads.try_take() else {
             panic!("a thread is free");
         };
-        let Ok(ahead) = Ahead::start(reader, permit) else {
+        let Ok(ahead) = ReadAhead::start(reader, permit) else {
             panic!("a thread can be started");
         };
         (threads, reads, ahead)
@@ -214,7 +217,15 @@ mod tests {
 
     #[test]
     fn every_byte_arrives_once_whatever_the_length() -> io::Result<()> {
-        for end in [0, 1, PIECE - 1, PIECE, PIECE + 1, 9 * PIECE, 11 * PIECE + 5] {
+        for end in [
+            0,
+            1,
+            CHUNK_BYTES - 1,
+            CHUNK_BYTES,
+            CHUNK_BYTES + 1,
+            9 * CHUNK_BYTES,
+            11 * CHUNK_BYTES + 5,
+        ] {
             let (threads, _, mut ahead) = ahead(end, || Ok(0));
             let mut read = Vec::new();
             // Both ways of reading, alternately.
@@ -240,17 +251,17 @@ mod tests {
 
     #[test]
     fn a_failure_comes_behind_the_bytes_before_it_and_stays() {
-        let (_, _, mut ahead) = ahead(3 * PIECE + 7, || Err(io::Error::other("a bad block")));
+        let (_, _, mut ahead) = ahead(3 * CHUNK_BYTES + 7, || Err(io::Error::other("a bad block")));
         let mut read = Vec::new();
         let error = ahead.read_to_end(&mut read);
         assert!(error.is_err_and(|error| error.to_string() == "a bad block"));
-        assert_eq!(read.len(), 3 * PIECE + 7);
+        assert_eq!(read.len(), 3 * CHUNK_BYTES + 7);
         assert!(ahead.read(&mut [0]).is_err(), "this is no end");
     }
 
     #[test]
     fn a_panic_is_no_end() {
-        let (_, _, mut ahead) = ahead(PIECE, || panic!("on purpose"));
+        let (_, _, mut ahead) = ahead(CHUNK_BYTES, || panic!("on purpose"));
         let mut read = Vec::new();
         assert!(ahead.read_to_end(&mut read).is_err());
     }
@@ -266,8 +277,8 @@ mod tests {
 
     #[test]
     fn what_is_filled_is_as_long_as_there_is() {
-        let mut piece = [0; 10];
-        let (count, failed) = fill(&mut Cursor::new([1; 7]), &mut piece);
+        let mut chunk = [0; 10];
+        let (count, failed) = fill(&mut Cursor::new([1; 7]), &mut chunk);
         assert!(count == 7 && failed.is_none());
     }
 }

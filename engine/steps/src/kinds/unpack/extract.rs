@@ -5,23 +5,23 @@ use std::io::{self, Write};
 use prep_core::{Context, StepError};
 use prep_formats::archive::MemberKind;
 
-use super::Cause;
-use super::listed::Listed;
-use crate::value::{Content, Opener, TreeBuilder};
+use super::BoxError;
+use super::member_list::MemberList;
+use crate::value::{ContentRef, Opener, TreeBuilder};
 
 /// Stores a content as an object.
 pub(crate) fn extract(
     context: &Context,
     opener: &Opener,
-    content: &Content,
-) -> Result<Content, Cause> {
+    content: &ContentRef,
+) -> Result<ContentRef, BoxError> {
     let mut writer = context.store.writer().map_err(StepError::from)?;
     context.progress.set_total_bytes(content.bytes());
     let opened = opener.open(content)?;
     let mut reader = opened.reader()?;
     copy(context, &mut reader, &mut writer)?;
     let stored = writer.commit().map_err(StepError::from)?;
-    Ok(Content::Object {
+    Ok(ContentRef::Object {
         digest: stored.digest,
         bytes: stored.len,
     })
@@ -32,7 +32,7 @@ fn copy(
     context: &Context,
     reader: &mut dyn io::Read,
     writer: &mut impl Write,
-) -> Result<u64, Cause> {
+) -> Result<u64, BoxError> {
     let mut buffer = vec![0; 1 << 18];
     let mut total = 0;
     loop {
@@ -53,13 +53,13 @@ fn copy(
 type Visit<'v> = &'v mut dyn FnMut(&str, MemberKind, &mut dyn io::Read) -> io::Result<()>;
 
 /// Stores the members of a sequential archive, one after another, as a single object.
-pub(super) fn join(
+pub(super) fn extract_members(
     context: &Context,
     prefix: &str,
-    read: impl FnOnce(Visit<'_>) -> Result<(), Cause>,
-) -> Result<TreeBuilder, Cause> {
+    read: impl FnOnce(Visit<'_>) -> Result<(), BoxError>,
+) -> Result<TreeBuilder, BoxError> {
     let mut writer = context.store.writer().map_err(StepError::from)?;
-    let mut listed = Listed::new(prefix);
+    let mut listed = MemberList::new(prefix);
     let mut end = 0;
     read(&mut |path, kind, reader| {
         let place = match kind {

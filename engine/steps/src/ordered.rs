@@ -11,13 +11,13 @@ use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use prep_core::{Context, StepError};
 
 /// Maximum number of results that wait for an earlier one. A larger number would use more memory and not be faster.
-const WAITING: usize = 4;
+const MAX_WAITING: usize = 4;
 
 /// The function that processes a batch.
 type Work<'w, I, O> = &'w (dyn Fn(I) -> O + Sync);
 
 /// Batches in progress.
-pub(crate) struct InOrder<'scope, 'env, I, O> {
+pub(crate) struct OrderedBatches<'scope, 'env, I, O> {
     scope: &'scope Scope<'scope, 'env>,
     context: &'env Context,
     work: Work<'env, I, O>,
@@ -33,13 +33,13 @@ struct Helper<'scope, I, O> {
 }
 
 /// Calls `run` with a queue for batches, each of which `work` processes.
-pub(crate) fn in_order<'env, I: Send + 'env, O: Send + 'env, T>(
+pub(crate) fn process_in_order<'env, I: Send + 'env, O: Send + 'env, T>(
     context: &'env Context,
     work: Work<'env, I, O>,
-    run: impl FnOnce(&mut InOrder<'_, 'env, I, O>) -> T,
+    run: impl FnOnce(&mut OrderedBatches<'_, 'env, I, O>) -> T,
 ) -> T {
     thread::scope(|scope| {
-        let mut batches = InOrder {
+        let mut batches = OrderedBatches {
             scope,
             context,
             work,
@@ -56,7 +56,7 @@ pub(crate) fn in_order<'env, I: Send + 'env, O: Send + 'env, T>(
     })
 }
 
-impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
+impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
     /// Processes a batch here or on the helper, and passes finished results to `act`.
     pub(crate) fn push(
         &mut self,
@@ -72,7 +72,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
         };
         let done = rest.err().map(self.work);
         self.waiting.push_back(done);
-        self.hand_on(WAITING, act)
+        self.pass_on(MAX_WAITING, act)
     }
 
     /// Waits for all batches in progress, then processes a last or large batch on this thread.
@@ -90,7 +90,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
         &mut self,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
-        self.hand_on(0, act)
+        self.pass_on(0, act)
     }
 
     /// Starts the helper if a thread is available.
@@ -101,12 +101,12 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
         let Some(permit) = self.context.threads.try_take() else {
             return;
         };
-        let (batches, given) = sync_channel(1);
+        let (batches, received) = sync_channel(1);
         let (done, results) = channel();
         let work = self.work;
         let thread = Builder::new().spawn_scoped(self.scope, move || {
             permit.work(|| {
-                for batch in given {
+                for batch in received {
                     if done.send(work(batch)).is_err() {
                         break;
                     }
@@ -122,7 +122,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
     }
 
     /// Passes finished results to `act`. Waits while more than `most` batches are in progress.
-    fn hand_on(
+    fn pass_on(
         &mut self,
         most: usize,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
@@ -189,7 +189,7 @@ mod tests {
                 found.push(square);
                 Ok(())
             };
-            let done = in_order(&context, &work, |batches| {
+            let done = process_in_order(&context, &work, |batches| {
                 (0..60).try_for_each(|number| match number {
                     40 | 59 => batches.push_alone(number, &mut act),
                     number => batches.push(number, &mut act),
@@ -216,7 +216,7 @@ mod tests {
             found.push(result?);
             Ok(())
         };
-        let done = in_order(&context, &work, |batches| {
+        let done = process_in_order(&context, &work, |batches| {
             (0..60).try_for_each(|number| batches.push(number, &mut act))
         });
         assert!(done.is_err_and(|error| error.to_string().contains("number 20")));
@@ -228,7 +228,7 @@ mod tests {
         let (_folder, context) = context();
         let here = thread::current().id();
         let work = |_: u64| assert!(thread::current().id() == here, "on purpose");
-        let done = in_order(&context, &work, |batches| {
+        let done = process_in_order(&context, &work, |batches| {
             (0..60).try_for_each(|number| batches.push(number, &mut |()| Ok(())))
         });
         assert!(done.is_err());

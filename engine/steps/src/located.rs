@@ -1,8 +1,8 @@
 //! Adds the place in the pipeline to errors of steps.
 //!
 //! A step knows its parameters, but not the file that they come from. Therefore it only names the key or query that its
-//! error concerns ([`blamed`]). Every step is wrapped in a [`Placed`], which knows the source locations of the keys. If
-//! a step reports an error of the pipeline without a key, the location is that of the entire declaration.
+//! error concerns ([`error_at`]). Every step is wrapped in a [`LocatedStep`], which knows the source locations of the
+//! keys. If a step reports an error of the pipeline without a key, the location is that of the entire declaration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,101 +27,112 @@ pub(crate) enum Subject {
 /// An error that names the part of the pipeline that it concerns.
 #[derive(Debug, Error)]
 #[error("{error}")]
-struct Blamed {
-    word: Subject,
+struct SubjectError {
+    subject: Subject,
     help: Option<String>,
     #[source]
     error: BoxError,
 }
 
 /// Attaches the part of the pipeline that an error concerns, whatever its class.
-pub(crate) fn blamed(failure: Failure, word: Subject, error: impl Into<BoxError>) -> StepError {
-    helped(failure, word, error, None)
+pub(crate) fn error_at(
+    failure: Failure,
+    subject: Subject,
+    error: impl Into<BoxError>,
+) -> StepError {
+    error_at_with_help(failure, subject, error, None)
 }
 
-/// Like [`blamed`], with a suggestion.
-pub(crate) fn helped(
+/// Like [`error_at`], with a suggestion.
+pub(crate) fn error_at_with_help(
     failure: Failure,
-    word: Subject,
+    subject: Subject,
     error: impl Into<BoxError>,
     help: Option<String>,
 ) -> StepError {
     let error = error.into();
-    StepError::new(failure, Blamed { word, help, error })
+    StepError::new(
+        failure,
+        SubjectError {
+            subject,
+            help,
+            error,
+        },
+    )
 }
 
 /// An error of a step with its place in the pipeline.
 #[derive(Debug)]
-pub struct PlacedError {
+pub struct LocatedError {
     source: Arc<SourceFile>,
-    found: Diagnostic,
+    diagnostic: Diagnostic,
     error: StepError,
 }
 
-impl PlacedError {
+impl LocatedError {
     /// Returns the error as a diagnostic for the pipeline's file. `step` is the step's name in the message.
     pub fn diagnostics(&self, step: &str) -> Diagnostics {
-        let mut found = self.found.clone();
-        found.message = format!("{step}: {}", found.message);
-        Diagnostics::of(self.source.clone(), found)
+        let mut diagnostic = self.diagnostic.clone();
+        diagnostic.message = format!("{step}: {}", diagnostic.message);
+        Diagnostics::of(self.source.clone(), diagnostic)
     }
 
     /// Returns the placed error among an error and its causes, if there is one.
-    pub fn of(error: &StepError) -> Option<&PlacedError> {
+    pub fn of(error: &StepError) -> Option<&LocatedError> {
         causes(error).find_map(|cause| cause.downcast_ref())
     }
 }
 
-impl fmt::Display for PlacedError {
+impl fmt::Display for LocatedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (line, column) = self.source.position(self.found.span.start);
-        let (file, message) = (&self.source.name, &self.found.message);
+        let (line, column) = self.source.position(self.diagnostic.span.start);
+        let (file, message) = (&self.source.name, &self.diagnostic.message);
         write!(f, "{file}:{line}:{column}: {message}")?;
-        match &self.found.help {
+        match &self.diagnostic.help {
             Some(help) => write!(f, "; {help}"),
             None => Ok(()),
         }
     }
 }
 
-impl std::error::Error for PlacedError {
+impl std::error::Error for LocatedError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.error)
     }
 }
 
 /// A step that knows the source locations of its parameters.
-pub(crate) struct Placed {
+pub(crate) struct LocatedStep {
     step: Box<dyn Step>,
     source: Arc<SourceFile>,
     /// Location of the declaration. `None` for steps without a declaration.
-    own: Option<Span>,
+    declaration: Option<Span>,
     keys: BTreeMap<&'static str, Span>,
     /// True if the result may be published unchanged.
     with_sums: bool,
 }
 
-impl Placed {
-    pub(crate) fn new(step: Box<dyn Step>, source: Arc<SourceFile>) -> Placed {
-        Placed {
+impl LocatedStep {
+    pub(crate) fn new(step: Box<dyn Step>, source: Arc<SourceFile>) -> LocatedStep {
+        LocatedStep {
             step,
             source,
-            own: None,
+            declaration: None,
             keys: BTreeMap::new(),
             with_sums: false,
         }
     }
 
     /// Makes the step compute checksums of its results while it writes them.
-    pub(crate) fn with_sums(self) -> Placed {
+    pub(crate) fn with_sums(self) -> LocatedStep {
         let with_sums = true;
-        Placed { with_sums, ..self }
+        LocatedStep { with_sums, ..self }
     }
 
-    pub(crate) fn declared(self, declaration: &Declaration) -> Placed {
+    pub(crate) fn declared(self, declaration: &Declaration) -> LocatedStep {
         let settings = declaration.settings();
-        Placed {
-            own: Some(declaration.name.span),
+        LocatedStep {
+            declaration: Some(declaration.name.span),
             keys: settings
                 .map(|(key, setting)| (key.name, setting.span))
                 .collect(),
@@ -129,9 +140,9 @@ impl Placed {
         }
     }
 
-    fn span(&self, word: &Subject) -> Option<Span> {
-        match word {
-            Subject::Key(key) => self.keys.get(key).copied().or(self.own),
+    fn span(&self, subject: &Subject) -> Option<Span> {
+        match subject {
+            Subject::Key(key) => self.keys.get(key).copied().or(self.declaration),
             Subject::At(span) => Some(*span),
             Subject::Query(query, None) => Some(query.span),
             Subject::Query(query, Some((line, column))) => {
@@ -146,28 +157,28 @@ impl Placed {
         if failure == Failure::Cancelled || error.lost_object().is_some() {
             return error;
         }
-        let blamed = causes(&error).find_map(|cause| cause.downcast_ref::<Blamed>());
-        let (span, help) = match blamed {
-            Some(blamed) => (self.span(&blamed.word), blamed.help.clone()),
-            None if failure == Failure::Pipeline => (self.own, None),
+        let placed = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
+        let (span, help) = match placed {
+            Some(placed) => (self.span(&placed.subject), placed.help.clone()),
+            None if failure == Failure::Pipeline => (self.declaration, None),
             None => (None, None),
         };
         let Some(span) = span else { return error };
-        let found = Diagnostic::error(failure.name(), span, chain(&error));
-        let found = Diagnostic { help, ..found };
+        let diagnostic = Diagnostic::error(failure.name(), span, chain(&error));
+        let diagnostic = Diagnostic { help, ..diagnostic };
         let source = self.source.clone();
         StepError::new(
             failure,
-            PlacedError {
+            LocatedError {
                 source,
-                found,
+                diagnostic,
                 error,
             },
         )
     }
 }
 
-impl Step for Placed {
+impl Step for LocatedStep {
     fn kind(&self) -> &'static str {
         self.step.kind()
     }

@@ -7,25 +7,25 @@ use super::one;
 use crate::relation::for_each_file;
 use crate::value::{OpenContent, TableWriter};
 
-type Run = dyn Fn(&Context, &Inputs) -> Result<Outputs, StepError> + Send + Sync;
+type RunFunction = dyn Fn(&Context, &Inputs) -> Result<Outputs, StepError> + Send + Sync;
 
 /// A step that calls a function.
-pub(crate) struct Made {
+pub(crate) struct FunctionStep {
     kind: &'static str,
     version: u32,
     params: serde_json::Value,
     memory: Box<dyn Fn(&Inputs) -> u64 + Send + Sync>,
-    run: Box<Run>,
+    run: Box<RunFunction>,
 }
 
-impl Made {
+impl FunctionStep {
     pub fn new(
         kind: &'static str,
         version: u32,
         params: serde_json::Value,
         run: impl Fn(&Context, &Inputs) -> Result<Outputs, StepError> + Send + Sync + 'static,
-    ) -> Made {
-        Made {
+    ) -> FunctionStep {
+        FunctionStep {
             kind,
             version,
             params,
@@ -45,8 +45,8 @@ impl Made {
         + Send
         + Sync
         + 'static,
-    ) -> Made {
-        Made::new(kind, version, params, move |context, inputs| {
+    ) -> FunctionStep {
+        FunctionStep::new(kind, version, params, move |context, inputs| {
             let mut table = TableWriter::new(context, columns.clone())?;
             let mut state = S::default();
             for_each_file(context, inputs, &mut |file, opened| {
@@ -59,9 +59,9 @@ impl Made {
     }
 
     /// Sets the function that returns the step's memory in bytes, given its inputs.
-    pub fn memory(self, bytes: impl Fn(&Inputs) -> u64 + Send + Sync + 'static) -> Made {
+    pub fn memory(self, bytes: impl Fn(&Inputs) -> u64 + Send + Sync + 'static) -> FunctionStep {
         let memory = Box::new(bytes);
-        Made { memory, ..self }
+        FunctionStep { memory, ..self }
     }
 
     pub fn step(self) -> Option<Box<dyn Step>> {
@@ -78,7 +78,7 @@ pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> Column {
     }
 }
 
-impl Step for Made {
+impl Step for FunctionStep {
     fn kind(&self) -> &'static str {
         self.kind
     }

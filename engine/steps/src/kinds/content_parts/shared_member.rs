@@ -18,33 +18,33 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::value::fill;
 
 /// Bytes per chunk.
-const CHUNK: usize = 1 << 18;
+const CHUNK_BYTES: usize = 1 << 18;
 
 /// Maximum number of chunks in the window.
-const WINDOW: usize = 32;
+const WINDOW_CHUNKS: usize = 32;
 
 /// Maximum number of buffers that are kept for reuse.
-const SPARE: usize = 4;
+const MAX_SPARE_CHUNKS: usize = 4;
 
 /// How long a reader waits for another one that makes no progress. An excluded reader inflates the member from its
 /// beginning, which is far slower than waiting. On a busy machine, a thread may not run for some tenths of a second.
-const PATIENCE: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// A reader that starts when the window is beyond this offset in bytes reads by itself.
-const LAG: u64 = 128 << 20;
+const MAX_LATE_BYTES: u64 = 128 << 20;
 
 /// A reader over a member from its beginning.
-pub(super) type Forwards = Box<dyn Read + Send>;
+pub(super) type SequentialReader = Box<dyn Read + Send>;
 
 /// A member with its window and readers.
-pub(super) struct Together {
-    state: Mutex<State>,
+pub(super) struct SharedMember {
+    state: Mutex<SharedState>,
     /// Signals that a reader advanced or ended, or that a chunk was inflated.
     moved: Condvar,
 }
 
-struct State {
-    source: Source,
+struct SharedState {
+    source: ChunkSource,
     /// The inflated chunks. The first one begins at offset `start`.
     window: VecDeque<Vec<u8>>,
     start: u64,
@@ -58,19 +58,19 @@ struct State {
 }
 
 /// The source of chunks.
-enum Source {
-    Here(Forwards),
+enum ChunkSource {
+    Available(SequentialReader),
     /// A reader is inflating a chunk.
     Taken,
     /// At its end or broken. All readers then read the rest by themselves and find the same.
     Ended,
 }
 
-impl Together {
-    pub(super) fn new(reader: Forwards) -> Together {
-        Together {
-            state: Mutex::new(State {
-                source: Source::Here(reader),
+impl SharedMember {
+    pub(super) fn new(reader: SequentialReader) -> SharedMember {
+        SharedMember {
+            state: Mutex::new(SharedState {
+                source: ChunkSource::Available(reader),
                 window: VecDeque::new(),
                 start: 0,
                 end: 0,
@@ -83,20 +83,20 @@ impl Together {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SharedState> {
         self.state.lock()
     }
 
     /// Waits for a change. Returns true after a timeout.
-    fn wait(&self, state: &mut MutexGuard<'_, State>) -> bool {
+    fn wait(&self, state: &mut MutexGuard<'_, SharedState>) -> bool {
         state.waiting += 1;
-        let waited = self.moved.wait_for(state, PATIENCE);
+        let waited = self.moved.wait_for(state, MAX_WAIT);
         state.waiting -= 1;
         waited.timed_out()
     }
 
     /// Wakes waiting readers. Avoids the system call if no reader waits.
-    fn tell(&self, state: &State) {
+    fn wake(&self, state: &SharedState) {
         if state.waiting > 0 {
             self.moved.notify_all();
         }
@@ -105,16 +105,16 @@ impl Together {
     /// Inflates a chunk with `reader`. Other readers can use the window at the same time.
     fn advance<'s>(
         &'s self,
-        mut state: MutexGuard<'s, State>,
-        mut reader: Forwards,
-    ) -> MutexGuard<'s, State> {
+        mut state: MutexGuard<'s, SharedState>,
+        mut reader: SequentialReader,
+    ) -> MutexGuard<'s, SharedState> {
         let mut chunk = state.spare.pop().unwrap_or_default();
         drop(state);
-        let mut turn = Turn {
+        let mut turn = InflateGuard {
             together: self,
-            source: Source::Ended,
+            source: ChunkSource::Ended,
         };
-        chunk.resize(CHUNK, 0);
+        chunk.resize(CHUNK_BYTES, 0);
         let (count, failed) = fill(&mut reader, &mut chunk);
         chunk.truncate(count);
         if count > 0 {
@@ -123,7 +123,7 @@ impl Together {
             state.window.push_back(chunk);
         }
         if count > 0 && failed.is_none() {
-            turn.source = Source::Here(reader);
+            turn.source = ChunkSource::Available(reader);
         }
         drop(turn);
         self.state()
@@ -131,20 +131,20 @@ impl Together {
 }
 
 /// The right to inflate a chunk. When it is dropped, even by a panic of the decoder, waiting readers are woken.
-struct Turn<'t> {
-    together: &'t Together,
-    source: Source,
+struct InflateGuard<'t> {
+    together: &'t SharedMember,
+    source: ChunkSource,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for InflateGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.together.state();
-        state.source = mem::replace(&mut self.source, Source::Ended);
-        self.together.tell(&state);
+        state.source = mem::replace(&mut self.source, ChunkSource::Ended);
+        self.together.wake(&state);
     }
 }
 
-impl State {
+impl SharedState {
     /// Removes chunks that no reader needs.
     fn evict(&mut self) {
         let slowest = self.places.values().min().copied().unwrap_or(self.end);
@@ -155,7 +155,7 @@ impl State {
             }
             self.start = end;
             let chunk = self.window.pop_front();
-            if self.spare.len() < SPARE {
+            if self.spare.len() < MAX_SPARE_CHUNKS {
                 self.spare.extend(chunk);
             }
         }
@@ -183,25 +183,25 @@ impl State {
 }
 
 /// One of the readers of a member.
-pub(super) struct Reader {
-    together: Arc<Together>,
+pub(super) struct SharedReader {
+    together: Arc<SharedMember>,
     number: u64,
     /// Offset up to which everything has been read or skipped.
     pub reached: u64,
     /// The separate reader, if this one reads by itself, and its offset.
-    alone: Option<(Forwards, u64)>,
+    alone: Option<(SequentialReader, u64)>,
 }
 
-impl Reader {
-    pub(super) fn new(together: Arc<Together>) -> Reader {
+impl SharedReader {
+    pub(super) fn new(together: Arc<SharedMember>) -> SharedReader {
         let mut state = together.state();
         state.numbers += 1;
         let number = state.numbers;
-        if state.start <= LAG {
+        if state.start <= MAX_LATE_BYTES {
             state.places.insert(number, 0);
         }
         drop(state);
-        Reader {
+        SharedReader {
             together,
             number,
             reached: 0,
@@ -219,10 +219,10 @@ impl Reader {
         at: u64,
         bytes: u64,
         out: &mut Vec<u8>,
-        open: impl FnOnce() -> Result<Forwards, E>,
+        open: impl FnOnce() -> Result<SequentialReader, E>,
     ) -> Result<(), E> {
         let end = at + bytes;
-        if self.reads_together(at, end, out) {
+        if self.read_from_window(at, end, out) {
             self.alone = None;
         } else {
             let (reader, reached) = match &mut self.alone {
@@ -244,7 +244,7 @@ impl Reader {
     }
 
     /// Reads from the window and advances it if necessary. Returns false if this reader must read by itself.
-    fn reads_together(&self, at: u64, end: u64, out: &mut Vec<u8>) -> bool {
+    fn read_from_window(&self, at: u64, end: u64, out: &mut Vec<u8>) -> bool {
         let mut state = self.together.state();
         loop {
             if at < state.start {
@@ -256,7 +256,7 @@ impl Reader {
             if *place < at {
                 *place = at;
                 state.evict();
-                self.together.tell(&state);
+                self.together.wake(&state);
             }
             if end <= state.end {
                 state.copy(at, end - at, out);
@@ -264,25 +264,27 @@ impl Reader {
                     *own = end;
                 }
                 state.evict();
-                self.together.tell(&state);
+                self.together.wake(&state);
                 return true;
             }
             match (state.slowest(), &state.source) {
-                (Some((number, place)), _) if state.window.len() >= WINDOW && place < at => {
+                (Some((number, place)), _) if state.window.len() >= WINDOW_CHUNKS && place < at => {
                     let timed_out = self.together.wait(&mut state);
                     if timed_out && state.places.get(&number) == Some(&place) {
                         state.places.remove(&number);
                         state.evict();
                         // Other readers may wait for the same one.
-                        self.together.tell(&state);
+                        self.together.wake(&state);
                     }
                 }
-                (_, Source::Taken) => {
+                (_, ChunkSource::Taken) => {
                     self.together.wait(&mut state);
                 }
-                (_, Source::Ended) => return false,
-                (_, Source::Here(_)) => {
-                    if let Source::Here(reader) = mem::replace(&mut state.source, Source::Taken) {
+                (_, ChunkSource::Ended) => return false,
+                (_, ChunkSource::Available(_)) => {
+                    if let ChunkSource::Available(reader) =
+                        mem::replace(&mut state.source, ChunkSource::Taken)
+                    {
                         state = self.together.advance(state, reader);
                     }
                 }
@@ -296,17 +298,17 @@ impl Reader {
         if let Some(own) = state.places.get_mut(&self.number) {
             *own = place;
             state.evict();
-            self.together.tell(&state);
+            self.together.wake(&state);
         }
     }
 }
 
-impl Drop for Reader {
+impl Drop for SharedReader {
     fn drop(&mut self) {
         let mut state = self.together.state();
         state.places.remove(&self.number);
         state.evict();
-        self.together.tell(&state);
+        self.together.wake(&state);
     }
 }
 
@@ -321,16 +323,17 @@ mod tests {
     }
 
     /// Reads every `step`th part of a member. Returns whether it read by itself.
-    fn read(content: &[u8], together: &Arc<Together>, step: usize, pause: Option<u64>) -> bool {
-        let mut reader = Reader::new(Arc::clone(together));
+    fn read(content: &[u8], together: &Arc<SharedMember>, step: usize, pause: Option<u64>) -> bool {
+        let mut reader = SharedReader::new(Arc::clone(together));
         let (mut out, mut alone) = (Vec::new(), false);
         for at in (0..content.len() - 70_000).step_by(step) {
             if pause == Some(at as u64) {
-                std::thread::sleep(3 * PATIENCE);
+                std::thread::sleep(3 * MAX_WAIT);
             }
             out.clear();
             let bytes = at % 70_000;
-            let open = || Ok::<_, io::Error>(Box::new(Cursor::new(content.to_vec())) as Forwards);
+            let open =
+                || Ok::<_, io::Error>(Box::new(Cursor::new(content.to_vec())) as SequentialReader);
             let at_least = reader.reached.max(at as u64);
             let read = reader.read(at_least, bytes as u64, &mut out, open);
             assert!(read.is_ok());
@@ -341,8 +344,8 @@ mod tests {
         alone
     }
 
-    fn together(content: &[u8]) -> Arc<Together> {
-        Arc::new(Together::new(Box::new(Cursor::new(content.to_vec()))))
+    fn together(content: &[u8]) -> Arc<SharedMember> {
+        Arc::new(SharedMember::new(Box::new(Cursor::new(content.to_vec()))))
     }
 
     #[test]
@@ -371,33 +374,36 @@ mod tests {
         struct Gate(Cursor<Vec<u8>>, Arc<std::sync::Barrier>);
         impl Read for Gate {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                if self.0.position() == 4 * CHUNK as u64 {
+                if self.0.position() == 4 * CHUNK_BYTES as u64 {
                     // Passed only after the other one has read.
                     self.1.wait();
                 }
-                let count = buffer.len().min(CHUNK);
+                let count = buffer.len().min(CHUNK_BYTES);
                 self.0.read(&mut buffer[..count])
             }
         }
         let (content, both) = (content(), Arc::new(std::sync::Barrier::new(2)));
-        let gate = Gate(Cursor::new(content[..5 * CHUNK].to_vec()), both.clone());
-        let shared = Arc::new(Together::new(Box::new(gate)));
+        let gate = Gate(
+            Cursor::new(content[..5 * CHUNK_BYTES].to_vec()),
+            both.clone(),
+        );
+        let shared = Arc::new(SharedMember::new(Box::new(gate)));
         let never = || Err(io::Error::other("opened"));
-        let mut slow = Reader::new(Arc::clone(&shared));
+        let mut slow = SharedReader::new(Arc::clone(&shared));
         std::thread::scope(|scope| {
-            let mut fast = Reader::new(Arc::clone(&shared));
+            let mut fast = SharedReader::new(Arc::clone(&shared));
             scope.spawn(move || {
                 let mut out = Vec::new();
-                let read = fast.read(4 * CHUNK as u64 + 1, 9, &mut out, never);
+                let read = fast.read(4 * CHUNK_BYTES as u64 + 1, 9, &mut out, never);
                 assert!(read.is_ok());
             });
-            while shared.state().end < 4 * CHUNK as u64 {
+            while shared.state().end < 4 * CHUNK_BYTES as u64 {
                 std::thread::yield_now();
             }
             let mut out = Vec::new();
-            let read = slow.read(5, 3 * CHUNK as u64, &mut out, never);
+            let read = slow.read(5, 3 * CHUNK_BYTES as u64, &mut out, never);
             both.wait();
-            assert!(read.is_ok() && out == content[5..5 + 3 * CHUNK]);
+            assert!(read.is_ok() && out == content[5..5 + 3 * CHUNK_BYTES]);
         });
     }
 
@@ -409,16 +415,17 @@ mod tests {
                 panic!("on purpose")
             }
         }
-        let shared = Arc::new(Together::new(Box::new(Panics)));
-        let mut first = Reader::new(Arc::clone(&shared));
-        let open = || Ok::<_, io::Error>(Box::new(Cursor::new(vec![1_u8, 2, 3])) as Forwards);
+        let shared = Arc::new(SharedMember::new(Box::new(Panics)));
+        let mut first = SharedReader::new(Arc::clone(&shared));
+        let open =
+            || Ok::<_, io::Error>(Box::new(Cursor::new(vec![1_u8, 2, 3])) as SequentialReader);
         let thrown = std::thread::scope(|scope| {
             let read = scope.spawn(move || first.read(0, 1, &mut Vec::new(), open).is_ok());
             read.join()
         });
         assert!(thrown.is_err());
         let mut out = Vec::new();
-        let mut second = Reader::new(shared);
+        let mut second = SharedReader::new(shared);
         assert!(second.read(1, 2, &mut out, open).is_ok());
         assert_eq!(out, [2, 3]);
     }
@@ -427,13 +434,14 @@ mod tests {
     fn who_comes_later_reads_by_itself() {
         let content = content();
         let shared = together(&content);
-        let mut first = Reader::new(Arc::clone(&shared));
+        let mut first = SharedReader::new(Arc::clone(&shared));
         let never = || Err(io::Error::other("opened"));
         let mut out = Vec::new();
         assert!(first.read(1 << 24, 5, &mut out, never).is_ok());
         assert!(read(&content, &shared, 1 << 20, None));
         // The second reader has excluded it, so it continues by itself.
-        let open = || Ok::<_, io::Error>(Box::new(Cursor::new(content.clone())) as Forwards);
+        let open =
+            || Ok::<_, io::Error>(Box::new(Cursor::new(content.clone())) as SequentialReader);
         out.clear();
         assert!(first.read((1 << 24) + 9, 3, &mut out, open).is_ok());
         assert_eq!(out, content[(1 << 24) + 9..(1 << 24) + 12]);
@@ -451,10 +459,10 @@ mod tests {
                 }
             }
         }
-        let shared = Arc::new(Together::new(Box::new(Broken(0))));
+        let shared = Arc::new(SharedMember::new(Box::new(Broken(0))));
         for _ in 0..2 {
-            let mut reader = Reader::new(Arc::clone(&shared));
-            let open = || Ok::<_, io::Error>(Box::new(Broken(0)) as Forwards);
+            let mut reader = SharedReader::new(Arc::clone(&shared));
+            let open = || Ok::<_, io::Error>(Box::new(Broken(0)) as SequentialReader);
             let mut out = Vec::new();
             let read = reader.read(0, 2 << 20, &mut out, open);
             assert!(read.is_err_and(|error| error.to_string() == "a bad block"));

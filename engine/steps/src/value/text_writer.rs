@@ -10,12 +10,12 @@ use prep_cache::{Buffer, ObjectWriter, Stored};
 use prep_core::{Claim, Context, StepError};
 
 /// Texts with fewer bytes are stored. The disk space is less important than a second reading.
-const SHORT: u64 = 4 << 20;
+const MIN_IN_MEMORY_BYTES: u64 = 4 << 20;
 
 /// Bytes by which a text may be longer than its file, because cells get quotes: this constant plus one part in
-/// [`LONGER_PART`].
-const LONGER: u64 = 1 << 16;
-const LONGER_PART: u64 = 64;
+/// [`EXTRA_DIVISOR`].
+const EXTRA_BYTES: u64 = 1 << 16;
+const EXTRA_DIVISOR: u64 = 64;
 
 /// A writer for a text, which keeps it in memory or writes it to the store.
 pub(crate) struct TextWriter {
@@ -24,7 +24,7 @@ pub(crate) struct TextWriter {
 }
 
 /// A text in memory, with the claim for its memory.
-pub(crate) struct HeldText {
+pub(crate) struct InMemoryText {
     pub buffer: Buffer,
     pub claim: Claim,
 }
@@ -33,10 +33,12 @@ impl TextWriter {
     /// Creates a writer for the text of a file of `bytes` bytes.
     pub fn new(context: &Context, bytes: u64) -> Result<TextWriter, StepError> {
         // A published text becomes a file anyway.
-        let is_worth_it = bytes >= SHORT && !context.store.has_sums();
-        let held = is_worth_it.then(|| HeldText::new(context, bytes)).flatten();
-        Ok(match held {
-            Some(HeldText { buffer, claim }) => TextWriter {
+        let is_kept_in_memory = bytes >= MIN_IN_MEMORY_BYTES && !context.store.has_sums();
+        let in_memory = is_kept_in_memory
+            .then(|| InMemoryText::new(context, bytes))
+            .flatten();
+        Ok(match in_memory {
+            Some(InMemoryText { buffer, claim }) => TextWriter {
                 out: context.store.writer_in_memory(buffer),
                 claim: Some(claim),
             },
@@ -54,30 +56,30 @@ impl TextWriter {
 
     /// Returns a reader over the text written so far, for callers that need no table after all.
     pub fn read_back(self) -> Result<impl Read, StepError> {
-        Ok(Back {
+        Ok(WrittenTextReader {
             text: self.out.read_back()?,
             _claim: self.claim,
         })
     }
 
     /// Returns the text's object, and the text itself if it is not in the store.
-    pub fn finish(self) -> Result<(Stored, Option<HeldText>), StepError> {
+    pub fn finish(self) -> Result<(Stored, Option<InMemoryText>), StepError> {
         let (object, buffer) = self.out.finish()?;
-        let held = buffer.zip(self.claim);
+        let in_memory = buffer.zip(self.claim);
         Ok((
             object,
-            held.map(|(buffer, claim)| HeldText { buffer, claim }),
+            in_memory.map(|(buffer, claim)| InMemoryText { buffer, claim }),
         ))
     }
 }
 
 /// Reads the written text back.
-struct Back {
+struct WrittenTextReader {
     text: Box<dyn Read>,
     _claim: Option<Claim>,
 }
 
-impl Read for Back {
+impl Read for WrittenTextReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.text.read(buffer)
     }
@@ -93,12 +95,12 @@ impl Write for TextWriter {
     }
 }
 
-impl HeldText {
+impl InMemoryText {
     /// Allocates memory for the text of a file of `bytes` bytes. `None` if there is not enough.
-    fn new(context: &Context, bytes: u64) -> Option<HeldText> {
-        let bytes = bytes.checked_add(bytes / LONGER_PART + LONGER)?;
+    fn new(context: &Context, bytes: u64) -> Option<InMemoryText> {
+        let bytes = bytes.checked_add(bytes / EXTRA_DIVISOR + EXTRA_BYTES)?;
         let claim = context.try_claim_to_hold(bytes)?;
         let buffer = Buffer::with_capacity(usize::try_from(bytes).ok()?).ok()?;
-        Some(HeldText { buffer, claim })
+        Some(InMemoryText { buffer, claim })
     }
 }

@@ -12,18 +12,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use prep_core::{Context, StepError};
 use prep_digests::{Sha256, digest_of_reader};
 
-use super::listing::Listing;
+use super::listing::PublishedListing;
 use super::lock_file;
 use super::manifest::{Manifest, ManifestError};
 
 /// Memory in bytes of a thread that reads a file.
-const MEMORY_OF_READER: u64 = 1 << 20;
+const READER_BYTES: u64 = 1 << 20;
 
 /// The result of verifying a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
+pub enum VerifiedTree {
     /// All files are intact. The manifest now records this.
-    Whole,
+    Intact,
     /// Another process is publishing.
     Busy,
     /// Some files are damaged or have no recorded digest. The tree is now marked incomplete.
@@ -35,31 +35,41 @@ pub enum Settled {
 /// # Errors
 /// If the manifest cannot be read or written, or the run is cancelled. A published file that cannot be read is treated
 /// as damaged.
-pub fn settle(context: &Context, data_dir: &Path, competition: &str) -> Result<Settled, StepError> {
+pub fn verify_after_restart(
+    context: &Context,
+    data_dir: &Path,
+    competition: &str,
+) -> Result<VerifiedTree, StepError> {
     let home = data_dir.join(competition);
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
         // Another process is publishing, so the tree is not in the state before the restart.
-        return Ok(Settled::Busy);
+        return Ok(VerifiedTree::Busy);
     };
     let read = Manifest::read(data_dir, competition).map_err(StepError::machine)?;
     let damaged = match read {
         None => 0,
         Some(manifest) => {
-            let whole = holding(context, &home.join("prepared"), &Listing::read(&home))?;
-            let damaged = manifest.files.abs_diff(whole.len() as u64);
+            let intact = intact_files(
+                context,
+                &home.join("prepared"),
+                &PublishedListing::read(&home),
+            )?;
+            let damaged = manifest.files.abs_diff(intact.len() as u64);
             if damaged == 0 && manifest.complete {
-                let settled = manifest.settled().write(&home);
-                return settled.map(|()| Settled::Whole).map_err(StepError::machine);
+                let written = manifest.into_durable().write(&home);
+                return written
+                    .map(|()| VerifiedTree::Intact)
+                    .map_err(StepError::machine);
             }
             // The remaining files have just been read, so the next publication need not read them again.
-            let written = whole.write(&home);
+            let written = intact.write(&home);
             written
                 .and_then(|()| Manifest::mark_incomplete(&home, None))
                 .map_err(StepError::machine)?;
             damaged
         }
     };
-    Ok(Settled::Damaged { files: damaged })
+    Ok(VerifiedTree::Damaged { files: damaged })
 }
 
 /// Removes the file `path` (`private/test.csv`) from the listing, so that the next publication writes it again even if
@@ -67,13 +77,13 @@ pub fn settle(context: &Context, data_dir: &Path, competition: &str) -> Result<S
 ///
 /// # Errors
 /// If the data directory cannot be written.
-pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
+pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
     let home = data_dir.join(competition);
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
         // Another process is publishing. If it keeps the file, the next check finds the damage again.
         return Ok(());
     };
-    let listing = Listing::read(&home);
+    let listing = PublishedListing::read(&home);
     let others = listing.only(|place| listing.get(place).is_some_and(|(one, _)| one != path));
     others.write(&home)?;
     match Manifest::read(data_dir, competition)? {
@@ -83,26 +93,26 @@ pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), Ma
 }
 
 /// The listed files whose content matches their digest.
-pub(super) fn holding(
+pub(super) fn intact_files(
     context: &Context,
     prepared: &Path,
-    listing: &Listing,
-) -> Result<Listing, StepError> {
-    let whole: Vec<AtomicBool> = (0..listing.len()).map(|_| AtomicBool::new(false)).collect();
-    let look = |_: &mut (), place: usize| {
-        if let (Some(whole), Some((path, file))) = (whole.get(place), listing.get(place)) {
+    listing: &PublishedListing,
+) -> Result<PublishedListing, StepError> {
+    let intact: Vec<AtomicBool> = (0..listing.len()).map(|_| AtomicBool::new(false)).collect();
+    let check = |_: &mut (), place: usize| {
+        if let (Some(intact), Some((path, file))) = (intact.get(place), listing.get(place)) {
             let path = prepared.join(path);
             let holds = file.is_untouched(&path)
                 && digest_of(context, &path)?
                     .is_some_and(|sha256| Some(sha256) == file.written.sha256());
-            whole.store(holds, Ordering::Relaxed);
+            intact.store(holds, Ordering::Relaxed);
         }
         Ok(())
     };
-    context.spread(listing.len(), MEMORY_OF_READER, || (), look)?;
+    context.spread(listing.len(), READER_BYTES, || (), check)?;
     let holds = |place: usize| {
-        let whole = whole.get(place);
-        whole.is_some_and(|whole| whole.load(Ordering::Relaxed))
+        let intact = intact.get(place);
+        intact.is_some_and(|intact| intact.load(Ordering::Relaxed))
     };
     Ok(listing.only(holds))
 }

@@ -4,7 +4,7 @@
 //! member is therefore read once, sequentially, and [together] with other steps that do the same. The first read before
 //! the current position extracts the member into the store, which allows random access.
 
-mod together;
+mod shared_member;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use prep_cache::Digest;
 use prep_core::{BoxError, Context, Inputs, StepError};
 use prep_formats::read_at::ReadAt;
 
-use self::together::{Forwards, Reader, Together};
+use self::shared_member::{SequentialReader, SharedMember, SharedReader};
 use super::unpack::extract;
-use crate::value::{BaseFile, Content, Opener, Tree, trees};
+use crate::value::{BaseFile, ContentRef, Opener, Tree, trees};
 
 /// Files whose parts are read. Files that have been used stay open.
-pub(crate) struct Pieces<'c> {
+pub(crate) struct ContentParts<'c> {
     context: &'c Context,
     opener: Opener,
     trees: Vec<Arc<Tree>>,
-    files: HashMap<String, Opened>,
+    files: HashMap<String, OpenedFile>,
 }
 
-struct Opened {
-    content: Content,
+struct OpenedFile {
+    content: ContentRef,
     reading: Reading,
 }
 
 enum Reading {
     /// Sequentially, from the start of a compressed member.
-    Forwards(Reader),
+    Sequential(SharedReader),
     /// Randomly, in a file in which the content starts at this offset.
-    Anywhere(BaseFile, u64),
+    Random(BaseFile, u64),
 }
 
-impl<'c> Pieces<'c> {
+impl<'c> ContentParts<'c> {
     /// Prepares to read the files of the trees among `inputs`.
-    pub fn new(context: &'c Context, inputs: &Inputs) -> Result<Pieces<'c>, StepError> {
-        Ok(Pieces {
+    pub fn new(context: &'c Context, inputs: &Inputs) -> Result<ContentParts<'c>, StepError> {
+        Ok(ContentParts {
             context,
             opener: Opener::new(context),
             trees: trees(context, inputs)?,
@@ -64,7 +64,7 @@ impl<'c> Pieces<'c> {
             let content = found.ok_or("the bundle has no such file")?;
             let reading = self.open(&content)?;
             self.files
-                .insert(path.to_owned(), Opened { content, reading });
+                .insert(path.to_owned(), OpenedFile { content, reading });
         }
         let opened = self.files.get_mut(path);
         let opened = opened.ok_or("the file is not open")?;
@@ -72,16 +72,16 @@ impl<'c> Pieces<'c> {
         if end.is_none_or(|end| end > opened.content.bytes()) {
             return Err("the file is shorter".into());
         }
-        if matches!(&opened.reading, Reading::Forwards(reader) if at < reader.reached) {
+        if matches!(&opened.reading, Reading::Sequential(reader) if at < reader.reached) {
             opened.content = extract(self.context, &self.opener, &opened.content)?;
-            opened.reading = Reading::Anywhere(self.opener.base(&opened.content)?, 0);
+            opened.reading = Reading::Random(self.opener.base(&opened.content)?, 0);
         }
         match &mut opened.reading {
-            Reading::Forwards(reader) => {
-                let open = || forwards(self.context, &self.opener, &opened.content);
+            Reading::Sequential(reader) => {
+                let open = || open_sequential(self.context, &self.opener, &opened.content);
                 reader.read(at, bytes, out, open)
             }
-            Reading::Anywhere(file, offset) => {
+            Reading::Random(file, offset) => {
                 let from = out.len();
                 out.resize(from + usize::try_from(bytes)?, 0);
                 let piece = out.get_mut(from..).unwrap_or_default();
@@ -90,25 +90,31 @@ impl<'c> Pieces<'c> {
         }
     }
 
-    fn open(&self, content: &Content) -> Result<Reading, BoxError> {
+    fn open(&self, content: &ContentRef) -> Result<Reading, BoxError> {
         Ok(match content {
-            Content::Object { .. } => Reading::Anywhere(self.opener.base(content)?, 0),
-            Content::Slice { offset, .. } => Reading::Anywhere(self.opener.base(content)?, *offset),
-            Content::Member { base, entry, .. } => {
+            ContentRef::Object { .. } => Reading::Random(self.opener.base(content)?, 0),
+            ContentRef::Slice { offset, .. } => {
+                Reading::Random(self.opener.base(content)?, *offset)
+            }
+            ContentRef::Member { base, entry, .. } => {
                 let name = format!("{base} {}", entry.header_offset);
                 let together = self.context.shared(&Digest::of(name.as_bytes()), || {
-                    let reader = forwards(self.context, &self.opener, content);
-                    Ok(Together::new(reader.map_err(StepError::input)?))
+                    let reader = open_sequential(self.context, &self.opener, content);
+                    Ok(SharedMember::new(reader.map_err(StepError::input)?))
                 })?;
-                Reading::Forwards(Reader::new(together))
+                Reading::Sequential(SharedReader::new(together))
             }
         })
     }
 }
 
 /// Opens a member at its beginning.
-fn forwards(context: &Context, opener: &Opener, content: &Content) -> Result<Forwards, BoxError> {
-    let Content::Member { entry, .. } = content else {
+fn open_sequential(
+    context: &Context,
+    opener: &Opener,
+    content: &ContentRef,
+) -> Result<SequentialReader, BoxError> {
+    let ContentRef::Member { entry, .. } = content else {
         return Err("only members are read forwards".into());
     };
     let member = entry.clone().into_reader(opener.base(content)?)?;

@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use prep_formats::pandas::RowSelection;
 
-use crate::value::Positions;
+use crate::value::RowPositions;
 
 /// The selected rows in their order.
 #[derive(Debug, Clone)]
-pub(super) struct Chosen {
+pub(super) struct SelectedRows {
     stored: u64,
-    positions: Option<Arc<Positions>>,
+    positions: Option<Arc<RowPositions>>,
 }
 
-impl Chosen {
+impl SelectedRows {
     /// The rows at `positions` among `stored` rows. `None` selects all.
-    pub fn new(stored: u64, positions: Option<Arc<Positions>>) -> Chosen {
-        Chosen { stored, positions }
+    pub fn new(stored: u64, positions: Option<Arc<RowPositions>>) -> SelectedRows {
+        SelectedRows { stored, positions }
     }
 
-    pub fn positions(&self) -> Option<&Arc<Positions>> {
+    pub fn positions(&self) -> Option<&Arc<RowPositions>> {
         self.positions.as_ref()
     }
 
@@ -57,7 +57,7 @@ pub(super) struct StoredRows {
     last: Arc<[u64]>,
 }
 
-impl Chosen {
+impl SelectedRows {
     /// The selected rows in the order in which they are stored. `None` if they are in this order anyway, or if one
     /// occurs twice.
     pub fn stored_rows(&self) -> Option<StoredRows> {
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn in_stored_order(stored: u64, rows: Vec<u32>, batch: usize) -> Option<Vec<u64>> {
-        let chosen = Chosen::new(stored, Some(Arc::new(Positions::new(rows))));
+        let chosen = SelectedRows::new(stored, Some(Arc::new(RowPositions::new(rows))));
         let mut stored = chosen.stored_rows()?;
         let mut found = Vec::new();
         while let Some(rows) = stored.next(batch) {

@@ -10,13 +10,13 @@ use prep_sql::{QueryError, QueryLimits, QueryRows, ResultColumn, Session};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{OpenTable, open, relations};
-use crate::kinds::TREE;
-use crate::placed::{Subject, helped};
+use crate::kinds::TREE_PREFIX;
+use crate::located::{Subject, error_at_with_help};
 use crate::value::TableValue;
 
 /// The form in which a writer needs the rows of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RowForm {
     /// In order, with origins in place of the cells that are passed on.
     Cells,
     /// In order, as values.
@@ -35,7 +35,7 @@ pub(crate) struct QueryRun<'a> {
 }
 
 /// The rows of a query in a step.
-pub(crate) struct Running<'a> {
+pub(crate) struct RunningQuery<'a> {
     context: &'a Context,
     query: &'a Query,
     rows: QueryRows,
@@ -48,7 +48,7 @@ impl<'a> QueryRun<'a> {
     /// Opens all inputs that are tables, by name.
     pub(crate) fn open_tables(&self) -> Result<BTreeMap<String, OpenTable>, StepError> {
         let tables = self.inputs.iter();
-        let tables = tables.filter(|(name, _)| !name.starts_with(TREE));
+        let tables = tables.filter(|(name, _)| !name.starts_with(TREE_PREFIX));
         tables
             .map(|(name, value)| Ok((name.clone(), open(self.context, value)?)))
             .collect()
@@ -58,8 +58,8 @@ impl<'a> QueryRun<'a> {
     pub(crate) fn start(
         self,
         tables: &BTreeMap<String, OpenTable>,
-        wanted: Wanted,
-    ) -> Result<Running<'a>, StepError> {
+        wanted: RowForm,
+    ) -> Result<RunningQuery<'a>, StepError> {
         let QueryRun {
             session,
             query,
@@ -75,12 +75,12 @@ impl<'a> QueryRun<'a> {
         let (runtime, permit) = runtime(query, context, inputs)?;
         let rows = runtime.block_on(async {
             match wanted {
-                Wanted::Cells => session.rows(query, tables, &limits).await,
-                Wanted::Values => session.values(query, tables, &limits).await,
-                Wanted::Unordered => session.values_unordered(query, tables, &limits).await,
+                RowForm::Cells => session.rows(query, tables, &limits).await,
+                RowForm::Values => session.values(query, tables, &limits).await,
+                RowForm::Unordered => session.values_unordered(query, tables, &limits).await,
             }
         });
-        Ok(Running {
+        Ok(RunningQuery {
             context,
             query,
             rows: rows.map_err(|error| failed(query, error))?,
@@ -90,7 +90,7 @@ impl<'a> QueryRun<'a> {
     }
 }
 
-impl Running<'_> {
+impl RunningQuery<'_> {
     pub(crate) fn columns(&self) -> &[ResultColumn] {
         self.rows.columns()
     }
@@ -110,7 +110,7 @@ impl Running<'_> {
 }
 
 /// Number of rows from which a second thread makes a query faster.
-const MANY_ROWS: u64 = 1 << 17;
+const MIN_ROWS_FOR_HELPER: u64 = 1 << 17;
 
 /// The threads of a query: the step's own thread and, if possible, a helper that sorts batches while others are merged.
 /// The helper requires a query that sorts many rows, an available thread, and a system that can start it.
@@ -122,7 +122,8 @@ fn runtime(
     let tables = inputs
         .values()
         .filter_map(|value| TableValue::of(value).ok());
-    let is_helped = !query.is_stream() && tables.map(|table| table.len()).sum::<u64>() > MANY_ROWS;
+    let is_helped =
+        !query.is_stream() && tables.map(|table| table.len()).sum::<u64>() > MIN_ROWS_FOR_HELPER;
     let permit = match is_helped && probe(1).is_ok() {
         true => context.threads.try_take(),
         false => None,
@@ -142,32 +143,35 @@ fn failed(query: &Query, error: QueryError) -> StepError {
     }
     let (place, help) = (error.place(), error.help().map(str::to_owned));
     let word = Subject::Query(Box::new(query.clone()), place);
-    helped(failure, word, error, help)
+    error_at_with_help(failure, word, error, help)
 }
 
 /// Memory in bytes of a query that processes a table row by row.
-const STREAM: u64 = 64 << 20;
+const STREAM_BYTES: u64 = 64 << 20;
 /// Minimum memory in bytes of a query that sorts, joins or groups.
-const HOLD: u64 = 256 << 20;
+const MIN_WORK_BYTES: u64 = 256 << 20;
 /// Bytes per row that an open table needs for the starts of rows and for their selection.
-const INDEX: u64 = 9;
+const INDEX_BYTES_PER_ROW: u64 = 9;
 
 /// Estimates the memory in bytes that a query needs, in addition to mapped files.
 pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
     let (mut index, mut held) = (0, 0);
-    for (_, value) in inputs.iter().filter(|(name, _)| !name.starts_with(TREE)) {
+    for (_, value) in inputs
+        .iter()
+        .filter(|(name, _)| !name.starts_with(TREE_PREFIX))
+    {
         let Ok(table) = TableValue::of(value) else {
             continue;
         };
-        index += INDEX * table.schema.rows.max(table.len());
+        index += INDEX_BYTES_PER_ROW * table.schema.rows.max(table.len());
         // A column that is passed on is an integer here. Queries rarely compute with many columns of a wide table.
         let columns = table.schema.columns.len().min(16) as u64;
         held += table.len() * (64 + 8 * columns);
     }
     let work = if query.is_stream() {
-        STREAM
+        STREAM_BYTES
     } else {
-        (2 * held).max(HOLD)
+        (2 * held).max(MIN_WORK_BYTES)
     };
     index + work
 }

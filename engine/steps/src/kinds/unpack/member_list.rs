@@ -2,31 +2,31 @@
 
 use prep_cache::Digest;
 
-use crate::value::{Content, TreeBuilder};
+use crate::value::{ContentRef, TreeBuilder};
 
 /// Collects members before the digest of the file that holds them is known.
-pub(super) struct Listed {
+pub(super) struct MemberList {
     prefix: String,
-    members: Vec<Member>,
+    members: Vec<ListedMember>,
 }
 
-struct Member {
+struct ListedMember {
     path: String,
     /// Offset and length of its bytes. `None` for a directory.
     place: Option<(u64, u64)>,
     crc32: Option<u32>,
 }
 
-impl Listed {
-    pub fn new(prefix: &str) -> Listed {
-        Listed {
+impl MemberList {
+    pub fn new(prefix: &str) -> MemberList {
+        MemberList {
             prefix: prefix.to_owned(),
             members: Vec::new(),
         }
     }
 
     pub fn add(&mut self, path: &str, place: Option<(u64, u64)>, crc32: Option<u32>) {
-        self.members.push(Member {
+        self.members.push(ListedMember {
             path: format!("{}{path}", self.prefix),
             place,
             crc32,
@@ -36,8 +36,8 @@ impl Listed {
     /// The members as ranges of `base`.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
-        for Member { path, place, crc32 } in self.members {
-            let content = place.map(|(offset, bytes)| Content::Slice {
+        for ListedMember { path, place, crc32 } in self.members {
+            let content = place.map(|(offset, bytes)| ContentRef::Slice {
                 base,
                 layered,
                 offset,
