@@ -1,4 +1,4 @@
-//! The members of an archive, one after the other.
+//! Visits the members of an archive, one after the other.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,7 +16,7 @@ use crate::error::{ContentsError, Result};
 
 const BUFFER: usize = 1 << 17;
 
-/// A format that holds files.
+/// Formats of archives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Archive {
     Zip,
@@ -31,7 +31,7 @@ pub enum Archive {
 pub type Visit<'a> = &'a mut dyn FnMut(&str, Option<u64>, &mut dyn Read) -> Result<()>;
 
 impl Archive {
-    /// By the ending of a path.
+    /// Finds the format by the ending of a path.
     pub fn of(path: &str) -> Option<Archive> {
         let path = path.to_ascii_lowercase();
         let ends = |endings: &[&str]| endings.iter().any(|end| path.ends_with(end));
@@ -44,11 +44,11 @@ impl Archive {
         }
     }
 
-    /// Visits all files in the archive at `place`, which is known as `path`; what `visit` leaves unread is skipped. The
-    /// members count towards `budget`.
+    /// Visits all files in the archive at `place`. Errors name it `path`. Bytes that `visit` does not read are skipped. `budget` limits
+    /// the members.
     ///
     /// # Errors
-    /// When it is no such archive, or a damaged one; and those of `visit`.
+    /// When the file is not such an archive, or is damaged; and errors of `visit`.
     pub fn visit(
         self,
         place: &Path,
@@ -100,14 +100,14 @@ fn zip(file: &File, budget: &ArchiveBudget, visit: Visit<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The name of the only file in a gzip file.
+/// Returns the name of the file in a gzip file.
 fn inner_name(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     let inner = name.get(..name.len().saturating_sub(".gz".len()));
     inner.unwrap_or(name)
 }
 
-/// Counts what is read, where no header declares it.
+/// Counts read bytes if no header declares the length.
 struct Metered<'a, R> {
     inner: R,
     budget: &'a ArchiveBudget,
@@ -121,7 +121,7 @@ impl<R: Read> Read for Metered<'_, R> {
     }
 }
 
-/// What a zip archive in this stretch of a file holds.
+/// Reads the listing of a zip archive in a range of a file.
 pub(crate) fn directory(
     file: &File,
     range: Range<u64>,

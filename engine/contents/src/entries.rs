@@ -1,4 +1,4 @@
-//! All files of a directory or a bundle, and the members of the archives among them.
+//! Visits all files of a directory or a bundle, and the members of the archives among them.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -21,7 +21,7 @@ pub type Visit<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
 /// while they are read, unless they can be read in place.
 ///
 /// # Errors
-/// When something cannot be read, and those of `visit`.
+/// When something cannot be read; and errors of `visit`.
 pub fn of_folder(root: &Path, resources: &Resources<'_>, visit: Visit<'_>) -> Result<()> {
     listing::walk(root, &mut |path, place, _| {
         of_file(place, path, resources, &mut *visit)
@@ -56,7 +56,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// A file that is an archive of this depth, if it is one.
+    /// Visits a file at this depth of nested archives.
     fn file(&mut self, place: &Path, path: &str, depth: u64) -> Result<()> {
         let at = ContentsError::at(place);
         let entered = match Archive::of(path) {
@@ -76,13 +76,13 @@ impl Walk<'_> {
         if entered {
             return Ok(());
         }
-        // What is no archive for all its name is a file.
+        // A file that is not an archive, in spite of its name, is visited as a file.
         let file = File::open(place).map_err(&at)?;
         let length = file.metadata().map_err(&at)?.len();
         (self.visit)(path, length, &mut BufReader::new(file))
     }
 
-    /// Whether it is one.
+    /// Whether the file is an archive.
     fn zip(&mut self, file: &File, range: Range<u64>, path: &str, depth: u64) -> Result<bool> {
         let directory = match archive::directory(file, range, self.budget) {
             Ok(directory) => directory,
@@ -106,7 +106,7 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    /// Whether it is an archive of this kind. One that is damaged behind its first file is an error.
+    /// Returns whether the file is an archive of this kind. An archive with damage after its first file is an error.
     fn in_sequence(&mut self, kind: Archive, place: &Path, path: &str, depth: u64) -> Result<bool> {
         let mut members = 0_u64;
         let budget = self.budget;
@@ -125,7 +125,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A member: visited, or entered if it is an archive itself.
+    /// Visits a member, or its members if it is an archive.
     fn member(
         &mut self,
         path: &str,
@@ -211,12 +211,12 @@ mod tests {
         let cut = visited("t.tar", &whole[..2200]);
         assert!(
             matches!(cut, Err(ContentsError::Damaged(_))),
-            "a part of an archive is no archive"
+            "a part of an archive is not an archive"
         );
         Ok(())
     }
 
-    /// Zip archives in one another, stored.
+    /// Nested zip archives, stored.
     fn nested(levels: usize) -> Vec<u8> {
         let mut content = b"x".to_vec();
         for level in 0..levels {
@@ -256,7 +256,7 @@ mod tests {
             name += ".gz";
         }
         assert_eq!(exceeded(visited(&name, &packed)), Some(Limit::Nesting));
-        // What is not compressed for all its name is a file.
+        // An uncompressed file, in spite of its name, is visited as a file.
         assert_eq!(
             visited("x.gz.gz", b"x").unwrap(),
             [("x.gz.gz".to_owned(), 1)]
@@ -278,7 +278,7 @@ mod tests {
         let bomb = gzipped(&vec![0; 16 << 20]);
         let found = visited_within(limits, "x.csv.gz", &bomb);
         assert_eq!(exceeded(found), Some(Limit::Unpacked));
-        // Packed once more: the archives share what the outermost may unpack to.
+        // Packed again: all archives together have the limit of the outermost.
         let found = visited_within(limits, "x.gz.gz", &gzipped(&bomb));
         assert_eq!(exceeded(found), Some(Limit::Unpacked));
         let small = Limits {
@@ -299,7 +299,7 @@ mod tests {
         };
         set(156, b"S");
         set(257, b"ustar  \0");
-        // 1 TiB in base 256: the length, and where its only stretch begins, which is empty.
+        // 1 TiB in base 256: the length, and the offset of its only piece, which is empty.
         let tebibyte = [0x80, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0];
         set(124, b"00000000000\0");
         set(386, &tebibyte);

@@ -1,4 +1,4 @@
-//! Why content cannot be read, and whose fault that is.
+//! Errors of reading content, by cause: the content, a limit, or the system.
 
 use std::error::Error;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use prep_failure::{causes, chain, is_from_system};
 use prep_formats::limits::LimitExceeded;
 
-/// Why content cannot be read. Only [`Damaged`](Self::Damaged) says something about the content.
+/// An error of reading content. Only [`Damaged`](Self::Damaged) is a statement about the content.
 #[derive(Debug, thiserror::Error)]
 pub enum ContentsError {
     /// The bytes can be read, but they are not of the format.
@@ -37,7 +37,7 @@ fn place(path: Option<&Path>) -> String {
 }
 
 impl ContentsError {
-    /// By what is behind an error of a decoder: a limit, a failure of the system, or else damage.
+    /// Classifies a decoder's error by its cause: a limit, a failure of the system, or otherwise damage.
     pub fn of(error: impl Error + 'static) -> Self {
         if let Some(exceeded) = LimitExceeded::behind(&error) {
             return ContentsError::Limit(*exceeded);
@@ -56,7 +56,7 @@ impl ContentsError {
         ContentsError::Damaged(chain(&error))
     }
 
-    /// The system's failure at this path.
+    /// Makes a failure of the system at this path.
     pub fn at(path: &Path) -> impl Fn(io::Error) -> ContentsError + '_ {
         move |error| match ContentsError::from(error) {
             ContentsError::System { path: None, source } => ContentsError::System {
@@ -72,7 +72,7 @@ impl ContentsError {
         matches!(self, ContentsError::System { .. })
     }
 
-    /// For errors that travelled through a decoder, which owns them.
+    /// Makes a copy, for errors that a decoder owns.
     fn copy(&self) -> Self {
         match self {
             ContentsError::Damaged(reason) => ContentsError::Damaged(reason.clone()),
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// Every number that a system can give, through every wrapper that decoders use.
+    /// Every error number of the system, through every wrapper that decoders use.
     #[test]
     fn the_systems_failures_are_never_damage() {
         for number in 1..133 {
@@ -125,7 +125,7 @@ mod tests {
                 raw(),
                 io::Error::other(raw()),
                 io::Error::from(in_a_zip),
-                // The number is lost where a path is added.
+                // The number is lost when a path is added.
                 match raw().kind() {
                     ErrorKind::InvalidInput | ErrorKind::Unsupported => raw(),
                     kind => io::Error::new(kind, "with a path"),

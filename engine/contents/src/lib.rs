@@ -1,19 +1,19 @@
-//! What prepared data hold, whatever they are packed in: files, members of archives, rows of tables. Auditing, comparing
-//! and looking for leaks all open data through this crate.
+//! Reads prepared data in any packing: files, members of archives, rows of tables. The audit, the comparison of directories and
+//! the search for leaks open data through this crate.
 //!
 //! ```text
-//! error      whose fault it is that something cannot be read: the content's, the limits', the system's
+//! error      errors by cause: content, limits, system
 //! read       bytes in pieces: comparing, hashing
 //! listing    the files of a directory                  entries   each file of a directory, archives entered
-//! archive    the members of zip, tar, 7z and gzip      members   two archives: which members differ
+//! archive    the members of zip, tar, 7z and gzip      members   two archives: members that differ
 //! pixels     images, decoded
 //! table/     a file as rows of cells: CSV, lines, JSON, BSON, Parquet, arrays
-//! pairing/   two tables: common columns, and which row belongs to which
+//! pairing/   two tables: common columns, and pairs of rows
 //! ```
 //!
-//! Content is foreign: every number in it is checked against [`Limits`] before something is allocated, repeated or entered.
-//! Memory is bounded: files are read in pieces, a member that must be read more than once is copied to a temporary file, and
-//! of a table a hash per row that differs is kept. Nothing is guessed: what cannot be read is an error that says so.
+//! Content is not trusted: every number in it is checked against [`Limits`] before anything is allocated, repeated or entered.
+//! Memory is bounded: files are read in pieces, a member that must be read more than once is copied to a temporary file, and a
+//! table needs one hash per differing row. Nothing is guessed: unreadable content is an error.
 
 pub mod archive;
 pub mod entries;
@@ -32,7 +32,7 @@ use prep_formats::limits::Limit;
 pub use prep_formats::limits::Limits;
 pub use table::{Format, Row, Rows, Table};
 
-/// What reading foreign content may use.
+/// Limits for reading untrusted content.
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'a> {
     pub limits: Limits,

@@ -1,4 +1,4 @@
-//! The files of a tree.
+//! Listings of trees.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,8 +14,8 @@ pub struct Listing {
 /// Visits all files below a directory, depth first, in the order of their names: path below `root`, place and length.
 ///
 /// # Errors
-/// When a directory cannot be read, and those of `visit`. A tree of somebody else could lead elsewhere by a symbolic link,
-/// and a pipe would never end: everything but files and directories is an error.
+/// When a directory cannot be read; and errors of `visit`. Everything except files and directories is an error, because a symbolic
+/// link of a foreign tree could lead elsewhere, and a pipe would never end.
 pub(crate) fn walk(
     root: &Path,
     visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>,
@@ -38,7 +38,7 @@ pub(crate) fn walk(
                 let path = entry.path();
                 Err(ContentsError::Refused { path, reason })
             };
-            // That of a link is its own, not that of its target.
+            // The metadata of a link are its own, not those of its target.
             let metadata = entry.metadata().map_err(ContentsError::at(&place))?;
             let length = match metadata.file_type() {
                 kind if kind.is_dir() => None,
@@ -53,7 +53,7 @@ pub(crate) fn walk(
             };
             left.push((format!("{prefix}{name}"), length));
         }
-        // The first name is taken off last.
+        // The stack has the first name on top.
         let children = left.get_mut(begin..).unwrap_or_default();
         children.sort_by(|(one, _), (other, _)| other.cmp(one));
     }
@@ -64,7 +64,7 @@ impl Listing {
     /// All files below a directory.
     ///
     /// # Errors
-    /// When a directory cannot be read, or holds something else than files and directories.
+    /// When a directory cannot be read, or has entries other than files and directories.
     pub fn read(root: &Path) -> Result<Listing> {
         let mut listing = Listing::default();
         walk(root, &mut |path, _, length| {
@@ -74,7 +74,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Paths that both have, in order.
+    /// Returns the common paths, in order.
     pub fn common(&self, other: &Listing) -> Vec<String> {
         let common = self.files.keys();
         common
@@ -83,7 +83,7 @@ impl Listing {
             .collect()
     }
 
-    /// Files that the other one does not have.
+    /// Returns the files that the other listing does not have.
     pub fn beside(&self, other: &Listing) -> BTreeMap<String, u64> {
         let own = self.files.iter();
         own.filter(|(path, _)| !other.files.contains_key(*path))
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(Listing::read(root.path()).unwrap().files.len(), 5);
     }
 
-    /// A link could show a file that its author cannot read; a pipe has no end.
+    /// A link could show a file that its author cannot read. A pipe has no end.
     #[test]
     fn links_and_pipes_are_refused() {
         use std::os::unix::ffi::OsStrExt;

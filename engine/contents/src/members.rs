@@ -1,4 +1,4 @@
-//! Two archives: which members differ.
+//! Compares the members of two archives.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::archive::{self, Archive};
 use crate::error::{ContentsError, Result};
 use crate::read::{hash, spool};
 
-/// A member without an equal of its name.
+/// A member that differs.
 #[derive(Debug)]
 pub enum Member<'a> {
     OnlyThere {
@@ -23,19 +23,19 @@ pub enum Member<'a> {
     OnlyHere {
         size: u64,
     },
-    /// Theirs has our content under this name, which ours has not.
+    /// `theirs` has our content under this name, which `ours` does not have.
     Renamed {
         there: &'a str,
         size: u64,
     },
-    /// Both contents, as files for the time of the call.
+    /// Both contents, as files that exist during the call.
     Differ {
         theirs: &'a Path,
         ours: &'a Path,
     },
 }
 
-/// How two archives compare.
+/// The result of comparing two archives.
 #[derive(Debug)]
 pub enum Comparison {
     Compared(Compared),
@@ -56,7 +56,7 @@ struct Content {
     hash: blake3::Hash,
 }
 
-/// A member's path, and how many members before it have the same.
+/// A member's path, and the number of members with the same path before it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Name {
     path: String,
@@ -74,26 +74,26 @@ impl fmt::Display for Name {
 
 type List = BTreeMap<Name, Content>;
 
-/// What the members of both came to.
+/// Totals over the members of both archives.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Compared {
     /// Members of one name with equal content.
     pub equal: u64,
-    /// Whether members of one name come in another order.
+    /// Whether members of equal names have another order.
     pub reordered: bool,
 }
 
-/// Receives a member that differs: its name, and how it differs.
+/// Receives a member that differs: its name and the difference.
 pub type Visit<'a> = &'a mut dyn FnMut(&str, Member<'_>) -> Result<()>;
 
-/// Compares the archives `theirs` and `ours`, both known as `path`, and visits members that differ. Contents are compared,
-/// not checksums that an archive claims.
+/// Compares the archives `theirs` and `ours`, which errors name `path`, and visits members that differ. Contents are compared, not the
+/// checksums that an archive declares.
 ///
-/// Members that differ are copied to the temporary directory: pair by pair from zip archives, which are read by position;
-/// from others all of theirs, and one of ours at a time. No file stays open.
+/// Members that differ are copied to the temporary directory. Zip archives are read by position, so one pair at a time is copied.
+/// From other archives, all members of `theirs` are copied, and one of `ours` at a time. No file stays open.
 ///
 /// # Errors
-/// When the system fails, and those of `visit`.
+/// When the system fails; and errors of `visit`.
 pub fn compare(
     path: &str,
     theirs: &Path,
@@ -136,7 +136,7 @@ pub fn compare(
     Ok(Comparison::Compared(compared))
 }
 
-/// The members of an archive, and in which order they come.
+/// The members of an archive and their order.
 struct Listed {
     members: List,
     order: Vec<Name>,
@@ -158,7 +158,7 @@ fn list(kind: Archive, place: &Path, path: &str, resources: &Resources<'_>) -> R
     Ok(listed)
 }
 
-/// Whether members that both have come in another order.
+/// Returns whether common members have another order.
 fn is_reordered(there: &Listed, here: &Listed) -> bool {
     let common = there.order.iter();
     let common = common.filter(|name| here.members.contains_key(*name));
@@ -272,7 +272,7 @@ fn in_sequence(
     })
 }
 
-/// Tells members of one path apart.
+/// Distinguishes members of the same path.
 #[derive(Default)]
 struct Names(HashMap<String, u32>);
 
@@ -288,7 +288,7 @@ impl Names {
     }
 }
 
-/// Visits members by names of which none occurs twice.
+/// Visits members by unique names.
 fn numbered(
     kind: Archive,
     place: &Path,
@@ -343,7 +343,7 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    /// Names of members that differ, and the number of files in the temporary directory and open ones meanwhile.
+    /// Names of members that differ, and the number of files in the temporary directory and of open ones during the comparison.
     fn differing(path: &str, theirs: &[u8], ours: &[u8]) -> (Vec<String>, usize, usize) {
         let folder = tempfile::tempdir().unwrap();
         let temp = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Images, decoded: PNG and JPEG, known by how they begin.
+//! Decodes PNG and JPEG images, which are recognised by their first bytes.
 
 use png::Transformations;
 use prep_formats::limits::{Limit, Limits};
@@ -146,7 +146,7 @@ mod tests {
         );
         let small = Pixels::decode(&claim(10, 10), &limits);
         assert!(matches!(small, Err(ContentsError::Damaged(_))), "{small:?}");
-        // A JPEG image's frame header stands behind its first marker.
+        // A JPEG image's frame header comes after its first marker.
         let mut jpeg = b"\xff\xd8\xff\xc0\0\x11\x08\xff\xff\xff\xff\x03".to_vec();
         jpeg.extend(
             b"\x01\x22\0\x02\x11\x01\x03\x11\x01\xff\xda\0\x0c\x03\x01\0\x02\x11\x03\x11\0\x3f\0",

@@ -19,14 +19,14 @@ thread_local! {
     static BUFFERS: RefCell<(Vec<u8>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
-/// How two files' bytes compare.
+/// The result of comparing the bytes of two files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bytes {
     Equal,
-    /// Theirs is nothing, or the beginning of ours.
+    /// `theirs` is empty, or the beginning of `ours`.
     TheirsIsBeginning,
     Differ {
-        /// The first byte that does.
+        /// Offset of the first differing byte.
         at: u64,
     },
 }
@@ -73,7 +73,7 @@ fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8])
             one.get(..m).unwrap_or_default(),
             two.get(..n).unwrap_or_default(),
         );
-        // Equal stretches are compared at once.
+        // Equal pieces are compared with one call.
         let common = m.min(n);
         if x.get(..common) != y.get(..common)
             && let Some(place) = x.iter().zip(y).position(|(x, y)| x != y)
@@ -96,10 +96,10 @@ fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8])
     }
 }
 
-/// Copies what a reader gives to a temporary file, which is removed when the path is dropped. No file stays open.
+/// Copies all bytes of a reader to a temporary file, which is removed when the path is dropped. No file stays open.
 ///
 /// # Errors
-/// When it cannot be read, is longer than the limits allow, or the file cannot be written.
+/// When the reader fails, has more bytes than the limits allow, or the file cannot be written.
 pub fn spool(content: &mut dyn Read, resources: &Resources<'_>) -> Result<TempPath> {
     let temp = resources.temp;
     std::fs::create_dir_all(temp).map_err(ContentsError::at(temp))?;
@@ -128,7 +128,7 @@ pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Calls `visit` with all that a reader gives, some bytes at a time. Returns how many there were.
+/// Calls `visit` with all bytes of a reader, piece by piece. Returns their number.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -144,7 +144,7 @@ pub fn each_chunk(input: &mut impl Read, mut visit: impl FnMut(&[u8])) -> io::Re
     }
 }
 
-/// A hash of a file's content, to find equal ones.
+/// Hashes a file's content, to find equal files.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -152,7 +152,7 @@ pub fn content(path: &Path) -> Result<blake3::Hash> {
     hash(&mut open(path)?)
 }
 
-/// A hash of all that a reader gives.
+/// Hashes all bytes of a reader.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -162,7 +162,7 @@ pub fn hash(content: &mut dyn Read) -> Result<blake3::Hash> {
     Ok(hasher.finalize())
 }
 
-/// The first bytes of a file, at most so many.
+/// Reads at most `most` bytes from the beginning of a file.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -173,7 +173,7 @@ pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// All bytes of a file, which is held in memory as one record is.
+/// Reads all bytes of a file. The limit is that of one record.
 ///
 /// # Errors
 /// When it cannot be read, or is longer than the limits allow.

@@ -1,4 +1,4 @@
-//! The fuzzer's targets, tried for a moment on changes of real files.
+//! Runs the fuzzer's targets for a short time on changes of real files.
 
 #![allow(
     clippy::expect_used,
@@ -49,7 +49,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Archives of every kind in archives of every kind.
+/// Nested archives of all kinds.
 fn archives() -> Vec<Vec<u8>> {
     let text: &[(&str, &[u8])] = &[("a.csv", b"id,x\n1,2\n"), ("b/c.txt", b"text")];
     let stored = zip(text, Method::Stored);

@@ -1,23 +1,23 @@
-//! Which columns two tables have in common.
+//! Finds the common columns of two tables.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::error::Result;
 use crate::table::{Row, Table};
 
-/// Rows that tell whether two columns are the same.
+/// Number of rows that are compared to find renamed columns.
 const LOOK: usize = 10_000;
 
-/// A column of both sides.
+/// A common column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name here.
+    /// Its name in `ours`.
     pub name: String,
     pub there: usize,
     pub here: usize,
 }
 
-/// A column of theirs that holds rows' numbers.
+/// A column of `theirs` that has the rows' numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexColumn {
     pub name: String,
@@ -25,17 +25,17 @@ pub struct IndexColumn {
     pub counts: bool,
 }
 
-/// How the columns of two tables compare.
+/// The result of comparing the columns of two tables.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
-    /// Common ones, in our order.
+    /// Common columns, in the order of `ours`.
     pub common: Vec<Column>,
     pub index: Option<IndexColumn>,
-    /// Their name and ours of columns with equal values.
+    /// Renamed columns with equal values: name in `theirs`, name in `ours`.
     pub renamed: Vec<(String, String)>,
-    /// Ours that theirs lacks.
+    /// Columns that `theirs` does not have.
     pub missing: Vec<String>,
-    /// Theirs that ours lacks.
+    /// Columns that `ours` does not have.
     pub added: Vec<String>,
     pub reordered: bool,
 }
@@ -168,7 +168,7 @@ fn counts_rows(table: &dyn Table, place: usize) -> Result<bool> {
 /// Columns by the hash of their first values.
 type Values = HashMap<blake3::Hash, VecDeque<usize>>;
 
-/// A hash of the first values of each of these columns; none of a column whose values are all equal.
+/// Hashes the first values of each of these columns. `None` for a column whose values are all equal.
 fn values(table: &dyn Table, places: &[usize]) -> Result<Vec<Option<blake3::Hash>>> {
     let mut columns: Vec<(blake3::Hasher, Vec<u8>, bool)> = Vec::with_capacity(places.len());
     let (mut rows, mut row) = (table.rows()?, Row::default());
@@ -191,7 +191,7 @@ fn values(table: &dyn Table, places: &[usize]) -> Result<Vec<Option<blake3::Hash
         .into_iter()
         .map(|(hasher, _, varied)| varied.then(|| hasher.finalize()))
         .collect();
-    // A table without rows tells nothing of its columns.
+    // Without rows, renamed columns cannot be found.
     found.resize(places.len(), None);
     Ok(found)
 }
@@ -222,7 +222,7 @@ mod tests {
             "id,a,c,f\n1,x,7,0\n2,y,9,0\n",
         );
         assert_eq!(found.renamed, [("b".to_owned(), "a".to_owned())]);
-        // One value says nothing.
+        // A single value is not enough.
         assert_eq!(
             (found.missing, found.added),
             (

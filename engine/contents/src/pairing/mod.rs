@@ -1,14 +1,13 @@
-//! Two tables: which rows belong together.
+//! Pairs the rows of two tables.
 //!
-//! 1. Columns: what follows looks at the common ones.
-//! 2. Row by row in order. If all rows agree, or differ in cells only, they are paired by their places.
-//! 3. Else as multisets of rows, by hash: rows that are equal are paired wherever they stand.
-//! 4. The rest is paired by a key: a column whose values are unique on both sides, or which is known to name items. What has no
-//!    pair is missing or added.
+//! 1. The common columns are found. The next steps use only these.
+//! 2. Rows are compared in order. If all rows agree, or differ only in cells, they are paired by position.
+//! 3. Otherwise they are compared as multisets of rows, by hash: equal rows are paired at any position.
+//! 4. The remaining rows are paired by a key: a column whose values are unique on both sides, or a known id. Rows without a pair are
+//!    missing or added.
 //!
-//! The order of the pairs tells whether rows moved. What pairs differ in is told to a [`Differences`], which judges it.
-//! Memory: 32 bytes for each row that is not equal in its place, and of those without an equal two million rows of
-//! 256 MiB at a time.
+//! The order of the pairs shows whether rows moved. A [`Differences`] receives and judges the differing cells.
+//! Memory: 32 bytes for each row that differs at its position, and up to two million rows or 256 MiB of rows without an equal one.
 
 mod columns;
 mod pairs;
@@ -22,49 +21,49 @@ use pairs::{InPlace, moved, pair};
 use crate::error::Result;
 use crate::table::{Row, Table};
 
-/// Rows without an equal that are kept in memory, and their bytes.
+/// Maximum rows without an equal one in memory, and their bytes.
 const KEPT: u64 = 2_000_000;
 const KEPT_BYTES: u64 = 256 << 20;
-/// Hashes that are kept while columns are checked for values that occur twice.
+/// Maximum hashes in memory while columns are checked for duplicates.
 const KEPT_HASHES: u64 = 8 << 20;
 
 /// Two rows that belong together and differ.
 pub struct Pair<'a> {
-    /// Places, from 0.
+    /// Positions, from 0.
     pub there: u64,
     pub here: u64,
     pub theirs: &'a Row,
     pub ours: &'a Row,
-    /// What paired them; none: their places.
+    /// The key that paired them. `None`: their positions.
     pub key: Option<&'a Column>,
 }
 
-/// Who is told of rows that differ.
+/// Receives rows that differ.
 pub trait Differences {
-    /// Whether other values differ, and not only their spelling.
+    /// Returns whether the values differ, not only their spelling.
     fn pair(&mut self, pair: &Pair<'_>) -> bool;
 }
 
-/// What may pair rows.
+/// Options for pairing rows.
 pub struct Keys<'a> {
-    /// Columns that are known to name items.
+    /// Columns that are known to be ids.
     pub known: &'a dyn Fn(&str) -> bool,
-    /// Columns that name none.
+    /// Columns that are not ids.
     pub never: &'a dyn Fn(&str) -> bool,
-    /// A key names each row of the whole table, and pairs rows even where places would do.
+    /// A key identifies each row of the table, and pairs rows even if positions would suffice.
     pub strict: bool,
-    /// Rows of one side of which the cells are given.
+    /// Maximum example rows of one side.
     pub examples: usize,
 }
 
-/// Rows of one side: places, and the cells of the first of them.
+/// Rows of one side: their positions, and the cells of the first of them.
 #[derive(Debug, Default)]
 pub struct Alone {
     pub count: u64,
     pub examples: Vec<Row>,
 }
 
-/// Keys of rows without a pair, as hashes: perhaps they are in another file.
+/// Hashes of the keys of rows without a pair, because another file may have these rows.
 #[derive(Debug, Clone, Default)]
 pub struct Moved {
     pub key: String,
@@ -72,29 +71,29 @@ pub struct Moved {
     pub only_here: HashSet<u128>,
 }
 
-/// How the rows of two tables belong together.
+/// The result of pairing.
 #[derive(Debug)]
 pub struct Paired<D> {
-    /// Number of rows there and here.
+    /// Number of rows in `theirs` and `ours`.
     pub rows: [u64; 2],
     /// All are equal, in order.
     pub equal: bool,
-    /// What was told of pairs that differ.
+    /// The judgement of pairs that differ.
     pub differences: D,
     pub key: Option<Column>,
     pub missing: Alone,
     pub added: Alone,
-    /// Theirs that stand there more often than here.
+    /// Rows that `theirs` has more often than `ours`.
     pub repeated: Alone,
-    /// Pairs, and how many of them stand elsewhere; the first of those.
+    /// Number of pairs, number of moved pairs, and the first moved ones.
     pub pairs: u64,
     pub reordered: u64,
     pub elsewhere: Vec<(u64, u64)>,
     pub moved: Option<Moved>,
 }
 
-/// Pairs the rows of two tables. `new` makes what is told of pairs that differ; what is told of places is dropped where a
-/// key does better.
+/// Pairs the rows of two tables. `new` makes the receiver of pairs that differ. If a key pairs better than positions, the receiver for
+/// positions is dropped.
 ///
 /// # Errors
 /// When a table cannot be read.
@@ -173,7 +172,7 @@ pub fn pair_rows<D: Differences>(
         only_there: &found.only_there,
         only_here: &found.only_here,
     };
-    // One column without a value in common tells nothing of which row is which.
+    // A single column without common values cannot pair rows.
     let key = match places_do && columns.len() == 1 && !keys.strict {
         true => None,
         false => sides.key(columns, keys)?,
@@ -182,7 +181,7 @@ pub fn pair_rows<D: Differences>(
         if places_do {
             return Ok(paired);
         }
-        // What was told of places is nothing: rows were put in or left out.
+        // The result by position is useless, because rows were added or removed.
         paired.differences = new();
         let (only_there, only_here) = (found.only_there, found.only_here);
         let sides = [theirs, ours];
@@ -227,7 +226,7 @@ fn in_order<D>(paired: &mut Paired<D>, pairs: &mut [(u64, u64)], in_place: &InPl
     paired.elsewhere = elsewhere.take(2).copied().collect();
 }
 
-/// Counts rows of one side only, and takes the first of them for examples.
+/// Counts rows of one side only, and keeps the first of them as examples.
 fn alone<D>(
     paired: &mut Paired<D>,
     [theirs, ours]: [&dyn Table; 2],
@@ -243,7 +242,7 @@ fn alone<D>(
     if only_there.is_empty() {
         return Ok(());
     }
-    // A row that stands there several times was repeated, others were added.
+    // A row that occurs several times was repeated. Others were added.
     let mut counts: HashMap<u128, (u32, bool)> = HashMap::new();
     let mut wanted = only_there.iter().copied().peekable();
     let mut hashes = Vec::with_capacity(only_there.len());
@@ -297,7 +296,7 @@ fn first(table: &dyn Table, places: &[u64], count: usize) -> Result<Vec<Row>> {
     Ok(found)
 }
 
-/// Goes through a table as long as `visit` wants.
+/// Visits the rows of a table until `visit` stops.
 fn each(table: &dyn Table, mut visit: impl FnMut(u64, &Row) -> Result<bool>) -> Result<()> {
     let (mut rows, mut row) = (table.rows()?, Row::default());
     let mut place = 0;
@@ -307,7 +306,7 @@ fn each(table: &dyn Table, mut visit: impl FnMut(u64, &Row) -> Result<bool>) -> 
     Ok(())
 }
 
-/// Goes through the rows at these places, as long as `visit` wants.
+/// Visits the rows at these positions until `visit` stops.
 fn each_at(
     table: &dyn Table,
     places: &[u64],
@@ -327,7 +326,7 @@ fn each_at(
 struct Sample {
     rows: Vec<Row>,
     is_all: bool,
-    /// Of all rows.
+    /// The number of all rows.
     bytes: u64,
 }
 
@@ -351,7 +350,7 @@ impl Sample {
     }
 }
 
-/// Rows without an equal.
+/// Rows without an equal one.
 struct Sides<'a> {
     theirs: &'a dyn Table,
     ours: &'a dyn Table,
@@ -359,7 +358,7 @@ struct Sides<'a> {
     only_here: &'a [u64],
 }
 
-/// What pairing by a key came to; places are in order.
+/// The result of pairing by a key, in order of positions.
 #[derive(Default)]
 struct ByKey {
     pairs: Vec<(u64, u64)>,
@@ -380,7 +379,7 @@ impl Sides<'_> {
         let (theirs, ours) = (theirs.rows, ours.rows);
         let mut found: Vec<(usize, &Column)> = Vec::new();
         for column in columns.iter().filter(|column| !(keys.never)(&column.name)) {
-            // A row that was repeated has a known name all the same.
+            // A repeated row has a known key anyway.
             let is_known = (keys.known)(&column.name);
             let may_repeat = is_known && !keys.strict;
             let values = |rows: &[Row], place: usize| -> Option<HashSet<u128>> {
@@ -428,7 +427,7 @@ impl Sides<'_> {
         if !is_sampled || known == Some(0) {
             return key(columns.first().map(|column| (*column).clone()));
         }
-        // Those before a known one are as good only if they are unique.
+        // Columns before a known id are as good only if they are unique.
         let before = columns.get(..known.unwrap_or(columns.len()));
         let theirs = (self.theirs, Some(self.only_there));
         let ours = (self.ours, Some(self.only_here));
@@ -448,7 +447,7 @@ impl Sides<'_> {
             let mut by_key: HashMap<Vec<u8>, (u64, Row)> = HashMap::new();
             each_at(self.theirs, self.only_there, |place, row| {
                 if is_within(row, key.there) {
-                    // Of several, the first; the others were repeated or added.
+                    // The first of several rows is paired. The others were repeated or added.
                     match by_key.entry(row.cell(key.there).to_vec()) {
                         Entry::Vacant(entry) => {
                             entry.insert((place, row.clone()));
@@ -491,13 +490,13 @@ impl Sides<'_> {
     }
 }
 
-/// What pairs rows, and the bytes of theirs that it is to pair.
+/// The key of pairs, and the bytes of the rows of `theirs`.
 struct Key {
     column: Column,
     bytes: u64,
 }
 
-/// A table, and the rows of it that matter; none: all.
+/// A table and the rows to use. `None`: all.
 type Part<'a> = (&'a dyn Table, Option<&'a [u64]>);
 
 /// The first column without a value that occurs twice, on either side: theirs, ours. Several columns are checked in one pass.

@@ -1,4 +1,4 @@
-//! Rows that are equal wherever they stand, and whether they moved.
+//! Pairs equal rows at any position, and finds moved ones.
 
 /// The rows of both sides: pairs of equal ones, and those without an equal.
 #[derive(Debug, Default)]
@@ -9,7 +9,7 @@ pub(super) struct Pairs {
     pub only_here: Vec<u64>,
 }
 
-/// Pairs rows by their hashes, of which each has its place: the first of a kind with the first of that kind.
+/// Pairs rows by their hashes: the n-th row with a hash in `theirs` with the n-th row with that hash in `ours`.
 pub(super) fn pair(mut theirs: Vec<(u128, u64)>, mut ours: Vec<(u128, u64)>) -> Pairs {
     theirs.sort_unstable();
     ours.sort_unstable();
@@ -48,7 +48,7 @@ pub(super) fn pair(mut theirs: Vec<(u128, u64)>, mut ours: Vec<(u128, u64)>) -> 
     pairs
 }
 
-/// Which rows are equal in their place, a bit each.
+/// A bit per row: whether it is equal at its position.
 #[derive(Debug, Default)]
 pub(super) struct InPlace {
     bits: Vec<u64>,
@@ -80,8 +80,8 @@ impl InPlace {
     }
 }
 
-/// How many rows would have to move for both sides to be in the same order: all pairs but a longest rising sequence. The
-/// pairs are left in the order of their places there.
+/// Returns the number of rows that would have to move for both sides to have the same order: all pairs except a longest increasing
+/// sequence. Sorts the pairs by their positions in `theirs`.
 pub(super) fn moved(pairs: &mut [(u64, u64)], in_place: &InPlace) -> u64 {
     pairs.sort_unstable();
     if pairs.is_empty() {
@@ -133,7 +133,7 @@ mod tests {
         }
         assert_eq!(in_place.count(), 98);
         assert_eq!(moved(&mut [(90, 10), (10, 90)], &in_place), 2);
-        // A row that was put in pushes all behind it.
+        // An inserted row shifts all rows after it.
         assert_eq!(moved(&mut [(100, 101)], &in_place), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! CSV in any form: what the form is, and the rows in it.
+//! Reads CSV in any dialect: finds the dialect, and reads the rows.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,7 +13,7 @@ use super::row::{Row, Rows, Table};
 use super::utf16::Utf16Reader;
 use crate::error::{ContentsError, Result};
 
-/// How the bytes spell the table.
+/// The dialect of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
     pub encoding: Encoding,
@@ -43,7 +43,7 @@ impl Form {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
-    /// Bytes that are no UTF-8: one byte is one character.
+    /// The bytes are not UTF-8: one byte is one character.
     SingleByte,
     Utf16Le,
     Utf16Be,
@@ -72,14 +72,14 @@ pub struct CsvTable {
 const BUFFER: usize = 1 << 18;
 /// Cells after which the length of a row is checked again.
 const CHECK_CELLS: usize = 1 << 12;
-/// Bytes of a header that are looked at to find the delimiter.
+/// Maximum bytes of a header that are read to find the delimiter.
 const HEADER: u64 = 1 << 20;
 
 impl CsvTable {
-    /// Looks through the file once. `delimiter` is the expected one; another is taken if the header knows only that.
+    /// Reads the file once. `delimiter` is the expected one. Another one is used if the header has only that.
     ///
     /// # Errors
-    /// When the file cannot be read, is no text, or exceeds a limit.
+    /// When the file cannot be read, is not text, or exceeds a limit.
     pub fn open(path: &Path, delimiter: u8, limits: &Limits) -> Result<CsvTable> {
         let mut form = look(path)?;
         form.delimiter = delimiter;
@@ -130,7 +130,7 @@ impl CsvTable {
     /// The lines of a text file as a table of one column.
     ///
     /// # Errors
-    /// When the file cannot be read, or is no text.
+    /// When the file cannot be read, or is not text.
     pub fn lines(path: &Path, limits: &Limits) -> Result<CsvTable> {
         let mut form = look(path)?;
         form.delimiter = 0;
@@ -190,7 +190,7 @@ fn decoded(path: &Path, form: &Form) -> io::Result<Box<dyn BufRead>> {
     })
 }
 
-/// The format of bytes that are no text. A text may well begin with `PAR1`.
+/// The format of bytes that are not text. A text can also begin with `PAR1`.
 fn other_format(head: &[u8]) -> Option<Looks> {
     let head = head.get(..SNIFF_LENGTH.min(head.len())).unwrap_or_default();
     let looks = Looks::of(head);
@@ -202,7 +202,7 @@ fn other_format(head: &[u8]) -> Option<Looks> {
     (!is_text && has_controls).then_some(looks)
 }
 
-/// What the bytes tell without cutting them into rows.
+/// Properties of the bytes that need no division into rows.
 fn look(path: &Path) -> Result<Form> {
     let file = File::open(path).map_err(ContentsError::at(path))?;
     let mut file = BufReader::with_capacity(BUFFER, file);
@@ -273,7 +273,7 @@ fn look(path: &Path) -> Result<Form> {
 struct CsvRows {
     input: Box<dyn BufRead>,
     delimiter: u8,
-    /// Whether quotes mean something.
+    /// Whether quotes have a meaning.
     quotes: bool,
     needless: u64,
     limits: Limits,
@@ -284,7 +284,7 @@ impl CsvRows {
         Ok(self.input.fill_buf()?.first().copied())
     }
 
-    /// The rest of a quoted cell, behind its first quote.
+    /// The rest of a quoted cell, after its first quote.
     fn quoted(&mut self, row: &mut Row) -> Result<()> {
         let begin = row.open().len();
         let mut doubled = false;
@@ -357,7 +357,7 @@ impl Rows for CsvRows {
             self.input.consume(end + 1);
             row.end_cell();
             if ended == Some(delimiter) && quotes {
-                // A row of nothing but delimiters is long, too.
+                // A row that has only delimiters is long, too.
                 if row.len().is_multiple_of(CHECK_CELLS) {
                     row.check(&self.limits)?;
                 }

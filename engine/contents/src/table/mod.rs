@@ -1,7 +1,7 @@
-//! Files as tables: rows of cells, in the text that pandas would print of them.
+//! Reads files as tables: rows of cells, as the text that pandas would print.
 //!
-//! A cell that is missing is empty. A text that would read as something else (an empty one, or `1` and `true` in JSON)
-//! stands in quotes, so that two cells are equal only if the values are.
+//! A missing cell is empty. A text that could be read as another value (an empty one, or `1` and `true` in JSON) is in quotes, so that
+//! two cells are equal only if their values are.
 
 mod csv;
 pub mod npy;
@@ -29,7 +29,7 @@ pub enum Format {
     /// A line is a row.
     Lines,
     JsonLines,
-    /// The longest list of records in a document; or lines, whatever the name says.
+    /// The longest list of records in a document; or lines, in spite of the name.
     Json,
     Bson,
     Parquet,
@@ -38,7 +38,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// By the ending of a path.
+    /// Finds the format by the ending of a path.
     pub fn of(path: &str) -> Option<Format> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
@@ -91,7 +91,7 @@ impl Opened {
     }
 }
 
-/// What `each` makes of the cells of a column, in order; none if there is no such column.
+/// Applies `each` to the cells of a column, in order. `None` if there is no such column.
 ///
 /// # Errors
 /// When the file cannot be read as such a table.
@@ -124,7 +124,7 @@ pub fn columns_of(path: &Path, format: Format, limits: &Limits) -> Result<Vec<St
     Ok(opened.table().columns().to_vec())
 }
 
-/// Checks the cells of a table in a file of so many bytes.
+/// Checks the number of cells of a table in a file of this length.
 fn check_cells(limits: &Limits, bytes: u64, rows: u64, columns: usize) -> Result<()> {
     let cells = rows.saturating_mul(columns as u64);
     let checked = limits.check_cells(bytes, cells);

@@ -1,4 +1,4 @@
-//! Arrays of NumPy as tables of text: the last dimension makes the columns, the others the rows.
+//! Reads NumPy arrays as tables of text. The last dimension makes the columns, the others the rows.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use prep_formats::read_at::ReadAt;
 use super::row::{Row, Rows, Table};
 use crate::error::{ContentsError, Result};
 
-/// A last dimension of more entries is not taken for columns.
+/// Maximum columns. A longer last dimension is not treated as columns.
 const MOST_COLUMNS: u64 = 4096;
 
 /// Bytes that are read at once.
@@ -27,7 +27,7 @@ pub struct ArrayFile {
 
 impl ArrayFile {
     /// # Errors
-    /// When the file cannot be read, or holds no array of plain values.
+    /// When the file cannot be read, or does not have an array of plain values.
     pub fn open(path: &Path, limits: &Limits) -> Result<ArrayFile> {
         let file = File::open(path).map_err(ContentsError::at(path))?;
         let length = file.metadata().map_err(ContentsError::at(path))?.len();
@@ -49,12 +49,12 @@ impl ArrayFile {
         })
     }
 
-    /// What the header says.
+    /// The header.
     pub fn header(&self) -> &NpyHeader {
         &self.header
     }
 
-    /// Rows of elements as bits: for arrays that are compared as they are stored.
+    /// Reads rows of elements as bits, to compare arrays as they are stored.
     pub fn bits(&self) -> BitRows<'_> {
         BitRows {
             blocks: Blocks::new(self),
@@ -227,7 +227,7 @@ fn bits(element: &[u8]) -> u64 {
     }
 }
 
-/// Where an element lies, whose number counts the last index fastest.
+/// Returns the offset of an element. Elements are numbered with the last index varying fastest.
 fn place_in_file(header: &NpyHeader, number: u64) -> u64 {
     if !header.fortran_order || header.shape.len() < 2 {
         return number;

@@ -1,4 +1,4 @@
-//! Parquet files as tables of text.
+//! Reads Parquet files as tables of text.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,16 +20,16 @@ const BATCH: usize = 1 << 14;
 pub struct ParquetFile {
     table: ParquetTable<File>,
     columns: Vec<String>,
-    /// Library and version, as the footer says.
+    /// Library and version in the footer.
     pub writer: String,
-    /// pandas' version, where the footer says it.
+    /// pandas' version, if the footer has it.
     pub pandas: Option<String>,
     limits: Limits,
 }
 
 impl ParquetFile {
     /// # Errors
-    /// When the file cannot be read, or is no parquet file.
+    /// When the file cannot be read, or is not a Parquet file.
     pub fn open(path: &Path, limits: &Limits) -> Result<ParquetFile> {
         let file = File::open(path).map_err(ContentsError::at(path))?;
         let length = file.metadata().map_err(ContentsError::at(path))?.len();
@@ -129,7 +129,7 @@ impl Rows for ParquetRows {
     }
 }
 
-/// The value as pandas prints it in CSV; an empty text in quotes, since what is missing is empty.
+/// The value as pandas prints it in CSV. An empty text is in quotes, because missing values are empty.
 fn print(column: &ArrayRef, row: usize, limits: &Limits, out: &mut Vec<u8>) -> Result<()> {
     if column.is_null(row) {
         return Ok(());
@@ -206,7 +206,7 @@ fn push_list(items: &ArrayRef, limits: &Limits, out: &mut Vec<u8>) -> Result<()>
     Ok(())
 }
 
-/// A value inside of another: texts in quotes, and a word for what is missing.
+/// A nested value: texts are in quotes, and missing values are a word.
 fn push_inner(column: &ArrayRef, row: usize, limits: &Limits, out: &mut Vec<u8>) -> Result<()> {
     let text = match column.data_type() {
         _ if column.is_null(row) => {

@@ -1,5 +1,4 @@
-//! Objects, one after the other, as a table: the keys of all of them are the columns. Lines of JSON, lists in JSON documents,
-//! and BSON.
+//! Reads objects as a table whose columns are the keys of all objects. The objects are lines of JSON, lists in JSON documents, or BSON.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -16,7 +15,7 @@ use crate::error::{ContentsError, Result};
 
 const BUFFER: usize = 1 << 18;
 
-/// How the objects stand in the file.
+/// Layout of the objects in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// One on each line.
@@ -33,14 +32,14 @@ pub struct Records {
     /// Where in a document the list is.
     member: Option<String>,
     columns: Vec<String>,
-    /// No blanks behind colons; of lines.
+    /// Whether lines have no spaces after colons.
     pub compact: bool,
     /// A hash of the order of all objects' keys.
     pub key_order: u128,
     limits: Limits,
 }
 
-/// Name of the column of what is no object.
+/// Name of the column for values that are not objects.
 const VALUE: &str = "value";
 
 type Values = Box<dyn Iterator<Item = Result<Value>>>;
@@ -128,12 +127,12 @@ fn elements<R: Read>(
 /// Reads one JSON value, unless it takes more memory than one record may.
 ///
 /// # Errors
-/// When it is no JSON, or exceeds the limit.
+/// When the text is not JSON, or exceeds the limit.
 pub fn parse_within(text: &[u8], limits: &Limits) -> Result<Value> {
     prep_formats::json::parse_within(text, limits).map_err(ContentsError::of)
 }
 
-/// Whether no colon behind a key is followed by a space.
+/// Returns whether no colon after a key is followed by a space.
 fn is_compact(path: &Path) -> Result<bool> {
     const SPACED: &[u8] = b"\": ";
     let mut input = open(path)?;
@@ -160,10 +159,10 @@ fn is_compact(path: &Path) -> Result<bool> {
     }
 }
 
-/// Bytes of a first line that is parsed to find out whether lines follow that are documents, too.
+/// Maximum bytes of a first line that is parsed to find out whether each line is a document.
 const FIRST_LINE: u64 = 1 << 24;
 
-/// Whether a file that is named as a JSON document holds one on each line.
+/// Returns whether a file with the name of a JSON document has a document on each line.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -193,7 +192,7 @@ pub fn is_json_lines(path: &Path) -> Result<bool> {
     }
 }
 
-/// The member of a document whose list is the longest; none if the document is a list itself.
+/// Finds the member of a document with the longest list. `None` if the document is a list itself.
 fn longest(path: &Path, limits: &Limits) -> Result<Option<String>> {
     let damaged = |reason: &str| Err(ContentsError::Damaged(reason.to_owned()));
     let mut head = open(path)?;
@@ -262,7 +261,7 @@ impl Rows for RecordRows<'_> {
     }
 }
 
-/// A text as it is, unless it would read as another value; anything else as JSON.
+/// Writes a text unchanged, unless it could be read as another value, and all other values as JSON.
 fn push(value: &Value, out: &mut Vec<u8>) -> Result<()> {
     if let Value::String(text) = value
         && !is_ambiguous(text.as_wtf8())
@@ -295,7 +294,7 @@ fn hash_keys(value: &Value, order: &mut blake3::Hasher) {
     }
 }
 
-/// Whether a text looks like nothing, or like a value that is no text.
+/// Returns whether a text looks like a missing value, or like a value that is not text.
 fn is_ambiguous(text: &[u8]) -> bool {
     match text.first() {
         None | Some(b'"' | b'[' | b'{') => true,
@@ -304,7 +303,7 @@ fn is_ambiguous(text: &[u8]) -> bool {
     }
 }
 
-/// The text of a cell that stands in quotes for its ambiguity; any other cell as it is.
+/// Returns the text of a cell that is in quotes because it is ambiguous, and any other cell unchanged.
 pub fn unquoted(cell: &[u8]) -> Vec<u8> {
     match cell.first().map(|_| parse(cell)) {
         Some(Ok(Value::String(text))) => text.as_wtf8().to_vec(),

@@ -38,7 +38,7 @@ impl Row {
         self.bytes.get(begin..end).unwrap_or_default()
     }
 
-    /// The cell under way, to which bytes are appended before [`end_cell`](Self::end_cell).
+    /// The current cell, to which bytes are appended before [`end_cell`](Self::end_cell).
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -67,7 +67,7 @@ impl Row {
                 .all(|(cell, other_cell)| self.cell(*cell) == other.cell(*other_cell))
     }
 
-    /// A hash of some cells, in this order: 128 bits of BLAKE3, which nobody can make collide.
+    /// Hashes some cells in this order: 128 bits of BLAKE3, for which nobody can make collisions.
     pub fn hash(&self, cells: &[usize]) -> u128 {
         let mut hasher = blake3::Hasher::new();
         for cell in cells {
@@ -97,7 +97,7 @@ pub trait Table: Sync {
 
 /// The rows of a table from the first on.
 pub trait Rows {
-    /// Puts the next row into `row`; false behind the last.
+    /// Reads the next row into `row`. Returns false after the last one.
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged.

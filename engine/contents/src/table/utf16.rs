@@ -1,4 +1,4 @@
-//! UTF-16 as UTF-8, in a stream.
+//! Converts a stream of UTF-16 to UTF-8.
 
 use std::io::{self, Read};
 
@@ -8,7 +8,7 @@ pub(super) struct Utf16Reader<R> {
     is_little: bool,
     /// The first half of a character whose second is still to come.
     high: Option<u16>,
-    /// Text that was not handed out, from this byte on.
+    /// Text that was not returned yet, from this byte on.
     text: String,
     given: usize,
     bytes: Vec<u8>,
@@ -143,7 +143,7 @@ mod tests {
                 let mut reader = Utf16Reader::new(Slow(&bytes, 3 + round % 5), is_little);
                 reader.read_to_string(&mut text).unwrap();
                 assert!(text == whole, "{units:x?}");
-                // What is left of a unit is seen.
+                // The rest of a unit is kept.
                 let odd = [&bytes, b"x".as_slice()].concat();
                 let mut text = String::new();
                 Utf16Reader::new(odd.as_slice(), is_little)

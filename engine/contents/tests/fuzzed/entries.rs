@@ -1,5 +1,5 @@
-//! Any bytes as an archive of any kind, by its name: members are visited or refused, however archives lie in one another, and
-//! no more is handed out than the budget allows.
+//! Reads any bytes as an archive of any kind, by name. Members are visited or rejected, for any nesting of archives, and never more
+//! than the budget allows.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ pub fn check(data: &[u8]) {
             total += io::copy(content, &mut io::sink())?;
             Ok(())
         });
-        // What is no archive is a file.
+        // A file that is not an archive is visited as a file.
         assert!(total <= UNPACKED.max(data.len() as u64), "{name}: {total}");
         let left = std::fs::read_dir(resources.temp).map_or(0, Iterator::count);
         assert_eq!(left, 0, "{name}");

@@ -1,4 +1,4 @@
-//! Any bytes as an image: decoded or refused, and as large as it says.
+//! Reads any bytes as an image. It is decoded or rejected, and has the size of its header.
 
 use prep_contents::Limits;
 use prep_contents::pixels::Pixels;

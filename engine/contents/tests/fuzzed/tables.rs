@@ -1,4 +1,5 @@
-//! Any bytes as a table of any format: read or refused, the same each time, and with no more cells than the limit.
+//! Reads any bytes as a table of any format. It is read or rejected, each time with the same result, and never has more cells than the
+//! limit.
 
 use std::io::Write;
 
@@ -31,7 +32,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Rows, and a hash of all cells; as far as they can be read.
+/// The number of readable rows, and a hash of their cells.
 fn count(opened: &Opened) -> (u64, u128) {
     let table = opened.table();
     let (mut rows, mut sum, mut row) = (0, 0_u128, Row::default());
