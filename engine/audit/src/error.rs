@@ -1,4 +1,4 @@
-//! What keeps an audit from being made.
+//! Errors of an audit.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,10 @@ pub enum AuditError {
 }
 
 impl AuditError {
-    /// What a failure to read this file becomes.
+    /// Converts a failure to read this file.
     pub fn reading<E: Into<ContentsError>>(path: &Path) -> impl FnOnce(E) -> AuditError + '_ {
         move |error| match error.into() {
-            // It names the file that the system failed at.
+            // The error names the file.
             ContentsError::System {
                 path: Some(path),
                 source,
@@ -42,10 +42,10 @@ impl AuditError {
     }
 }
 
-/// Nothing if content is damaged or exceeds a limit.
+/// Returns `None` if content is damaged or exceeds a limit.
 ///
 /// # Errors
-/// The system's failures.
+/// Failures of the system.
 pub(crate) fn unless_damaged<T>(
     read: Result<T, ContentsError>,
 ) -> Result<Option<T>, ContentsError> {

@@ -1,23 +1,23 @@
-//! One cause, in one file.
+//! Findings: one cause in one file.
 
 use crate::causes::{Cause, Harm};
 
-/// How many examples a block shows.
+/// Maximum examples of a finding.
 pub const EXAMPLES: usize = 3;
 
 /// One cause in one file.
 #[derive(Debug, Clone)]
 pub struct Finding {
     pub cause: &'static Cause,
-    /// The cause's own, or more where it touches answers.
+    /// The harm of the cause, or more if answers are affected.
     pub harm: Harm,
     /// `public/train.csv`, or the bundle's name.
     pub path: String,
     pub rows: u64,
     pub cells: u64,
-    /// Why it is this cause and no other.
+    /// The proof of this cause.
     pub proof: Option<String>,
-    /// Exact values, the first few.
+    /// The first few exact values.
     pub examples: Vec<String>,
 }
 

@@ -1,24 +1,23 @@
-//! Why data are not what was published.
+//! Explains why data differ from the published ones.
 //!
-//! A mismatch has three corners: the bundle against its published MD5, what was prepared here against the published sums
-//! of the outputs, and somebody else's tree against what was prepared here. Each is a function of this crate; together
-//! they tell whose side a difference is on.
+//! There are three comparisons: the bundle with its published MD5, the prepared outputs with their published checksums, and a tree of
+//! somebody else with the prepared one. Each is a function of this crate. Together they show which side differs.
 //!
 //! ```text
-//! causes/     the closed vocabulary: one file per family, each cause with harm, meaning and what to do
+//! causes/     all causes, one file per family, each with its harm, meaning and action
 //! finding     one cause in one file            report      findings by cause, the verdict, JSON
-//! bundle/     an archive as it was downloaded: damaged, cut off, not an archive, another one
-//! table/      two tables: a ladder from bytes to keys; where they become equal is the cause
+//! bundle/     a downloaded archive: damaged, truncated, not an archive, another one
+//! table/      two tables: comparisons from bytes to keys; the first one that makes them equal is the cause
 //! tree/       two trees of files: names, documents, images, archives, splits
-//! published/  one file and a published sum: forms of its content that have that sum
+//! published/  one file and a published checksum: forms of its content that have that checksum
 //! ```
 //!
-//! **The cause is the first normalisation that makes both sides equal**, which is also its proof. Every difference of a
-//! file gets a cause of its own, cell by cell, so a harmless one never hides a harmful one. What no rule explains is
-//! `not-classified`, never the nearest guess; and a supposed cause of another checksum counts only if that sum comes out.
+//! **The cause is the first normalisation that makes both sides equal**, which is also its proof. Every difference of a file gets its
+//! own cause, cell by cell, so a harmless one never hides a harmful one. A difference that no rule explains is `not-classified`,
+//! never the nearest guess. A supposed cause of another checksum is accepted only if it reproduces that checksum.
 //!
-//! How files, members and rows are read and paired is `prep-contents`; here is what their differences mean. Nothing is
-//! written but members of archives, for the time of reading them.
+//! `prep-contents` reads and pairs files, members and rows. This crate interprets their differences. It writes only temporary copies of
+//! members.
 
 pub mod bundle;
 pub mod causes;

@@ -12,7 +12,7 @@ pub(crate) fn md5(path: &Path) -> io::Result<String> {
     Ok(hex(hasher(&mut File::open(path)?)?))
 }
 
-/// The MD5 of all that a reader gives, to which more can be added.
+/// Hashes all bytes of a reader. More bytes can be added.
 pub(crate) fn hasher(input: &mut impl Read) -> io::Result<Md5> {
     let mut hasher = Md5::new();
     each_chunk(input, |bytes| hasher.update(bytes))?;

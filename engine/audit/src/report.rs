@@ -1,4 +1,4 @@
-//! Findings by cause.
+//! Groups findings by cause.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ pub struct Block {
     pub paths: Vec<String>,
     pub rows: u64,
     pub cells: u64,
-    /// Why it is this cause, for each kind of proof once.
+    /// Proofs of the cause, each kind once.
     pub proof: Vec<String>,
     pub examples: Vec<String>,
 }
 
-/// What it all comes to: the worst harm.
+/// The verdict: the worst harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -42,7 +42,7 @@ pub struct Report {
     pub blocks: Vec<Block>,
 }
 
-/// Proofs that a block shows.
+/// Maximum proofs of a block.
 const PROOFS: usize = 3;
 
 impl Report {
@@ -71,7 +71,7 @@ impl Report {
             }
             for example in finding.examples {
                 if block.examples.len() < EXAMPLES {
-                    // One file is named once, above.
+                    // A single file is named above.
                     let known = example.contains(&finding.path) || block.paths.is_empty();
                     block.examples.push(if known {
                         example

@@ -1,4 +1,4 @@
-//! Bundles that are not what was published: each made by changing a good one, with the cause that must be named.
+//! Bundles that differ from the published ones: each is made by changing a good one, and has a cause that must be named.
 
 use std::fs;
 use std::path::Path;
@@ -310,7 +310,7 @@ fn every_bundle_has_its_cause() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// "No list" is said only if there is none: otherwise an audit would call each sound archive another one.
+/// "No list" is reported only if there is none. Otherwise an audit would report each sound archive as another one.
 #[test]
 fn a_list_that_cannot_be_read_is_not_a_missing_list() {
     let home = tempfile::tempdir().unwrap();

@@ -49,7 +49,7 @@ fn gzip(level: u32, content: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// An array of version 1.0, its header padded with so many blanks more.
+/// An array of version 1.0, its header padded with this number of additional spaces.
 fn npy(descr: &str, fortran: bool, shape: &str, blanks: usize, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
@@ -179,7 +179,7 @@ fn cases() -> Vec<Case> {
         harmless_and_not,
     );
     add(
-        "a zip in a tar, packed anew",
+        "a zip in a tar, packed again",
         "x.tar.gz",
         gzip(6, &tar(&[("s.zip", &zip(Method::Stored, two))])),
         gzip(6, &tar(&[("s.zip", &zip(Method::Deflate, two))])),
@@ -197,7 +197,7 @@ fn cases() -> Vec<Case> {
     torn.truncate(700);
     torn[0] ^= 1;
     add(
-        "a torn tar",
+        "a truncated tar",
         "x.tar",
         torn,
         tar(two),
@@ -206,7 +206,7 @@ fn cases() -> Vec<Case> {
     let mut flipped = zip(Method::Stored, two);
     flipped[40] ^= 1;
     add(
-        "a zip whose checksums lie",
+        "a zip with wrong checksums",
         "x.zip",
         flipped,
         zip(Method::Stored, two),
@@ -386,7 +386,7 @@ fn cases() -> Vec<Case> {
         &[("values-changed", CONTENT)],
     );
     add(
-        "no spaces in a document with words that are no JSON",
+        "no spaces in a document with words that are not JSON",
         "x.json",
         b"{\"a\":NaN,\"b\":[Infinity,-Infinity]}".to_vec(),
         b"{\"a\": NaN, \"b\": [Infinity, -Infinity]}".to_vec(),

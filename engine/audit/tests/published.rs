@@ -1,4 +1,4 @@
-//! Published sums of files in another form than ours: the form must be named, and only if the sum comes out.
+//! Published checksums of files in another form than ours. The form must be named, and only if it reproduces the checksum.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use prep_contents::{Limits, Resources};
 const OURS: &str =
     "id,name,score,gap\n3,\"a, b\",0.5,\n1,x,0.1234567890123456,7\n2,y,43.85123456789012,\n";
 
-/// What it is called, the published file's content, and the cause.
+/// Name, content of the published file, and cause.
 type Case = (&'static str, fn() -> String, Option<&'static str>);
 
 const CASES: &[Case] = &[

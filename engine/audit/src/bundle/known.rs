@@ -1,4 +1,4 @@
-//! The member list of a good bundle, kept so that it can be said later which members another one changed.
+//! The member list of a good bundle. An audit later compares other bundles with it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,15 +13,15 @@ use prep_contents::{ContentsError, Limits};
 use super::members::{self, Member};
 use crate::error::AuditError;
 
-/// Where the list of a bundle lies in `folder`: by its MD5.
+/// Path of the list of a bundle in `folder`, by the bundle's MD5.
 fn place(folder: &Path, md5: &str) -> PathBuf {
     folder.join(format!("{md5}.gz"))
 }
 
-/// Notes the members of the bundle at `path`, whose MD5 is `md5`. Nothing is done if they are known.
+/// Records the members of the bundle at `path`, whose MD5 is `md5`, unless they are recorded already.
 ///
 /// # Errors
-/// When the bundle cannot be read, or the list not be written.
+/// When the bundle cannot be read, or the list cannot be written.
 pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsError> {
     let place = place(folder, md5);
     if place.exists() {
@@ -32,7 +32,7 @@ pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsErr
     let part = folder.join(format!("{md5}.{}.part", std::process::id()));
     let mut out = GzEncoder::new(File::create(&part)?, Compression::fast());
     for member in &list {
-        // A name could hold a line end; JSON says it without one.
+        // A name can have a line end. JSON escapes it.
         let name = serde_json::Value::from(member.name.as_str());
         writeln!(out, "{:08x} {} {name}", member.crc, member.size)?;
     }
@@ -40,7 +40,7 @@ pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsErr
     Ok(std::fs::rename(part, place)?)
 }
 
-/// The members of the bundle with this MD5. `None` if no list is kept for it.
+/// Returns the members of the bundle with this MD5. `None` if they are not recorded.
 ///
 /// # Errors
 /// The list cannot be read, or it is damaged.
@@ -51,7 +51,7 @@ pub fn recall(folder: &Path, md5: &str) -> Result<Option<Vec<Member>>, AuditErro
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        // A list in use is not collected. Of a store that cannot be written, nothing is.
+        // A used list is not collected. In a read-only store, nothing is.
         let _ = file.set_modified(std::time::SystemTime::now());
         let lines = BufReader::new(GzDecoder::new(file)).lines();
         let members = lines.map(|line| {
@@ -65,7 +65,7 @@ pub fn recall(folder: &Path, md5: &str) -> Result<Option<Vec<Member>>, AuditErro
     read().map_err(AuditError::reading(&path))
 }
 
-/// A member from its line.
+/// Parses the line of a member.
 fn member(line: &str) -> Option<Member> {
     let (crc, rest) = line.split_once(' ')?;
     let (size, name) = rest.split_once(' ')?;

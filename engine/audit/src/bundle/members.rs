@@ -1,5 +1,5 @@
-//! The members of a zip archive, as its directory lists them. Unlike the reader that preparations use, this one takes what
-//! it gets: names twice, backslashes, records that contradict each other. An audit has to tell what is wrong.
+//! Reads the members of a zip archive from its directory. Unlike the reader of preparations, this one accepts duplicate names,
+//! backslashes, and contradicting records, because an audit must report them.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -15,7 +15,7 @@ pub struct Member {
     pub name: String,
     pub size: u64,
     pub crc: u32,
-    /// Bytes in the archive, where its record begins, and how it is compressed.
+    /// Compressed length, offset of the record, and compression method.
     pub compressed: u64,
     pub offset: u64,
     pub method: u16,
@@ -26,13 +26,13 @@ impl Member {
         self.name.ends_with('/') || (self.name.ends_with('\\') && self.size == 0)
     }
 
-    /// What tells contents apart.
+    /// The properties that distinguish contents.
     pub fn content(&self) -> (&str, u64, u32) {
         (&self.name, self.size, self.crc)
     }
 }
 
-/// Why there is no list.
+/// Errors of reading the list.
 #[derive(Debug, thiserror::Error)]
 pub enum NoList {
     #[error("the archive has no end record")]
@@ -56,13 +56,13 @@ const END_64: &[u8] = b"PK\x06\x06";
 const RECORD: &[u8] = b"PK\x01\x02";
 /// Bytes of an end record without its comment.
 const END_BYTES: usize = 22;
-/// Longest end record with its comment, and the record in front of it that says where the wide one is.
+/// Longest end record with its comment, and the record before it with the offset of the zip64 record.
 const END_LENGTH: u64 = END_BYTES as u64 + 0xffff + 20;
 
-/// The list of an archive that is known to be sound.
+/// Reads the list of a sound archive.
 ///
 /// # Errors
-/// When it cannot be read, or is none.
+/// When the file cannot be read, or is not an archive.
 pub fn of_file(path: &Path, limits: &Limits) -> Result<Vec<Member>, ContentsError> {
     let file = File::open(path).map_err(ContentsError::at(path))?;
     Ok(read(&file, limits)?)
@@ -117,7 +117,7 @@ pub fn read(file: &File, limits: &Limits) -> Result<Vec<Member>, NoList> {
         let name_end = 46 + usize::from(name_length);
         let extra_end = name_end + usize::from(extra);
         let name = rest.get(46..name_end).unwrap_or_default();
-        // Lists are compared with lists, so names of other encodings need not be right, only the same.
+        // Lists are only compared with lists, so names in other encodings need not be decoded correctly, only equally.
         let name = String::from_utf8_lossy(name).into_owned();
         let mut member = Member {
             name,
@@ -147,7 +147,7 @@ pub fn read(file: &File, limits: &Limits) -> Result<Vec<Member>, NoList> {
     Ok(members)
 }
 
-/// Sizes and offset of more than 32 bits stand in an extra field, those that do not fit.
+/// Sizes and offsets of more than 32 bits are in an extra field.
 fn wide_fields(mut extra: &[u8], member: &mut Member) {
     while extra.len() >= 4 {
         let (id, length) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
@@ -164,7 +164,7 @@ fn wide_fields(mut extra: &[u8], member: &mut Member) {
     }
 }
 
-/// Where the member's bytes begin; or how its own record disagrees with the directory.
+/// Returns the offset of the member's bytes, or the contradiction between its own record and the directory.
 pub(super) fn data_offset(file: &File, member: &Member) -> io::Result<Result<u64, String>> {
     let missing = || {
         Ok(Err(format!(
@@ -196,7 +196,7 @@ pub(super) fn data_offset(file: &File, member: &Member) -> io::Result<Result<u64
     Ok(Ok(begin))
 }
 
-/// Up to `length` bytes at `offset`.
+/// Reads up to `length` bytes at `offset`.
 pub(super) fn at(mut file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::new();
@@ -219,7 +219,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Length, CRC-32 and MD5 of a member's content.
+/// Computes length, CRC-32 and MD5 of a member's content.
 pub(super) struct Content {
     pub size: u64,
     pub crc: u32,

@@ -1,8 +1,8 @@
-//! A bundle as it lies on disk.
+//! Audits a bundle on disk.
 //!
-//! From the outside in: what the first bytes are; whether the end is there; whether the directory and the members' own
-//! records agree; the CRC of every member. Only a sound archive is compared with what is known of the good one. The file
-//! is read twice at most: once for its MD5, once for the members.
+//! The audit goes from the outside to the inside: the first bytes; the end record; whether the directory and the members' own records
+//! agree; the CRC of every member. Only a sound archive is compared with the member list of the good bundle. The file is read at
+//! most twice: once for its MD5, once for the members.
 
 pub mod known;
 pub mod members;
@@ -23,7 +23,7 @@ use members::{Member, NoList};
 use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, Limits};
 
-/// What is known of the bundle that should be there.
+/// The known properties of the right bundle.
 #[derive(Debug, Clone, Default)]
 pub struct Expected {
     pub md5: Option<String>,
@@ -34,16 +34,16 @@ pub struct Expected {
     pub paths: Vec<String>,
 }
 
-/// What the bundle came to.
+/// The result of the audit.
 #[derive(Debug)]
 pub struct Checked {
     pub md5: String,
     pub bytes: u64,
-    /// Empty: it has its published MD5, or is sound and none is published.
+    /// Empty if the bundle has its published MD5, or is sound and has no published MD5.
     pub findings: Vec<Finding>,
 }
 
-/// Looks into the bundle at `path`.
+/// Audits the bundle at `path`.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -81,12 +81,12 @@ pub fn check(path: &Path, expected: &Expected, limits: &Limits) -> Result<Checke
     look().map_err(read)
 }
 
-/// What one pass over the bytes tells.
+/// The result of one pass over the bytes.
 struct Raw {
     md5: String,
     bytes: u64,
     head: Vec<u8>,
-    /// Line feeds, and those behind a carriage return.
+    /// Line feeds, and those after a carriage return.
     lf: u64,
     crlf: u64,
     /// Zeros at the end.
@@ -135,7 +135,7 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Whether line ends were changed: too regular for compressed bytes, of which each pair is as likely as any.
+    /// Returns whether line ends were converted: they are too regular for compressed bytes, where each pair is equally likely.
     fn is_text_mode(&self) -> Option<&'static str> {
         match (self.lf, self.crlf) {
             (20.., crlf) if crlf == self.lf => Some("every LF stands behind a CR"),
@@ -145,7 +145,7 @@ impl Raw {
     }
 }
 
-/// Zeros in a row that content hardly has.
+/// Length of a run of zeros that normal content hardly has.
 const HOLE: usize = 512;
 
 struct Bundle<'a> {
@@ -210,7 +210,7 @@ impl Bundle<'_> {
         }
     }
 
-    /// Damage everywhere has one cause if line ends were changed.
+    /// Converted line ends are a single cause for damage in all places.
     fn or_text_mode(&self, damage: Vec<Finding>) -> Vec<Finding> {
         match self.raw.is_text_mode() {
             Some(proof) => vec![
@@ -221,7 +221,7 @@ impl Bundle<'_> {
         }
     }
 
-    /// The end is not there: cut off, or zeros instead.
+    /// The end is missing: truncated, or replaced by zeros.
     fn without_end(&self) -> io::Result<Vec<Finding>> {
         if self.raw.zeros >= HOLE as u64 {
             let begin = self.raw.bytes - self.raw.zeros;
@@ -250,7 +250,7 @@ impl Bundle<'_> {
         Ok(vec![finding])
     }
 
-    /// Members whose bytes are not theirs.
+    /// Members with wrong bytes.
     fn damage(&self, list: &[Member]) -> Result<Vec<Finding>, ContentsError> {
         // Members that share bytes could unpack to any amount.
         let claimed = list
@@ -310,13 +310,13 @@ impl Bundle<'_> {
         Ok(found.into_values().collect())
     }
 
-    /// What does not belong into the bytes of a damaged member.
+    /// Foreign bytes in a damaged member.
     fn inside(&self, begin: u64, end: u64) -> io::Result<Option<(&'static Cause, String)>> {
         const PIECE: u64 = 8 << 20;
         let end = end.min(self.raw.bytes);
         let mut at = begin;
         while at < end {
-            // Pieces overlap, so that nothing is missed between them.
+            // Pieces overlap, so that nothing between them is missed.
             let bytes = members::at(self.file, at, (end - at).min(PIECE + 4096))?;
             if bytes.is_empty() {
                 break;
@@ -336,7 +336,7 @@ impl Bundle<'_> {
         Ok(None)
     }
 
-    /// A sound archive with another MD5, or one for which none is published.
+    /// A sound archive with another MD5, or without a published MD5.
     fn sound(&self, list: &[Member]) -> Result<Vec<Finding>, ContentsError> {
         let files: Vec<&Member> = list.iter().filter(|member| !member.is_folder()).collect();
         let mut found = Vec::new();
@@ -390,7 +390,7 @@ impl Bundle<'_> {
             };
             return Ok(vec![
                 self.finding(&cause::BUNDLE_OTHER_MD5)
-                    // Unless what is made of it proves otherwise.
+                    // Unless the outputs prove otherwise.
                     .harm(Harm::Content)
                     .proof(proof)
                     .example(format!("MD5 {}", self.raw.md5)),
@@ -423,7 +423,7 @@ impl Bundle<'_> {
             .then(|| "it has the bundle's name, and the pipeline reads nothing in it".to_owned()))
     }
 
-    /// The folder that holds all members, if they would be right without it.
+    /// The top directory of all members, if they would be right without it.
     fn folder(&self, files: &[&Member]) -> Option<String> {
         let (folder, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{folder}/");
@@ -455,7 +455,7 @@ impl Bundle<'_> {
         right.then(|| folder.to_owned())
     }
 
-    /// Against the list of the good bundle.
+    /// Compares the members with the list of the good bundle.
     fn changed(&self, files: &[&Member], known: &[Member]) -> Finding {
         let here: BTreeMap<&str, &Member> = files
             .iter()
@@ -520,7 +520,7 @@ fn contents(members: &[Member]) -> BTreeSet<(&str, u64, u32)> {
         .collect()
 }
 
-/// A server's message among other bytes: where it begins, and its first words.
+/// Finds a server's message among other bytes. Returns its offset and its first words.
 fn page(bytes: &[u8]) -> Option<(usize, String)> {
     const BEGINS: [&[u8]; 8] = [
         b"<!DOCTYPE html",
@@ -539,7 +539,7 @@ fn page(bytes: &[u8]) -> Option<(usize, String)> {
     let text = bytes.get(found..)?;
     let printable = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     let length = text.iter().take(120).take_while(printable).count();
-    // A few such bytes may stand there by chance.
+    // A few such bytes may occur by chance.
     (length >= 24).then(|| {
         (
             found,
@@ -548,7 +548,7 @@ fn page(bytes: &[u8]) -> Option<(usize, String)> {
     })
 }
 
-/// A stretch of zeros: where it begins, and its length.
+/// Finds a run of zeros. Returns its offset and its length.
 fn zeros(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut begin = 0;
     while let Some(found) = bytes.get(begin..)?.iter().position(|byte| *byte == 0) {

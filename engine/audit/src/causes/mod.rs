@@ -1,5 +1,4 @@
-//! The vocabulary of causes. Ids are part of the interface: scripts rely on them, and each is described in
-//! `docs/audit.md`.
+//! The list of causes. Their ids are part of the interface, because scripts rely on them. `docs/audit.md` describes each.
 
 pub mod bundle;
 pub mod files;
@@ -14,17 +13,17 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// What a difference does.
+/// The harm of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Harm {
-    /// Other bytes, nothing else.
+    /// Only other bytes.
     None,
-    /// The same values, spelled otherwise.
+    /// The same values in another spelling.
     Form,
     /// Other values.
     Content,
-    /// Other answers, or others to be answered: scores are not comparable.
+    /// Other answers or other test items: scores are not comparable.
     Answers,
 }
 
@@ -39,7 +38,7 @@ impl fmt::Display for Harm {
     }
 }
 
-/// What a cause is about.
+/// Families of causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
@@ -62,9 +61,9 @@ pub struct Cause {
     pub family: Family,
     /// At least.
     pub harm: Harm,
-    /// What it is, in a sentence.
+    /// A sentence that describes it.
     pub meaning: &'static str,
-    /// What to do about it.
+    /// The suggested action.
     pub advice: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Which items are in which part.
+//! Items in other parts.
 
 use super::{Cause, Family, Harm};
 

@@ -1,4 +1,4 @@
-//! How values are spelled.
+//! Spelling of values.
 
 use super::{Cause, Family, Harm};
 

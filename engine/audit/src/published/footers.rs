@@ -1,4 +1,4 @@
-//! Versions of fastparquet and pandas: everything before the footer is hashed once, then one footer per pair of versions.
+//! Tries versions of fastparquet and pandas: hashes all bytes before the footer once, then one footer per pair of versions.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -13,9 +13,9 @@ use crate::read::{hasher, hex};
 const RELEASES: &str = include_str!("releases.txt");
 
 pub(super) enum Found {
-    /// The published ones, and those of the file.
+    /// The versions of the published file, and those of our file.
     Versions(Versions, Versions),
-    /// None of so many.
+    /// None of this number of pairs.
     Tried(usize),
     OtherWriter,
 }

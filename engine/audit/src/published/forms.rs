@@ -1,4 +1,4 @@
-//! CSV in other forms, all of them in one pass over the rows.
+//! Tries other forms of a CSV, all of them in one pass over the rows.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::read::hex;
 use prep_contents::table::CsvTable;
 use prep_contents::{ContentsError, Format, Limits, Result, Row, Table};
 
-/// Which fields are quoted.
+/// The quoted fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     Minimal,
@@ -18,14 +18,14 @@ enum Quotes {
     All,
 }
 
-/// What differs from how we write it.
+/// Differences from our form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendering {
     byte_order_mark: bool,
     crlf: bool,
     index: bool,
     quotes: Quotes,
-    /// `None` where this column, or any (with `usize::MAX`), has nothing.
+    /// `None` in missing cells of this column, or of all columns (`usize::MAX`).
     none_in: Option<usize>,
     /// Numbers as pandas' default parser before 3.1 reads them.
     fast_floats: bool,
@@ -34,18 +34,18 @@ pub struct Rendering {
     column: String,
 }
 
-/// Rows in another order.
+/// Another order of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Same,
-    /// By this column, rising or falling.
+    /// Sorted by this column, ascending or descending.
     Sorted(usize, bool),
     Reversed,
 }
 
-/// Bytes that are rendered at most; beyond, fewer columns are tried.
+/// Maximum rendered bytes. For larger files, fewer columns are tried.
 const BUDGET: u64 = 64 << 30;
-/// Bytes of memory that a row takes for each of its own, about, while rows are sorted.
+/// Approximate bytes of memory per byte of a row while rows are sorted.
 const ROW_MEMORY: u64 = 4;
 
 impl Rendering {
@@ -63,7 +63,7 @@ impl Rendering {
         }
     }
 
-    /// The most telling of the differences.
+    /// The cause of the most specific difference.
     pub fn cause(&self) -> &'static Cause {
         match self {
             _ if self.order != Order::Same => &rows::ROW_ORDER,
@@ -77,7 +77,7 @@ impl Rendering {
         }
     }
 
-    /// All differences in words.
+    /// Describes all differences.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         if self.byte_order_mark {
@@ -197,7 +197,7 @@ impl Rendering {
     }
 }
 
-/// The rendering of our table that has this MD5.
+/// Finds the form of our table with this MD5.
 pub(super) fn search(
     path: &Path,
     format: Format,
@@ -261,7 +261,7 @@ pub(super) fn search(
     Ok(None)
 }
 
-/// Which columns are numbers throughout, and which have gaps.
+/// Columns that have only numbers, and columns with missing cells.
 fn kinds(table: &CsvTable) -> Result<(Vec<bool>, Vec<bool>)> {
     let width = table.columns().len();
     let (mut is_number, mut has_gaps) = (vec![true; width], vec![false; width]);
@@ -340,7 +340,7 @@ fn candidates(
     all
 }
 
-/// Rows sorted by each column, and back to front.
+/// Orders of rows: sorted by each column, and reversed.
 fn ordered(
     table: &CsvTable,
     is_number: &[bool],

@@ -1,4 +1,4 @@
-//! A published sum that is the one of a member of a bundle: that of the bundle which was prepared, or of an older one.
+//! Finds a published checksum among the members of the prepared bundle, or of an older one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -8,7 +8,7 @@ use prep_contents::{Resources, Result, entries};
 
 use crate::read::{hasher, hex};
 
-/// Members of the bundle with these MD5s, by MD5; archives in it are entered.
+/// Finds members of the bundle with these MD5s, by MD5, also in nested archives.
 ///
 /// # Errors
 /// When the bundle cannot be read.

@@ -1,7 +1,7 @@
-//! A file of ours and the sum that was published for it: which form of our content has that sum?
+//! Finds the form of our content that has the published checksum.
 //!
-//! A sum tells nothing of what it is the sum of, so causes are guessed, and tried: our content is rendered as another
-//! library, option or version would have written it. A guess counts only if the published sum comes out.
+//! A checksum reveals nothing about its content. So causes are guessed and tried: our content is rendered as another library, option or
+//! version would have written it. A guess is accepted only if it reproduces the published checksum.
 
 mod footers;
 mod forms;
@@ -20,16 +20,16 @@ pub use forms::Rendering;
 pub use members::members;
 pub use splits::search as search_split;
 
-/// What the file came to.
+/// The result for a file.
 #[derive(Debug)]
 pub enum Checked {
-    /// It has its published sum.
+    /// It has its published checksum.
     Equal,
-    /// It has another, for this reason.
+    /// It has another checksum, for this reason.
     Other(Finding),
 }
 
-/// Holds the file at `place`, called `path`, against its published MD5.
+/// Compares the file at `place`, called `path`, with its published MD5.
 ///
 /// # Errors
 /// When it cannot be read.

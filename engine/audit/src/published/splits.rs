@@ -1,4 +1,4 @@
-//! A table of another split: our items, divided by other seeds and sizes, written as the file would be.
+//! Tries other splits: our items, divided by other seeds and sizes, in the form of the file.
 //!
 //! The original order follows from our parts, and the cells of all items from our train table, our test table and the
 //! answers together. So the file can be made for any seed without the bundle.
@@ -17,11 +17,11 @@ use crate::tree::split::{merged, parts, seeds};
 use prep_contents::table::CsvTable;
 use prep_contents::{ContentsError, Format, Limits, Result, Row, Table};
 
-/// Bytes that are hashed at most; beyond, fewer seeds are tried.
+/// Maximum hashed bytes. For larger files, fewer seeds are tried.
 const BUDGET: u64 = 8 << 30;
-/// Bytes of memory that a table takes for each of its file, about: rows, lines, and lines in another order.
+/// Approximate bytes of memory per byte of a file: rows, lines, and lines in another order.
 const ROW_MEMORY: u64 = 4;
-/// Shares that people choose.
+/// Usual fractions.
 const SHARES: [f64; 9] = [0.1, 0.2, 0.25, 0.3, 0.15, 0.05, 0.33, 0.4, 0.5];
 
 /// A table in memory.
@@ -58,7 +58,7 @@ impl Loaded {
     }
 }
 
-/// The split whose file at `path` has this MD5.
+/// Finds the split whose file at `path` has this MD5.
 ///
 /// # Errors
 /// When our tables cannot be read.
@@ -153,7 +153,7 @@ pub fn search(
     Ok(None)
 }
 
-/// The lines of a file with these columns, of items whose cells stand in these tables, row by row.
+/// Renders the lines of a file with these columns. The cells of the items come from these tables, row by row.
 fn lines(columns: &[String], tables: &[Option<&Loaded>]) -> Option<Vec<Vec<u8>>> {
     let plain = Rendering::plain();
     let tables: Vec<&Loaded> = tables.iter().copied().flatten().collect();

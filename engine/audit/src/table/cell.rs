@@ -1,4 +1,4 @@
-//! Two cells: what makes them differ.
+//! Finds the cause of the difference of two cells.
 
 use std::borrow::Cow;
 
@@ -6,14 +6,14 @@ use prep_formats::pandas::{FloatParser, parse_f64};
 
 use crate::causes::{Cause, rows, text};
 
-/// The first rule that explains a difference.
+/// Rules that explain a difference, in order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Difference {
     LineEnds,
     MissingWords,
     BooleanWords,
     NumberSpelling,
-    /// Units in the last place, and whether pandas' default parser makes theirs of our text.
+    /// Distance in units in the last place, and whether pandas' default parser reads our text as their number.
     LastDigit {
         ulps: u64,
         parser: bool,
@@ -31,7 +31,7 @@ pub(crate) enum Difference {
 const ULPS: u64 = 4;
 
 impl Difference {
-    /// Why two cells of different text differ.
+    /// Finds the rule for two cells of different text.
     pub(crate) fn between(theirs: &[u8], ours: &[u8]) -> Difference {
         if *lf(theirs) == *lf(ours) {
             return Difference::LineEnds;
@@ -39,7 +39,7 @@ impl Difference {
         if is_missing(theirs) && is_missing(ours) {
             return Difference::MissingWords;
         }
-        // A number that is kept as a text stands in quotes.
+        // A number that is stored as text is in quotes.
         if let Some(text) = quoted(theirs).xor(quoted(ours))
             && (text == theirs || text == ours)
             && number(text).is_some()
@@ -104,12 +104,12 @@ fn lf(cell: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// What stands between quotes.
+/// The text between quotes.
 fn quoted(cell: &[u8]) -> Option<&[u8]> {
     cell.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
-/// Words that pandas, NumPy and Python print or read for what is missing.
+/// Words of pandas, NumPy and Python for missing values.
 fn is_missing(cell: &[u8]) -> bool {
     let words: [&[u8]; 14] = [
         b"", b"NaN", b"nan", b"None", b"NULL", b"null", b"NA", b"N/A", b"<NA>", b"n/a", b"#N/A",
@@ -118,7 +118,7 @@ fn is_missing(cell: &[u8]) -> bool {
     words.contains(&cell)
 }
 
-/// What all cells of a column are that are not missing. Where it is text, `007` is not `7` and `1e5` is not `100000`.
+/// The common type of a column's cells. In a column of text, `007` is not `7` and `1e5` is not `100000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Nature {
     pub numbers: bool,
@@ -126,7 +126,7 @@ pub(crate) struct Nature {
 }
 
 impl Nature {
-    /// Of a column whose format tells texts and numbers apart.
+    /// For a format that distinguishes texts and numbers.
     pub(crate) const TOLD: Nature = Nature {
         numbers: true,
         booleans: true,
@@ -140,7 +140,7 @@ impl Nature {
         }
     }
 
-    /// What a difference is in such a column.
+    /// Returns the cause of a difference in such a column.
     pub(crate) fn judge(self, difference: Difference) -> Difference {
         match difference {
             Difference::NumberSpelling | Difference::LastDigit { .. } | Difference::Single
@@ -154,7 +154,7 @@ impl Nature {
     }
 }
 
-/// `1` and `0` are numbers; beside one of these words they are booleans.
+/// In a column with one of these words, `1` and `0` are booleans.
 fn boolean(cell: &[u8]) -> Option<bool> {
     match cell {
         b"True" | b"true" | b"TRUE" | b"1" | b"1.0" => Some(true),
@@ -174,7 +174,7 @@ pub(crate) fn number(cell: &[u8]) -> Option<f64> {
 
 fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
     if a == b {
-        // Doubles tell integers apart only up to 2^53.
+        // Doubles distinguish integers only up to 2^53.
         let exact = a.abs() < 9_007_199_254_740_992.0 || plain(theirs) == plain(ours);
         return if exact {
             Difference::NumberSpelling
@@ -217,7 +217,7 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
     }
 }
 
-/// Neighbouring doubles have neighbouring numbers.
+/// Numbers doubles so that neighbours have neighbouring numbers.
 fn ordered(value: f64) -> i64 {
     let bits = value.to_bits().cast_signed();
     if bits < 0 {
@@ -227,7 +227,7 @@ fn ordered(value: f64) -> i64 {
     }
 }
 
-/// Whether an integer is negative, and its digits, however many they are; none of another number.
+/// Returns whether an integer of any length is negative, and its digits. `None` for other numbers.
 fn plain(cell: &[u8]) -> Option<(bool, &[u8])> {
     let (is_negative, digits) = match cell {
         [b'-', digits @ ..] => (true, digits),
@@ -239,7 +239,7 @@ fn plain(cell: &[u8]) -> Option<(bool, &[u8])> {
     is_plain.then(|| (is_negative, digits.get(zeros..).unwrap_or_default()))
 }
 
-/// Significant digits, about.
+/// Approximate number of significant digits.
 fn digits(cell: &[u8]) -> usize {
     let mantissa = cell
         .split(|byte| matches!(byte, b'e' | b'E'))
@@ -249,7 +249,7 @@ fn digits(cell: &[u8]) -> usize {
     digits.skip_while(|byte| **byte == b'0').count()
 }
 
-/// Digits behind the point, of a plain decimal.
+/// Number of digits after the point of a plain decimal.
 fn decimals(cell: &[u8]) -> Option<usize> {
     if cell.iter().any(|byte| matches!(byte, b'e' | b'E')) {
         return None;
@@ -263,7 +263,7 @@ fn rounds_to(value: f64, places: usize, short: &[u8]) -> bool {
     number(printed.as_bytes()) == number(short)
 }
 
-/// A text whose UTF-8 was taken for Windows-1252 or Latin-1, as it was before.
+/// Repairs a text whose UTF-8 was read as Windows-1252 or Latin-1.
 fn reread(text: &str) -> Option<String> {
     if text.is_ascii() {
         return None;

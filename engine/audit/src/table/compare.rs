@@ -1,4 +1,4 @@
-//! What two tables differ in, as findings.
+//! Compares two tables. The result is findings.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,16 @@ use super::tally::{Natures, Tally, shown};
 use crate::causes::{Cause, Harm, rows, text};
 use crate::finding::Finding;
 
-/// What a table is for.
+/// The role of a table.
 #[derive(Debug, Clone, Default)]
 pub struct Role {
-    /// It lies in the private part.
+    /// It is in the private part.
     pub answers: bool,
-    /// Columns that tell what is to be predicted.
+    /// Label columns.
     pub labels: HashSet<String>,
-    /// Columns that name items.
+    /// Id columns.
     pub ids: HashSet<String>,
-    /// Grading pairs rows by their place.
+    /// Grading pairs rows by position.
     pub by_place: bool,
 }
 
@@ -28,7 +28,7 @@ impl Role {
         (all || self.labels.contains(column)) && !self.ids.contains(column)
     }
 
-    /// What differs in answers harms them.
+    /// Differences of answers are harmful.
     fn harm(&self, finding: Finding) -> Finding {
         match self.answers {
             true => finding.harm(Harm::Answers),
@@ -37,13 +37,13 @@ impl Role {
     }
 }
 
-/// How two tables compare.
+/// The result of comparing two tables.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub findings: Vec<Finding>,
     /// Number of rows, if all are equal in order.
     pub rows: Option<u64>,
-    /// Rows of one side only, by the key that pairs rows: perhaps they are in another file.
+    /// Rows of one side only, by the key that pairs rows, because they may be in another file.
     pub moved: Option<Moved>,
 }
 
@@ -131,7 +131,7 @@ fn of_columns(
     }
     if columns.reordered {
         let mut finding = Finding::new(&rows::COLUMN_ORDER, path);
-        // Where grading pairs by place, another column is compared.
+        // If grading pairs by position, another column is compared.
         if role.by_place {
             finding = role.harm(finding);
         }
@@ -167,7 +167,7 @@ fn unpaired(
     Some(role.harm(finding))
 }
 
-/// Whether the pairs stand in another order.
+/// Returns the finding if pairs have another order.
 fn order(path: &str, role: &Role, paired: &Paired<Tally<'_>>) -> Option<Finding> {
     if paired.reordered == 0 {
         return None;
@@ -176,7 +176,7 @@ fn order(path: &str, role: &Role, paired: &Paired<Tally<'_>>) -> Option<Finding>
     let mut finding = Finding::new(&rows::ROW_ORDER, path)
         .rows(paired.reordered)
         .proof(format!(
-            "{} of {count} rows have their pair, wherever it stands",
+            "{} of {count} rows have their pair, at any position",
             paired.pairs
         ));
     if role.by_place {

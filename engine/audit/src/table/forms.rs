@@ -1,4 +1,4 @@
-//! Differences of whole files: how they spell a table, not what the table says.
+//! Differences of the form of files with equal values.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Two tables, from bytes to keys: columns, then rows in order, as multisets, by a key; each cell that differs has its own
-//! cause, and so has the form of the whole file.
+//! Compares two tables, from bytes to keys: columns, then rows in order, as multisets, by a key. Each differing cell has its own cause,
+//! and so has the form of the file.
 
 pub(crate) mod cell;
 mod compare;
@@ -51,7 +51,7 @@ pub fn compare(
             findings.extend(forms::of_parquet(path, theirs, ours, outcome.rows));
         }
         (Opened::Records(theirs), Opened::Records(ours)) => {
-            // Columns come as they are first met; the order of keys is another matter.
+            // Columns are listed in order of first appearance, so their order has no meaning here.
             findings.retain(|finding| finding.cause.id != rows::COLUMN_ORDER.id);
             let equal = outcome.rows.is_some();
             findings.extend(forms::of_records(path, theirs, ours, equal));

@@ -1,4 +1,4 @@
-//! Differences of cells, counted by cause.
+//! Counts differences of cells by cause.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::finding::Finding;
 
 /// Longest value that an example shows in full.
 const SHOWN: usize = 200;
-/// Different changes of a label that are counted apart.
+/// Maximum changes of a label that are counted separately.
 const CHANGES: usize = 64;
 
 #[derive(Debug, Default)]
@@ -25,16 +25,16 @@ struct Count {
     by_column: BTreeMap<String, u64>,
     /// `ours → theirs` of labels.
     changes: BTreeMap<(String, String), u64>,
-    /// Of last digits: the largest distance, and how many the parser explains.
+    /// For last digits: the largest distance, and the number that the parser explains.
     ulps: u64,
     parsed: u64,
 }
 
-/// What our columns are. That takes a look at all rows, so it is done when it first matters.
+/// The types of our columns. Finding them reads all rows, so that is done on first use.
 pub(crate) struct Natures<'a> {
     ours: &'a dyn Table,
     columns: &'a [Column],
-    /// Whether the format tells texts and numbers apart.
+    /// Whether the format distinguishes texts and numbers.
     is_typed: bool,
     found: OnceCell<Vec<Nature>>,
     failed: RefCell<Option<ContentsError>>,
@@ -53,7 +53,7 @@ impl<'a> Natures<'a> {
     }
 
     /// # Errors
-    /// When the look at all rows failed. What was judged is nothing then.
+    /// When reading all rows failed. The counts are then invalid.
     pub(crate) fn failed(&self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }
@@ -119,7 +119,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Where a pair stands, for examples.
+    /// The position of a pair, for examples.
     fn name(&self, pair: &Pair<'_>) -> String {
         if let Some(key) = pair.key {
             return format!("{} {}", key.name, shown(pair.ours.cell(key.here)));
@@ -154,7 +154,7 @@ impl Differences for Tally<'_> {
             let is_label = self.role.is_label(column);
             let is_exact = is_label || self.role.ids.contains(column);
             let difference = match Difference::between(a, b) {
-                // Labels and ids that are texts are compared with their blanks.
+                // Labels and ids that are texts are compared with their spaces.
                 Difference::Blanks if is_exact && !self.natures.is_of_numbers(place) => {
                     Difference::Value
                 }
@@ -241,7 +241,7 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &Role) -> Find
     finding
 }
 
-/// A value for people: exact, unless it is very long.
+/// Writes a value for people: exact, unless it is very long.
 pub(crate) fn shown(value: &[u8]) -> String {
     let text = String::from_utf8_lossy(value);
     if text.chars().count() <= SHOWN {

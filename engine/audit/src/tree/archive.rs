@@ -1,4 +1,4 @@
-//! Two archives: their members, looked into as files are.
+//! Compares two archives by their members.
 
 use std::path::Path;
 

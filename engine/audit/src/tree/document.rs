@@ -1,5 +1,5 @@
-//! Two JSON documents: values, then the order of keys, then layout. Both are held in memory, unless that takes too much:
-//! long lists are compared as tables, item by item; of other long documents no more is said than that they differ.
+//! Compares two JSON documents: values, then the order of keys, then layout. Both are held in memory if they fit. Otherwise, long lists
+//! are compared as tables, item by item, and other documents are only reported as different.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
@@ -14,7 +14,7 @@ use crate::finding::Finding;
 use crate::table::cell::{Difference, Nature};
 use crate::table::{self, Role};
 
-/// Lists and objects in one another whose values are told apart; deeper ones are equal or not.
+/// Maximum depth at which values are compared separately. Deeper values are only equal or different.
 const DEPTH: usize = 64;
 
 pub(super) fn compare(
@@ -51,7 +51,7 @@ pub(super) fn compare(
         place: Vec::new(),
     };
     walk.values(&there, &here);
-    // Where more differs than spelling, what names the items tells which belong together.
+    // If more than the spelling differs, items are paired by their ids.
     let is_other = walk
         .found
         .values()
@@ -67,7 +67,7 @@ pub(super) fn compare(
         }
         findings.push(finding);
     }
-    // Another order is as long as it was.
+    // Another order has the same length.
     let length = |file: &Path| file.metadata().map_err(ContentsError::at(file));
     let is_order = |finding: &Finding| finding.cause.id == rows::ROW_ORDER.id;
     let reordered = walk.key_order || !findings.is_empty();
@@ -102,7 +102,7 @@ fn is_list(path: &Path) -> Result<bool> {
     }
 }
 
-/// Whether values are equal, whatever the order of keys. Not-a-number equals itself.
+/// Returns whether values are equal in any order of keys. NaN equals itself.
 fn equal(there: &Value, here: &Value) -> bool {
     match (there, here) {
         (Value::Object(a), Value::Object(b)) => {
@@ -129,12 +129,12 @@ struct Walk<'a> {
     role: &'a Role,
     found: BTreeMap<&'static str, (&'static Cause, u64, Vec<String>)>,
     key_order: bool,
-    /// Where in the documents this is.
+    /// The path in the documents.
     place: Vec<Step<'a>>,
 }
 
 impl<'a> Walk<'a> {
-    /// Counts differences here, or at `last`, which is inside; `what` is asked only for an example.
+    /// Counts differences here, or at `last`, which is inside; `what` is called only for an example.
     fn add(
         &mut self,
         cause: &'static Cause,
@@ -199,7 +199,7 @@ impl<'a> Walk<'a> {
         let (x, y) = (plain(a), plain(b));
         let difference = match (a, b) {
             (Value::String(_), Value::String(_)) => {
-                // A text is no number, whatever it looks like.
+                // A text is not a number, even if it looks like one.
                 let text = Nature {
                     numbers: false,
                     booleans: false,
@@ -239,7 +239,7 @@ impl<'a> Walk<'a> {
         if same_length && differ == 0 {
             return self.by_place(there, here);
         }
-        // How much more often ours has an item, and its first place.
+        // How much more often `ours` has an item, and its first position.
         let mut counts: HashMap<blake3::Hash, (i64, usize)> = HashMap::new();
         for (number, value) in here.iter().enumerate() {
             counts.entry(hash(value)).or_insert((0, number)).0 += 1;
@@ -287,7 +287,7 @@ fn is_number(value: &Value) -> bool {
     matches!(value, Value::Int(_) | Value::BigInt(_) | Value::Float(_))
 }
 
-/// A text as it is, anything else as JSON.
+/// Writes a text unchanged, and other values as JSON.
 fn plain(value: &Value) -> Vec<u8> {
     match value {
         Value::String(text) => text.as_wtf8().to_vec(),
@@ -308,7 +308,7 @@ fn shown(value: &Value) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// With sorted keys, so that equal values have equal texts.
+/// Writes JSON with sorted keys, so that equal values have equal texts.
 fn json(value: &Value) -> Vec<u8> {
     let options = WriteOptions {
         sort_keys: true,
@@ -360,7 +360,7 @@ mod tests {
             ("<html>no</html>".to_owned(), "files-damaged"),
         ] {
             let causes = found(400, &there, list);
-            // The page is no list: only bytes are left.
+            // The page is not a list, so only bytes are compared.
             let expected = match expected {
                 "files-damaged" => "not-classified",
                 expected => expected,

@@ -1,4 +1,4 @@
-//! Two images: equal pixels or not.
+//! Compares the pixels of two images.
 
 use std::path::Path;
 

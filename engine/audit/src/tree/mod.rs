@@ -1,8 +1,7 @@
-//! Two trees of files.
+//! Compares two trees of files.
 //!
 //! Each pair of files with one name is read once, side by side, up to its first difference; several pairs at a time. Only
-//! files that differ are looked into: as tables, documents or images; archives are entered, and their members compared as
-//! files are. Files of one side only are paired by content, if sizes allow it.
+//! files that differ are analysed as tables, documents or images. Members of archives are compared like files. Files of one side only are paired by content, if sizes allow it.
 
 mod archive;
 mod document;
@@ -27,7 +26,7 @@ use pair::{Paired, Surroundings};
 pub use roles::Roles;
 pub use split::{Hypothesis, SplitSearch};
 
-/// Files that are not compared: what they say is completed here from what is prepared.
+/// Files that are not compared, because `prep` writes parts of them.
 pub const IGNORED: [&str; 1] = ["public/description.md"];
 
 fn listing(root: &Path) -> Result<Listing, AuditError> {
@@ -42,31 +41,31 @@ fn listing(root: &Path) -> Result<Listing, AuditError> {
     Ok(listing)
 }
 
-/// How trees are compared.
+/// Options of a comparison.
 #[derive(Debug, Clone)]
 pub struct Options<'a> {
-    /// Files compared at the same time.
+    /// Maximum files that are compared at the same time.
     pub threads: usize,
-    /// What grading says of tables.
+    /// The tables' roles in grading.
     pub roles: &'a Roles,
-    /// How the benchmark splits, if one kind of split explains both parts.
+    /// The split of the benchmark, if a single one makes both parts.
     pub split: Option<&'a SplitSearch>,
     pub resources: Resources<'a>,
 }
 
-/// What comparing two trees came to.
+/// The result of comparing two trees.
 #[derive(Debug)]
 pub struct Compared {
     pub findings: Vec<Finding>,
-    /// Files with equal bytes, and all that have one name on both sides.
+    /// Files with equal bytes, and files that exist on both sides.
     pub equal: u64,
     pub common: u64,
 }
 
-/// Compares somebody's tree with ours. Both are `prepared` folders, with `public` and `private`.
+/// Compares a foreign tree with ours. Both are `prepared` directories, with `public` and `private`.
 ///
 /// # Errors
-/// When a tree is not there, or the system fails. A single file that is damaged is a finding.
+/// When a tree does not exist, or the system fails. A damaged file is a finding.
 pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Compared, AuditError> {
     let (their_list, our_list) = (listing(theirs)?, listing(ours)?);
     let resources = &options.resources;
@@ -95,7 +94,7 @@ pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Comp
         Ok(())
     })?;
     let mut pairs = pairs.into_inner();
-    // What has another name has its content, too.
+    // A renamed file has a content, too.
     let mut left = OneSided::of(&their_list, &our_list);
     let mut named = Vec::new();
     for (there, here) in left.same_but_case() {
@@ -125,10 +124,10 @@ pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Comp
     })
 }
 
-/// Calls `work` for each path, several at a time. This thread takes part, so that all is done if no other can be started.
+/// Calls `work` for each path, several at a time. This thread works, too, in case no other can be started.
 ///
 /// # Errors
-/// The first of `work`, after which no path is begun.
+/// The first error of `work`. No further path is then started.
 fn each(
     paths: &[String],
     threads: usize,

@@ -1,4 +1,4 @@
-//! Files of one side only: gone, too many, under other names, or elsewhere.
+//! Files of one side only: missing, additional, renamed, or moved.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -27,7 +27,7 @@ impl OneSided {
         }
     }
 
-    /// Takes out files whose names differ in case only, or in how letters are composed: their path and ours.
+    /// Removes files whose names differ only in case or in the composition of letters. Returns their path and ours.
     pub(super) fn same_but_case(&mut self) -> Vec<(String, String)> {
         let folded: HashMap<String, String> = self
             .surplus
@@ -47,7 +47,7 @@ impl OneSided {
         found
     }
 
-    /// Takes out archives of ours whose members lie in a folder there, and these members: the archive, and that folder, which
+    /// Removes our archives whose members are in a directory of `theirs`, and these members. Returns the archive and that directory, which
     /// ends in `/` or is the top.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ pub(super) fn of_case(there: &str, here: &str) -> Finding {
     Finding::new(&files::FILE_NAMES_CASE, here).example(format!("{there} there, {here} here"))
 }
 
-/// An archive of ours that was unpacked there: that it was, and what differs in its members.
+/// Findings for an archive that was unpacked in `theirs`: that fact, and differences of its members.
 pub(super) fn of_unpacked(
     path: &str,
     folder: &str,
@@ -132,7 +132,7 @@ pub(super) fn of_unpacked(
     Ok(found)
 }
 
-/// What is left: renamed, moved, missing or too many.
+/// Findings for the remaining files: renamed, moved, missing or additional.
 pub(super) fn compare(
     theirs: &Path,
     ours: &Path,
@@ -166,7 +166,7 @@ pub(super) fn compare(
     Ok(found)
 }
 
-/// What is missing in the private part are answers.
+/// Missing files of the private part are answers.
 fn of_part(finding: Finding) -> Finding {
     match finding.path.starts_with("private/") {
         true => finding.harm(Harm::Answers),
@@ -174,7 +174,7 @@ fn of_part(finding: Finding) -> Finding {
     }
 }
 
-/// Lower case, and accents that stand by themselves left out together with those that do not.
+/// Converts to lower case and removes accents, composed or not.
 fn fold(path: &str) -> String {
     let plain = path.chars().flat_map(char::to_lowercase).map(base_letter);
     plain
@@ -182,7 +182,7 @@ fn fold(path: &str) -> String {
         .collect()
 }
 
-/// The letter below an accent, of Latin letters.
+/// Returns a Latin letter without its accent.
 fn base_letter(letter: char) -> char {
     match letter {
         'à'..='å' => 'a',
@@ -229,7 +229,7 @@ fn renamed(
         let Some(others) = by_content.get_mut(&hash) else {
             continue;
         };
-        // Of several copies, the one with this name in another folder.
+        // Of several copies, the one with this name in another directory is used.
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same_name = others.iter().position(|other| name(other) == name(&path));
         let Some(place) = same_name.or_else(|| others.len().checked_sub(1)) else {

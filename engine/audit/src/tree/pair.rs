@@ -1,4 +1,4 @@
-//! Two files of one name.
+//! Compares two files of the same name.
 
 use std::path::Path;
 
@@ -14,17 +14,17 @@ use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files};
 use crate::finding::Finding;
 use crate::table;
 
-/// What a comparison needs to know beside the two files.
+/// The context of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surroundings<'a> {
     pub roles: &'a Roles,
     pub resources: &'a Resources<'a>,
-    /// Archives that were entered.
+    /// Depth of nested archives.
     pub depth: u64,
 }
 
 impl Surroundings<'_> {
-    /// Fails where archives are nested too deep.
+    /// Fails if archives are nested too deeply.
     pub(super) fn check_depth(&self) -> Result<()> {
         self.resources.check_nesting(self.depth)
     }
@@ -37,12 +37,12 @@ impl Surroundings<'_> {
     }
 }
 
-/// What comparing them came to.
+/// The result of comparing two files.
 #[derive(Debug)]
 pub(super) struct Paired {
     pub path: String,
     pub findings: Vec<Finding>,
-    /// Rows that may be in another file.
+    /// Rows that can be in another file.
     pub moved: Option<Moved>,
 }
 
@@ -53,7 +53,7 @@ impl Paired {
 }
 
 /// # Errors
-/// The system's failures: they say nothing about the files.
+/// Failures of the system, which say nothing about the files.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
@@ -107,7 +107,7 @@ fn look(
     }
     let limits = &around.resources.limits;
     let is_json = matches!(ending(path).as_str(), "json" | "geojson");
-    // Documents, one on each line, whatever the name says.
+    // One document on each line, in spite of the name.
     let is_lines = is_json && is_json_lines(theirs)? && is_json_lines(ours)?;
     let is_document = is_json && !is_lines;
     let format = match is_lines {
@@ -115,7 +115,7 @@ fn look(
         false => Format::of(path).filter(|_| !is_json),
     };
     let role = around.roles.of(path);
-    // A text may well end after any of its rows, or differ in its last line end only.
+    // A text can end after any of its rows, or differ only in its last line end.
     if at.is_none()
         && !matches!(
             format,
@@ -154,7 +154,7 @@ fn look(
     }
 }
 
-/// Theirs is compressed, and neither its name says so nor is ours: what is in it is compared.
+/// If `theirs` is compressed without a matching name, and `ours` is not, their content is compared.
 fn gzipped(
     path: &str,
     theirs: &Path,

@@ -1,4 +1,4 @@
-//! What the tables of a tree are for.
+//! The roles of tables in a tree.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,26 +10,26 @@ use prep_contents::{Format, Limits, Result};
 use crate::error::unless_damaged;
 use crate::table::Role;
 
-/// What is known of a competition's tables.
+/// The known roles of a competition's tables.
 #[derive(Debug, Clone, Default)]
 pub struct Roles {
     /// Path of the answers: `private/test.csv`.
     pub answers: Option<String>,
     /// Path of the sample submission.
     pub sample: Option<String>,
-    /// Grading pairs rows by their place.
+    /// Grading pairs rows by position.
     pub by_place: bool,
-    /// Columns that name items, and those that are to be predicted; found out if empty.
+    /// Id columns and label columns. If empty, they are inferred.
     pub ids: HashSet<String>,
     pub labels: HashSet<String>,
 }
 
 impl Roles {
-    /// Reads off the prepared tables what names items and what is predicted: the answers' columns that the public test
-    /// table has name them, the others are labels. Without such a table, the first column names them.
+    /// Infers ids and labels from the prepared tables: the answers' columns that are also in the public test table are ids, the others are
+    /// labels. Without such a table, the first column is the id.
     ///
     /// # Errors
-    /// When a table cannot be read. One that is damaged tells nothing.
+    /// When a table cannot be read. A damaged table is ignored.
     pub(super) fn completed(
         &self,
         root: &Path,
@@ -69,7 +69,7 @@ impl Roles {
         let shown = |name: &&String| test.as_ref().is_some_and(|test| test.contains(name));
         roles.ids = answers.iter().filter(shown).cloned().collect();
         let mut known = roles.ids.clone();
-        // Of several, those that a submission has name items.
+        // If there are several, the columns of a submission are the ids.
         let sample = roles.sample.as_deref().map(columns).transpose()?.flatten();
         if let Some(sample) = sample
             && roles.ids.len() > 1
@@ -87,13 +87,13 @@ impl Roles {
         Ok(roles)
     }
 
-    /// The column that names items, if there is one.
+    /// Returns the id column, if there is one.
     pub(super) fn first_id(&self) -> Option<&str> {
         let mut ids = self.ids.iter().map(String::as_str);
         ids.next().filter(|_| self.ids.len() == 1)
     }
 
-    /// What the table at this path is for.
+    /// Returns the role of the table at this path.
     pub(super) fn of(&self, path: &str) -> Role {
         let is_sample = self.sample.as_deref() == Some(path);
         Role {

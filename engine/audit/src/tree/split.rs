@@ -1,7 +1,7 @@
-//! The same items in other parts.
+//! Explains the same items in other parts.
 //!
-//! Rows that one file lacks and another one has too many of did not vanish: they were divided otherwise. If the original
-//! order of the items is known, seeds and sizes are tried until one gives exactly the parts that are there.
+//! Rows that are missing in one file and additional in another were split differently. If the original order of the items is known,
+//! seeds and sizes are tried until one gives exactly the parts of the tree.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::causes::{rows, split as cause};
 use crate::error::unless_damaged;
 use crate::finding::Finding;
 
-/// How the benchmark divides the items, where that is a shuffle of rows.
+/// The split of the benchmark, if it shuffles rows.
 #[derive(Debug, Clone)]
 pub struct SplitSearch {
-    /// Column that names items; none where the tables are to tell.
+    /// Id column. `None`: inferred from the tables.
     pub id: Option<String>,
     /// Our tables of both parts, with all of their items.
     pub train: String,
@@ -30,13 +30,13 @@ pub struct SplitSearch {
     pub answers: Option<String>,
 }
 
-/// What explains a split.
+/// The explanation of a split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hypothesis {
     Shuffled {
         seed: u32,
     },
-    /// The shares of this column's values are kept.
+    /// Stratified by this column.
     Stratified {
         seed: u32,
         column: String,
@@ -68,7 +68,7 @@ pub(super) struct Trees<'a> {
 }
 
 impl Trees<'_> {
-    /// What `each` makes of the cells of a column of a table below `root`. None: there is no such table or column.
+    /// Applies `each` to the cells of a column of a table below `root`. `None` if there is no such table or column.
     fn column<T>(
         &self,
         root: &Path,
@@ -89,7 +89,7 @@ impl Trees<'_> {
     }
 }
 
-/// Replaces findings of rows that moved between files; returns what they are instead.
+/// Replaces findings of rows that moved between files. Returns the new findings.
 ///
 /// # Errors
 /// When a table cannot be read.
@@ -179,13 +179,13 @@ pub(super) fn explain(
 }
 
 enum Search {
-    /// With so many test items, of so many.
+    /// With this number of test items, of this number of items.
     Found(Hypothesis, (usize, usize)),
     Tried(usize),
     Impossible,
 }
 
-/// Seeds that people choose.
+/// Usual seeds.
 pub(crate) fn seeds() -> impl Iterator<Item = u32> {
     (0..=100).chain([123, 1234, 1337, 2020, 2021, 2022, 2023, 2024, 2025, 12345])
 }
@@ -304,10 +304,10 @@ fn read_values(
     Ok(test.map(|test| (train, test)))
 }
 
-/// Cells that are looked at for columns to stratify by.
+/// Maximum cells that are read to find columns to stratify by.
 const CELLS: usize = 8_000_000;
 
-/// Columns of train that may have been stratified by: the last ones first, where labels mostly are.
+/// Columns of train that the split could be stratified by, the last ones first, because labels are usually there.
 fn columns_to_try(trees: &Trees<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
     let Some(format) = Format::of(&search.train) else {
         return Ok(Vec::new());
@@ -318,10 +318,10 @@ fn columns_to_try(trees: &Trees<'_>, search: &SplitSearch, rows: usize) -> Resul
     Ok(last.collect())
 }
 
-/// Classes that a column may have to be one.
+/// Maximum classes of such a column.
 const CLASSES: usize = 100;
 
-/// Numbers of the values in sorted order, as numbers where all are.
+/// Numbers the values in sorted order, as numbers if all are numbers.
 fn codes(values: &[String]) -> Option<Vec<u32>> {
     let mut classes: Vec<&str> = Vec::new();
     for value in values {
@@ -349,7 +349,7 @@ fn codes(values: &[String]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// Places of both parts, in the order in which they are drawn.
+/// Positions of both parts, in the order of the draw.
 pub(crate) fn parts(
     count: usize,
     seed: u32,

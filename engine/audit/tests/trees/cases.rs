@@ -1,4 +1,4 @@
-//! Changes of a tree, one or two at a time, and what each is said to be.
+//! Changes of a tree, one or two at a time, with their causes.
 
 use super::*;
 
@@ -383,7 +383,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("parquet-writer", NONE)],
     ),
     (
-        "json without blanks",
+        "json without spaces",
         |c| {
             c.text("public/meta.json", |t| {
                 t.replace(": ", ":").replace(", ", ",")
@@ -446,7 +446,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("values-changed", CONTENT)],
     ),
     (
-        "an image packed anew",
+        "an image packed again",
         |c| {
             let image = c.image();
             let number: u32 = image.file_stem().unwrap().to_str().unwrap()[1..]
@@ -588,7 +588,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("number-spelling", FORM)],
     ),
     (
-        "a blank before an id",
+        "a space before an id",
         |c| c.text("private/test.csv", |t| t.replacen("\na", "\n a", 1)),
         &[("values-changed", ANSWERS)],
     ),
@@ -603,7 +603,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("files-missing", ANSWERS)],
     ),
     (
-        "archive packed anew",
+        "archive packed again",
         |c| {
             c.put(
                 "public/more.zip",

@@ -233,7 +233,7 @@ const SHARE: usize = 1;
 const GAP: usize = 2;
 const KIND: usize = 3;
 
-/// Nothing is known of splits.
+/// Without a known split.
 fn plain<'a>(roles: &'a Roles, temp: &'a Path) -> Options<'a> {
     Options {
         threads: 1,

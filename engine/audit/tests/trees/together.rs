@@ -22,7 +22,7 @@ fn contents(root: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Several changes at once. Where they touch different files, each harmful one is named; where they touch one file, nothing
-/// less harmful than the last one stands in its place. `ROUNDS=20000 SEED=7 cargo test ...` looks longer.
+/// less harmful than the last one is named in its place. `ROUNDS=20000 SEED=7 cargo test ...` looks longer.
 #[test]
 fn changes_together_hide_none() {
     let of_environment = |name: &str, default: u32| {
@@ -35,7 +35,7 @@ fn changes_together_hide_none() {
     let roles = Roles::default();
     let temp = home.path().join("temp");
     let options = plain(&roles, &temp);
-    // Those that write the tree anew undo the others, and lines that end in CR are not seen by them.
+    // Changes that write the tree again undo the others, and do not see lines that end in CR.
     let is_whole = |case: &&Case| {
         if case.0 == "cr" {
             return true;
@@ -64,7 +64,7 @@ fn changes_together_hide_none() {
                 continue;
             }
             let before = contents(&theirs);
-            // One may have taken away what the next one changes.
+            // A change may have removed the file of the next one.
             let change = std::panic::AssertUnwindSafe(|| case.1(&Change(&theirs)));
             let quiet = std::panic::take_hook();
             std::panic::set_hook(Box::new(|_| {}));

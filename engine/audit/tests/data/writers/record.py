@@ -1,4 +1,4 @@
-"""Writes what the installed pandas and pyarrow make of one table, into a folder named by their versions.
+"""Writes what the installed pandas and pyarrow make of one table, into a directory named by their versions.
 
 python -m venv v; v/bin/pip install pandas==2.2.3 pyarrow==17.0.0 numpy==1.26.4; v/bin/python record.py
 """
