@@ -138,7 +138,8 @@ impl Store {
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);
         copy_into(object, temp.as_file())
             .map_err(|source| self.blame_for_copy(object, error(source)))?;
-        let copy = temp.reopen().map_err(error)?;
+        // The file is read-only, and `reopen` would open it for writing as well.
+        let copy = File::open(temp.path()).map_err(error)?;
         let opened = object.copied_to(copy);
         // A program may be writing to the other name.
         self.verify_copy(&opened)?;

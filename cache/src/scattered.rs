@@ -4,6 +4,7 @@
 //! bytes at any offset. The digest can only be computed when all bytes are there, so the file is read once more at the
 //! end.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
@@ -83,7 +84,8 @@ impl ScatteredWriter {
         let error = |source| StoreError::io("read", path, source);
         // The last reserved range may not have been written.
         self.temp.as_file().set_len(self.len).map_err(error)?;
-        let mut file = self.temp.reopen().map_err(error)?;
+        // The file is read-only, and `reopen` would open it for writing as well.
+        let mut file = File::open(path).map_err(error)?;
         let mut hashes = Hashes::new(&self.store);
         let mut piece = vec![0; PIECE];
         loop {

@@ -21,3 +21,4 @@ mod model;
 mod objects;
 mod processes;
 mod sources;
+mod unprivileged;
