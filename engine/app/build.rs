@@ -1,4 +1,4 @@
-//! Puts into the library: the files of every folder in `pipelines`, and the sample bundles with their submissions.
+//! Embeds the files of every directory in `pipelines`, and the sample bundles with their submissions.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const FILES: [&str; 4] = [
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
-    // Read when it runs: a build folder may have been copied from elsewhere.
+    // Read at run time, because a build directory may be a copy.
     println!("cargo::rerun-if-env-changed=CARGO_MANIFEST_DIR");
     let manifest = env::var_os("CARGO_MANIFEST_DIR");
     let manifest = manifest.ok_or_else(|| io::Error::other("CARGO_MANIFEST_DIR is not set"))?;
@@ -72,7 +72,7 @@ fn samples(root: &Path) -> io::Result<String> {
     Ok(code)
 }
 
-/// The entries of a folder by name. Cargo looks at the folder for new ones.
+/// Lists the entries of a directory by name. Cargo checks the directory for new ones.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut paths = fs::read_dir(folder)?

@@ -1,10 +1,10 @@
-//! Prepares a competition from a bundle that is there and grades a submission, without the command line.
+//! Prepares a competition from an existing bundle and grades a submission, without the command line.
 //!
 //! ```text
 //! cargo run --release -p prep-app --example prepare_and_grade -- spaceship-titanic BUNDLES submission.csv DATA
 //! ```
 //!
-//! `BUNDLES` is the folder that holds `spaceship-titanic.zip`. What is prepared goes to `DATA`, with a store beside it.
+//! `BUNDLES` is the directory with `spaceship-titanic.zip`. Prepared data are written to `DATA`, and the cache is next to it.
 
 #![allow(
     clippy::print_stdout,
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let ids = [id.clone()];
 
-    // What would be done? Nothing is written for the answer.
+    // Plan. This writes nothing.
     let plan = Plan::look(&task, &ids)?;
     println!(
         "{} of {} steps to run",
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         plan.steps(id)?.len()
     );
 
-    // Do it. A reporter of one's own would see every step begin and end.
+    // Run. Your own reporter would get every step's begin and end.
     let run = Run::begin(&task, &ids, &Cancel::default(), &|note| eprintln!("{note}"))?;
     let preparation = run.execute(Arc::new(NullReporter))?;
     for summary in &preparation.summaries {

@@ -23,7 +23,7 @@ pub fn ask_all<I: Sync, T: Send>(items: &[I], ask: impl Fn(&I) -> T + Sync) -> V
     };
     std::thread::scope(|scope| {
         for _ in 1..SIDE_BY_SIDE.min(items.len()) {
-            // Without further threads, this one asks all.
+            // If no other thread can be started, this one handles all items.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();

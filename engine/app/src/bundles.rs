@@ -36,8 +36,8 @@ pub(crate) fn member_lists(settings: &Settings) -> PathBuf {
     Store::bundle_lists(&settings.store_dir)
 }
 
-/// Notes the members of a bundle that has its published MD5, for later audits. If that fails, an audit says less, and
-/// nothing wrong.
+/// Records the members of a bundle that has its published MD5, for later audits. If that fails, an audit reports less, but nothing
+/// wrong.
 pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str) {
     if let Some(path) = path(settings, id, dirs) {
         let _ = known::remember(&member_lists(settings), md5, &path);

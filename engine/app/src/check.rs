@@ -1,4 +1,4 @@
-//! One pipeline's file: is it sound? Without its bundle, a store or a network.
+//! Checks a pipeline's file, without its bundle, a store or a network.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use crate::catalog::Entry;
 use crate::error::Error;
 use crate::stages::loader::Loader;
 
-/// Checks the keys, queries and grading of the pipeline in a file, in all variants, and the leaderboard in its folder. Its
-/// competition's id is the name of the folder that holds it.
+/// Checks the keys, queries and grading of the pipeline in a file, in all variants, and the leaderboard in its directory.
+/// The name of the directory is the competition's id.
 ///
 /// # Errors
 /// All findings; or that the file cannot be read.

@@ -1,4 +1,4 @@
-//! What a score rests on, as digests.
+//! Digests of the data that a score depends on.
 
 use prep_core::{Failure, canonical};
 use prep_digests::{Facts, Sha256, Trees, digest_of_folder};
@@ -10,13 +10,13 @@ use crate::error::Error;
 use crate::prepared;
 use crate::settings::Settings;
 
-/// Of the file `leaderboard.csv`.
+/// Digest of the file `leaderboard.csv`.
 pub(crate) fn leaderboard(entry: &Entry) -> Option<Sha256> {
     let text = entry.leaderboard.as_deref()?;
     Some(Sha256::of(text.as_bytes()))
 }
 
-/// Of the section `grade`: rules, metric, and which files they are about, as JSON with sorted keys and without blanks.
+/// Digest of the section `grade`: rules, metric, and their files, as JSON with sorted keys and without spaces.
 pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
     let grade = &pipeline.grade.as_ref()?.value;
     let section = serde_json::json!({
@@ -27,12 +27,12 @@ pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
     Some(Sha256::of(canonical(&section).as_bytes()))
 }
 
-/// As reports show a digest.
+/// Writes a digest for reports.
 pub(crate) fn text(digest: Sha256) -> String {
     format!("sha256:{digest}")
 }
 
-/// What is known of a score's foundations without reading any file.
+/// The digests that are known without reading any file.
 pub(crate) fn noted(
     entry: &Entry,
     pipeline: &Pipeline,
@@ -51,9 +51,8 @@ pub(crate) fn noted(
     }
 }
 
-/// What a score of a competition rests on, as it is prepared in the settings' data folder. Digests of files are those that
-/// were noted when they were published, as long as nothing was touched since; else the files are read. What something else
-/// prepared is read, and taken for the base.
+/// Returns the digests of a competition in the settings' data directory. If no file changed, they are those recorded at publication.
+/// Otherwise, and for data of another program, the files are read. Data of another program are treated as `v1`.
 ///
 /// # Errors
 /// When it is not prepared, or cannot be read; when its pipeline has mistakes.

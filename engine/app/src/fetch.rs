@@ -1,4 +1,4 @@
-//! Getting a bundle without preparing anything.
+//! Fetches bundles without preparing anything.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::stages::sources;
 use crate::task::Task;
 use crate::team::push::remote_of;
 
-/// Sees that the bundle of a competition is in the data folder or the folder of bundles, whole, and with its published MD5
-/// if that is to be checked. Returns where it is.
+/// Makes sure that the complete bundle of a competition is in the data directory or the directory of bundles, with its published MD5 if
+/// that is checked. Returns its path.
 ///
 /// # Errors
-/// When it is not there and cannot be downloaded, or is another one than the published one.
+/// When the bundle does not exist and cannot be downloaded, or differs from the published one.
 pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
     let entry = task.catalog.get(id)?;
     let pipeline = entry.load(&task.options.variant)?;
@@ -29,15 +29,15 @@ pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
             format!("the bundle of `{id}` is nowhere"),
         )
     };
-    // It may not have been there before.
+    // The directory may be new.
     bundle.location().ok_or_else(nowhere)
 }
 
-/// Sees that the bundle of a competition is in the mirror: it is fetched, or taken from where it lies, unless it is there
-/// already. Returns whether it was sent.
+/// Makes sure that the bundle of a competition is in the mirror. Otherwise sends the local bundle, or downloads it first. Returns
+/// whether it was sent.
 ///
 /// # Errors
-/// As [`fetch`]; when the remote does not take it.
+/// As [`fetch`]; and when the remote does not accept the bundle.
 pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
     let link = remote_of(&task.settings)?;
     let store = Store::open(&task.settings.store_dir)?;
@@ -63,7 +63,7 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
         None => store.ingest(&path, true, &|_| {})?,
     };
     let content = record.content();
-    // Results were made of the other one, and no checksum tells that this one is better.
+    // Results were made from the other bundle, and no checksum shows that this one is better.
     if let Some(known) = known
         && known.content.digest != content.digest
         && (published.is_none() || !is_published(&content))

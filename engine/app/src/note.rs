@@ -1,24 +1,24 @@
-//! What is worth knowing while something is done that is no failure.
+//! Notes for the user that are not errors.
 
 use std::fmt;
 
 use prep_core::units;
 
-/// One such thing.
+/// A note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
     /// The machine was restarted since this competition was prepared: its files are read once.
     ReadsAgain { id: &'a str, bytes: u64 },
-    /// So many published files did not survive; they are made again.
+    /// This number of published files was damaged. They are made again.
     Torn { id: &'a str, files: u64 },
-    /// Competitions that are left out, because a bundle or source of theirs is not here.
+    /// Competitions that are left out, because a bundle or source of them is missing.
     NotAvailable(&'a [String]),
     /// The disk may not suffice.
     LittleDisk(&'a str),
 }
 
 impl Note<'_> {
-    /// Whether it may be bad news.
+    /// Returns whether the note is a warning.
     pub fn is_warning(&self) -> bool {
         !matches!(self, Note::ReadsAgain { .. } | Note::NotAvailable(_))
     }

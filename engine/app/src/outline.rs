@@ -91,7 +91,7 @@ fn declared(path: &str, declaration: &Declaration, say: &mut dyn FnMut(String, S
     }
 }
 
-/// A key's value, as a pipeline's file has it.
+/// Writes a key's value as in a pipeline's file.
 fn setting(path: String, value: &Setting, say: &mut dyn FnMut(String, String)) {
     match value {
         Setting::Text(text) => say(path, text.clone()),

@@ -1,6 +1,6 @@
-//! Which bundles an account may download. Kaggle limits how often it may be asked, and does not say how often: questions are
-//! asked one at a time with a pause between them, the first "too many requests" ends them, and what was accepted once is
-//! remembered, because acceptance of rules is not taken back.
+//! Finds the bundles that an account may download. Kaggle limits the number of requests and does not document the limit. So requests are
+//! sent one at a time with a pause in between, and the first "too many requests" ends them. Accepted rules are remembered, because an
+//! account cannot withdraw them.
 //!
 //! `STORE/rules-v1/ACCOUNT.json` lists the accepted competitions of an account. Its name is a digest, so it shows no token.
 
@@ -17,15 +17,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// How often a pause looks for cancellation.
+/// Interval of checks for cancellation during a pause.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// How questions are asked.
+/// Options of the requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// Between two questions.
+    /// Pause between two requests.
     pub pause: Duration,
-    /// Whether what is remembered is asked again.
+    /// Whether remembered competitions are requested again.
     pub again: bool,
 }
 
@@ -34,17 +34,16 @@ pub struct Pace {
 pub enum Permission {
     /// The bundle may be downloaded.
     Granted {
-        /// It was accepted at an earlier time, and Kaggle was not asked now.
+        /// It was accepted earlier, and no request was sent now.
         remembered: bool,
     },
-    /// Something is in the way, such as rules.
+    /// It may not, for example because of its rules.
     Refused(FetchError),
-    /// Kaggle was not asked, because it accepts no more requests or the user stopped.
+    /// No request was sent, because Kaggle accepts no more requests or the user stopped.
     NotAsked,
 }
 
-/// Asks for each of `competitions`, which are Kaggle's names. `asked` is called after each question with the number of
-/// competitions that are answered.
+/// Sends a request for each of `competitions`, which are Kaggle's names. Calls `asked` after each request with the number of answers.
 ///
 /// # Errors
 /// If there are no credentials, or the file of accepted competitions cannot be read or written.
@@ -81,7 +80,7 @@ pub fn permissions(
                 Permission::Granted { remembered: false }
             }
             Err(error) => {
-                // What holds for one holds for all: the account, the network, the user.
+                // The error of one competition applies to all: account, network, user.
                 is_ended = !matches!(
                     error,
                     FetchError::RulesNotAccepted { .. }
@@ -102,7 +101,7 @@ pub fn permissions(
     Ok(answers)
 }
 
-/// Waits until the next question may be asked. Returns `false` if the user stopped.
+/// Waits until the next request. Returns `false` if the user stopped.
 fn wait(last: Option<Instant>, pause: Duration, cancel: &Cancel) -> bool {
     while let Some(last) = last
         && !cancel.is_cancelled()
@@ -120,7 +119,7 @@ struct Accepted {
 }
 
 impl Accepted {
-    /// What the file holds; nothing if there is none, or if it is damaged: then Kaggle is asked again.
+    /// Reads the file. Empty if it does not exist or is damaged, so that requests are sent again.
     fn read(path: &Path) -> Accepted {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
@@ -133,7 +132,7 @@ fn path(settings: &Settings, account: &str) -> PathBuf {
     settings.store_dir.join("rules-v1").join(name)
 }
 
-/// Adds a competition to the file, which another process may have changed meanwhile.
+/// Adds a competition to the file, which another process may have changed.
 fn add(path: &Path, id: &str) -> Result<(), Error> {
     let mut accepted = Accepted::read(path);
     accepted.accepted.insert(id.to_owned());

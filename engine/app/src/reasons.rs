@@ -1,11 +1,11 @@
-//! Reasons of the engine in words for people.
+//! Writes the engine's reasons as text.
 
 mod diff;
 
 use prep_core::{Change, Reason, units};
 use serde_json::Value;
 
-/// A reason in one line.
+/// Writes a reason on one line.
 pub fn short(reason: &Reason) -> String {
     match reason {
         Reason::FirstRun => "first run".to_owned(),
@@ -30,7 +30,7 @@ pub fn short(reason: &Reason) -> String {
     }
 }
 
-/// What differs, a line per field with both values; empty for reasons without fields.
+/// Writes the differences, a line per field with both values. Empty for reasons without fields.
 pub fn details(reason: &Reason) -> Vec<String> {
     match reason {
         Reason::Changed { changes } => changes.iter().map(detail).collect(),
@@ -61,7 +61,7 @@ fn detail(change: &Change) -> String {
     }
 }
 
-/// A field as its author knows it: parameters without a prefix, inputs by name.
+/// Writes a field as in the pipeline: parameters without a prefix, inputs by name.
 fn name(field: &str) -> String {
     if let Some(input) = field.strip_prefix("inputs.") {
         return format!("input `{input}`");

@@ -1,5 +1,5 @@
-//! Where things are and how much may be used, as plain values. Whoever links this library decides; nothing is read from
-//! the environment.
+//! Directories and limits, as plain values. The program that links this library chooses them. The library does not read the
+//! environment.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use prep_core::Limits;
 use prep_remote::Link;
 use prep_spec::BASE_VARIANT;
 
-/// What is the same for everything that is asked for.
+/// Settings of all tasks of a program.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `DATA/ID/prepared`, `DATA/ID/ID.zip`.
@@ -17,20 +17,20 @@ pub struct Settings {
     pub store_dir: PathBuf,
     /// Pipelines besides the built-in ones: `DIR/ID/pipeline.yaml`.
     pub pipelines: Option<PathBuf>,
-    /// Steps side by side, and threads of one step.
+    /// Maximum steps that run in parallel, and threads of one step.
     pub jobs: usize,
-    /// Bytes that running steps may hold together.
+    /// Maximum memory of all running steps, in bytes.
     pub memory: u64,
-    /// Changes whenever the program does: what an earlier one found out about a pipeline is not believed then.
+    /// Identifies the build of the program. Checks of pipelines by another build are not trusted.
     pub program: String,
-    /// Changes whenever the machine starts; none where that cannot be told.
+    /// Identifies the boot of the machine. `None` if the system has no boot ids.
     pub boot: Option<String>,
-    /// A store that many machines share, in which results are looked for and to which they are offered.
+    /// The remote from which results are read and to which they are sent.
     pub remote: Option<Link>,
 }
 
 impl Settings {
-    /// The store, with the remote below it if there is one.
+    /// Opens the store, with the remote as a tier if there is one.
     pub(crate) fn below(&self, store: Store) -> Store {
         match &self.remote {
             Some(link) => link.below(&store),
@@ -38,8 +38,8 @@ impl Settings {
         }
     }
 
-    /// The data folder of a variant: of the base the data folder itself, of another one `DATA/VARIANT`, which is a data folder
-    /// like any other. So variants of a competition lie side by side, and the base is where the benchmark has it.
+    /// Returns the data directory of a variant: of `v1` the data directory itself, of another variant `DATA/VARIANT`. So variants of a
+    /// competition exist next to each other, and `v1` is where upstream has it.
     pub fn folder_of(&self, variant: &str) -> PathBuf {
         match variant {
             BASE_VARIANT => self.data_dir.clone(),
@@ -47,7 +47,7 @@ impl Settings {
         }
     }
 
-    /// Settings with the data folder of a variant.
+    /// Returns settings with the data directory of a variant.
     #[must_use]
     pub fn of_variant(&self, variant: &str) -> Settings {
         Settings {
@@ -56,20 +56,20 @@ impl Settings {
         }
     }
 
-    /// A folder for files that live as long as one call; what a killed process leaves there, the store sweeps away.
+    /// Makes a directory for files of one call. The store removes the files of killed processes.
     pub fn temp_dir(&self) -> PathBuf {
         self.store_dir.join("tmp")
     }
 
-    /// What decoding foreign content may demand, so many files at a time.
+    /// Returns limits for decoding untrusted content, for this number of files at a time.
     pub(crate) fn content_limits(&self, at_once: usize) -> prep_formats::limits::Limits {
         let memory = self.memory / at_once.max(1) as u64;
-        // Where it cannot be told how much is free, the disk itself is the limit.
+        // If the free space is unknown, the disk itself is the limit.
         let disk = prep_fetch::free_space(&self.store_dir).unwrap_or(u64::MAX);
         prep_formats::limits::Limits::from_budgets(memory, disk)
     }
 
-    /// What comparing content may use, with as many files at a time as jobs.
+    /// Returns limits for comparing content, with as many files at a time as jobs.
     pub(crate) fn resources<'a>(&self, temp: &'a std::path::Path) -> prep_contents::Resources<'a> {
         prep_contents::Resources {
             limits: self.content_limits(self.jobs),
@@ -77,7 +77,7 @@ impl Settings {
         }
     }
 
-    /// What running steps may use.
+    /// Returns limits for running steps.
     pub fn limits(&self) -> Limits {
         Limits {
             jobs: self.jobs,

@@ -1,4 +1,4 @@
-//! What is asked for: the settings, the competitions that exist, how they are prepared, and the network.
+//! Tasks: the settings, the catalog of competitions, the options of preparation, and the network.
 
 use std::path::{Path, PathBuf};
 
@@ -25,14 +25,14 @@ impl Task {
     }
 }
 
-/// What a preparation is to be like.
+/// Options of a preparation.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// `v1`: byte-identical to the benchmark; `fixed`: with its known mistakes corrected.
     pub variant: String,
-    /// A folder with bundles that are there already.
+    /// A directory with existing bundles.
     pub source: Option<PathBuf>,
-    /// Whether bundles that are nowhere are downloaded.
+    /// Whether missing bundles are downloaded.
     pub download: bool,
     /// Only the members that a pipeline reads.
     pub partial: bool,
@@ -40,20 +40,20 @@ pub struct Options {
     pub check_bundle: bool,
     /// Outputs are compared with their published checksums.
     pub check_outputs: bool,
-    /// What becomes of archives in `public`, if they are unpacked where they are published.
+    /// How archives of `public` are unpacked in the data directory, if they are.
     pub expand: Option<Expand>,
-    /// Nothing is published but what `prep.lock` says.
+    /// Only data that match `prep.lock` are published.
     pub locked: bool,
     /// Competitions with a missing bundle or source are left out, and nothing is downloaded.
     pub available_only: bool,
-    /// Other competitions go on when one has failed.
+    /// Other competitions continue if one failed.
     pub keep_going: bool,
-    /// Downloaded bundles stay when their competition is prepared.
+    /// Downloaded bundles are kept after their competition is prepared.
     pub keep_bundles: bool,
 }
 
 impl Default for Options {
-    /// All checks, whole bundles, which stay.
+    /// All checks, and complete bundles, which are kept.
     fn default() -> Options {
         Options {
             variant: BASE_VARIANT.to_owned(),

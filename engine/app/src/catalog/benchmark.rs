@@ -1,15 +1,15 @@
-//! What the benchmark itself says of its competitions: names, types, names of metrics, and where it looks for answers and
-//! submissions. Pipelines do not need it; programs that were written for the benchmark do.
+//! Upstream's own facts about its competitions: names, types, names of metrics, and paths of answers and submissions. Pipelines do not
+//! need them, but programs that were written for upstream do.
 
 use prep_spec::{BASE_VARIANT, Pipeline};
 use serde_json::{Value, json};
 
 use super::Entry;
 
-/// Facts of the benchmark's 82 competitions, by id.
+/// Upstream's facts about its 82 competitions, by id.
 const TABLE: &str = include_str!("../../data/benchmark.csv");
 
-/// The benchmark's files that list competitions: name, and the set or the one competition in it.
+/// Upstream's files that list competitions: name, and the set or the single competition in it.
 const LISTS: &str = include_str!("../../data/lists.csv");
 
 /// One competition of the benchmark. Paths are below `prepared`.
@@ -17,9 +17,9 @@ const LISTS: &str = include_str!("../../data/lists.csv");
 pub struct Definition {
     pub id: &'static str,
     pub name: &'static str,
-    /// `code` for competitions whose submissions were notebooks, else `simple`.
+    /// `code` for competitions whose submissions were notebooks, otherwise `simple`.
     pub kind: &'static str,
-    /// What the benchmark calls the metric.
+    /// Upstream's name of the metric.
     pub metric: &'static str,
     pub answers: &'static str,
     pub sample_submission: &'static str,
@@ -49,9 +49,8 @@ pub fn definition(id: &str) -> Option<Definition> {
     definitions().find(|one| one.id == id)
 }
 
-/// Everything that a program written for the benchmark wants to know of a competition, its files included: of the
-/// benchmark's competitions what the benchmark says, of others what their pipeline says. None if that is not enough to
-/// grade it.
+/// Returns all facts and files of a competition for programs that were written for upstream. For competitions of the benchmark, these
+/// are upstream's facts, for others those of the pipeline. `None` if they do not suffice for grading.
 pub fn described(entry: &Entry) -> Option<Value> {
     let (name, facts) = match definition(&entry.id) {
         Some(one) => {
@@ -107,7 +106,7 @@ fn of_pipeline(pipeline: &Pipeline) -> Option<(String, Value)> {
     Some((pipeline.name.clone(), facts))
 }
 
-/// The benchmark's lists of competitions: the name of each one's file, and its ids in the order of the file.
+/// Returns upstream's lists of competitions: the name of each file, and its ids in order.
 pub fn lists() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     LISTS.lines().skip(1).filter_map(|line| {
         let (name, listed) = line.split_once(',')?;
@@ -115,7 +114,7 @@ pub fn lists() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
             Some(set) => set.to_vec(),
             None => vec![listed],
         };
-        // The benchmark lists its whole by name, its sets by hand.
+        // Upstream sorts the list of all by name, and its sets by hand.
         if listed == "all" {
             ids.sort_unstable();
         }

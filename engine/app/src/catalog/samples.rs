@@ -1,4 +1,4 @@
-//! Small made-up bundles that the library carries, for a first look.
+//! Small made-up bundles that are part of the library, for the demo.
 
 /// A bundle with the layout of a competition's, and submissions for it.
 pub struct Sample {

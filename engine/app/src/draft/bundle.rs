@@ -1,6 +1,6 @@
-//! What is in a bundle: tables with their columns, and all other files by pattern.
+//! Reads the content of a bundle: tables with their columns, and all other files by pattern.
 //!
-//! Archives inside are entered if they are zips, as pipelines enter them. Many tables of one kind in one folder are files.
+//! Nested zips are read, as pipelines read them. If a directory has many tables of one kind, they are treated as files.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -17,19 +17,19 @@ use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 use super::guess::texts;
 use crate::error::Error;
 
-/// Bytes of a table that are read at Kaggle.
+/// Maximum bytes of a table that are read on Kaggle.
 pub const FRONT: usize = 1 << 20;
-/// Bytes of a table that are kept, to look at values.
+/// Maximum bytes of a table that are kept to inspect values.
 const KEPT: usize = 64 << 20;
-/// Bytes of a table that are read for its types.
+/// Maximum bytes of a table that are read for its types.
 const MOST: u64 = 2 << 30;
-/// Bytes of a deflated archive inside the bundle that are held in memory.
+/// Maximum bytes of a deflated archive inside the bundle that are held in memory.
 const INNER: u64 = 512 << 20;
-/// More tables in one folder are files.
+/// If a directory has more tables, they are treated as files.
 const TABLES: usize = 12;
-/// Names of files that are kept, to compare with identifiers.
+/// Maximum names of files that are kept to compare with identifiers.
 pub const NAMES: usize = 200_000;
-/// Lines of a table that tell what separates its fields.
+/// Lines of a table from which the delimiter is inferred.
 const SNIFFED: usize = 100;
 
 /// A bundle.
@@ -43,27 +43,27 @@ pub struct Bundle {
 /// A CSV file.
 #[derive(Debug)]
 pub struct Table {
-    /// As a pipeline reads it: `train.zip/train.csv`.
+    /// Its path in a pipeline: `train.zip/train.csv`.
     pub path: String,
     pub columns: Vec<Column>,
     pub rows: u64,
     /// Its first rows.
     pub frame: Frame,
-    /// Whether columns and rows are those of the whole file.
+    /// Whether columns and rows are those of the entire file.
     pub whole: bool,
     pub delimiter: u8,
 }
 
-/// Files of one folder and suffix.
+/// Files of one directory and suffix.
 #[derive(Debug)]
 pub struct Files {
-    /// As a pipeline names them: `train/*/*.jpg`.
+    /// Their pattern in a pipeline: `train/*/*.jpg`.
     pub pattern: String,
-    /// The last part of the folder.
+    /// The last part of the directory.
     pub folder: String,
     pub count: usize,
     pub names: HashSet<String>,
-    /// Whether they lie in several folders below that one.
+    /// Whether they are in several directories below that one.
     pub nested: bool,
 }
 
@@ -85,16 +85,16 @@ impl Table {
     }
 }
 
-/// Whether a member is read for its columns.
+/// Returns whether a member is read for its columns.
 pub fn is_table(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     path.ends_with(".csv") || path.ends_with(".tsv")
 }
 
-/// The bundle in a file.
+/// Reads the bundle in a file.
 ///
 /// # Errors
-/// When it cannot be read, or is no zip archive.
+/// When the file cannot be read, or is not a zip archive.
 pub fn local(path: &Path, limits: &Limits) -> Result<Bundle, Error> {
     let failed = |error| Error::reading("read the bundle", path, &error);
     let file = File::open(path).map_err(failed)?;
@@ -113,7 +113,7 @@ pub fn local(path: &Path, limits: &Limits) -> Result<Bundle, Error> {
     Ok(sorted(walk.found, None))
 }
 
-/// A bundle at Kaggle: its listing, and the fronts of its tables.
+/// Reads a bundle on Kaggle: its listing, and the beginning of its tables.
 pub fn remote(looked: &Looked) -> Bundle {
     let found = looked
         .zip
@@ -135,7 +135,7 @@ pub fn remote(looked: &Looked) -> Bundle {
     sorted(found.collect(), looked.zip.md5.clone())
 }
 
-/// A file, as a pipeline names it.
+/// Returns the path of a file in a pipeline.
 struct Found {
     path: String,
     table: Option<Table>,
@@ -181,7 +181,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Enters an archive within the archive; false if that cannot be done.
+    /// Reads a nested archive. Returns false if that is impossible.
     fn enter(&mut self, base: &dyn ReadAt, entry: &ZipEntry, path: &str, depth: usize) -> bool {
         let prefix = format!("{path}/");
         let budget = self.limits.budget(entry.size);
@@ -214,13 +214,13 @@ impl Walk<'_> {
     }
 }
 
-/// What macOS leaves in archives.
+/// Returns whether a file is one that macOS adds to archives.
 fn is_hidden(path: &str) -> bool {
     path.split('/')
         .any(|part| part.starts_with('.') || part == "__MACOSX")
 }
 
-/// A table's columns and first rows; none if pandas would not read it.
+/// Reads a table's columns and first rows. `None` if pandas would not read it.
 fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
     let mut buffer = vec![0; 1 << 18];
     let mut begin = Vec::new();
@@ -259,7 +259,7 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
             column.kind = ColumnType::Text;
         }
     }
-    // A row may be cut within quotes: values are not known then, columns are.
+    // A row may be cut within quotes. Then values are unknown, but columns are known.
     let frame = read_frame(&front, &ReadOptions { text, ..options }).unwrap_or_default();
     (!columns.is_empty()).then(|| Table {
         path: path.to_owned(),
@@ -271,7 +271,7 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
     })
 }
 
-/// The columns of numbers in which some begin with a zero, as `0042`: they are names, and files may be called like them.
+/// Returns the columns of numbers in which some begin with a zero, such as `0042`. These are names, and files may have them.
 fn padded(front: &[u8], options: &ReadOptions, columns: &[Column]) -> Vec<String> {
     let numbers = columns
         .iter()
@@ -292,7 +292,7 @@ fn padded(front: &[u8], options: &ReadOptions, columns: &[Column]) -> Vec<String
     text.into_iter().filter(has_padded).collect()
 }
 
-/// What separates fields in a file of that name, as a pipeline takes it for granted.
+/// Returns a pipeline's default delimiter for a file of that name.
 pub fn usual_delimiter(path: &str) -> u8 {
     match path.to_ascii_lowercase().ends_with(".tsv") {
         true => b'\t',
@@ -300,8 +300,8 @@ pub fn usual_delimiter(path: &str) -> u8 {
     }
 }
 
-/// What separates a table's fields: the usual, unless the header has none of that, and the lines after it have as many
-/// of another as the header has.
+/// Infers a table's delimiter: the default, unless the header does not have it, and another character occurs as often in the next
+/// lines as in the header.
 fn delimiter(path: &str, begin: &[u8]) -> u8 {
     let usual = usual_delimiter(path);
     let mut lines = begin.split(|byte| *byte == b'\n').take(SNIFFED);
@@ -311,7 +311,7 @@ fn delimiter(path: &str, begin: &[u8]) -> u8 {
         return usual;
     }
     let count = |line: &[u8], wanted: u8| line.iter().filter(|byte| **byte == wanted).count();
-    // The last line may be cut, and quotes may hold line breaks: most lines decide.
+    // The last line may be cut, and quotes may contain line breaks, so the majority of lines decides.
     let lines: Vec<Vec<u8>> = lines.filter(|line| !line.is_empty()).map(fields).collect();
     let fits = |wanted: &u8| {
         let there = count(header, *wanted);
@@ -324,7 +324,7 @@ fn delimiter(path: &str, begin: &[u8]) -> u8 {
         .unwrap_or(usual)
 }
 
-/// A line without what stands in quotes.
+/// Removes quoted text from a line.
 fn fields(line: &[u8]) -> Vec<u8> {
     let mut quoted = false;
     let outside = line.iter().filter(|byte| {
@@ -360,7 +360,7 @@ fn sorted(found: Vec<Found>, md5: Option<String>) -> Bundle {
     bundle
 }
 
-/// The folder of a file: the first one behind the archives that it is in.
+/// Returns the directory of a file: the first one inside the archives that contain it.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     let mut top = Vec::new();

@@ -1,4 +1,4 @@
-//! Which table is split, what identifies a row, what is to be predicted.
+//! Guesses the table to split, the id of a row, and the target.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use prep_formats::pandas::{Cell, ColumnData, ColumnType, FrameColumn};
 
 use super::bundle::{Bundle, Files, NAMES, Table};
 
-/// Classes of one-hot answers at most.
+/// Maximum classes of one-hot answers.
 const CLASSES: usize = 300;
 
-/// What a pipeline is written from.
+/// The input of a draft.
 pub struct Guess {
     pub split: Split,
     /// The sample submission among the tables.
@@ -17,20 +17,20 @@ pub struct Guess {
     pub notes: Vec<String>,
 }
 
-/// What is split.
+/// The thing to split.
 pub enum Split {
     /// A table's rows.
     Rows(Rows),
-    /// Files of one pattern, or all; their label is the folder that they are in, if they are in several.
+    /// Files of one pattern, or all files. If they are in several directories, the directory is their label.
     Files { files: Option<usize>, folders: bool },
 }
 
-/// Rows with what is to be predicted.
+/// A table with a target.
 pub struct Rows {
     /// The table among the tables.
     pub table: usize,
     pub id: String,
-    /// Whether no two rows have the same.
+    /// Whether ids are unique.
     pub unique: bool,
     pub target: Target,
     /// Files that belong to rows.
@@ -39,26 +39,26 @@ pub struct Rows {
 
 /// Files that belong to rows.
 pub struct RowFiles {
-    /// Which of the bundle's groups.
+    /// The index of the bundle's group.
     pub group: usize,
-    /// What of a file is a row's identifier.
+    /// The part of a file's name that is the id.
     pub how: Match,
-    /// Rows without a file, of those that are known.
+    /// Number of known rows without a file.
     pub missing: usize,
 }
 
-/// What is to be predicted.
+/// The target.
 pub enum Target {
-    /// Columns of that name.
+    /// Columns.
     Columns(Vec<String>),
-    /// One column; the submission has a column for each of its values.
+    /// One column. The submission has a column for each of its values.
     OneHot {
         column: String,
         classes: Vec<String>,
     },
 }
 
-/// What of a file is a row's identifier.
+/// The part of a file's name that is the id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
     Name,
@@ -72,7 +72,7 @@ pub fn guess(bundle: &Bundle) -> Guess {
     let sample = bundle.tables.iter().position(is_sample);
     let is_test =
         |table: &Table| table.stem().starts_with("test") || table.stem().ends_with("test");
-    // The likeliest first: by name, then by size.
+    // The most likely table first: by name, then by size.
     let mut tables: Vec<usize> = (0..bundle.tables.len()).collect();
     let table = |at: &usize| bundle.tables.get(*at);
     tables.retain(|at| {
@@ -129,12 +129,12 @@ pub fn guess(bundle: &Bundle) -> Guess {
     }
 }
 
-/// Whether its columns can be named in a pipeline.
+/// Returns whether its columns can be named in a pipeline.
 fn is_plain(table: &Table) -> bool {
     let mut seen = BTreeSet::new();
     let names = table.columns.iter().map(|column| column.name.as_str());
     names.clone().all(|name| {
-        // Queries do not tell apart names that differ in case only, and `_row` is theirs.
+        // Queries do not distinguish names that differ only in case, and `_row` is reserved.
         !name.is_empty()
             && name != "_row"
             && !name.chars().any(char::is_control)
@@ -142,8 +142,8 @@ fn is_plain(table: &Table) -> bool {
     }) && table.columns.len() > 1
 }
 
-/// A submission has an identifier, which the test table has, too, and what is to be predicted, which it lacks. Where there is
-/// no test table, the identifier comes first.
+/// A submission has an id, which the test table has, too, and a target, which the test table does not have. Without a test table, the
+/// id is the first column.
 fn by_sample(at: usize, table: &Table, sample: &Table, test: Option<&Table>) -> Option<Rows> {
     let names = sample.columns.iter().map(|column| column.name.clone());
     let (mut known, mut targets): (Vec<String>, Vec<String>) =
@@ -162,7 +162,7 @@ fn by_sample(at: usize, table: &Table, sample: &Table, test: Option<&Table>) -> 
     Some(rows(at, table, id, target))
 }
 
-/// A column of texts whose values are the names of the sample's columns.
+/// Finds a column of texts whose values are the names of the sample's columns.
 fn one_hot(table: &Table, id: &str, targets: &[String]) -> Option<Target> {
     if targets.len() < 2 || targets.len() > CLASSES {
         return None;
@@ -185,7 +185,7 @@ fn one_hot(table: &Table, id: &str, targets: &[String]) -> Option<Target> {
     })
 }
 
-/// What the test table lacks is to be predicted.
+/// The target is the column that the test table does not have.
 fn by_test(at: usize, table: &Table, test: &Table) -> Option<Rows> {
     let names = table.columns.iter().map(|column| column.name.clone());
     let (known, targets): (Vec<String>, Vec<String>) = names.partition(|name| test.has(name));
@@ -197,7 +197,7 @@ fn by_test(at: usize, table: &Table, test: &Table) -> Option<Rows> {
     few.then(|| rows(at, table, id.clone(), Target::Columns(targets)))
 }
 
-/// The first column with different values identifies, the last other one is predicted.
+/// The first column with different values is the id, the last other one is the target.
 fn by_place(at: usize, table: &Table) -> Option<Rows> {
     let names: Vec<&String> = table.columns.iter().map(|column| &column.name).collect();
     let id = names
@@ -223,7 +223,7 @@ fn rows(at: usize, table: &Table, id: String, target: Target) -> Rows {
     }
 }
 
-/// Whether no two rows have the same value, as far as the first rows tell.
+/// Returns whether values are unique in the first rows.
 fn is_unique(table: &Table, name: &str) -> bool {
     let Some(column) = table.frame.column(name) else {
         return false;
@@ -233,7 +233,7 @@ fn is_unique(table: &Table, name: &str) -> bool {
     different.len() == values.len() && !values.contains(&None) && !values.is_empty()
 }
 
-/// A column's values as text; none of those that are missing.
+/// Returns a column's values as text, without missing ones.
 pub fn texts(column: &FrameColumn) -> Vec<Option<String>> {
     let boolean = |value: bool| Some(if value { "True" } else { "False" }.to_owned());
     match &column.data {
@@ -258,7 +258,7 @@ pub fn texts(column: &FrameColumn) -> Vec<Option<String>> {
     }
 }
 
-/// Files whose names are identifiers, the closest first.
+/// Finds files whose names are ids, the best match first.
 fn matching(bundle: &Bundle, table: &Table, id: &str) -> Vec<RowFiles> {
     let Some(column) = table.frame.column(id) else {
         return Vec::new();
@@ -280,7 +280,7 @@ fn matching(bundle: &Bundle, table: &Table, id: &str) -> Vec<RowFiles> {
         for how in [Match::Name, Match::Stem] {
             let count = found(files, how, values);
             if count * 2 > values.len() && groups.iter().all(|(_, own)| own.group != group) {
-                // Of more files than names are kept nobody knows which are missing.
+                // If there are more files than kept names, missing ones are unknown.
                 let missing = match files.count > NAMES {
                     true => 0,
                     false => all.len() - found(files, how, &all),
@@ -298,7 +298,7 @@ fn matching(bundle: &Bundle, table: &Table, id: &str) -> Vec<RowFiles> {
     groups.into_iter().map(|(_, files)| files).take(3).collect()
 }
 
-/// A file's name without what follows its last dot, as `stem` is in a query.
+/// Returns a file's name without its last suffix, like `stem` in a query.
 fn stem(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => stem,
@@ -306,7 +306,7 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// The largest group of files, of training data if they are told apart.
+/// Finds the largest group of files, of training data if there is a separate directory for them.
 fn by_files(bundle: &Bundle) -> Split {
     let mut groups: Vec<usize> = (0..bundle.files.len()).collect();
     groups.sort_by_key(|at| {
@@ -326,20 +326,20 @@ fn by_files(bundle: &Bundle) -> Split {
     }
 }
 
-/// What a metric can be about.
+/// Kinds of targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
-    /// Two whole numbers.
+    /// Two integers.
     Binary,
-    /// Few whole numbers, booleans or texts.
+    /// A few integers, booleans or texts.
     Classes,
-    /// Numbers without gaps.
+    /// Numbers without missing cells.
     Numbers,
     /// Anything else.
     Other,
 }
 
-/// What a column's values are.
+/// Returns the kind of a column's values.
 pub fn values(table: &Table, name: &str) -> Values {
     let column = table.columns.iter().find(|column| column.name == name);
     let Some((column, frame)) = column.zip(table.frame.column(name)) else {

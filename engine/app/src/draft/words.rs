@@ -1,6 +1,6 @@
-//! Names and texts as YAML and SQL want them.
+//! Writes names and texts for YAML and SQL.
 
-/// Words of SQL that are no names unless they are quoted.
+/// Words of SQL that need quotes as names.
 const RESERVED: [&str; 60] = [
     "all",
     "and",
@@ -64,7 +64,7 @@ const RESERVED: [&str; 60] = [
     "where",
 ];
 
-/// A column in a query: quoted unless it is a plain word in lower case.
+/// Writes a column in a query, quoted unless it is a plain word in lower case.
 pub fn sql_name(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name
@@ -77,12 +77,12 @@ pub fn sql_name(name: &str) -> String {
     }
 }
 
-/// A text in a query.
+/// Writes a text in a query.
 pub fn sql_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// A text in YAML: quoted unless it cannot be taken for something else.
+/// Writes a text in YAML, quoted if YAML could read it as another value.
 pub fn yaml(text: &str) -> String {
     let word = text.to_ascii_lowercase();
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -109,7 +109,7 @@ pub fn yaml(text: &str) -> String {
     out
 }
 
-/// A query as the value of a key, below a line that is indented by `indent`.
+/// Writes a query as the value of a key, below a line that is indented by `indent`.
 pub fn yaml_query(query: &str, indent: usize) -> String {
     let risky = query.contains(": ")
         || query.contains(" #")
@@ -128,7 +128,7 @@ pub fn yaml_query(query: &str, indent: usize) -> String {
     }
 }
 
-/// A name for a table: a plain word, and none of `taken`.
+/// Makes a name for a table: a plain word that is not in `taken`.
 pub fn table_name(wanted: &str, taken: &[String]) -> String {
     let clean: String = wanted
         .to_lowercase()

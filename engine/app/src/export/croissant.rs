@@ -1,7 +1,7 @@
-//! The public files for programs: metadata in the form of MLCommons' Croissant 1.0.
+//! Metadata of the public files for programs, in the Croissant 1.0 format of MLCommons.
 //!
-//! Files at the top of `public` are file objects with their MD5; folders are sets of files; each table is a record set
-//! with a field per column, of the type that pandas infers. Addresses are relative to the copy's folder.
+//! Files at the top of `public` are file objects with their MD5. Directories are sets of files. Each table is a record set with a field
+//! per column, of the type that pandas infers. URLs are relative to the copy's directory.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub fn describe(exported: &Exported, pipeline: &Pipeline) -> String {
         "https://www.kaggle.com/competitions/{}",
         pipeline.bundle.kaggle
     );
-    // A constant of ours is JSON.
+    // The constant is valid JSON.
     let context: Value = serde_json::from_str(CONTEXT).unwrap_or_default();
     let description = json!({
         "@context": context,
@@ -128,7 +128,7 @@ fn record(schema: &Schema, name: &str) -> Value {
     })
 }
 
-/// A name as a part of an identifier: all but letters, digits, `.`, `-` and `_` as `%XX`.
+/// Escapes a name as a part of an identifier: all characters except letters, digits, `.`, `-` and `_` become `%XX`.
 fn identifier(name: &str) -> String {
     name.bytes()
         .map(|byte| match byte {

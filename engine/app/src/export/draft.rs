@@ -1,7 +1,7 @@
-//! The folder in which a copy is made before it has its name.
+//! The temporary directory of an export.
 //!
-//! It lies beside the target, so that a rename completes the copy. It goes with the export, however that ends; what an
-//! export left that was killed goes with the next one: nobody holds its lock any more.
+//! It is next to the target, so that a rename completes the copy. It is removed at the end of the export. The next export removes the
+//! directory of a killed one, because its lock is free.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,23 +13,23 @@ use tempfile::TempDir;
 const PREFIX: &str = ".prep-export-";
 const LOCK: &str = "lock";
 
-/// A folder that is removed when this is dropped.
+/// A directory that is removed when this value is dropped.
 pub struct Draft {
     dir: TempDir,
     _lock: Option<LockGuard>,
 }
 
 impl Draft {
-    /// Makes a folder in `parent`, and removes those that nobody works in.
+    /// Makes a directory in `parent`, and removes abandoned ones.
     ///
     /// # Errors
     /// When `parent` cannot be written.
     pub fn new(parent: &Path) -> io::Result<Draft> {
-        // One after the other: a folder without its lock would look like one that was left. Where folders cannot be
-        // locked, that moment is a short one.
+        // One process at a time, because a directory that is not locked yet would look abandoned. On file systems without locks, that
+        // moment is short.
         let _turn = File::open(parent).and_then(|folder| folder.lock().map(|()| folder));
         for left in left_in(parent) {
-            // What cannot be removed does no harm.
+            // A directory that cannot be removed does no harm.
             if let Ok(Some(_lock)) = try_lock_file(&left.join(LOCK)) {
                 let _ = fs::remove_dir_all(&left);
             }
@@ -44,7 +44,7 @@ impl Draft {
     }
 }
 
-/// The folders of exports, under way or not.
+/// Returns the directories of running and abandoned exports.
 fn left_in(parent: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let drafts = entries.filter(|entry| {

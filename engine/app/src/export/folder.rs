@@ -48,7 +48,7 @@ impl Copier for Folder {
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
-        // Temporary folders are private; what is in this one is not.
+        // Temporary directories are private, but this one becomes the copy.
         fs::set_permissions(&self.made, fs::Permissions::from_mode(0o755))
     }
 }

@@ -1,17 +1,16 @@
-//! Does a score mean what the same score of the benchmark means?
+//! Decides whether scores are comparable with upstream's.
 //!
-//! A score rests on the answers, the rules of grading and the leaderboard; what it says of a participant, on the public
-//! files, too. It is comparable with the benchmark's scores if all of them are those of the built-in pipeline in its variant
-//! `v1`:
+//! A score depends on the answers, the rules of grading and the leaderboard. Its meaning for a participant also depends on the public
+//! files. It is comparable with upstream's scores if all of these are those of the built-in pipeline in variant `v1`:
 //!
-//! - The competition is one of the benchmark, and none of its files (pipeline, description, leaderboard, checksums) was
-//!   replaced, neither when the data were prepared nor when the submission is graded.
+//! - The competition is one of the benchmark, and all of its files (pipeline, description, leaderboard, checksums) are the built-in
+//!   ones, when the data are prepared and when the submission is graded.
 //! - Outputs with a published checksum were compared with it, and have it. Answers are compared again when they are read.
-//! - Another variant changes neither test rows, answers, rules nor metric. That is seen in the pipeline alone: the section
+//! - The variant changes neither test rows, answers, rules nor metric. The pipeline alone shows that: the section
 //!   `grade`, the output with the answers, and every table that both variants have must be the same. A correction that only
 //!   concerns public files therefore adds tables instead of changing them.
 //!
-//! What is not known counts against it. Of data that another program prepared, only the answers are compared.
+//! If something is unknown, the score is not comparable. For data of another program, only the answers are compared.
 
 use std::fmt;
 
@@ -26,11 +25,11 @@ use crate::catalog::Entry;
 use crate::error::Error;
 use crate::outline::outline;
 
-/// Why scores cannot be compared with those of the benchmark; nothing if they can.
+/// The reasons why scores are not comparable with upstream's. Empty if they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparability(Vec<Obstacle>);
 
-/// One reason why scores cannot be compared with those of the benchmark.
+/// A reason why scores are not comparable with upstream's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Obstacle {
     /// The competition is not one of the benchmark.
@@ -49,7 +48,7 @@ enum Obstacle {
     NotCompared,
     /// It is not known whether checksums were compared.
     NotNoted,
-    /// No checksum of the answers is published, and they are not known to be prepared by this program.
+    /// The answers have no published checksum, and are not known to be prepared by this program.
     NothingPublished,
     /// The variant has other test rows, answers or rules.
     Variant(String),
@@ -96,14 +95,14 @@ fn is_or_are(names: &[impl AsRef<str>]) -> String {
 
 /// The answers of a grading.
 pub(crate) enum Answers<'a> {
-    /// Those that this program prepared.
+    /// Answers that this program prepared.
     Prepared(&'a Manifest, &'a [u8]),
-    /// Those of another program, or of the user.
+    /// Answers of another program, or of the user.
     Foreign(&'a [u8]),
 }
 
 impl Comparability {
-    /// That of scores on prepared data, as far as it is known without reading them.
+    /// Returns the comparability of scores on prepared data, as far as it is known without reading them.
     ///
     /// # Errors
     /// When the pipeline has mistakes.
@@ -111,7 +110,7 @@ impl Comparability {
         Comparability::of_data(entry, &manifest.variant, manifest.origin.as_ref())
     }
 
-    /// That of scores on data that were prepared as a variant and have this origin.
+    /// Returns the comparability of scores on data of a variant with this origin.
     pub(crate) fn of_data(
         entry: &Entry,
         variant: &str,
@@ -123,14 +122,14 @@ impl Comparability {
         Ok(found)
     }
 
-    /// That of thresholds alone: nothing need be prepared for them.
+    /// Returns the comparability of thresholds, which need no prepared data.
     pub(crate) fn of_files(entry: &Entry) -> Comparability {
         let mut found = Comparability::default();
         found.judge_files(entry);
         found
     }
 
-    /// That of a grading against `answers`, which the pipeline has at `path` (`private/test.csv`).
+    /// Returns the comparability of a grading against `answers`, which the pipeline has at `path` (`private/test.csv`).
     ///
     /// # Errors
     /// When the pipeline has mistakes.
@@ -154,7 +153,7 @@ impl Comparability {
         Ok(found)
     }
 
-    /// The same where submissions are ranked on a leaderboard of the user, if one is given.
+    /// Adds the reason of a given leaderboard, if there is one.
     #[must_use]
     pub(crate) fn on(mut self, given: &Given) -> Comparability {
         if given.leaderboard.is_some() {
@@ -171,7 +170,7 @@ impl Comparability {
         }
     }
 
-    /// An own pipeline has its own variants: nothing can be said of them.
+    /// The variants of an own pipeline are never comparable.
     fn judge_variant(&mut self, entry: &Entry, variant: &str) -> Result<(), Error> {
         if variant == BASE_VARIANT || self.is_own() {
             return Ok(());
@@ -202,12 +201,12 @@ impl Comparability {
         self.0.is_empty()
     }
 
-    /// Why they cannot, in words.
+    /// Returns the reasons as texts.
     pub fn obstacles(&self) -> Vec<String> {
         self.0.iter().map(ToString::to_string).collect()
     }
 
-    /// Whether a file that is not built in has a part in it.
+    /// Returns whether a file is not the built-in one.
     pub fn is_own(&self) -> bool {
         self.0.iter().any(|one| {
             matches!(
@@ -220,13 +219,13 @@ impl Comparability {
         })
     }
 
-    /// Whether checksums are known to differ.
+    /// Returns whether checksums differ.
     pub fn differs(&self) -> bool {
         let mut obstacles = self.0.iter();
         obstacles.any(|one| matches!(one, Obstacle::Differ(_) | Obstacle::AnswersDiffer))
     }
 
-    /// Whether it is not known if checksums hold.
+    /// Returns whether checksums were not compared.
     pub fn is_unverified(&self) -> bool {
         let unknown = |one: &Obstacle| {
             matches!(
@@ -242,7 +241,7 @@ impl Comparability {
         obstacles.any(|one| matches!(one, Obstacle::Variant(_)))
     }
 
-    /// The most important thing to know of prepared data, in two words; none if they are what their variant promises.
+    /// Returns the mark of prepared data. `None` if they are verified data of their variant.
     pub fn mark(&self) -> Option<&'static str> {
         match self {
             _ if self.is_own() => Some("own pipeline"),
@@ -252,7 +251,7 @@ impl Comparability {
         }
     }
 
-    /// What reports say of data that were prepared as a variant: only what the built-in pipeline makes has its name.
+    /// Returns the name of the variant in reports. Only verified data of the built-in pipeline have the variant's own name.
     pub(crate) fn variant(&self, prepared: &str) -> Variant {
         let name = match self {
             _ if self.is_own() => "own".to_owned(),
@@ -267,7 +266,7 @@ impl Comparability {
     }
 }
 
-/// Whether the answers have the published checksum of the file `path` (`private/test.csv`); none if there is no such
+/// Returns whether the answers have the published checksum of the file `path` (`private/test.csv`). `None` if there is no such
 /// checksum.
 pub(crate) fn has_published_checksum(answers: &[u8], entry: &Entry, path: &str) -> Option<bool> {
     let sums = entry.checksums.as_deref()?;
@@ -464,7 +463,7 @@ mod tests {
                 "{{\"private\":{{\"test.csv\":\"{md5}\"}}}}"
             )))
         };
-        // That of `abc`, in RFC 1321.
+        // The MD5 of `abc` in RFC 1321.
         let md5 = "900150983CD24FB0D6963F7D28E17F72";
         for (checksums, obstacle) in [
             (sums(md5), None),

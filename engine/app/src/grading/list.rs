@@ -1,4 +1,4 @@
-//! Grading a list of submissions: side by side, into one report.
+//! Grades a list of submissions in parallel, and writes one report.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Write};
@@ -19,20 +19,20 @@ use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// What became of the submissions of a list.
+/// The results of a list of submissions.
 pub struct Graded {
-    /// In the order of the list; an error where an entry could not be graded.
+    /// Results in the order of the list, with an error for each entry that could not be graded.
     pub results: Vec<(Entry, Result<CompetitionReport, Error>)>,
-    /// The report as text, as it stands in the file.
+    /// The text of the report.
     pub text: String,
-    /// Where the report was written.
+    /// The path of the report.
     pub path: PathBuf,
 }
 
-/// Grades the submissions of the list in the file `list` and writes the report into the folder `output_dir`.
+/// Grades the submissions of the list in the file `list` and writes the report into the directory `output_dir`.
 ///
 /// # Errors
-/// When the list cannot be used or the report cannot be written; what is wrong with single entries is in the result.
+/// When the list cannot be used or the report cannot be written. Errors of single entries are in the result.
 pub fn grade_list(
     settings: &Settings,
     catalog: &Catalog,
@@ -44,7 +44,7 @@ pub fn grade_list(
         .map_err(|error| Error::reading("read the list", list, &error))?;
     let entries = list::parse(&text)
         .map_err(|error| Error::request(format!("{}: {error}", list.display())))?;
-    // Before the work, so that it is not in vain.
+    // The directory is made first, so that an error of it costs no work.
     std::fs::create_dir_all(output_dir)
         .map_err(|error| Error::writing("make the folder", output_dir, &error))?;
     let cannot_write = |error| Error::writing("write a report into", output_dir, &error);
@@ -68,7 +68,7 @@ pub fn grade_list(
     })
 }
 
-/// Grades side by side; results are in the order of the entries.
+/// Grades in parallel. Results are in the order of the entries.
 fn grade_all(
     settings: &Settings,
     catalog: &Catalog,
@@ -99,13 +99,13 @@ fn grade_all(
                 Some(Err(error)) => Err(error.clone()),
                 None => Err(defect()),
             };
-            // Every index is taken once.
+            // Every index is used once.
             let _ = result.set(report);
         }
     };
     std::thread::scope(|scope| {
         for _ in 1..settings.jobs.min(entries.len()) {
-            // Without further threads, this one grades all.
+            // If no other thread can be started, this one grades all entries.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -123,7 +123,7 @@ fn defect() -> Error {
     )
 }
 
-/// The benchmark's report, and after its keys the entries that could not be graded, if there are any.
+/// Upstream's report, followed by the entries that could not be graded, if there are any.
 fn whole(reports: &[CompetitionReport], refused: &[(&Entry, &Error)]) -> Object {
     let mut report = aggregate(reports);
     let not_graded = refused.iter().map(|(entry, error)| {
@@ -139,7 +139,7 @@ fn whole(reports: &[CompetitionReport], refused: &[(&Entry, &Error)]) -> Object 
     report
 }
 
-/// The file of a report, before it has its name.
+/// The temporary file of a report.
 fn draft(folder: &Path) -> std::io::Result<NamedTempFile> {
     tempfile::Builder::new()
         .prefix(".report-")
@@ -147,8 +147,8 @@ fn draft(folder: &Path) -> std::io::Result<NamedTempFile> {
         .tempfile_in(folder)
 }
 
-/// Writes a report under a name that nothing else has, whoever else grades into the same folder in the same second. It is
-/// there as a whole or not at all.
+/// Writes a report under a unique name, also if other processes grade into the same directory in the same second. The file appears
+/// complete or not at all.
 fn save(
     mut file: NamedTempFile,
     folder: &Path,
@@ -218,7 +218,7 @@ mod tests {
         names
     }
 
-    /// Every report has a file of its own, though all are of the same second, and no other file is left.
+    /// Every report has its own file, although all are of the same second, and no other file is left.
     #[test]
     fn reports_of_one_second_do_not_meet() {
         let dir = tempfile::tempdir().unwrap();

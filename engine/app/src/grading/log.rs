@@ -1,8 +1,8 @@
-//! `DATA/grades.jsonl`: who asked the grader, and how often.
+//! The log of gradings, `DATA/grades.jsonl`.
 //!
-//! A line is written for every submission that is graded against prepared answers: when, which competition and variant, the
-//! digests of the submission and of the answers, the score or the reason why there is none, and the program's version. Lines
-//! are only ever added, each by one write, so that several graders may share the file.
+//! Each submission that is graded against prepared answers adds a line: time, competition, variant, digests of the submission and of the
+//! answers, the score or the reason why there is no score, and the program's version. Each line is appended by one write, so several
+//! graders can use the same file.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -13,13 +13,13 @@ use prep_digests::Sha256;
 use prep_grade::report::CompetitionReport;
 use serde_json::json;
 
-/// The file, in the data folder.
+/// The name of the file in the data directory.
 pub(crate) const NAME: &str = "grades.jsonl";
 
 /// Adds a line.
 ///
 /// # Errors
-/// When the data folder cannot be written.
+/// When the data directory cannot be written.
 pub(crate) fn append(
     data_dir: &Path,
     report: &CompetitionReport,
@@ -27,7 +27,7 @@ pub(crate) fn append(
     answers: Sha256,
 ) -> io::Result<()> {
     let hex = |digest: Sha256| format!("sha256:{digest}");
-    // JSON has no number for what a score may be, too.
+    // JSON has no numbers for NaN and infinity.
     let score = report.score.map(|score| match score.is_finite() {
         true => json!(score),
         false => json!(score.to_string()),

@@ -1,9 +1,9 @@
-//! What it takes to grade submissions of one competition: its grader, the prepared answers, the leaderboard.
+//! Grades submissions of one competition with its grader, the prepared answers, and the leaderboard.
 //!
 //! ```text
-//! answers      which prepared answers may be trusted        comparable   whether scores mean what the benchmark's mean
-//! list         many submissions, one report                 validation   an outcome in words, without a score
-//! log          DATA/grades.jsonl: who asked the grader
+//! answers      verified answers                             comparable   whether scores are comparable with upstream's
+//! list         many submissions, one report                 validation   the result as text, without a score
+//! log          DATA/grades.jsonl: a line per grading
 //! ```
 
 mod answers;
@@ -39,46 +39,46 @@ pub use self::list::{Graded, grade_list};
 pub use self::validation::{Validation, one_line};
 use crate::digests;
 
-/// Grades submissions of one competition. Made once, used for many, from several threads.
+/// Grades submissions of one competition. One value grades many submissions, from several threads.
 pub struct Grading {
     id: String,
-    /// None of a competition of one's own, perhaps: then there are no medals.
+    /// `None` if the competition has no leaderboard, and therefore no medals.
     leaderboard: Option<Leaderboard>,
-    /// What is prepared.
+    /// Origin of the prepared data.
     variant: Variant,
     grader: Grader,
     answers: Frame,
-    /// Of the file with the answers.
+    /// Digest of the file with the answers.
     answers_digest: Sha256,
     digests: Digests,
-    /// The data folder whose log is kept.
+    /// The data directory of the log.
     log: Option<(PathBuf, Log)>,
 }
 
-/// Whether gradings are noted in the data folder's log, and who is told when that cannot be done.
+/// Whether gradings are logged in the data directory, and the function that receives errors of the log.
 #[derive(Clone, Default)]
 pub struct Log(Option<Arc<Trouble>>);
 
 type Trouble = dyn Fn(&Error) + Send + Sync;
 
 impl Log {
-    /// They are. A data folder that cannot be written does not keep anyone from grading.
+    /// Logs gradings. A read-only data directory does not prevent grading.
     pub fn kept(trouble: impl Fn(&Error) + Send + Sync + 'static) -> Log {
         Log(Some(Arc::new(trouble)))
     }
 
-    /// They are not.
+    /// Logs nothing.
     pub fn off() -> Log {
         Log(None)
     }
 }
 
 impl Grading {
-    /// Reads what is prepared of a competition.
+    /// Reads the prepared data of a competition.
     ///
     /// # Errors
-    /// When it is not prepared, not completely so, or changed since; when it was prepared by something else and its answers
-    /// are not the published ones; when it has no grading, or a leaderboard that is none.
+    /// When the competition is not prepared, incomplete, or modified; when another program prepared it and its answers are not the published
+    /// ones; when it has no grading, or an invalid leaderboard.
     pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         entry.pipeline()?;
@@ -104,7 +104,7 @@ impl Grading {
         })
     }
 
-    /// The same, with every grading noted in the log of the settings' data folder.
+    /// Also logs every grading in the settings' data directory.
     #[must_use]
     pub fn logged(self, settings: &Settings, log: &Log) -> Grading {
         Grading {
@@ -113,7 +113,7 @@ impl Grading {
         }
     }
 
-    /// Grades against given answers by a competition's rules. The answers are taken as they are: nobody vouches for them.
+    /// Grades against given answers by a competition's rules. The answers are not verified.
     ///
     /// # Errors
     /// When the answers or the leaderboard cannot be read; when the competition has no grading.
@@ -139,11 +139,11 @@ impl Grading {
         })
     }
 
-    /// What is prepared of a competition, as [`open`](Self::open) reads it; where something else prepared it, its answers
-    /// are taken as they are.
+    /// Reads the prepared data of a competition like [`open`](Self::open). If another program prepared them, the answers are not
+    /// verified.
     ///
     /// # Errors
-    /// As [`open`](Self::open), but for what nobody vouches for.
+    /// As [`open`](Self::open), except for unverified answers.
     pub fn of_any_origin(
         catalog: &Catalog,
         settings: &Settings,
@@ -166,7 +166,7 @@ impl Grading {
         Grading::with_answers(catalog, id, &given)
     }
 
-    /// Validates and scores a submission; none when there is no file of that name that ends in `.csv`.
+    /// Validates and scores a submission. `None` if there is no file of that name with the ending `.csv`.
     pub fn grade(&self, path: &Path) -> Option<Outcome> {
         submission::exists(path).then(|| {
             let outcome = File::open(path).and_then(|file| self.grade_file(&file));
@@ -177,7 +177,7 @@ impl Grading {
         })
     }
 
-    /// Validates and scores a submission, whatever its name is, if it has one.
+    /// Validates and scores a submission of any name.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -185,12 +185,12 @@ impl Grading {
         self.grader.grade_file(&self.answers, file)
     }
 
-    /// Grades a submission, as of now, and reports.
+    /// Grades a submission, and returns a report with the present time.
     pub fn report(&self, path: &Path) -> CompetitionReport {
         self.report_of(path, self.grade(path))
     }
 
-    /// Reports an outcome, as of now; `path` is what the report calls the submission.
+    /// Returns a report of an outcome with the present time. The report names the submission `path`.
     pub fn report_of(&self, path: &Path, outcome: Option<Outcome>) -> CompetitionReport {
         let now = Zoned::now().datetime();
         let submission = outcome.as_ref().and_then(|_| digest_of_file(path).ok());
@@ -215,7 +215,7 @@ impl Grading {
         report
     }
 
-    /// Notes a grading in the log, if one is kept.
+    /// Logs a grading, if the log is on.
     fn note(&self, report: &CompetitionReport, submission: Option<Sha256>) {
         let Some((data_dir, Log(Some(trouble)))) = &self.log else {
             return;
@@ -228,7 +228,7 @@ impl Grading {
     }
 }
 
-/// Answers, and if need be a leaderboard, that are not those of the data folder and the competition.
+/// Answers, and optionally a leaderboard, in place of those of the data directory and the competition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     pub answers: PathBuf,
@@ -244,10 +244,10 @@ impl Given {
     }
 }
 
-/// The leaderboard in a file.
+/// Reads the leaderboard in a file.
 ///
 /// # Errors
-/// When it cannot be read, or is none.
+/// When the file cannot be read, or is not a leaderboard.
 pub fn read_leaderboard(path: &Path) -> Result<Leaderboard, Error> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error::reading("read the leaderboard", path, &error))?;
@@ -282,8 +282,8 @@ pub(crate) fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame,
     })
 }
 
-/// Grades one submission, against what is prepared or against given answers. Where there is none, the report has the
-/// medals' thresholds only, for which nothing need be prepared.
+/// Grades one submission against prepared or given answers. Without a submission, the report has only the thresholds of medals, which
+/// need no prepared data.
 ///
 /// # Errors
 /// As [`Grading::open`], if there is a submission.
@@ -347,7 +347,7 @@ fn own_leaderboard(entry: &Entry) -> Result<Option<Leaderboard>, Error> {
     leaderboard_of(entry, pipeline.as_ref().and_then(direction))
 }
 
-/// Which scores of a pipeline's metric are better.
+/// Returns whether higher or lower scores of a pipeline's metric are better.
 pub(crate) fn direction(pipeline: &Pipeline) -> Option<Direction> {
     let grade = pipeline.grade.as_ref()?;
     let grader = Grader::parse(&grade.value.rules).ok()?;

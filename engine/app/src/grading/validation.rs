@@ -1,4 +1,4 @@
-//! Whether a submission is valid, in the benchmark's words, which scripts look for. Never a score.
+//! Validates submissions, without a score. The texts are upstream's, because scripts search for them.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use prep_grade::table::submission;
 pub struct Validation {
     pub valid: bool,
     pub message: String,
-    /// The kind of refusal, for programs.
+    /// The kind of error, for programs.
     pub reason: Option<&'static str>,
 }
 
 impl Validation {
-    /// What can be said before anything is graded: whether there is such a file.
+    /// Returns the result that is known before grading: the file does not exist.
     pub fn before_grading(path: &Path) -> Option<Validation> {
         let refused = |message: String| {
             Some(Validation {
@@ -36,7 +36,7 @@ impl Validation {
         }
     }
 
-    /// What grading came to.
+    /// Converts the result of grading.
     pub fn of(outcome: &Outcome) -> Validation {
         match outcome {
             Outcome::Score { .. } => Validation {
@@ -56,7 +56,7 @@ impl Validation {
     }
 }
 
-/// A message on one line and without braces: readers of logs take lines apart, and look for reports by their braces.
+/// Puts a message on one line and removes braces, because harnesses parse logs by line, and find reports by their braces.
 pub fn one_line(message: &str) -> String {
     message
         .chars()

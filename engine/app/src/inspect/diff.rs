@@ -1,4 +1,4 @@
-//! What differs between two variants, two pipelines, or two data folders: what the pipelines say, then what came of it.
+//! Compares two variants, two pipelines, or two data directories: the settings of the pipelines, then the outputs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,18 +13,18 @@ use crate::error::{Error, failure_of};
 use crate::outline::outline;
 use crate::settings::Settings;
 
-/// What differs.
+/// The result of a comparison.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Differences {
     pub pipeline: Vec<PipelineDifference>,
-    /// None where the outputs of a side are not at hand.
+    /// `None` if the outputs of a side do not exist.
     pub outputs: Option<Vec<FileDifference>>,
 }
 
-/// Something that two pipelines say in different ways.
+/// A setting that differs between two pipelines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PipelineDifference {
-    /// Where it stands: `public/train.csv/csv`.
+    /// The path of the setting: `public/train.csv/csv`.
     pub path: String,
     pub old: Option<String>,
     pub new: Option<String>,
@@ -36,7 +36,7 @@ impl Differences {
     }
 }
 
-/// Two variants of a competition. Outputs are those in the data folder, where both are prepared.
+/// Compares two variants of a competition, and their outputs in the data directory if both are prepared.
 ///
 /// # Errors
 /// When a pipeline has mistakes, or something cannot be read.
@@ -55,7 +55,7 @@ pub fn diff_variants(
     })
 }
 
-/// Two files of pipelines, both as the variant.
+/// Compares two pipeline files, both in the same variant.
 ///
 /// # Errors
 /// When one cannot be read, or has mistakes.
@@ -80,7 +80,7 @@ pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<Differenc
     })
 }
 
-/// One competition in two data folders.
+/// Compares one competition in two data directories.
 ///
 /// # Errors
 /// When it is not in both, or something cannot be read.
@@ -201,7 +201,7 @@ private:
         found.map(|one| (one.path, one.old, one.new)).collect()
     }
 
-    /// Settings are shown as the file has them, every section is compared, and layout makes no difference.
+    /// Settings are shown as in the file, every section is compared, and layout does not matter.
     #[test]
     fn settings_are_shown_as_they_are_written() {
         for (from, to, path, old, new) in [

@@ -1,4 +1,4 @@
-//! What of prepared data gives the answers away.
+//! Searches prepared data for leaks.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -17,8 +17,8 @@ use crate::grading;
 use crate::prepared;
 use crate::settings::Settings;
 
-/// Looks at what is prepared of a competition in the settings' data folder, and at its bundle if that is in `folders` or in the
-/// data folder.
+/// Searches the prepared data of a competition in the settings' data directory, and its bundle if that is in `folders` or in the data
+/// directory.
 ///
 /// # Errors
 /// When it is not prepared, has no grading, or something cannot be read.
@@ -64,14 +64,14 @@ pub fn leaks(
     })
 }
 
-/// The answers as a table, where grading makes rows of their records.
+/// Returns the answers as a table, if grading makes rows from their records.
 fn rows_of_records(
     settings: &Settings,
     entry: &Entry,
     pipeline: &Pipeline,
     answers: &Path,
 ) -> Result<Option<TempPath>, Error> {
-    // Answers that cannot be graded may be a table all the same.
+    // Answers that cannot be graded may be a table anyway.
     let Ok((grader, _)) = grading::grader(entry, pipeline) else {
         return Ok(None);
     };
@@ -97,7 +97,7 @@ fn rows_of_records(
                     Some(Cell::Text(text)) => text,
                     _ => "",
                 },
-                // Rows that records make are texts.
+                // Rows made from records are texts.
                 _ => "",
             });
             line(&mut out, cells)?;

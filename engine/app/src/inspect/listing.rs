@@ -1,4 +1,4 @@
-//! The files of a bundle: of one that is here from the archive itself, of another one from Kaggle, without downloading it.
+//! Lists the files of a bundle: of a local one from the archive, of another one from Kaggle, without downloading it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub struct ListedSource {
     pub bytes: Option<u64>,
 }
 
-/// Lists the bundle of `id`, which may be a competition without a pipeline, and the further sources of its pipeline.
+/// Lists the bundle of `id`, and the further sources of its pipeline. The competition need not have a pipeline.
 ///
 /// # Errors
 /// If the bundle cannot be read, or is not here and Kaggle does not list it.

@@ -1,9 +1,9 @@
-//! Questions about data that are prepared already. Nothing here prepares or publishes.
+//! Functions that inspect prepared data. They prepare and publish nothing.
 //!
 //! ```text
-//! audit      why data are not what was published        leaks      what gives the answers away
-//! diff       what differs between variants, folders     moments    what differs between two runs
-//! rerun      whether steps give the same results again  listing    the files of a bundle
+//! audit      causes of mismatches                       leaks      leaks of answers
+//! diff       variants or directories compared           moments    two runs compared
+//! rerun      steps run again and compared               listing    the files of a bundle
 //! ```
 
 pub(crate) mod audit;

@@ -1,10 +1,9 @@
-//! Whether steps give again what the cache says they gave: they run once more, under other limits and in another order.
+//! Runs steps again, with other limits and in another order, and compares their results with the cache.
 //!
-//! A step's key says nothing of memory, threads or order, so its result must not depend on them. Here the steps of a
-//! competition run in a scratch cache: with a quarter of the memory, with another number of jobs, and with the ready step
-//! that waited longest first. What each gives is compared with what the ledger of the cache holds for the same key, and
-//! with what the remote holds, if there is one. The cache itself is only read, nothing is published or downloaded, and the
-//! scratch cache of a competition is removed before the next one begins.
+//! A step's key does not have memory, threads or order, so its result must not depend on them. The steps of a competition run in a
+//! scratch cache: with a quarter of the memory, with another number of jobs, and with the ready step first that waited longest. Each
+//! result is compared with the entry of the same key in the cache, and in the remote, if there is one. The cache is only read, nothing
+//! is published or downloaded, and the scratch cache of a competition is removed before the next one begins.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,10 +22,10 @@ use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
 
-/// The memory of a rerun is this part of what a run has.
+/// The memory of a rerun is the memory of a run divided by this number.
 const PART_OF_MEMORY: u64 = 4;
 
-/// What became of the steps of a competition that ran again.
+/// The results of the steps of a competition that ran again.
 #[derive(Debug, Clone, Serialize)]
 pub struct Rerun {
     pub id: String,
@@ -34,12 +33,12 @@ pub struct Rerun {
     pub steps: Vec<RerunStep>,
 }
 
-/// What became of a step that ran again.
+/// The result of a step that ran again.
 #[derive(Debug, Clone, Serialize)]
 pub struct RerunStep {
     pub step: String,
     pub kind: &'static str,
-    /// Unknown where the step could not run.
+    /// `None` if the step could not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<Digest>,
     #[serde(flatten)]
@@ -49,11 +48,11 @@ pub struct RerunStep {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum RerunResult {
-    /// It gave what is recorded.
+    /// The result equals the recorded one.
     Equal,
-    /// It gave something else.
+    /// The result differs.
     Differs { differences: Vec<Difference> },
-    /// Nothing is recorded for its key: it never ran, or it did with other inputs.
+    /// The cache has no entry for its key: it never ran, or ran with other inputs.
     Unrecorded,
     /// It could not run.
     Failed { failure: Failure, message: String },
@@ -61,12 +60,12 @@ pub enum RerunResult {
     Skipped { because: String },
 }
 
-/// An output that is not what is recorded.
+/// An output that differs from the recorded one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     pub recorded_in: Place,
     pub output: String,
-    /// None: there is no such output.
+    /// `None` if there is no such output.
     pub recorded: Option<Digest>,
     pub made: Option<Digest>,
 }
@@ -79,14 +78,14 @@ pub enum Place {
 }
 
 impl Rerun {
-    /// How many steps ended like this.
+    /// Returns the number of steps with this result.
     pub fn count(&self, wanted: impl Fn(&RerunResult) -> bool) -> usize {
         let results = self.steps.iter().map(|step| &step.result);
         results.filter(|result| wanted(result)).count()
     }
 }
 
-/// Runs the steps of competitions again, one competition after the other; `done` gets each result. Scratch caches are made
+/// Runs the steps of competitions again, one competition after the other. `done` gets each result. Scratch caches are made
 /// in the directory `scratch`.
 ///
 /// # Errors
@@ -106,7 +105,7 @@ pub fn rerun(
             .prefix("rerun-")
             .tempdir_in(scratch);
         let folder = folder.map_err(|error| Error::writing("make a folder in", scratch, &error))?;
-        // While it is locked, the cache does not take it for what a killed process left. Where there are no locks, age alone
+        // While the directory is locked, the cache does not treat it as left over by a killed process. Without locks, only its age
         // decides.
         let lock = File::open(folder.path());
         let _lock = lock.map(|lock| lock.try_lock().map(|()| lock));
@@ -148,7 +147,7 @@ struct Rerunning<'a> {
 impl Rerunning<'_> {
     fn call(&self, cancel: &Cancel, reporter: &Arc<dyn Reporter>) -> Result<Rerun, Error> {
         let (settings, variant) = (&self.task.settings, &self.task.options.variant);
-        // The remote may have the bundle. It is no tier of this store: nothing is found, nothing is offered.
+        // The remote may have the bundle. It is not a tier of this store, so no result is read from it or sent to it.
         let store = Store::open(&settings.store_dir)?;
         let context = Context::new(store.clone(), settings.limits(), cancel.clone());
         let engine = prep_sql::Session::new(&store.temp_dir());
@@ -180,7 +179,7 @@ impl Rerunning<'_> {
             let step = match &graph.node(node).action {
                 Action::Step(step) => step,
                 Action::Source(source) => {
-                    // What it brings is no result, but without it there is none.
+                    // A source has no result of its own, but without it there are no results.
                     if let result @ RerunResult::Failed { .. } = without_result(&report, node) {
                         steps.push(RerunStep {
                             step: graph.node(node).name.clone(),
@@ -221,7 +220,7 @@ impl Rerunning<'_> {
         })
     }
 
-    /// Compares what a step gave with what is recorded for its key.
+    /// Compares the result of a step with the entry of its key.
     fn compare(
         &self,
         key: &Digest,
@@ -231,7 +230,7 @@ impl Rerunning<'_> {
     ) -> Result<RerunResult, Error> {
         let mut entries = vec![(Place::Cache, self.recorded.lookup(key)?)];
         if let Some(link) = self.task.settings.remote.as_ref().filter(|_| is_shared) {
-            // A store without entries of its own, which is only read: what it finds is the remote's.
+            // This store has no entries and is only read, so it finds only the remote's entries.
             let nothing = Store::look(&scratch.root().join("nothing"))?;
             entries.push((Place::Remote, link.below(&nothing).find(key, self.id)?));
         }
@@ -280,7 +279,7 @@ fn without_result(report: &RunReport, node: NodeId) -> RerunResult {
         Some(StepOutcome::Skipped { because }) => RerunResult::Skipped {
             because: because.clone(),
         },
-        // Only a source leaves none.
+        // Only a source has no entry.
         _ => RerunResult::Unrecorded,
     }
 }

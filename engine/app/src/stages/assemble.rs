@@ -33,7 +33,7 @@ pub struct Competition {
     pub(crate) entry: Entry,
     /// The members of the bundle that the pipeline reads.
     pub(crate) members: Members,
-    /// The part of the bundle that stands for it, if only that is wanted.
+    /// The partial bundle in its place, with `--partial`.
     pub(crate) part: Option<PartOfBundle>,
     /// Outputs for which no checksum is published.
     pub(crate) without_checksum: Vec<String>,
@@ -52,7 +52,7 @@ impl Competition {
 pub(crate) struct Assembly {
     pub graph: Graph,
     pub competitions: Vec<Competition>,
-    /// Those that cannot be prepared, and why.
+    /// Competitions that cannot be prepared, with the reason.
     pub refused: Vec<(String, Error)>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn assemble(
         competitions: Vec::new(),
         refused: Vec::new(),
     };
-    // Each for itself: the steps of one that is refused half-way stay out.
+    // Each competition separately: if one fails half-way, its steps are left out.
     let mut built = context.spread(
         chosen.entries.len(),
         0,

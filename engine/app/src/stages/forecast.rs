@@ -1,4 +1,4 @@
-//! Sixth stage: the bytes that downloads move, and the disk that they take, before any of them begins.
+//! Sixth stage: the bytes and the disk space of downloads, before any of them begins.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,11 +17,11 @@ use crate::note::Note;
 use crate::prepared;
 use crate::task::Task;
 
-/// What is wanted and not there: a bundle, or the file of a further source.
+/// A missing bundle, or the missing file of a further source.
 #[derive(Clone, Copy)]
 pub struct Missing<'p> {
     pub competition: &'p Competition,
-    /// None: the bundle.
+    /// The source. `None`: the bundle.
     pub source: Option<&'p FurtherSource>,
 }
 
@@ -32,7 +32,7 @@ impl Missing<'_> {
         (self.competition.id.clone(), source)
     }
 
-    /// Its length in bytes, where that is published.
+    /// Its published length in bytes.
     pub fn published_bytes(&self) -> Option<u64> {
         match self.source {
             None => self.competition.entry.size(),
@@ -41,22 +41,22 @@ impl Missing<'_> {
     }
 }
 
-/// What downloading a bundle, or the file of a further source, moves.
+/// The size of a download of a bundle, or of the file of a further source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Download {
-    /// Bytes of the whole.
+    /// Bytes of the entire file.
     pub bytes: Option<u64>,
-    /// Bytes of what the pipeline reads of it: what a partial download moves.
+    /// Bytes of a partial download, of the members that the pipeline reads.
     pub partial_bytes: Option<u64>,
-    /// The size is the published one; no server was asked.
+    /// The size is the published one, without a request to a server.
     pub estimated: bool,
-    /// Why it cannot be downloaded.
+    /// The reason why it cannot be downloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl Download {
-    /// Bytes that are downloaded, as far as that is known.
+    /// Bytes to download, if they are known.
     pub fn moves(&self, partial: bool) -> Option<u64> {
         match partial {
             true => self.partial_bytes,
@@ -66,7 +66,7 @@ impl Download {
 }
 
 impl Plan {
-    /// Bundles, and files of further sources, that are wanted and not there.
+    /// Returns the missing bundles, and the missing files of further sources.
     pub fn missing(&self) -> Vec<Missing<'_>> {
         let mut missing = Vec::new();
         for competition in &self.competitions {
@@ -79,7 +79,7 @@ impl Plan {
                 let mut sources = competition.sources.iter();
                 let source = match node.name.strip_prefix("source/") {
                     None => None,
-                    // A folder cannot be downloaded.
+                    // A directory cannot be downloaded.
                     Some(name) => match sources.find(|one| one.name == name) {
                         Some(source) if source.url.is_some() => Some(source),
                         _ => continue,
@@ -94,7 +94,7 @@ impl Plan {
         missing
     }
 
-    /// Competitions with something to do whose bundle is not here but in the mirror. Asks the remote, if there is one.
+    /// Returns the competitions with steps to run whose bundle is only in the mirror. Queries the remote, if there is one.
     pub fn mirrored(&self, task: &Task) -> HashSet<String> {
         let Some(link) = &task.settings.remote else {
             return HashSet::new();
@@ -103,25 +103,25 @@ impl Plan {
         let gone = self.competitions.iter();
         let gone = gone.filter(|one| one.bundle.is_none() && work.contains_key(&one.id));
         let gone: Vec<&str> = gone.map(|one| one.id.as_str()).collect();
-        // A remote that does not answer has said so when the plan was made.
+        // A remote without an answer was reported when the plan was made.
         let known = ask_all(&gone, |id| link.source(id).ok().flatten());
         let known = gone.into_iter().zip(known);
         let known = known.filter(|(_, known)| known.as_ref().is_some_and(|known| known.mirrored));
         known.map(|(id, _)| id.to_owned()).collect()
     }
 
-    /// The bytes that each missing bundle or file moves, by competition and source. Asks the servers for lengths and
-    /// listings; takes the published sizes where they do not answer.
+    /// Returns the size of each missing bundle or file, by competition and source. Requests lengths and listings from the servers, and uses
+    /// published sizes if they do not answer.
     pub fn downloads(&self, task: &Task) -> HashMap<(String, Option<String>), Download> {
         let missing = self.missing();
         if missing.is_empty() {
             return HashMap::new();
         }
-        // Who asks is found out, and said, once.
+        // The credentials are found and reported once.
         let for_bundles = missing.iter().any(|one| one.source.is_none());
         let kaggle = for_bundles.then(|| task.network.get());
         let network = task.network.any();
-        // After the first answer that there are too many requests, Kaggle is asked no more.
+        // After the first error "too many requests", no request is sent to Kaggle.
         let is_limited = AtomicBool::new(false);
         let downloads = ask_all(&missing, |one| match one.source {
             None => match &kaggle {
@@ -148,8 +148,7 @@ impl Plan {
         missing.iter().map(Missing::key).zip(downloads).collect()
     }
 
-    /// The disk that downloading takes, where `bytes` returns how much each download moves; none if nothing is
-    /// downloaded.
+    /// Returns the disk space for downloads. `bytes` returns the size of each. `None` if nothing is downloaded.
     ///
     /// # Errors
     /// If a manifest cannot be read.
@@ -164,7 +163,7 @@ impl Plan {
         }
         let mut needs: Vec<Need> = Vec::new();
         let mut last = None;
-        // Those of one competition follow each other.
+        // The downloads of one competition are adjacent.
         for one in &missing {
             let need = need(task, one, bytes(one).unwrap_or(0))?;
             let id = &one.competition.id;
@@ -183,12 +182,12 @@ impl Plan {
         )))
     }
 
-    /// Checks that the disk has room for what is downloaded.
+    /// Checks that the disk has space for the downloads.
     ///
     /// # Errors
     /// If the bundles alone do not fit.
     pub(crate) fn require_disk(&self, task: &Task, notes: &dyn Fn(Note)) -> Result<(), Error> {
-        // Where downloads are not wanted or not possible, none takes disk: every bundle's own step says what is in the way.
+        // If downloads are turned off or impossible, they need no disk space. The step of each bundle then reports the reason.
         let network = |one: &Missing<'_>| match one.source {
             None => task.network.get(),
             Some(_) => task.network.any(),
@@ -196,7 +195,7 @@ impl Plan {
         if !self.missing().iter().any(|one| network(one).is_ok()) {
             return Ok(());
         }
-        // How much a part takes is not known before its listing.
+        // The size of a part is unknown before its listing.
         let peak = self.peak(task, |one| {
             let is_part = one.source.is_none() && one.competition.part.is_some();
             one.published_bytes().filter(|_| !is_part)
@@ -210,8 +209,8 @@ impl Plan {
     }
 }
 
-/// A bundle as Kaggle lists it. If it cannot be listed and its size is not published, Kaggle's sum of its files stands in,
-/// which it tells also to accounts that have not accepted the rules.
+/// Returns the size of a bundle by Kaggle's listing. If it cannot be listed and has no published size, the sum of its files is used,
+/// which Kaggle returns also to accounts that have not accepted the rules.
 fn listed(one: &Missing<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
     let competition = one.competition;
     let cancel = Cancel::default();
@@ -251,16 +250,16 @@ fn published(one: &Missing<'_>, error: Option<String>) -> Download {
     }
 }
 
-/// The disk that a competition takes, of which `download` bytes are downloaded.
+/// Returns the disk space of a competition with `download` bytes to download.
 fn need(task: &Task, one: &Missing<'_>, download: u64) -> Result<Need, Error> {
     let competition = one.competition;
     let prepared = match prepared::manifest(&task.data_dir(), &competition.id)? {
-        // They are there already, and replaced file by file.
+        // Existing files are replaced one by one.
         Some(_) => 0,
-        // As large as the bundle is said to be: images keep their size, tables that inflate are small.
+        // The estimate is the size of the bundle: images keep their size, and tables that inflate are small.
         None => competition.entry.size().unwrap_or(download),
     };
-    // What an interrupted download has written takes its space already.
+    // The bytes of an interrupted download use space already.
     let file = one.source.and_then(|source| source.file.as_deref());
     let there = prep_fetch::partial_bytes(&task.settings.data_dir, &competition.id, file);
     Ok(Need {

@@ -1,7 +1,7 @@
-//! From a competition's id to a pipeline that is known to be sound.
+//! Loads and checks the pipeline of a competition.
 //!
-//! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer, so the
-//! store keeps a note once text and program were found to go together, and the planning is left out.
+//! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer. So the store records that
+//! this build of the program found this text sound, and later runs skip the planning.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -25,7 +25,7 @@ pub struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    /// Notes go to `store` if it can be written. `program` identifies this build.
+    /// Records checks in `store` if it can be written. `program` identifies this build.
     pub fn new(store: &'a Store, program: &'a str) -> Loader<'a> {
         Loader {
             store: Some(store),
@@ -34,7 +34,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Notes nothing, and checks every time.
+    /// Records nothing, and checks every time.
     pub fn without_notes() -> Loader<'a> {
         Loader {
             store: None,
@@ -47,7 +47,7 @@ impl<'a> Loader<'a> {
     /// leaderboard.
     ///
     /// # Errors
-    /// All findings in the file; what is wrong with the leaderboard; or that there is no pipeline.
+    /// All findings in the file; the error of the leaderboard; or that there is no pipeline.
     pub fn load(&self, entry: &Entry, variant: &str) -> Result<Pipeline, Error> {
         let text = entry.pipeline()?;
         let mut draft =
@@ -100,7 +100,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// What prep-grade finds wrong with the section `grade`, each at its place in the file.
+/// Returns the findings of prep-grade in the section `grade`, each with its place in the file.
 fn check_grading(pipeline: &Pipeline) -> Vec<Diagnostic> {
     let Some(grade) = &pipeline.grade else {
         return Vec::new();
@@ -123,7 +123,7 @@ fn mistake_in_grading(grade: &Spanned<Grade>, error: &GradeSpecError) -> Diagnos
             PathSegment::Index(index) => pointer.push_str(&index.to_string()),
         }
     }
-    // A key that is missing has no place of its own: its section has.
+    // A missing key has no place, so the place of its section is used.
     let mut place = pointer.as_str();
     let span = loop {
         match (grade.value.places.get(place), place.rfind('/')) {
@@ -218,7 +218,7 @@ grade:
         assert_eq!(found, expected, "{shown}");
     }
 
-    /// A column's type that is misspelled is one mistake, not one more for each query that computes with it.
+    /// A misspelled type of a column is one mistake, not one for each query that computes with the column.
     #[test]
     fn what_follows_from_a_mistake_is_no_mistake() {
         let text = TEXT

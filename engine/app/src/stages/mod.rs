@@ -1,4 +1,4 @@
-//! The way of a task from ids to a summary, one stage per file. Each stage takes the result of the one before it.
+//! The stages of a task, from ids to a summary, one per file. Each stage takes the result of the one before it.
 //!
 //! ```text
 //! stage      takes        gives

@@ -1,5 +1,5 @@
-//! The contents that a competition's results were made of: what the store keeps as the bundle of a competition, and what
-//! other machines are told. A bundle that was only looked at is neither: it may have been the wrong one.
+//! The contents from which a competition's results were made. The store records them as the bundle of the competition, and the remote
+//! gets the same record. A bundle that was only read is not recorded, because it may be the wrong one.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use super::run::Ended;
 use super::sources::remembered_as;
 use crate::error::Error;
 
-/// The file of a source that steps were given.
+/// The file of a source that steps used.
 pub(crate) struct Origin {
-    /// What the store and the remote call the source.
+    /// The name of the source in the store and the remote.
     pub(crate) name: String,
     pub(crate) record: SourceRecord,
-    /// Where the file is, if it is here.
+    /// The path of the file, if it exists.
     pub(crate) path: Option<PathBuf>,
     pub(crate) is_bundle: bool,
 }
 
-/// The files that the steps of a competition were given. `value` returns the digest of a source's value: all keys of the
-/// competition's steps follow from those.
+/// Returns the files that the steps of a competition used. `value` returns the digest of a source's value, from which all keys of the
+/// competition's steps follow.
 pub(crate) fn origins(
     graph: &Graph,
     nodes: &[NodeId],
@@ -44,14 +44,14 @@ pub(crate) fn origins(
             Some(name) => {
                 let mut sources = competition.sources.iter();
                 let file = sources.find(|one| one.name == name);
-                // A folder has no content of its own.
+                // A directory has no content of its own.
                 let file = file.and_then(|source| source.file.as_ref());
                 file.map(|file| remembered_as(&competition.id, name, file))
             }
         };
         let Some(name) = name else { continue };
         let path = source.location();
-        // A bundle that disappeared meanwhile is no error: the cache has its record.
+        // A bundle that was deleted during the run is not an error, because the cache has its record.
         let here = path.as_deref();
         let here = here.and_then(|path| store.source(path).ok().flatten());
         let at_path = here.as_ref().map(|record| record.digest);
@@ -73,8 +73,8 @@ pub(crate) fn origins(
     Ok(origins)
 }
 
-/// Keeps the contents that the results of a competition were made of, and offers them to the remote. A competition that is
-/// not complete changes nothing; one in which nothing ran has nothing new.
+/// Records the contents from which the results of a competition were made, here and in the remote. An incomplete competition changes
+/// nothing. If no step ran, there is nothing new.
 pub(crate) fn confirm(ended: &Ended, competition: &Competition) -> Result<(), Error> {
     let (report, store) = (&ended.report, &ended.context.store);
     let nodes = ended.nodes_of(&competition.id);

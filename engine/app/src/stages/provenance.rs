@@ -1,5 +1,4 @@
-//! How the data of a competition came to be, once a run has prepared them: from which bundle, and what is known of their
-//! published checksums.
+//! The origin of a competition's data after a run: the bundle, and the state of the published checksums.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +12,7 @@ use super::load::Verification;
 use super::run::Ended;
 use crate::error::Error;
 
-/// The digest of the bundle from which the data were made; none if it is not known any more.
+/// Returns the digest of the bundle from which the data were made. `None` if it is not known any more.
 pub(crate) fn bundle(ended: &Ended, competition: &Competition) -> Option<BundleDigest> {
     let store = &ended.context.store;
     let mut nodes = ended.nodes_of(&competition.id).iter();
@@ -52,7 +51,7 @@ fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
     }
 }
 
-/// The origin of data that are complete, from this bundle.
+/// Returns the origin of complete data from this bundle.
 ///
 /// # Errors
 /// When the history cannot be read.
@@ -62,7 +61,7 @@ pub(crate) fn origin(
     bundle: Option<&BundleDigest>,
 ) -> Result<Origin, Error> {
     let checksums = match competition.verification {
-        // Nothing is complete of which a checksum does not hold.
+        // Data whose checksums do not match are never complete.
         Verification::Checked => ChecksumStatus::Passed,
         Verification::Skipped => match known_to_differ(ended, competition)? {
             outputs if outputs.is_empty() => ChecksumStatus::Skipped,
@@ -76,7 +75,7 @@ pub(crate) fn origin(
             }
         }
     };
-    // The leaderboard has no part in the data.
+    // The data do not depend on the leaderboard.
     let own = competition.entry.own_files();
     let is_built_in = own.is_some_and(|files| files.iter().all(|file| *file == "leaderboard.csv"));
     Ok(Origin {
@@ -85,7 +84,7 @@ pub(crate) fn origin(
     })
 }
 
-/// Outputs that did not have their published checksum when it was last compared, and that are the same now.
+/// Returns the unchanged outputs that did not have their published checksum when it was last compared.
 fn known_to_differ(ended: &Ended, competition: &Competition) -> Result<Vec<String>, Error> {
     let sums = competition.entry.checksums.as_deref();
     let sums = sums.and_then(|text| serde_json::from_str::<PublishedChecksums>(text).ok());

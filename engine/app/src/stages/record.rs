@@ -1,4 +1,4 @@
-//! Eighth stage: what the cache, the data directory and `prep.lock` note about prepared data, once a run has ended.
+//! Eighth stage: records about prepared data in the cache, the data directory and `prep.lock`, after a run.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::grading::comparable::Comparability;
 use crate::prepared;
 
-/// Notes the origin of complete data, and adds their figures to the summaries, which are in the order of the competitions.
+/// Records the origin of complete data, and adds it to the summaries, which are in the order of the competitions.
 ///
 /// # Errors
 /// If a manifest, the history or `prep.lock` cannot be read, or `prep.lock` cannot be written.
@@ -45,7 +45,7 @@ pub(crate) fn record(ended: &Ended, summaries: &mut [Summary]) -> Result<(), Err
             locked.push((&*competition.id, facts));
         }
     }
-    // What is locked is what is made, however it is published.
+    // The lockfile has the outputs, independent of how they are published.
     if task.options.locked || task.options.expand.is_some() {
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub(crate) fn record(ended: &Ended, summaries: &mut [Summary]) -> Result<(), Err
 /// Removes the bundle if it is not kept; else remembers its members for audits.
 fn bundle(ended: &Ended, competition: &Competition, summary: &Summary) {
     let (settings, options) = (&ended.task.settings, &ended.task.options);
-    // Those that had something to do lost theirs when they were through.
+    // Competitions with steps to run lost their bundle when they were complete.
     if !options.keep_bundles && summary.state == State::UpToDate {
         prep_fetch::discard(&settings.data_dir, &competition.id);
     }
@@ -67,7 +67,7 @@ fn bundle(ended: &Ended, competition: &Competition, summary: &Summary) {
     }
 }
 
-/// Notes how the data of a competition came to be; returns its entry of `prep.lock`.
+/// Records the origin of a competition's data. Returns its entry of `prep.lock`.
 fn origin(
     ended: &Ended,
     competition: &Competition,
@@ -85,11 +85,11 @@ fn origin(
         .with_comparability(&comparable.obstacles()))
 }
 
-/// What a summary says of a publication.
+/// The part of a summary about a publication.
 struct Published {
     files: u64,
     bytes: u64,
-    /// Of one that is complete.
+    /// Figures of a complete publication.
     trees: Option<Trees>,
     key: Digest,
     origin: Option<Origin>,
@@ -106,14 +106,14 @@ impl Published {
         }
     }
 
-    /// Notes how it came to be, beside what was noted before; returns all that is known of it.
+    /// Adds the origin to the earlier record. Returns the entire record.
     fn note(&self, data_dir: &Path, id: &str, origin: Origin) -> Origin {
         let known = match &self.origin {
             Some(before) => origin.or(before),
             None => origin,
         };
         if self.origin.as_ref() != Some(&known) {
-            // What cannot be noted stays unknown, and counts against the data when they are graded.
+            // An origin that cannot be recorded stays unknown, so scores on the data are not comparable.
             let _ = prep_steps::record_origin(data_dir, id, &self.key, known.clone());
         }
         known

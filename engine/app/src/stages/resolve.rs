@@ -1,4 +1,4 @@
-//! Fifth stage: the steps that would run, and why. A plan, a run and the question "why" share it.
+//! Fifth stage: the steps that would run, and why. `plan`, `run` and `why` use it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::choose::choose;
 use crate::error::Error;
 use crate::task::Task;
 
-/// Competitions, their steps, and what becomes of these.
+/// Competitions and their steps, with the state of each step.
 pub struct Plan {
     pub graph: Arc<Graph>,
     pub competitions: Vec<Competition>,
-    /// Those that cannot be prepared at all, and why.
+    /// Competitions that cannot be prepared, with the reason.
     pub refused: Vec<(String, Error)>,
     pub(crate) resolution: Resolution,
     /// Nodes of every competition, inputs first.
@@ -28,12 +28,12 @@ pub struct Plan {
 #[serde(rename_all = "snake_case")]
 pub enum Runs {
     Yes,
-    /// If something before it gives another result than last time.
+    /// If the result of an earlier step changes.
     Maybe,
     No,
 }
 
-/// A step and what becomes of it.
+/// A step and whether it runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlannedStep {
     pub step: String,
@@ -47,7 +47,7 @@ impl Plan {
     /// The plan of a task. Writes nothing, not even a store.
     ///
     /// # Errors
-    /// When nothing can be planned at all; what is wrong with single competitions is in the result.
+    /// When nothing can be planned. Errors of single competitions are in the result.
     pub fn look(task: &Task, ids: &[String]) -> Result<Plan, Error> {
         let store = task.settings.below(Store::look(&task.settings.store_dir)?);
         let context = Context::new(store, task.settings.limits(), Cancel::default());
@@ -82,10 +82,10 @@ impl Plan {
         })
     }
 
-    /// The plan, if no competition was refused.
+    /// Returns the plan if all competitions can be prepared.
     ///
     /// # Errors
-    /// The error of the first competition that was refused.
+    /// The error of the first competition that cannot be prepared.
     pub fn complete(mut self) -> Result<Plan, Error> {
         match self.refused.is_empty() {
             true => Ok(self),
@@ -103,7 +103,7 @@ impl Plan {
         Ok(nodes.map(|node| self.step(&last, *node)).collect())
     }
 
-    /// What is known of the last run of each step of a competition.
+    /// Returns the record of the last run of each step of a competition.
     ///
     /// # Errors
     /// When the history cannot be read.
@@ -111,7 +111,7 @@ impl Plan {
         Ok(self.resolution.last.of(id)?)
     }
 
-    /// How many steps of each competition run, or may run.
+    /// Counts the steps of each competition that run, or may run.
     pub fn work(&self) -> HashMap<String, usize> {
         let mut work = HashMap::new();
         for node in self.resolution.work.keys() {
@@ -131,7 +131,7 @@ impl Plan {
         let state = self.resolution.states.get(&id);
         let (runs, reason) = match (state, self.resolution.work.get(&id).cloned()) {
             (_, None) => (Runs::No, None),
-            // Without an earlier run there is nothing that its result could agree with.
+            // Without an earlier run, there is no earlier result to compare with.
             (Some(State::Pending { .. }), Some(_)) if !ran => (Runs::Yes, Some(Reason::FirstRun)),
             (Some(State::Pending { .. }), reason) => (Runs::Maybe, reason),
             (_, reason) => (Runs::Yes, reason),

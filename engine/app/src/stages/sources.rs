@@ -1,4 +1,4 @@
-//! Third stage: where the bytes of a competition come from: its bundle, and further sources that its pipeline names.
+//! Third stage: the bundle of a competition, and further sources of its pipeline.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) struct Found {
     pub md5: Option<String>,
     /// The members of the bundle that the pipeline reads.
     pub members: Members,
-    /// The part of the bundle that stands for it, if only that is wanted.
+    /// The partial bundle in its place, with `--partial`.
     pub part: Option<PartOfBundle>,
     pub further: Further,
 }
@@ -71,7 +71,7 @@ pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle
     )
 }
 
-/// A source that the mirror is asked for first, if there is one. The cache remembers its content under `name`.
+/// A source that is looked up in the mirror first, if there is one. The cache remembers its content under `name`.
 fn mirrored(
     settings: &Settings,
     source: Box<dyn Source>,
@@ -85,19 +85,19 @@ fn mirrored(
     }
 }
 
-/// A source beside the bundle.
+/// A further source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FurtherSource {
     pub name: String,
-    /// The address of its file; none of a folder.
+    /// The URL of its file. `None` for a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The name of its file; none of a folder.
+    /// The name of its file. `None` for a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Where it lies; none if it is not there.
+    /// Its path. `None` if it does not exist.
     pub path: Option<PathBuf>,
-    /// Length of its file, where the pipeline tells it.
+    /// Length of its file, if the pipeline declares it.
     #[serde(skip)]
     pub published_bytes: Option<u64>,
 }
@@ -153,7 +153,7 @@ impl Further {
     }
 }
 
-/// Under which the store remembers what the file of a further source held.
+/// Returns the name of a further source in the store.
 pub(crate) fn remembered_as(id: &str, source: &str, file: &str) -> String {
     format!("{id}/{source}/{file}")
 }
@@ -182,7 +182,7 @@ fn web_file(
     web.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))
 }
 
-/// A folder of a pipeline: absolute, or relative to its file.
+/// Returns the directory of a source: absolute, or relative to the pipeline's file.
 fn resolve(entry: &Entry, name: &str, folder: &str) -> Result<PathBuf, Error> {
     let folder = Path::new(folder);
     match &entry.folder {

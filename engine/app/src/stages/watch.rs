@@ -1,5 +1,5 @@
-//! What the library itself does with the events of a run: it takes the time of every competition, and removes bundles
-//! that are not wanted any more as soon as their competition is prepared.
+//! Handles the events of a run in the library: measures the time of every competition, and deletes bundles with `--discard-bundle` as
+//! soon as their competition is prepared.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub const LAST: &str = "publish";
 
 /// Passes events on.
 pub(crate) struct Watch {
-    /// The data folder from which bundles are removed; none when they stay.
+    /// The data directory from which bundles are deleted. `None` if they stay.
     pub discard_from: Option<PathBuf>,
     pub next: Arc<dyn Reporter>,
     times: Mutex<HashMap<String, (Instant, Instant)>>,

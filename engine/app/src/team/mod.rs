@@ -1,8 +1,8 @@
-//! Results and bundles for other machines, and work that many machines share.
+//! Results and bundles for other machines, and work for many machines.
 //!
 //! ```text
 //! push       sends results and bundles to the remote     unstored   stores tables first that were held in memory
-//! unit       a share of many competitions                jobs       scripts and manifests for clusters
+//! unit       a part of many competitions                 jobs       scripts and manifests for clusters
 //! ```
 
 mod jobs;

@@ -1,4 +1,4 @@
-//! A share of many competitions, for jobs that run side by side: balanced by the length of bundles, the largest first.
+//! Divides many competitions into units for parallel jobs, balanced by the length of bundles, the largest first.
 
 use std::cmp::Reverse;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 /// One of several equal jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
-    /// From 1 on; none: the scheduler that runs the job tells it.
+    /// The number, from 1 on. `None`: it comes from the scheduler of the job.
     pub number: Option<usize>,
     pub of: usize,
 }
@@ -40,18 +40,18 @@ impl FromStr for Unit {
     }
 }
 
-/// Length of a bundle of which none is published.
+/// Assumed length of a bundle without a published one.
 const UNKNOWN: u64 = 1 << 30;
 
-/// The competitions of unit `number` (from 1 on) of `of`, the largest first.
+/// Returns the competitions of unit `number` (from 1 on) of `of`, the largest first.
 pub fn unit(catalog: &Catalog, ids: &[String], number: usize, of: usize) -> Vec<String> {
     let size = |id: &String| catalog.find(id).and_then(crate::Entry::size);
     let sized = ids.iter().map(|id| (size(id).unwrap_or(UNKNOWN), id));
     share(sized.collect(), number, of)
 }
 
-/// The largest first, each to whoever has least so far: nobody gets more than a third above an equal share, unless one
-/// alone is more.
+/// Assigns competitions, the largest first, each to the unit with the least bytes so far. No unit gets more than a third above the mean,
+/// unless a single competition is larger.
 fn share(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<String> {
     sized.sort_by_key(|(bytes, id)| (Reverse(*bytes), *id));
     let mut loads = vec![0u64; of.max(1)];
@@ -65,7 +65,7 @@ fn share(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<String
             break;
         };
         if let Some(load) = loads.get_mut(place) {
-            // An empty one counts, too.
+            // Empty bundles have a weight, too.
             *load += bytes.max(1);
         }
         if place + 1 == number {

@@ -1,4 +1,4 @@
-//! What a run held in memory, stored after all: for other machines, which may not have the bundle.
+//! Stores the tables that a run held in memory, for other machines, which may not have the bundle.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 
-/// Runs the steps of a plan once more whose results were not stored, in surroundings where nothing is held. What does not
-/// succeed stays as it is. Where all is stored, nothing is written.
+/// Runs the steps of a plan again whose results were not stored, with storing on. Results of failed steps stay unstored. If all results
+/// are stored, nothing is written.
 ///
 /// # Errors
 /// When the store cannot be written to, or the engine itself fails.

@@ -1,7 +1,7 @@
-//! What differs between two moments of a competition's history: what its steps were told, then what came of it.
+//! Compares two runs in a competition's history: the key records of its steps, then their outputs.
 //!
-//! The history keeps the keys of the steps of earlier runs; the ledger has what a key stands for and what came of it, as long
-//! as the store keeps that. So a difference is told without running anything.
+//! The history has the keys of the steps of earlier runs. The ledger has the record and outputs of each key, as long as the store keeps
+//! them. So the comparison runs no step.
 
 mod trees;
 
@@ -19,7 +19,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, failure_of};
 use crate::settings::Settings;
 
-/// A step as it was.
+/// A step of an earlier run.
 struct Then {
     record: KeyRecord,
     entry: LedgerEntry,
@@ -30,7 +30,7 @@ type Steps = BTreeMap<String, Then>;
 /// Compares two runs of a competition: 0 is the last one, 1 the one before.
 ///
 /// # Errors
-/// When there were not so many runs, the store does not have them any more, or something cannot be read.
+/// When the history has fewer runs, the store does not have them any more, or something cannot be read.
 pub fn diff_moments(
     catalog: &Catalog,
     settings: &Settings,
@@ -91,7 +91,7 @@ fn moment<'a>(moments: &'a [Moment], id: &str, number: usize) -> Result<&'a Mome
     })
 }
 
-/// What the ledger has of a moment's steps; the publication itself leaves nothing there.
+/// Reads the ledger's entries of a run's steps. The publication has no entry.
 fn steps(store: &Store, id: &str, moment: &Moment) -> Result<Steps, Error> {
     let mut steps = Steps::new();
     let mut lost = 0_usize;
@@ -114,7 +114,7 @@ fn steps(store: &Store, id: &str, moment: &Moment) -> Result<Steps, Error> {
     Ok(steps)
 }
 
-/// What a step was told in different ways.
+/// Returns the differences of a step's key records.
 fn told(name: &str, old: Option<&Then>, new: Option<&Then>) -> Vec<PipelineDifference> {
     let (Some(before), Some(after)) = (old, new) else {
         let kind = |then: Option<&Then>| then.map(|then| then.record.step.clone());
@@ -152,7 +152,7 @@ fn told(name: &str, old: Option<&Then>, new: Option<&Then>) -> Vec<PipelineDiffe
     found
 }
 
-/// What came of a step that makes an output.
+/// Returns the differences of a step's outputs.
 fn output(
     context: &Context,
     path: &str,
@@ -184,7 +184,7 @@ fn output(
     two_files(path, before.path(), after.path(), options).map_err(failed)
 }
 
-/// What is not in the store any more is not known.
+/// Returns the outputs of a step, if the store still has them.
 fn value(store: &Store, digest: Option<Digest>) -> Option<Value> {
     Value::load(store, &digest?).ok()
 }

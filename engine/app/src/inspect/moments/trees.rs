@@ -1,8 +1,8 @@
-//! Two folders as the store knows them: which of their files have another content.
+//! Compares the files of two directories by their listings in the store.
 //!
-//! The store has a listing of where each file's bytes are, not the files. Equal places are equal contents; so are equal objects,
-//! which are named by their digests. Members of a zip have a CRC-32 there, and a bundle that is gone is not needed for that; of
-//! what lies elsewhere it is computed. What cannot be told any more counts as another content.
+//! The store has a listing of the places of each file's bytes, not the files. Equal places have equal contents, and so have equal
+//! objects, which are named by their digests. Members of a zip have a CRC-32 in the listing, so a deleted bundle is not needed. For
+//! other files it is computed. A content that is not available any more is treated as different.
 
 use std::cmp::Ordering;
 use std::io;
@@ -12,10 +12,10 @@ use prep_core::Context;
 use prep_diff::{FileDifference, Options, two_files};
 use prep_steps::value::{ContentRef, Opener, Tree, TreeFile};
 
-/// What differs below `path`.
+/// Returns the differences below `path`.
 ///
 /// # Errors
-/// When two files that are at hand cannot be compared.
+/// When two existing files cannot be compared.
 pub(super) fn differences(
     context: &Context,
     path: &str,
@@ -47,7 +47,7 @@ pub(super) fn differences(
                     found.push(FileDifference::new(path, [None, None]));
                     continue;
                 };
-                // What is in them can be told of objects only.
+                // The content is only known for objects.
                 let object = |content: &ContentRef| match content {
                     ContentRef::Object { digest, .. } => context.store.open_object(digest).ok(),
                     ContentRef::Slice { .. } | ContentRef::Member { .. } => None,
@@ -73,7 +73,7 @@ pub(super) fn differences(
     }
 }
 
-/// None is an empty folder.
+/// `None` is an empty directory.
 fn is_equal(opener: &Opener, contents: &(Option<ContentRef>, Option<ContentRef>)) -> Result<bool> {
     let (Some(one), Some(other)) = contents else {
         return Ok(contents.0.is_none() && contents.1.is_none());
@@ -91,7 +91,7 @@ fn is_equal(opener: &Opener, contents: &(Option<ContentRef>, Option<ContentRef>)
     match (crc32(opener, one), crc32(opener, other)) {
         (Ok(one), Ok(other)) => Ok(one == other),
         (Err(error), _) | (_, Err(error)) => match ContentsError::from(error) {
-            // Except that the file is gone, by now or for good.
+            // Unless the file does not exist any more.
             ContentsError::System { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Ok(false)
             }
