@@ -86,6 +86,9 @@ fn state() -> SessionState {
     options.sql_parser.enable_ident_normalization = false;
     options.sql_parser.map_string_types_to_utf8view = false;
     options.sql_parser.collect_spans = true;
+    // Sorts stay above the point where the partitions of a UNION ALL meet. Below it, DataFusion can derive an order from the
+    // constants of a partition that a join above no longer reports, and then rejects its own plan.
+    options.optimizer.repartition_sorts = false;
     // An ORDER BY in a subquery is kept. If it has no effect, `order` reports it.
     options.sql_parser.enable_subquery_sort_elimination = false;
     SessionStateBuilder::new()

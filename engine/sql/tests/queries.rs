@@ -1,8 +1,8 @@
 //! Queries and their results, recorded in `tests/queries/*.txt`.
 //!
 //! A case is a query, a line of dashes, and the rows (cells separated by ` | `) or `refused: ...`. The rows are in the
-//! query's own order, so these files specify the row order. Every query runs twice, for values and with passed-on
-//! columns as origins. Both results must be equal. `UPDATE=1` records the current results. Read the difference.
+//! query's own order, so these files specify the row order. Every query runs three times: for values, with passed-on
+//! columns as origins, and for values in any order. The results must be equal. `UPDATE=1` records the current results. Read the difference.
 //!
 //! Tables: `t` (id, name, score: integer, text, number; 5 rows), `u` (id, tag; 4 rows, id 2 twice, not sorted), `e`
 //! (id, name; no rows), `j` (key; hidden `record`). Cells of all tables can be copied.
@@ -139,8 +139,16 @@ fn tables() -> BTreeMap<String, Arc<dyn Relation>> {
         .collect()
 }
 
-/// The rows of a query, which must be equal for both ways of running it.
-async fn rows(session: &Session, text: &str, with_origins: bool) -> Result<String, String> {
+/// How a query is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Values,
+    Origins,
+    AnyOrder,
+}
+
+/// Returns the rows of a query, which must be equal for all ways of running it.
+async fn rows(session: &Session, text: &str, wanted: Wanted) -> Result<String, String> {
     let query = Query::parse(text)?;
     let all = tables();
     let used: BTreeMap<String, Arc<dyn Relation>> = query
@@ -149,10 +157,10 @@ async fn rows(session: &Session, text: &str, with_origins: bool) -> Result<Strin
         .filter_map(|name| Some((name.clone(), all.get(name)?.clone())))
         .collect();
     let limits = QueryLimits::with_memory(64 << 20);
-    let result = if with_origins {
-        session.rows(&query, used, &limits).await
-    } else {
-        session.values(&query, used, &limits).await
+    let result = match wanted {
+        Wanted::Values => session.values(&query, used, &limits).await,
+        Wanted::Origins => session.rows(&query, used, &limits).await,
+        Wanted::AnyOrder => session.values_unordered(&query, used, &limits).await,
     };
     let mut result = result.map_err(|error| error.to_string())?;
     let columns = result.columns().to_vec();
@@ -195,6 +203,12 @@ async fn rows(session: &Session, text: &str, with_origins: bool) -> Result<Strin
     Ok(text)
 }
 
+fn sorted(rows: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = rows.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
 fn cell(array: &ArrayRef, row: usize) -> String {
     if array.data_type() == &DataType::Null {
         return String::new();
@@ -206,9 +220,18 @@ fn cell(array: &ArrayRef, row: usize) -> String {
 }
 
 async fn outcome(session: &Session, query: &str) -> String {
-    let values = rows(session, query, false).await;
-    let origins = rows(session, query, true).await;
+    let values = rows(session, query, Wanted::Values).await;
+    let origins = rows(session, query, Wanted::Origins).await;
     assert_eq!(values, origins, "values and origins differ for:\n{query}");
+    if let Ok(rows_in_order) = &values {
+        let any_order = rows(session, query, Wanted::AnyOrder).await;
+        let any_order = any_order.as_ref().map(|rows| sorted(rows));
+        assert_eq!(
+            any_order,
+            Ok(sorted(rows_in_order)),
+            "in any order:\n{query}"
+        );
+    }
     match values {
         Ok(rows) => rows,
         Err(message) => format!("refused: {}\n", message.lines().next().unwrap_or_default()),
