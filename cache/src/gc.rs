@@ -78,7 +78,7 @@ struct Entry {
     objects: Vec<Digest>,
 }
 
-struct Collection {
+pub(crate) struct Collection {
     now: SystemTime,
     objects: BTreeMap<Digest, Found>,
     /// Entries that have not been dropped so far.
@@ -94,14 +94,7 @@ impl Store {
     /// was suspended and a run has started since. Otherwise when a directory cannot be listed or an entry cannot be
     /// removed.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
-        let lock = if options.dry_run {
-            self.in_use()?
-        } else {
-            self.must_be_writable()?;
-            self.try_exclusive()?.ok_or_else(|| StoreError::InUse {
-                root: self.root().to_path_buf(),
-            })?
-        };
+        let lock = self.lock_for_gc(options)?;
         let mut collection = self.survey(options)?;
         if let Some(days) = options.keep_days {
             collection.drop_unused(days);
@@ -119,8 +112,19 @@ impl Store {
         Ok(report)
     }
 
+    /// The lock under which entries and objects are removed: no run is under way, unless this is a dry run.
+    pub(crate) fn lock_for_gc(&self, options: &GcOptions) -> Result<LockGuard, StoreError> {
+        if options.dry_run {
+            return self.in_use();
+        }
+        self.must_be_writable()?;
+        self.try_exclusive()?.ok_or_else(|| StoreError::InUse {
+            root: self.root().to_path_buf(),
+        })
+    }
+
     /// Lists the content of the store. Step 1 is part of this.
-    fn survey(&self, options: &GcOptions) -> Result<Collection, StoreError> {
+    pub(crate) fn survey(&self, options: &GcOptions) -> Result<Collection, StoreError> {
         let mut collection = Collection {
             now: SystemTime::now(),
             objects: BTreeMap::new(),
@@ -233,7 +237,7 @@ impl Store {
     }
 
     /// Removes entries and records before objects: if one of them cannot be removed, all objects stay.
-    fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
+    pub(crate) fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));
         for path in entries.chain(report.records.iter().cloned()) {
@@ -288,6 +292,18 @@ impl Collection {
                 self.drop_entry(&entry);
             } else {
                 self.entries.push(entry);
+            }
+        }
+    }
+
+    /// Drops the entries whose keys are `unwanted`.
+    pub(crate) fn drop_entries(&mut self, unwanted: impl Fn(&Digest) -> bool) {
+        for entry in std::mem::take(&mut self.entries) {
+            match unwanted(&entry.key) {
+                true => {
+                    self.drop_entry(&entry);
+                }
+                false => self.entries.push(entry),
             }
         }
     }
@@ -359,7 +375,7 @@ impl Collection {
         found.len
     }
 
-    fn finish(mut self) -> GcReport {
+    pub(crate) fn finish(mut self) -> GcReport {
         for found in self.objects.values() {
             self.report.kept.add(found.len);
         }

@@ -47,6 +47,16 @@ impl History {
         }
     }
 
+    /// Returns the keys of the last run and of earlier ones.
+    pub fn keys(&self) -> impl Iterator<Item = Digest> {
+        let last = self.steps.values().map(|step| step.key);
+        let earlier = self
+            .earlier
+            .iter()
+            .flat_map(|moment| moment.steps.values().copied());
+        last.chain(earlier)
+    }
+
     /// Returns the history after another run. The current run becomes an earlier one, unless the keys of the steps are
     /// the same.
     #[must_use]
@@ -94,7 +104,7 @@ pub struct FailedStep {
 /// A stored history. It includes the competition and the variant for people who read the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct NamedHistory {
-    competition: String,
+    pub(crate) competition: String,
     variant: String,
     pub(crate) history: History,
 }

@@ -59,6 +59,7 @@ mod consumer;
 mod digest;
 mod error;
 mod folder;
+mod forget;
 mod gc;
 mod history;
 mod layout;

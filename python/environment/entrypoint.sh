@@ -9,5 +9,5 @@ agents=/home
 find "$agents" -path "$agents/data" -prune -o -exec chmod a+rw {} +
 find "$agents" -path "$agents/data" -prune -o -type d -exec chmod a+x {} +
 
-exec prep serve --host 0.0.0.0 --port 5000 --data-dir /private/data -c "$COMPETITION_ID" \
+exec prep serve --host 0.0.0.0 --port 5000 --data-dir /private/data "$COMPETITION_ID" \
     > >(tee "$agents/logs/entrypoint.log") 2>&1

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from mlebench import _program
+from mlebench.utils import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,12 +36,20 @@ def grade(competition_id: str, submission: pd.DataFrame, answers: pd.DataFrame |
         folder = Path(name)
         table = folder / "submission.csv"
         _write(submission, table)
-        found = _program.ask(
-            "score", table, competition_id, "--answers", _write_answers(folder, answers), fine=(0, 1)
-        )
+        found = _grade(competition_id, table, _write_answers(folder, answers))
     if found["score"] is None:
-        raise InvalidSubmissionError(found["reason"])
-    return float(found["score"])
+        raise InvalidSubmissionError(_reason(found))
+    return float(found["unrounded_score"])
+
+
+def _grade(competition_id: str, submission: Path, answers: Path) -> dict[str, Any]:
+    return _program.ask_one("grade", "--answers", answers, "--", competition_id, submission, fine=(0, 1))
+
+
+def _reason(found: dict[str, Any]) -> str | None:
+    """Why there is no score, in one line."""
+    reason = found["reason"]
+    return None if reason is None else one_line(reason["message"])
 
 
 def _write_answers(folder: Path, answers: pd.DataFrame | list[dict[str, Any]]) -> Path:
@@ -62,9 +71,9 @@ def _write(frame: pd.DataFrame, path: Path) -> None:
 
 def score_file(competition_id: str, submission: Path, answers: Path) -> tuple[float | None, str | None]:
     """Score of a file against a file, rounded; or the reason why there is none."""
-    found = _program.ask("score", "--answers", answers, "--", submission, competition_id, fine=(0, 1))
-    rounded = found["rounded"]
-    return (None if rounded is None else float(rounded)), found["reason"]
+    found = _grade(competition_id, submission, answers)
+    score = found["score"]
+    return (None if score is None else float(score)), _reason(found)
 
 
 def prepare(competition_id: str, raw: Path, public: Path, private: Path) -> Path:

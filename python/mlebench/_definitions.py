@@ -52,7 +52,7 @@ def _write(folder: Path, stamp: str) -> bool:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
             return False
-        text = _program.call("definitions", "--quiet", "--data-dir", folder, "--cache-dir", folder)
+        text = _program.call("pipeline", "show", "--json", "--quiet", "--data-dir", folder, "--cache-dir", folder)
         _files.write(folder, json.loads(text))
         _files.replace(folder / STAMP, stamp)
     except OSError:

@@ -1,4 +1,4 @@
-"""The files that the benchmark's own package keeps of each competition, made of what `prep definitions` prints."""
+"""The files that the benchmark's own package keeps of each competition, made of what `prep pipeline show --json` prints."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ def replace(path: Path, text: str) -> None:
 
 def write(folder: Path, definitions: dict[str, Any]) -> None:
     """Writes a folder per competition, the lists of competitions, and last the index."""
-    competitions = definitions["competitions"]
+    # A competition without grading has a pipeline and nothing else.
+    competitions = {one["id"]: one for one in definitions["competitions"] if "answers" in one}
     for name, facts in competitions.items():
         for file, text in _files(name, facts).items():
             replace(folder / name / file, text)
     for name, ids in definitions["lists"].items():
         replace(folder / "splits" / f"{name}.txt", "\n".join(ids))
     kept = {
-        name: {key: value for key, value in facts.items() if key not in ("leaderboard", "checksums")}
+        name: {key: value for key, value in facts.items() if key not in ("id", "pipeline", "leaderboard", "checksums")}
         for name, facts in competitions.items()
     }
     # Last: whoever finds it finds the rest.

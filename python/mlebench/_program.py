@@ -44,3 +44,9 @@ def ask(*arguments: str | os.PathLike[str], fine: tuple[int, ...] = (0,)) -> Any
     nowhere = tempfile.gettempdir()
     directories = ("--data-dir", nowhere, "--cache-dir", nowhere)
     return json.loads(call("--json", "--quiet", *directories, *arguments, fine=fine))
+
+
+def ask_one(*arguments: str | os.PathLike[str], fine: tuple[int, ...] = (0,)) -> dict[str, Any]:
+    """Returns the only competition of an answer."""
+    (found,) = ask(*arguments, fine=fine)["competitions"]
+    return dict(found)

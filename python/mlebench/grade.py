@@ -71,7 +71,7 @@ def validate_submission(submission: Path, competition: Competition) -> tuple[boo
     _require_prepared(competition)
     own = _competition.id_of(competition.grader.grade_fn)
     if own is not None:
-        found = _program.ask("validate", "--answers", competition.answers, "--", submission, own, fine=(0, 1))
+        found = _program.ask_one("validate", "--answers", competition.answers, "--", own, submission, fine=(0, 1))
         return found["valid"], found["message"]
     try:
         competition.grader.grade_fn(read_csv(submission), load_answers(competition.answers))

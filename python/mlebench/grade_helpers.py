@@ -94,8 +94,7 @@ def rank_on(score: float | None, leaderboard: Path) -> dict[str, Any]:
     """The same for a file with the one column `score`; also says whether lower scores are better."""
     # No score, like NaN, earns nothing.
     number = "nan" if score is None else repr(float(score))
-    found: dict[str, Any] = _program.ask("medals", "--leaderboard", leaderboard, "--", number)
-    return found
+    return _program.ask_one("grade", "--leaderboard", leaderboard, f"--score={number}")
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def test_grade_writes_one_report(mlebench: Call, data_dir: Path, tmp_path: Path)
 def test_the_containers_script_asks_the_server(data_dir: Path, tmp_path: Path) -> None:
     sample = data_dir / ID / "prepared/public/sample_submission.csv"
     server = subprocess.Popen(
-        [os.environ["PREP_BINARY"], "serve", "-c", ID, "--port", "0", "--data-dir", str(data_dir)],
+        [os.environ["PREP_BINARY"], "serve", ID, "--port", "0", "--data-dir", str(data_dir)],
         stderr=subprocess.PIPE,
         text=True,
     )

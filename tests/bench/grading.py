@@ -28,7 +28,7 @@ def grading(args, work):
         ids = sorted({entry["competition_id"] for entry in entries})
         options = ["--source", source, "--data-dir", data, "--skip-verification"]
         run(f"prepare {len(ids)} competitions", [args.prep, "run", *(word for id in ids for word in ("-c", id)), *options], env=environment)
-        command = [args.prep, "grade", "--submission", listed, "--output-dir", here / "reports", "--data-dir", data]
+        command = [args.prep, "grade", listed, "--output", here / "reports", "--data-dir", data]
         ours.append(run(f"prep grade, {len(entries)} of {name}", command, env=environment))
         with open(listed) as lines:
             found = subprocess.run([args.python, HERE / "scikit_grade.py", pipelines, data], stdin=lines, stdout=subprocess.PIPE, check=True)
@@ -79,7 +79,7 @@ def many_rows(args, work):
     writer.start()
     writer.join()
     environment = dict(os.environ, PREP_CACHE_DIR=str(work / "cache"), PREP_PIPELINES=str(PIPELINES))
-    command = [args.prep, "grade-sample", submission, "bench-grading", "--data-dir", work / "data"]
-    ours = run("prep grade-sample", command, env=environment)
+    command = [args.prep, "grade", "bench-grading", submission, "--data-dir", work / "data"]
+    ours = run("prep grade, one submission", command, env=environment)
     theirs = run("pandas", [args.python, "-c", READ_TWICE, submission, answers])
     return [Row("many_rows", f"a submission of {rows} rows in another order", ours, "pandas, reading it and the answers", theirs)]

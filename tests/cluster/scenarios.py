@@ -64,7 +64,7 @@ def shared(world):
             together.update(one.tree())
         assert together == world.alone()
         last = Machine(world, "puller", remote, weed.url, trusted=keys)
-        ended = last.call("pull", "--skip-verification", "--json")
+        ended = last.call("remote", "pull", "--skip-verification", "--json")
         kinds = set(last.kinds(ended))
         assert kinds <= {"bundle", "check", "publish"}, kinds
         assert last.tree() == world.alone()
@@ -106,9 +106,9 @@ def killed_upload(world):
             ended = look.run()
             assert look.tree() == world.alone() and "damaged" not in ended.stderr, ended.stderr
         one.run()
-        one.call("push", "--skip-verification", "--source", world.source, *world.ids)
+        one.call("remote", "push", "--skip-verification", "--source", world.source, *world.ids)
         last = Machine(world, "last", remote, weed.url, trusted=[one.key])
-        last.call("pull", "--skip-verification")
+        last.call("remote", "pull", "--skip-verification")
         assert one.tree() == last.tree() == world.alone()
         return f"{kills} kills; nothing wrong was served, the rest was sent later"
 
@@ -188,17 +188,17 @@ def full(world):
         ended = two.run()
         assert two.tree() == world.alone()
         said = warnings(ended)
-        assert said and "prep push" in said[0], ended.stderr
+        assert said and "prep remote push" in said[0], ended.stderr
         ballast.unlink()
         end = time.time() + 90
         while time.time() < end:
-            pushed = two.call("push", "--skip-verification", "--source", world.source, *world.ids, code=None)
+            pushed = two.call("remote", "push", "--skip-verification", "--source", world.source, *world.ids, code=None)
             if pushed.returncode == 0:
                 break
             time.sleep(3)
         assert pushed.returncode == 0, pushed.stderr
         three = Machine(world, "three", remote, weed.url, trusted=[one.key, two.key])
-        three.call("pull", "--skip-verification")
+        three.call("remote", "pull", "--skip-verification")
         assert three.tree() == world.alone()
         return said[0].removeprefix("warning: ")
 
@@ -208,7 +208,7 @@ def revoked(world):
     with server(world, "revoked") as (weed, remote):
         one = filled(world, weed, remote)
         reader = Machine(world, "reader", remote, weed.url, trusted=[one.key], who=READER)
-        reader.call("pull", "--skip-verification")
+        reader.call("remote", "pull", "--skip-verification")
         assert reader.tree() == world.alone()
         lone = Machine(world, "lone", remote, weed.url, who=READER)
         said = [once_of(lone.run(), "may only be read")]
@@ -240,7 +240,7 @@ def away(world):
         assert three.tree() == world.alone()
         said = once(ended, "cannot be reached")
         weed.start()
-        three.call("push", "--skip-verification", "--source", world.source, *world.ids)
+        three.call("remote", "push", "--skip-verification", "--source", world.source, *world.ids)
         return said
 
 
@@ -279,7 +279,7 @@ def pull_time(world):
                 shutil.rmtree(folder)
                 two = Machine(world, f"two{turn}", remote, weed.url, trusted=[one.key])
                 ended = []
-                pulled = measured(lambda: ended.append(two.call("pull", "--skip-verification", "--json", id)))
+                pulled = measured(lambda: ended.append(two.call("remote", "pull", "--skip-verification", "--json", id)))
                 assert set(two.kinds(ended[0])) <= {"bundle", "check", "publish"}
                 times.append((pulled[0] / copied[0], pulled, copied))
                 shutil.rmtree(two.home)
@@ -554,13 +554,13 @@ class Slurm:
 
 @contextmanager
 def slurm_cluster(world, name):
-    """Slurm, a store, a submitting machine, and the script that `prep jobs slurm` prints."""
+    """Slurm, a store, a submitting machine, and the script that `prep remote jobs slurm` prints."""
     slurm = Slurm(world)
     with server(world, name) as (weed, remote):
         home = Machine(world, "submitter", remote, weed.url)
         script = home.home / "prepare.sh"
         words = ["--workers", "3", "--processors", "1", "--memory", "256MB"]
-        text = home.call("jobs", "slurm", *words, *world.ids).stdout
+        text = home.call("remote", "jobs", "slurm", *words, *world.ids).stdout
         # The nodes of this cluster are small, and bundles are in a directory instead of on Kaggle.
         text = text.replace("--mem=4096M", "--mem=500M").replace("--cpus-per-task=2", "--cpus-per-task=1")
         lines = [line if "--mem=" not in line else line for line in text.splitlines()]
@@ -579,7 +579,7 @@ def slurm_cluster(world, name):
 
 
 def slurm(world):
-    """The script of `prep jobs slurm` on three nodes, submitted twice."""
+    """The script of `prep remote jobs slurm` on three nodes, submitted twice."""
     with slurm_cluster(world, "slurm-store") as (cluster, home, script):
         cluster.submit(script, home)
         cluster.submit(script, home)
@@ -613,10 +613,10 @@ def slurmd(world):
 
 
 def k8s(world):
-    """Validates the manifest of `prep jobs k8s` against Kubernetes' schema. The manifest is not run."""
+    """Validates the manifest of `prep remote jobs k8s` against Kubernetes' schema. The manifest is not run."""
     one = Machine(world, "one", "s3://lab/team", "http://127.0.0.1:1")
     manifest = one.home / "prepare.yaml"
-    manifest.write_text(one.call("jobs", "k8s", "--image", "registry.lab.org/prep:1", *world.ids).stdout)
+    manifest.write_text(one.call("remote", "jobs", "k8s", "--image", "registry.lab.org/prep:1", *world.ids).stdout)
     validate = Path(world.weed).with_name("kubernetes-validate")
     held = subprocess.run([validate, "--strict", manifest], capture_output=True, text=True)
     assert held.returncode == 0, held.stderr + held.stdout

@@ -202,7 +202,7 @@ class Machine:
         self.around = {"PATH": os.environ["PATH"], "HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "config"),
                        "PREP_PIPELINES": str(world.pipelines), "AWS_ACCESS_KEY_ID": who[0],
                        "AWS_SECRET_ACCESS_KEY": who[1]}
-        self.key = self.call("key", "new", name).stdout.strip()
+        self.key = self.call("remote", "key", "new", name).stdout.strip()
         lines = ["[remote]", f'url = "{remote}"', f"trusted = {json.dumps(list(trusted))}"]
         lines += [f"mirror = {str(mirror).lower()}", f'endpoint = "{endpoint}"']
         (config / "prep.toml").write_text("\n".join(lines) + "\n")

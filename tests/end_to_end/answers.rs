@@ -15,14 +15,14 @@ fn prepared() -> Sandbox {
 }
 
 fn score(sandbox: &Sandbox) -> Ended {
-    sandbox.prep(&["grade-sample", "gold.csv", Harbour::ID, "-q"])
+    sandbox.prep(&["grade", Harbour::ID, "gold.csv", "-q", "--json"])
 }
 
 /// Size and time do not show the change, only the content does.
 #[test]
 fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
     let sandbox = prepared();
-    assert_eq!(score(&sandbox).code(0).json()["score"], 1.0);
+    assert_eq!(score(&sandbox).code(0).competition()["score"], 1.0);
     let before = sandbox.tree(Harbour::ID);
     let before = before.contents();
     let path = sandbox.prepared(Harbour::ID).join("private/test.csv");
@@ -50,7 +50,7 @@ fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
         metadata.len()
     );
 
-    let help = format!("`prep run -c {}` writes them anew", Harbour::ID);
+    let help = format!("`prep run {}` writes them anew", Harbour::ID);
     score(&sandbox).code(4).says(&[
         "are not those that were prepared",
         "private/test.csv",
@@ -59,7 +59,7 @@ fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
     assert_eq!(sandbox.state(Harbour::ID), "incomplete");
     sandbox.run(Harbour::ID).code(0);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before);
-    assert_eq!(score(&sandbox).code(0).json()["score"], 1.0);
+    assert_eq!(score(&sandbox).code(0).competition()["score"], 1.0);
 }
 
 #[test]
@@ -70,13 +70,7 @@ fn graders_that_share_a_folder_leave_a_report_each() {
         Harbour::ID
     );
     sandbox.write("list.jsonl", line);
-    let arguments = [
-        "grade",
-        "--submission",
-        "list.jsonl",
-        "--output-dir",
-        "reports",
-    ];
+    let arguments = ["grade", "list.jsonl", "--output", "reports"];
     let running: Vec<_> = (0..6)
         .map(|_| sandbox.command(&arguments).spawn().expect("the program"))
         .collect();
@@ -101,13 +95,7 @@ fn a_report_that_cannot_be_written_is_the_machines_fault() {
     let sandbox = prepared();
     sandbox.write("list.jsonl", "");
     sandbox.write("reports", "a file");
-    let arguments = [
-        "grade",
-        "--submission",
-        "list.jsonl",
-        "--output-dir",
-        "reports",
-    ];
+    let arguments = ["grade", "list.jsonl", "--output", "reports"];
     sandbox.prep(&arguments).code(6).says(&["reports"]);
 }
 
@@ -115,14 +103,13 @@ fn a_report_that_cannot_be_written_is_the_machines_fault() {
 fn thresholds_are_shown_of_a_competition_that_is_not_prepared() {
     let sandbox = Sandbox::new();
     let report = sandbox
-        .prep(&["grade-sample", "None", "spaceship-titanic"])
-        .code(1)
-        .json();
-    assert_eq!(report["submission_exists"], false);
+        .prep(&["grade", "spaceship-titanic", "--json"])
+        .code(0)
+        .competition();
     assert!(report["gold_threshold"].is_f64(), "{report}");
     sandbox.write("s.csv", "a\n1\n");
     sandbox
-        .prep(&["grade-sample", "s.csv", "spaceship-titanic"])
+        .prep(&["grade", "spaceship-titanic", "s.csv"])
         .code(4)
         .says(&["is not prepared"]);
 }

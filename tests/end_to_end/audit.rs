@@ -27,7 +27,7 @@ fn audit(sandbox: &Sandbox, arguments: &[&str], code: i32, corner: &str) -> (Vec
         arguments,
     ]
     .concat();
-    let report = sandbox.prep(&arguments).code(code).json()[0].clone();
+    let report = sandbox.prep(&arguments).code(code).competition();
     let blocks = report[corner]["report"]["blocks"]
         .as_array()
         .cloned()

@@ -12,8 +12,7 @@ fn list(sandbox: &Sandbox) -> serde_json::Value {
     sandbox
         .prep(&["list", "-c", Harbour::ID, "--json"])
         .code(0)
-        .json()[0]
-        .clone()
+        .competition()
 }
 
 fn obstacles(value: &serde_json::Value) -> String {
@@ -26,7 +25,9 @@ fn an_own_pipeline_is_not_v1() {
     let row = list(&sandbox);
     assert_eq!(row["state"], "prepared v1 (own pipeline)");
     assert_eq!(row["comparable_with_v1"], false);
-    let report = sandbox.prep(&["grade-sample", SAMPLE, Harbour::ID]).json();
+    let report = sandbox
+        .prep(&["grade", Harbour::ID, SAMPLE, "--json"])
+        .competition();
     assert_eq!(report["variant"], "own");
     assert_eq!(report["comparable_with_v1"], false);
     assert!(

@@ -52,7 +52,14 @@ fn keys_are_those_of_prep_toml() {
     let (_, known) = said.split_once("expected one of ").expect("a list");
     let known = known.lines().next().unwrap_or_default();
     let known = known.split('`').skip(1).step_by(2).map(str::to_owned);
-    assert_eq!(documented("prep.toml"), known.collect());
+    assert_eq!(documented("Keys of `[remote]`"), known.collect());
+    sandbox.write("data/prep.toml", "none_such = 1\n");
+    let said = sandbox.prep(&["config"]).code(2).stderr;
+    let (_, known) = said.split_once("expected one of ").expect("a list");
+    let known = known.lines().next().unwrap_or_default();
+    let known = known.split('`').skip(1).step_by(2).map(str::to_owned);
+    let known: BTreeSet<String> = known.filter(|key| key != "remote").collect();
+    assert_eq!(documented("Settings"), known);
 }
 
 #[test]
@@ -66,7 +73,7 @@ fn forms_of_addresses_are_those_that_are_taken() {
     let ended = sandbox
         .prep(&["config", "--remote", "ftp://host/x"])
         .code(2);
-    let (_, known) = ended.stderr.split_once("known are ").expect("a list");
+    let (_, known) = ended.stderr.split_once("; use ").expect("a list");
     let forms = documented("Addresses");
     let schemes = forms.iter().filter_map(|form| form.split_once("://"));
     let schemes: BTreeSet<&str> = schemes.map(|(scheme, _)| scheme).collect();
@@ -139,13 +146,13 @@ fn exit_codes_are_those_of_jobs() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let remote = ["--remote", "s3://bucket/team", Harbour::ID];
-    let slurm = [&["jobs", "slurm"], &remote[..]].concat();
+    let slurm = [&["remote", "jobs", "slurm"], &remote[..]].concat();
     let script = sandbox.prep(&slurm).code(0).stdout;
     assert!(
         script.contains(&format!("\n{})\n", again.join("|"))),
         "{script}"
     );
-    let k8s = [&["jobs", "k8s", "--image", "prep:1"], &remote[..]].concat();
+    let k8s = [&["remote", "jobs", "k8s", "--image", "prep:1"], &remote[..]].concat();
     let manifest = sandbox.prep(&k8s).code(0).stdout;
     let listed = format!("values: [{}]", ends.join(", "));
     assert_eq!(manifest.matches(&listed).count(), 2, "{manifest}");

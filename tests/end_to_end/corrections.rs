@@ -241,9 +241,17 @@ fn windows_of_one_recording() {
 fn score(sandbox: &Sandbox, id: &str, variant: &str, submission: &str) -> Option<f64> {
     let path = sandbox.write("submission.csv", submission);
     let path = path.to_str().expect("a path");
-    let arguments = ["grade-sample", path, id, "--variant", variant, "--no-log"];
+    let arguments = [
+        "grade",
+        id,
+        path,
+        "--variant",
+        variant,
+        "--no-log",
+        "--json",
+    ];
     let ended = sandbox.prep(&arguments);
-    ended.json()["score"].as_f64()
+    ended.competition()["score"].as_f64()
 }
 
 #[test]

@@ -6,7 +6,9 @@ use crate::support::{Sandbox, Snapshot, names_in};
 fn a_demo_prepares_and_grades_and_stays_in_its_folder() {
     let sandbox = Sandbox::new();
     let before = Snapshot::of(&sandbox.path(""));
-    let first = sandbox.prep(&["demo", "--dir", "look", "--json"]).code(0);
+    let first = sandbox
+        .prep(&["demo", "--output", "look", "--json"])
+        .code(0);
     let report = first.json();
     let competitions = report["competitions"].as_array().expect("competitions");
     assert!(competitions.len() >= 4, "{report}");
@@ -38,7 +40,9 @@ fn a_demo_prepares_and_grades_and_stays_in_its_folder() {
     assert_eq!(names_in(&sandbox.path("home")), [""; 0]);
 
     let first = Snapshot::of(&sandbox.path("look/data"));
-    let again = sandbox.prep(&["demo", "--dir", "look", "--json"]).code(0);
+    let again = sandbox
+        .prep(&["demo", "--output", "look", "--json"])
+        .code(0);
     again.says(&["nothing had to run"]);
     let later = Snapshot::of(&sandbox.path("look/data"));
     assert_eq!(later, first);
@@ -51,8 +55,8 @@ fn a_folder_of_something_else_is_refused_and_left_alone() {
     sandbox.write("thesis/chapter.txt", "mine");
     let before = Snapshot::of(&sandbox.path(""));
     sandbox
-        .prep(&["demo", "--dir", "thesis"])
+        .prep(&["demo", "--output", "thesis"])
         .code(2)
-        .says(&["error: thesis holds something else than a demo", "--dir"]);
+        .says(&["error: thesis is not empty", "--output"]);
     assert_eq!(Snapshot::of(&sandbox.path("")), before);
 }

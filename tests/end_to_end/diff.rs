@@ -19,7 +19,7 @@ fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
     sandbox.pipeline(Harbour::ID, &pipeline);
     let diff = ["diff", Harbour::ID, "v1", "fixed", "--json"];
     // Before both are prepared, only pipelines are compared.
-    let found = sandbox.prep(&diff).code(1).json();
+    let found = sandbox.prep(&diff).code(1).competition();
     let said = |path: &str| {
         let all = found["pipeline"].as_array().expect("a list");
         let one = all.iter().find(|one| one["path"] == path);
@@ -33,7 +33,7 @@ fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
     assert!(found["outputs"].is_null());
     let mut command = sandbox.run_command(&[Harbour::ID]);
     Ended::of(command.args(["--variant", "fixed"])).code(0);
-    let found = sandbox.prep(&diff).code(1).json();
+    let found = sandbox.prep(&diff).code(1).competition();
     let outputs = found["outputs"].as_array().expect("a list");
     let output = |path: &str| {
         outputs
@@ -57,7 +57,7 @@ fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
     sandbox.prep(&["diff", Harbour::ID, "v1", "v1"]).code(0);
     let folders = ["diff", Harbour::ID, "data", "data/fixed", "--json"];
     assert_eq!(
-        sandbox.prep(&folders).code(1).json()["outputs"],
+        sandbox.prep(&folders).code(1).competition()["outputs"],
         found["outputs"]
     );
     sandbox.write(
@@ -86,7 +86,7 @@ fn two_runs_differ_in_what_they_were_told_and_in_what_came_of_it() {
     sandbox.run_well(Harbour::ID);
     // A run that changes nothing is not recorded.
     sandbox.run_well(Harbour::ID);
-    let found = sandbox.prep(&runs).code(1).json();
+    let found = sandbox.prep(&runs).code(1).competition();
     let said = found["pipeline"].to_string();
     assert!(said.contains("seed"), "{said}");
     let outputs = found["outputs"].as_array().expect("a list");
@@ -118,7 +118,7 @@ fn two_runs_differ_in_the_files_of_a_folder() {
     run(40, 0);
     run(40, 1);
     let runs = ["diff", Gallery::ID, "@1", "@0", "--json"];
-    let found = sandbox.prep(&runs).code(1).json();
+    let found = sandbox.prep(&runs).code(1).competition();
     let outputs = found["outputs"].as_array().expect("a list");
     let names: Vec<&str> = outputs
         .iter()
@@ -140,6 +140,6 @@ fn two_runs_differ_in_the_files_of_a_folder() {
     let archive = archive.first(crate::support::Member::deflated("readme", "r"));
     sandbox.bundle(Gallery::ID, &archive.bytes());
     sandbox.run_well(Gallery::ID);
-    let found = sandbox.prep(&runs).json();
+    let found = sandbox.prep(&runs).competition();
     assert_eq!(found["outputs"], serde_json::json!([]), "{found:#}");
 }

@@ -129,27 +129,19 @@ fn a_locked_run_publishes_what_is_locked_and_nothing_else() {
 fn gradings_are_noted_unless_that_is_not_wanted() {
     let sandbox = Harbour::prepared();
     let log = sandbox.data().join("grades.jsonl");
-    let grade = ["grade-sample", SAMPLE, Harbour::ID];
-    let off = ["grade-sample", SAMPLE, Harbour::ID, "--no-log"];
+    let grade = ["grade", Harbour::ID, SAMPLE, "--json"];
+    let off = ["grade", Harbour::ID, SAMPLE, "--no-log"];
     sandbox.prep(&off).code(0);
     assert!(!log.exists());
-    let report = sandbox.prep(&grade).code(0).json();
+    let report = sandbox.prep(&grade).code(0).competition();
     sandbox.write("half.csv", "id,docked\n1,0\n");
-    sandbox
-        .prep(&["grade-sample", "half.csv", Harbour::ID])
-        .code(1);
+    sandbox.prep(&["grade", Harbour::ID, "half.csv"]).code(1);
     sandbox.write(
         "list.jsonl",
         format!("{{\"competition_id\": \"harbour\", \"submission_path\": \"{SAMPLE}\"}}\n")
             .repeat(3),
     );
-    let list = [
-        "grade",
-        "--submission",
-        "list.jsonl",
-        "--output-dir",
-        "reports",
-    ];
+    let list = ["grade", "list.jsonl", "--output", "reports"];
     sandbox.prep(&list).code(0);
     let text = fs::read_to_string(&log).expect("log");
     let lines: Vec<serde_json::Value> = text

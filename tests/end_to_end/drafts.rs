@@ -25,6 +25,7 @@ fn a_first_pipeline_of_every_recorded_bundle_loads_and_runs() {
     for id in &ids {
         sandbox
             .prep(&[
+                "pipeline",
                 "new",
                 id,
                 "--source",
@@ -35,7 +36,7 @@ fn a_first_pipeline_of_every_recorded_bundle_loads_and_runs() {
             ])
             .code(0);
         sandbox
-            .prep(&["check", &format!("drafts/{id}/pipeline.yaml")])
+            .prep(&["pipeline", "check", &format!("drafts/{id}/pipeline.yaml")])
             .code(0);
     }
     let mut arguments = vec![
@@ -87,6 +88,7 @@ fn a_first_pipeline_says_what_is_in_the_bundle() {
     sandbox.bundle("lost-luggage", &archive.bytes());
     sandbox
         .prep(&[
+            "pipeline",
             "new",
             "lost-luggage",
             "--source",
@@ -113,6 +115,7 @@ fn a_first_pipeline_says_what_is_in_the_bundle() {
     // An existing file is not overwritten.
     sandbox
         .prep(&[
+            "pipeline",
             "new",
             "lost-luggage",
             "--source",
@@ -122,7 +125,7 @@ fn a_first_pipeline_says_what_is_in_the_bundle() {
         ])
         .code(2);
     sandbox
-        .prep(&["new", "../evil", "--source", "source"])
+        .prep(&["pipeline", "new", "../evil", "--source", "source"])
         .code(2);
 }
 
@@ -149,13 +152,21 @@ fn tables_with_other_delimiters_are_prepared_and_graded() {
                 format!("{sample}\nx1{delimiter}0.5\n"),
             );
         sandbox.bundle(id, &archive.bytes());
-        let new = ["new", id, "--source", "source", "--output", "pipelines"];
+        let new = [
+            "pipeline",
+            "new",
+            id,
+            "--source",
+            "source",
+            "--output",
+            "pipelines",
+        ];
         sandbox.prep(&new).code(0);
         let path = format!("pipelines/{id}/pipeline.yaml");
         let text = fs::read_to_string(sandbox.path(&path)).unwrap();
         assert!(text.contains(written), "{text}");
         assert_eq!(text.contains("delimiter"), !written.is_empty(), "{text}");
-        sandbox.prep(&["check", &path]).code(0);
+        sandbox.prep(&["pipeline", "check", &path]).code(0);
         sandbox.run_well(id);
         let train = sandbox.prepared(id).join("public/train.csv");
         let train = fs::read_to_string(train).unwrap();
@@ -164,13 +175,13 @@ fn tables_with_other_delimiters_are_prepared_and_graded() {
 
         let sample = sandbox.prepared(id).join("public/sample_submission.csv");
         let sample = sample.to_str().unwrap();
-        sandbox.prep(&["validate", sample, id]).code(0);
-        let graded = sandbox.prep(&["grade-sample", sample, id]).code(0);
-        let report = graded.says(&["has no leaderboard.csv"]).json();
+        sandbox.prep(&["validate", id, sample]).code(0);
+        let graded = sandbox.prep(&["grade", id, sample, "--json"]).code(0);
+        let report = graded.says(&["has no leaderboard.csv"]).competition();
         assert_eq!(report["score"], 0.5);
         assert!(report["gold_threshold"].is_null() && report["is_lower_better"].is_null());
         assert_eq!(report["any_medal"], false);
-        sandbox.prep(&["medals", "0.5", id]).code(3);
+        sandbox.prep(&["grade", id, "--score", "0.5"]).code(3);
     }
 }
 
@@ -193,7 +204,15 @@ fn what_the_test_table_lacks_is_to_be_predicted() {
     for (id, archive) in [("with-sample", sample), ("without", archive())] {
         sandbox.bundle(id, &archive.bytes());
         sandbox
-            .prep(&["new", id, "--source", "source", "--output", "pipelines"])
+            .prep(&[
+                "pipeline",
+                "new",
+                id,
+                "--source",
+                "source",
+                "--output",
+                "pipelines",
+            ])
             .code(0);
         let text =
             fs::read_to_string(sandbox.path(&format!("pipelines/{id}/pipeline.yaml"))).unwrap();
@@ -214,21 +233,24 @@ fn a_mistake_has_file_line_and_column() {
     let wrong = Harbour::PIPELINE.replace("EXCLUDE (docked)", "EXCLUDE (doked)");
     sandbox.write("a/pipeline.yaml", wrong);
     sandbox.write("b/pipeline.yaml", Harbour::PIPELINE);
-    sandbox.prep(&["check", "b/pipeline.yaml"]).code(0);
     sandbox
-        .prep(&["check", "a/pipeline.yaml", "b/pipeline.yaml"])
+        .prep(&["pipeline", "check", "b/pipeline.yaml"])
+        .code(0);
+    sandbox
+        .prep(&["pipeline", "check", "a/pipeline.yaml", "b/pipeline.yaml"])
         .code(3)
         .shows(&["a/pipeline.yaml:11:", "error: there is no column `doked`"]);
     let found = sandbox
-        .prep(&["check", "--json", "a/pipeline.yaml"])
+        .prep(&["pipeline", "check", "--json", "a/pipeline.yaml"])
         .code(3)
-        .json();
+        .json()["mistakes"][0]
+        .clone();
     assert_eq!(
-        (&found[0]["line"], &found[0]["code"]),
+        (&found["line"], &found["code"]),
         (&11.into(), &"query".into())
     );
     sandbox
-        .prep(&["check", "c/pipeline.yaml"])
+        .prep(&["pipeline", "check", "c/pipeline.yaml"])
         .code(4)
         .shows(&["c/pipeline.yaml: error: cannot read the pipeline"]);
 }
@@ -241,6 +263,7 @@ fn files_are_not_counted_where_there_are_tables_only() {
         .file("test.csv", "label\n0\n1\n");
     sandbox.bundle("one-column", &bundle.bytes());
     let arguments = [
+        "pipeline",
         "new",
         "one-column",
         "--source",
@@ -261,7 +284,15 @@ fn files_are_not_counted_where_there_are_tables_only() {
 fn identifiers_keep_their_zeros_and_find_their_files() {
     let sandbox = Sandbox::new();
     let new = |id: &str| {
-        let arguments = ["new", id, "--source", "source", "--output", "pipelines"];
+        let arguments = [
+            "pipeline",
+            "new",
+            id,
+            "--source",
+            "source",
+            "--output",
+            "pipelines",
+        ];
         sandbox.prep(&arguments).code(0);
         fs::read_to_string(sandbox.path(&format!("pipelines/{id}/pipeline.yaml"))).unwrap()
     };
@@ -321,7 +352,9 @@ fn a_bundle_with_nothing_to_split_gets_no_pipeline() {
         ("train.csv", "label\n0\n1\n"),
     ] {
         sandbox.bundle("reviews", &Archive::new().file(name, content).bytes());
-        let arguments = ["new", "reviews", "--source", "source", "--output", "drafts"];
+        let arguments = [
+            "pipeline", "new", "reviews", "--source", "source", "--output", "drafts",
+        ];
         sandbox.prep(&arguments).code(4).says(&[
             "no CSV table with rows to split",
             "help: write the pipeline by hand",
@@ -335,7 +368,7 @@ fn a_bundle_with_nothing_to_split_gets_no_pipeline() {
 fn a_leaderboard_in_the_wrong_order_is_found() {
     let sandbox = Harbour::prepared();
     sandbox
-        .prep(&["check", "pipelines/harbour/pipeline.yaml"])
+        .prep(&["pipeline", "check", "pipelines/harbour/pipeline.yaml"])
         .code(0);
     sandbox.write("pipelines/harbour/leaderboard.csv", "score\n0.5\n0.9\n");
     let sample = sandbox
@@ -345,11 +378,11 @@ fn a_leaderboard_in_the_wrong_order_is_found() {
     let says = ["leaderboard.csv of `harbour`", "rank 2"];
     for arguments in [
         &["run", "harbour", "--source", "source"][..],
-        &["grade-sample", &sample, "harbour"],
-        &["medals", "0.5", "harbour"],
+        &["grade", "harbour", &sample],
+        &["grade", "harbour", "--score", "0.5"],
     ] {
         sandbox.prep(arguments).code(3).says(&says);
     }
-    let check = ["check", "pipelines/harbour/pipeline.yaml"];
+    let check = ["pipeline", "check", "pipelines/harbour/pipeline.yaml"];
     sandbox.prep(&check).code(3).shows(&says);
 }

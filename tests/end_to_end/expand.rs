@@ -70,7 +70,7 @@ fn folders_stand_beside_archives_or_in_their_place_and_go_again() {
         .prepared(Harbour::ID)
         .join("public/sample_submission.csv");
     let sample = sample.to_str().expect("a path");
-    sandbox.prep(&["grade-sample", sample, Harbour::ID]).code(0);
+    sandbox.prep(&["grade", Harbour::ID, sample]).code(0);
 }
 
 /// An empty archive becomes an empty directory, as when it is unpacked by hand.
@@ -96,7 +96,13 @@ fn an_empty_archive_becomes_an_empty_folder() {
     assert_eq!(names(place.to_str().expect("a path")), ["nothing"]);
 
     sandbox.run_well(Harbour::ID);
-    let export = ["export", Harbour::ID, "copy", "--expand-archives=instead"];
+    let export = [
+        "export",
+        Harbour::ID,
+        "-o",
+        "copy",
+        "--expand-archives=instead",
+    ];
     sandbox.prep(&export).code(0);
     let place = format!("copy/{}/prepared/public/in", Harbour::ID);
     assert_eq!(names(&place), ["nothing"]);

@@ -16,8 +16,10 @@ fn prepared() -> Sandbox {
 fn a_copy_has_public_files_only_unless_more_is_wanted() {
     let sandbox = prepared();
     let id = Harbour::ID;
-    sandbox.prep(&["export", id, "out"]).code(0);
-    sandbox.prep(&["export", id, "all", "--private"]).code(0);
+    sandbox.prep(&["export", id, "-o", "out"]).code(0);
+    sandbox
+        .prep(&["export", id, "-o", "all", "--private"])
+        .code(0);
     let place = |inner: &str| sandbox.path(inner).join(id).join("prepared");
     assert!(!place("out").join("private").exists());
     for section in ["public", "private"] {
@@ -57,8 +59,8 @@ fn a_copy_has_public_files_only_unless_more_is_wanted() {
     let answers = place("all").join("private/test.csv");
     let arguments = [
         "validate",
-        sample.to_str().unwrap(),
         id,
+        sample.to_str().unwrap(),
         "--answers",
         answers.to_str().unwrap(),
     ];
@@ -70,7 +72,7 @@ fn equal_contents_give_equal_archives() {
     let sandbox = prepared();
     for name in ["a.tar", "b.tar"] {
         sandbox
-            .prep(&["export", Harbour::ID, name, "--private"])
+            .prep(&["export", Harbour::ID, "-o", name, "--private"])
             .code(0);
     }
     let bytes = fs::read(sandbox.path("a.tar")).unwrap();
@@ -88,14 +90,16 @@ fn equal_contents_give_equal_archives() {
 fn what_is_not_complete_or_in_the_way_is_refused() {
     let sandbox = prepared();
     fs::create_dir(sandbox.path("there")).unwrap();
-    sandbox.prep(&["export", Harbour::ID, "there"]).code(2);
-    sandbox.prep(&["export", "nothing", "out"]).code(2);
     sandbox
-        .prep(&["export", "spaceship-titanic", "out"])
+        .prep(&["export", Harbour::ID, "-o", "there"])
+        .code(2);
+    sandbox.prep(&["export", "nothing", "-o", "out"]).code(2);
+    sandbox
+        .prep(&["export", "spaceship-titanic", "-o", "out"])
         .code(4);
     fs::remove_file(sandbox.prepared(Harbour::ID).join("public/test.csv")).unwrap();
     let before = Snapshot::of(&sandbox.path("there"));
-    sandbox.prep(&["export", Harbour::ID, "out"]).code(4);
+    sandbox.prep(&["export", Harbour::ID, "-o", "out"]).code(4);
     assert!(!sandbox.path("out").exists());
     assert_eq!(Snapshot::of(&sandbox.path("there")), before);
 }
@@ -110,13 +114,14 @@ fn archives_are_unpacked_beside_or_in_place() {
     sandbox.run_well(Harbour::ID);
     let before = sandbox.tree(Harbour::ID);
     sandbox
-        .prep(&["export", "--expand-archives", Harbour::ID, "beside"])
+        .prep(&["export", "--expand-archives", Harbour::ID, "-o", "beside"])
         .code(0);
     sandbox
         .prep(&[
             "export",
             "--expand-archives=instead",
             Harbour::ID,
+            "-o",
             "instead",
         ])
         .code(0);
@@ -136,12 +141,14 @@ fn archives_are_unpacked_beside_or_in_place() {
 fn forms_that_are_not_written_are_refused() {
     let sandbox = prepared();
     for name in ["out.tar.gz", "out.tgz", "out.ZIP", "out.7z"] {
-        let ended = sandbox.prep(&["export", Harbour::ID, name]).code(2);
+        let ended = sandbox.prep(&["export", Harbour::ID, "-o", name]).code(2);
         assert!(ended.stderr.contains("not written as"), "{}", ended.stderr);
         assert!(!sandbox.path(name).exists());
     }
-    sandbox.prep(&["export", Harbour::ID, "out.TAR"]).code(0);
+    sandbox
+        .prep(&["export", Harbour::ID, "-o", "out.TAR"])
+        .code(0);
     assert!(sandbox.path("out.TAR").is_file());
-    sandbox.prep(&["export", Harbour::ID, "v1.0"]).code(0);
+    sandbox.prep(&["export", Harbour::ID, "-o", "v1.0"]).code(0);
     assert!(sandbox.path("v1.0").is_dir());
 }

@@ -223,8 +223,8 @@ fn no_file_of_somebody_else_exhausts_who_looks_at_it() {
         );
         let leaks = ["leaks", Harbour::ID, "--source", "source"];
         ends_well(name, &mut sandbox.command(&leaks));
-        for command in ["ls", "audit"] {
-            let command = [command, Harbour::ID, "--source", "source"];
+        for command in [&["fetch", "--list"][..], &["audit"]] {
+            let command = [command, &[Harbour::ID, "--source", "source"]].concat();
             ends_well(name, &mut sandbox.command(&command));
         }
         fs::remove_file(public.join(name)).expect("a file");
@@ -275,8 +275,8 @@ fn bundles_that_lie_about_their_members_exhaust_nobody() {
     claims.splice(end.., wide);
     for (name, bundle) in [("shared", shared.bytes()), ("claims", claims)] {
         sandbox.bundle(Harbour::ID, &bundle);
-        for command in ["audit", "ls", "leaks"] {
-            let command = [command, Harbour::ID, "--source", "source"];
+        for command in [&["audit"][..], &["fetch", "--list"], &["leaks"]] {
+            let command = [command, &[Harbour::ID, "--source", "source"]].concat();
             ends_well(name, &mut sandbox.command(&command));
         }
     }

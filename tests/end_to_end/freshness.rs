@@ -365,7 +365,7 @@ fn a_plan_writes_nothing() {
     let look = [
         arguments.as_slice(),
         &["why", Harbour::ID],
-        &["graph", Harbour::ID],
+        &["pipeline", "graph", Harbour::ID],
         &["list"],
     ];
     let whole = |sandbox: &Sandbox| Snapshot::of(&sandbox.path(""));

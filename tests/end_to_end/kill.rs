@@ -142,7 +142,7 @@ fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
         false => sandbox.write("submission.csv", "id,artist\n"),
     };
     let sample = sample.to_string_lossy();
-    let grade = sandbox.prep(&["grade-sample", &sample, Gallery::ID]);
+    let grade = sandbox.prep(&["grade", Gallery::ID, &sample]);
     if state == "prepared v1" {
         assert_eq!(grade.code, Some(0), "{note}: {grade:?}");
     } else {

@@ -22,8 +22,8 @@ const SAMPLE: &str = "data/harbour/prepared/public/sample_submission.csv";
 #[test]
 fn answers_that_are_the_published_ones_are_good_enough_to_grade_with() {
     let sandbox = world(hex_md5);
-    let grade = ["grade-sample", SAMPLE, Harbour::ID];
-    let report = sandbox.prep(&grade).code(0).json();
+    let grade = ["grade", Harbour::ID, SAMPLE, "--json"];
+    let report = sandbox.prep(&grade).code(0).competition();
     assert!(report["score"].is_number(), "{report}");
     assert_eq!(report["variant"], "own");
     assert_eq!(sandbox.state(Harbour::ID), "not prepared");
@@ -32,9 +32,9 @@ fn answers_that_are_the_published_ones_are_good_enough_to_grade_with() {
 #[test]
 fn other_answers_are_not() {
     let sandbox = world(|_| "00000000000000000000000000000000".to_owned());
-    let ended = sandbox.prep(&["grade-sample", SAMPLE, Harbour::ID]).code(4);
-    ended.says(&["was not made by prep", "`prep run -c harbour`"]);
+    let ended = sandbox.prep(&["grade", Harbour::ID, SAMPLE]).code(4);
+    ended.says(&["was not made by prep", "`prep run harbour`"]);
     // Without a published checksum, the answers cannot be verified.
     fs::remove_file(sandbox.path("pipelines/harbour/checksums.json")).expect("removed");
-    sandbox.prep(&["grade-sample", SAMPLE, Harbour::ID]).code(4);
+    sandbox.prep(&["grade", Harbour::ID, SAMPLE]).code(4);
 }

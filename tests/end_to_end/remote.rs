@@ -30,7 +30,10 @@ impl Lab {
         let sandbox = Sandbox::new();
         sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
         sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
-        let key = sandbox.prep(&["key", "new", "own"]).code(0).stdout;
+        let key = sandbox
+            .prep(&["remote", "key", "new", "own"])
+            .code(0)
+            .stdout;
         let (url, key) = (self.url(), key.trim().to_owned());
         let config = format!("[remote]\nurl = {url:?}\ntrusted = {trusted:?}\n{more}");
         sandbox.write("home/.config/prep/prep.toml", config);
@@ -62,7 +65,7 @@ impl Lab {
 }
 
 fn pull(sandbox: &Sandbox) -> Ended {
-    sandbox.prep(&["pull", "--skip-verification", "--json"])
+    sandbox.prep(&["remote", "pull", "--skip-verification", "--json"])
 }
 
 /// Kinds of the steps that ran.
@@ -118,7 +121,13 @@ fn an_archive_in_a_bundle_is_read_from_the_mirror() {
     one.run_well(nested::ID);
     let (two, _) = lab.machine(&[&key], "");
     two.pipeline(nested::ID, &nested::pipeline(""));
-    let pull = ["pull", "--skip-verification", "--json", nested::ID];
+    let pull = [
+        "remote",
+        "pull",
+        "--skip-verification",
+        "--json",
+        nested::ID,
+    ];
     let kinds = ran(&two.prep(&pull).code(0));
     assert!(!kinds.contains(&"unpack".to_owned()), "{kinds:?}");
     let trees = [&one, &two].map(|machine| machine.tree(nested::ID));
@@ -272,6 +281,7 @@ fn a_push_sends_what_a_run_did_not() {
     assert_eq!(lab.files(""), Vec::<PathBuf>::new());
     let push = |count: &str| {
         let push = [
+            "remote",
             "push",
             "--skip-verification",
             "--source",
@@ -304,8 +314,14 @@ fn a_push_sends_tables_that_a_run_held_in_memory() {
     one.bundle(Gallery::ID, &Gallery::archive(5, 1).bytes());
     let mut run = one.run_command(&BOTH);
     Ended::of(run.arg("--no-remote")).code(0);
-    one.prep(&["push", "--skip-verification", "--source", "source"])
-        .code(0);
+    one.prep(&[
+        "remote",
+        "push",
+        "--skip-verification",
+        "--source",
+        "source",
+    ])
+    .code(0);
     let (two, _) = lab.machine(&[&key], "");
     pull(&two).code(0);
     same(&one, &two);
@@ -315,7 +331,7 @@ fn a_push_sends_tables_that_a_run_held_in_memory() {
 fn a_push_of_nothing_makes_no_store() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "");
-    one.prep(&["push", Harbour::ID]);
+    one.prep(&["remote", "push", Harbour::ID]);
     assert!(!one.store().exists());
 }
 
@@ -332,14 +348,20 @@ fn a_push_that_sends_nothing_says_why() {
     one.prep(&[&run[..], &["--source", "source"]].concat())
         .code(0);
     // Prepared with a bundle that is not the published one.
-    one.prep(&["push", Harbour::ID])
+    one.prep(&["remote", "push", Harbour::ID])
         .code(4)
         .says(&["harbour: no result of a run with these options is here"]);
     // With two keys, none is chosen.
-    one.prep(&["key", "new", "another"]).code(0);
-    one.prep(&["push", "--skip-verification", "--source", "source"])
-        .code(2)
-        .says(&["no key signs it", "`prep key new NAME` makes one"]);
+    one.prep(&["remote", "key", "new", "another"]).code(0);
+    one.prep(&[
+        "remote",
+        "push",
+        "--skip-verification",
+        "--source",
+        "source",
+    ])
+    .code(2)
+    .says(&["no key signs it", "`prep remote key new NAME` makes one"]);
 }
 
 #[test]
@@ -372,7 +394,7 @@ fn scripts_and_manifests_hold_no_secret() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "");
     for kind in [&["slurm"][..], &["k8s", "--image", "r/prep:1"]] {
-        let mut command = one.command(&["jobs"]);
+        let mut command = one.command(&["remote", "jobs"]);
         command
             .args(kind)
             .args(BOTH)
@@ -419,7 +441,13 @@ fn a_push_names_the_bundle_that_results_were_made_of() {
     // A competition that was up to date without `--source` still is.
     let ended = run(None).code(0);
     assert_eq!(ran(&ended), Vec::<String>::new());
-    let push = ["push", Harbour::ID, "--skip-verification", "--json"];
+    let push = [
+        "remote",
+        "push",
+        Harbour::ID,
+        "--skip-verification",
+        "--json",
+    ];
     let report = one.prep(&push).code(0).json();
     assert_eq!(
         report["competitions"][0]["not_here"],
@@ -432,7 +460,7 @@ fn a_push_names_the_bundle_that_results_were_made_of() {
     let with_bundle = [&push[..], &["--source", "source"]].concat();
     one.prep(&with_bundle).code(0);
     let (two, _) = lab.machine(&[&key], "");
-    two.prep(&["pull", Harbour::ID, "--skip-verification"])
+    two.prep(&["remote", "pull", Harbour::ID, "--skip-verification"])
         .code(0);
     assert_eq!(
         one.tree(Harbour::ID).contents(),

@@ -37,7 +37,10 @@ fn a_page_tells_what_is_prepared_and_graded_and_fetches_nothing() {
     let told = sandbox.prep(&["report", "-o", "r.json.html", "--json"]);
     let told = told.code(0).json();
     assert_eq!(told["path"], "r.json.html");
-    assert_eq!(told["competitions"], serde_json::json!([Harbour::ID]));
+    assert_eq!(
+        told["competitions"],
+        serde_json::json!([{ "id": Harbour::ID }])
+    );
     let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
     for part in [
         "Harbour &lt;script&gt;alert(1)&lt;/script&gt; &amp; Co.",

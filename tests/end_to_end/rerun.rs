@@ -1,4 +1,4 @@
-//! `prep cache rerun`: steps run again, under other limits, and their results are compared with the cache and the remote.
+//! `prep cache verify --rerun`: steps run again, under other limits, and their results are compared with the cache and the remote.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::support::{Ended, Gallery, Harbour, Sandbox, Snapshot, names_in};
 const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
 
 fn rerun(sandbox: &Sandbox, more: &[&str]) -> Ended {
-    let arguments = ["cache", "rerun", "--json", "--source", "source"];
+    let arguments = ["cache", "verify", "--rerun", "--json", "--source", "source"];
     let arguments = [&arguments[..], &["--skip-verification"], more].concat();
     sandbox.prep(&arguments)
 }
@@ -98,7 +98,8 @@ fn a_wrong_entry_of_the_ledger_is_found() {
     // The same without `--json`.
     let words = sandbox.prep(&[
         "cache",
-        "rerun",
+        "verify",
+        "--rerun",
         Harbour::ID,
         "--source",
         "source",
@@ -125,6 +126,7 @@ fn a_wrong_result_of_the_remote_is_found() {
     let entry = store.lookup(&right).expect("the ledger").expect("an entry");
     plant(&one, &right, &wrong);
     let push = [
+        "remote",
         "push",
         Harbour::ID,
         "--source",

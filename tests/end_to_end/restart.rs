@@ -69,7 +69,7 @@ fn a_whole_tree_is_read_once_and_left_alone() {
         .shows(&["publish", "restart"]);
     // The answers are right, so grading need not wait for the rest.
     let submission = "data/harbour/prepared/public/sample_submission.csv";
-    let grade = ["grade-sample", submission, Harbour::ID];
+    let grade = ["grade", Harbour::ID, submission];
     sandbox.prep(&grade).code(0);
     let report = sandbox.run(Harbour::ID).code(0).says(&["was restarted"]);
     assert_eq!(report.json()["competitions"][0]["steps_run"], 0);
@@ -115,15 +115,13 @@ fn torn_answers_are_not_graded_with() {
     restart(&sandbox, Harbour::ID);
     let submission = "data/harbour/prepared/public/sample_submission.csv";
     sandbox
-        .prep(&["grade-sample", submission, Harbour::ID])
+        .prep(&["grade", Harbour::ID, submission])
         .code(4)
-        .says(&["are not those that were prepared", "prep run -c harbour"]);
+        .says(&["are not those that were prepared", "prep run harbour"]);
     // The answers are a link to the object of the cache, which is damaged, too.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
-    sandbox
-        .prep(&["grade-sample", submission, Harbour::ID])
-        .code(0);
+    sandbox.prep(&["grade", Harbour::ID, submission]).code(0);
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn short(rows: usize) -> Vec<u8> {
 #[test]
 fn two_hundred_clients_get_their_own_answers() {
     let (sandbox, sample) = prepared();
-    let limits = ["--max-upload", "8MB", "--timeout", "5", "-c", Harbour::ID];
+    let limits = ["--max-upload", "8MB", "--timeout", "5", Harbour::ID];
     let server = Serving::start(&sandbox, "data", &limits);
     let client = |number: usize| match number % 5 {
         0 => {
@@ -182,7 +182,7 @@ fn two_hundred_clients_get_their_own_answers() {
 #[test]
 fn large_uploads_are_graded_one_by_one() {
     let (sandbox, sample) = prepared();
-    let limits = ["--max-upload", "64MB", "-c", Harbour::ID];
+    let limits = ["--max-upload", "64MB", Harbour::ID];
     let server = Serving::start(&sandbox, "data", &limits);
     let header = vec![b'x'; 40 << 20];
     let cell = [b"id,docked\n1,".as_slice(), &vec![b'x'; 20 << 20]].concat();
@@ -214,7 +214,7 @@ fn uploads_have_no_name() {
     let (sandbox, sample) = prepared();
     let folder = sandbox.path("uploads");
     fs::create_dir(&folder).unwrap();
-    let server = Serving::start_with(&sandbox, "data", &["-c", Harbour::ID], |command| {
+    let server = Serving::start_with(&sandbox, "data", &[Harbour::ID], |command| {
         command.env("TMPDIR", &folder);
     });
     let whole = multipart(&sample);
@@ -230,7 +230,7 @@ fn uploads_have_no_name() {
 #[test]
 fn what_is_no_upload_is_refused() {
     let (sandbox, sample) = prepared();
-    let server = Serving::start(&sandbox, "data", &["-c", Harbour::ID]);
+    let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
     let get = |method: &str, path: &str| {
         let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         server.ask(request.as_bytes())
@@ -291,7 +291,7 @@ fn what_is_no_upload_is_refused() {
 fn answers_are_all_it_takes() {
     let (sandbox, sample) = prepared();
     let id = Harbour::ID;
-    let server = Serving::start(&sandbox, "mount", &["-c", id]);
+    let server = Serving::start(&sandbox, "mount", &[id]);
     let (status, body) = server.validate(&sample);
     let expected = format!(
         "{{\"details\":\"Dataset for competition `{id}` is not prepared! Please run `mlebench prepare -c {id}` to \
@@ -333,7 +333,7 @@ fn scores_are_given_only_when_wanted() {
 #[test]
 fn it_stops_when_told() {
     let (sandbox, _) = prepared();
-    let mut server = Serving::start(&sandbox, "data", &["-c", Harbour::ID]);
+    let mut server = Serving::start(&sandbox, "data", &[Harbour::ID]);
     assert_eq!(server.ask(b"GET /health HTTP/1.0\r\n\r\n").0, 200);
     let _silent = server.connect();
     let pid = server.child.id().to_string();

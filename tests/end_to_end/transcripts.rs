@@ -105,37 +105,57 @@ fn without_common_options(text: &str) -> String {
     )
 }
 
-/// Every verb's help is recorded.
+/// The help of every verb is recorded, and a call of every verb.
 #[test]
-fn the_transcripts_have_the_help_of_every_verb() {
+fn the_transcripts_have_every_verb() {
     let recorded = include_str!("transcripts/help.txt");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/transcripts");
+    let files = fs::read_dir(folder).expect("transcripts");
+    let texts: Vec<String> = files
+        .map(|file| fs::read_to_string(file.expect("entry").path()).expect("a text"))
+        .collect();
+    let calls = texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter_map(|line| line.strip_prefix("$ prep "));
+    let calls: Vec<&str> = calls
+        .filter(|call| !call.ends_with(" -h") && !call.ends_with("--help"))
+        .collect();
     let sandbox = Sandbox::new();
     let verbs = |arguments: &[&str]| -> Vec<String> {
         let help = sandbox.prep(arguments).code(0).stdout;
-        let (_, commands) = help.split_once("Commands:\n").expect("commands");
-        let lines = commands.lines().take_while(|line| !line.is_empty());
+        let (commands, _) = help.split_once("\nOptions:\n").expect("options");
+        let lines = commands
+            .lines()
+            .skip_while(|line| !line.starts_with("Usage:"));
         // Continued lines are indented further.
         let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
         let names = names.filter(|name| !name.is_empty() && *name != "help");
         names.map(str::to_owned).collect()
     };
-    let mut missing = Vec::new();
-    for verb in verbs(&["-h"]) {
-        let help = sandbox.prep(&[&verb, "-h"]).code(0).stdout;
-        let mut commands = vec![verb.clone()];
-        if help.contains("\nCommands:\n") {
-            commands.extend(
-                verbs(&[&verb, "-h"])
-                    .iter()
-                    .map(|inner| format!("{verb} {inner}")),
-            );
+    let mut open: Vec<Vec<String>> = verbs(&["-h"]).into_iter().map(|verb| vec![verb]).collect();
+    assert!(open.len() > 20, "{open:?}");
+    let (mut without_help, mut without_call) = (Vec::new(), Vec::new());
+    while let Some(words) = open.pop() {
+        let mut arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+        arguments.push("-h");
+        let help = sandbox.prep(&arguments).code(0).stdout;
+        let verb = words.join(" ");
+        if !recorded.contains(&format!("$ prep {verb} -h\n")) {
+            without_help.push(verb.clone());
         }
-        missing.extend(commands.into_iter().filter(|one| {
-            !recorded.contains(&format!("$ prep {one} -h\n"))
-                && !recorded.contains(&format!("$ prep {one} --help\n"))
-        }));
+        if help.contains("\nCommands:\n") {
+            let inner = verbs(&arguments).into_iter();
+            open.extend(inner.map(|name| [&words[..], &[name]].concat()));
+        } else if !calls
+            .iter()
+            .any(|call| *call == verb || call.starts_with(&format!("{verb} ")))
+        {
+            without_call.push(verb);
+        }
     }
-    assert_eq!(missing, [""; 0]);
+    assert_eq!(without_help, [""; 0]);
+    assert_eq!(without_call, [""; 0]);
 }
 
 /// Replaces texts that differ between machines and runs.

@@ -52,24 +52,22 @@ fn the_corrected_variant_lies_beside_the_base_and_differs_in_what_it_says() {
         ]
     );
     // Each variant is graded in its directory, and the report names the variant.
-    let grade = |arguments: &[&str]| sandbox.prep(arguments).json();
+    let grade = |arguments: &[&str]| {
+        sandbox
+            .prep(&[arguments, &["--json"]].concat())
+            .competition()
+    };
     let sample = "data/harbour/prepared/public/sample_submission.csv";
-    let report = grade(&["grade-sample", sample, Harbour::ID]);
+    let report = grade(&["grade", Harbour::ID, sample]);
     assert_eq!(report["variant"], "own");
     let base = report["digests"].clone();
-    let report = grade(&["grade-sample", sample, Harbour::ID, "--variant", "fixed"]);
+    let report = grade(&["grade", Harbour::ID, sample, "--variant", "fixed"]);
     // The pipeline is not one of the benchmark.
     assert_eq!(report["variant"], "own");
     assert_eq!(report["comparable_with_v1"], false);
     assert_ne!(report["digests"], base);
     // The directory of a variant is a data directory.
-    let there = [
-        "grade-sample",
-        sample,
-        Harbour::ID,
-        "--data-dir",
-        "data/fixed",
-    ];
+    let there = ["grade", Harbour::ID, sample, "--data-dir", "data/fixed"];
     assert_eq!(grade(&there)["digests"], report["digests"]);
     // A change of the base leaves the other alone.
     sandbox.run_well(Harbour::ID);
@@ -292,7 +290,7 @@ fn what_pipelines_correct_is_told() {
         let found = sandbox
             .prep(&["diff", id, "v1", "fixed", "--json"])
             .code(1)
-            .json();
+            .competition();
         let all = found["pipeline"].as_array().expect("a list").clone();
         let one = all.iter().find(|one| one["path"] == path);
         one.map(|one| (one["old"].clone(), one["new"].clone()))
@@ -351,12 +349,15 @@ fn what_no_preparation_can_mend_is_told() {
         .prepared(answers)
         .join("public/sample_submission.csv");
     let sample = sample.to_str().expect("a path");
-    sandbox.prep(&["validate", sample, answers]).code(0);
+    sandbox.prep(&["validate", answers, sample]).code(0);
     let wrong = sandbox.write("wrong.csv", "id\n1\n");
     let wrong = wrong.to_str().expect("a path");
-    sandbox.prep(&["validate", wrong, answers]).code(1);
-    let report = sandbox.prep(&["leaks", dogs, "--json"]).code(0).json();
-    let findings = report[0]["findings"].as_array().expect("findings");
+    sandbox.prep(&["validate", answers, wrong]).code(1);
+    let report = sandbox
+        .prep(&["leaks", dogs, "--json"])
+        .code(0)
+        .competition();
+    let findings = report["findings"].as_array().expect("findings");
     let declared = |one: &&serde_json::Value| one["detector"] == "declared";
     let told = findings.iter().find(declared).expect("what is declared");
     assert!(told["accepted"].to_string().contains("public"), "{told}");

@@ -1,4 +1,4 @@
-//! The output of `prep schema` is a JSON Schema, and accepts the pipelines that `prep` accepts.
+//! The output of `prep pipeline schema` is a JSON Schema, and accepts the pipelines that `prep` accepts.
 //!
 //! `cargo test --manifest-path tests/schema/Cargo.toml`, against `target/release/prep` or `PREP_BINARY`.
 
@@ -20,7 +20,7 @@ fn path(inner: &str) -> PathBuf {
 fn schema() -> Value {
     let program = std::env::var_os("PREP_BINARY").map(PathBuf::from);
     let program = program.unwrap_or_else(|| path("target/release/prep"));
-    let output = Command::new(program).arg("schema").output().expect("the program");
+    let output = Command::new(program).args(["pipeline", "schema"]).output().expect("the program");
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 

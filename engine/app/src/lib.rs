@@ -12,7 +12,8 @@
 //! prepared   what a data directory holds of a competition   bundles     where its bundle is
 //! digests    the digests that a score depends on            note        messages that are no failures
 //! outline    a pipeline as a map of its settings            permissions which bundles an account may download
-//! doctor     checks of directories and disk before a run
+//! doctor     checks of directories and disk before a run   remove     prepared data, bundles and cached results
+//! format     one layout for pipeline files
 //! ```
 //!
 //! A [`Task`] says what is wanted. [`Plan::look`] answers what that would take and writes nothing; [`Run::begin`] and
@@ -31,6 +32,7 @@ mod draft;
 mod error;
 mod export;
 mod fetch;
+mod format;
 mod grading;
 mod inspect;
 mod note;
@@ -38,6 +40,7 @@ mod outline;
 mod permissions;
 mod prepared;
 pub mod reasons;
+mod remove;
 mod settings;
 mod stages;
 mod task;
@@ -53,6 +56,7 @@ pub use draft::{Draft, draft};
 pub use error::{Blame, Error, cause_and_help, for_people};
 pub use export::{Export, Exported, Form, export};
 pub use fetch::{fetch, mirror};
+pub use format::formatted;
 pub use grading::{
     Comparability, Given, Graded, Grading, Log, Validation, grade_list, leaderboard, one_line,
     read_leaderboard, report,
@@ -66,6 +70,7 @@ pub use note::Note;
 pub use permissions::{Pace, Permission, permissions};
 pub use prep_steps::Expand;
 pub use prepared::{PreparedState, manifest, not_prepared, prepared};
+pub use remove::{Removal, Removed, RemovedCompetition, Space, remove};
 pub use settings::Settings;
 pub use stages::assemble::Competition;
 pub use stages::availability::require_credentials_for;

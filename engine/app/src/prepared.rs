@@ -135,7 +135,7 @@ pub fn not_prepared(id: &str) -> Error {
         Failure::Input,
         format!("competition `{id}` is not prepared"),
     )
-    .help(format!("`prep run -c {id}` prepares it"))
+    .help(format!("`prep run {id}` prepares it"))
 }
 
 /// Prepared by something else, and not with the published result.
@@ -144,6 +144,5 @@ pub fn not_ours(id: &str, folder: &Path) -> Error {
         "{} was not made by prep, and its answers do not have the published checksum",
         folder.display()
     );
-    Error::new(Failure::Input, message)
-        .help(format!("`prep run -c {id}` prepares it anew, in place"))
+    Error::new(Failure::Input, message).help(format!("`prep run {id}` prepares it anew, in place"))
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# @SUMMARY@. Printed by `prep jobs slurm`; submit with `bash THIS-FILE`.
+# @SUMMARY@. Printed by `prep remote jobs slurm`; submit with `bash THIS-FILE`.
 # PREP names the program on the nodes, PREP_SCRATCH a folder of each node's own. Credentials come from the nodes.
 set -euo pipefail
 export PREP=${PREP:-prep} PREP_SCRATCH=${PREP_SCRATCH:-${TMPDIR:-/tmp}/prep}

@@ -1,16 +1,17 @@
-//! The command line: the global options and a verb.
+//! The command line: the options of all verbs and one verb.
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::global::Global;
-use crate::verbs::Verb;
+use crate::verbs::{GROUPS, Verb};
 
-/// Prepares and grades the competitions of MLE-bench.
+/// Prepare and grade the competitions of MLE-bench
 #[derive(Debug, Parser)]
 #[command(
     name = "prep",
     version,
-    after_long_help = EXAMPLES,
+    after_help = EXAMPLES,
+    after_long_help = EXAMPLES_AND_CODES,
     max_term_width = 100
 )]
 pub struct Cli {
@@ -20,35 +21,117 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-const EXAMPLES: &str = concat!(
-    "Examples:\n",
-    "  prep demo                               see it work, with data that the program carries\n",
-    "  prep list --set lite                    what there is, and what of it is prepared\n",
-    "  prep plan --lite                        what a run would do\n",
-    "  prep rules --lite                       which rules are still to be accepted on Kaggle\n",
-    "  prep run --lite                         prepare the low-complexity set; downloads bundles\n",
-    "  prep run --lite --source ~/bundles      the same, with bundles that are there already\n",
-    "  prep grade-sample submission.csv ID     grade one submission\n\n",
-    crate::exit_codes!()
-);
+/// A macro, so that it can be part of two constant texts.
+macro_rules! examples {
+    () => {
+        "Examples:
+  prep demo                            prepare and grade sample data that the program contains
+  prep doctor --lite                   check credentials, rules and disk
+  prep plan --lite                     show what a run would do
+  prep run --lite                      download and prepare the 22 competitions of low complexity
+  prep run --lite --source ~/bundles   the same, with bundles that you have
+  prep grade ID submission.csv         grade a submission
+
+`prep VERB -h` shows the options of a verb, `prep VERB --help` also those of all verbs."
+    };
+}
+
+const EXAMPLES: &str = examples!();
+const EXAMPLES_AND_CODES: &str = concat!(examples!(), "\n\n", crate::exit_codes!());
+
+/// The command line as clap knows it, with the verbs in groups.
+pub fn command() -> clap::Command {
+    let command = Cli::command();
+    let template = template(&command);
+    command.help_template(template)
+}
+
+/// The help of the program. clap knows no groups of subcommands.
+fn template(command: &clap::Command) -> String {
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (heading, verbs) in GROUPS {
+        text.push_str(&format!("\n{heading}:\n"));
+        for verb in *verbs {
+            let verb = verb.to_lowercase();
+            let about = command
+                .find_subcommand(&verb)
+                .and_then(|found| found.get_about());
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            text.push_str(&format!("  {verb:<11}  {about}\n"));
+        }
+    }
+    text + "\nOptions:\n{options}{after-help}"
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_command_line_is_well_formed() {
-        use clap::CommandFactory;
-        Cli::command().debug_assert();
+    /// Longest summary of a verb, in characters.
+    const MAX_ABOUT: usize = 60;
+    /// Longest summary of an option, in characters.
+    const MAX_OPTION: usize = 80;
+    /// Longest `-h` of a verb, in lines.
+    const MAX_HELP: usize = 60;
+
+    /// Every verb with its words, as `pipeline new`; those with verbs of their own, too.
+    fn verbs() -> Vec<(String, clap::Command)> {
+        fn below(path: &str, command: &clap::Command, found: &mut Vec<(String, clap::Command)>) {
+            for verb in command.get_subcommands() {
+                let path = format!("{path} {}", verb.get_name());
+                found.push((path.clone(), verb.clone()));
+                below(&path, verb, found);
+            }
+        }
+        let mut found = Vec::new();
+        let mut command = command();
+        command.build();
+        below("prep", &command, &mut found);
+        found.retain(|(path, _)| !path.split(' ').any(|word| word == "help"));
+        found
     }
 
     #[test]
-    fn every_verb_shows_an_example() {
-        use clap::CommandFactory;
-        for verb in Cli::command().get_subcommands_mut() {
-            let help = verb.render_long_help().to_string();
-            let own = help.contains("Examples:") || verb.get_subcommands().next().is_some();
-            assert!(own, "{}", verb.get_name());
+    fn the_command_line_is_well_formed() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_is_in_a_group() {
+        let grouped: Vec<String> = GROUPS
+            .iter()
+            .flat_map(|(_, verbs)| verbs.iter().map(|verb| verb.to_lowercase()))
+            .collect();
+        let command = command();
+        let names: Vec<&str> = command
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        assert_eq!(grouped, names);
+    }
+
+    #[test]
+    fn help_is_short_and_has_examples() {
+        for (path, mut verb) in verbs() {
+            let about = verb.get_about().expect(&path).to_string();
+            assert!(about.chars().count() <= MAX_ABOUT, "{path}: {about}");
+            assert!(
+                !about.contains(';') && !about.ends_with('.'),
+                "{path}: {about}"
+            );
+            for option in verb.get_arguments() {
+                let help = option
+                    .get_help()
+                    .map(ToString::to_string)
+                    .unwrap_or_default();
+                let name = option.get_id();
+                assert!(!help.is_empty(), "{path} {name} has no help");
+                assert!(help.chars().count() <= MAX_OPTION, "{path} {name}: {help}");
+            }
+            let help = verb.render_help().to_string();
+            assert!(help.lines().count() <= MAX_HELP, "{path} -h:\n{help}");
+            let has_verbs = verb.get_subcommands().next().is_some();
+            assert!(has_verbs || help.contains("Examples:"), "{path}");
         }
     }
 }

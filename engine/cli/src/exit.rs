@@ -2,26 +2,30 @@
 
 use prep_core::Failure;
 
-/// How the program ended.
+/// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exit {
-    /// Everything that was asked for is done.
+    /// The command did its work.
     Success = 0,
-    /// Something failed in more than one way, a submission is not valid, or a defect of this program.
-    Failed = 1,
-    /// The command line makes no sense.
+    /// The command did its work, and the answer is no: a submission is not valid, two things differ.
+    No = 1,
+    /// The command line is wrong.
     Usage = 2,
     /// A pipeline has mistakes.
     Pipeline = 3,
-    /// A bundle or another input is missing, damaged, or not what is declared.
+    /// A bundle or another input is missing, damaged, or not as declared.
     Input = 4,
-    /// A check or a published checksum does not hold.
+    /// A check fails, or a published checksum differs.
     Check = 5,
-    /// The machine: disk full, no permission, a damaged store.
+    /// The system: disk full, permission denied, a damaged cache.
     Machine = 6,
-    /// A server cannot be reached, or asks to wait: the same again later may go right.
+    /// A server cannot be reached or asks to wait. The command may succeed later.
     Away = 7,
-    /// Stopped by Ctrl-C or SIGTERM. What was finished is kept.
+    /// Several competitions failed, in different ways.
+    Several = 8,
+    /// A defect of this program.
+    Defect = 101,
+    /// Stopped by Ctrl-C or SIGTERM. Finished steps are kept.
     Interrupted = 130,
 }
 
@@ -31,13 +35,15 @@ macro_rules! exit_codes {
     () => {
         "Exit codes:
   0    success
-  1    failed in more than one way, an invalid submission, or a defect of prep
-  2    the command line makes no sense
+  1    the answer is no: an invalid submission, a difference, a risk
+  2    the command line is wrong
   3    a pipeline has mistakes
   4    a bundle or another input is missing or damaged
-  5    a check or a published checksum does not hold
-  6    the machine: disk full, no permission, damaged store
-  7    a server stays away, or asks to wait: try again later
+  5    a check fails, or a published checksum differs
+  6    the system: disk full, permission denied, damaged cache
+  7    a server cannot be reached or asks to wait: try again later
+  8    several competitions failed in different ways
+  101  a defect of prep
   130  stopped by Ctrl-C or SIGTERM"
     };
 }
@@ -52,20 +58,24 @@ impl Exit {
             Failure::Machine => Exit::Machine,
             Failure::Away => Exit::Away,
             Failure::Cancelled => Exit::Interrupted,
-            Failure::Internal => Exit::Failed,
+            Failure::Internal => Exit::Defect,
         }
     }
 
-    /// The code of several endings: theirs if they agree, leaving successes out; an interruption outweighs the rest.
+    /// The code of several endings: that of the failures if they agree. An interruption outweighs a defect, and that the
+    /// other failures; any failure outweighs a no.
     pub fn combine(exits: impl IntoIterator<Item = Exit>) -> Exit {
         exits
             .into_iter()
             .fold(Exit::Success, |sum, one| match (sum, one) {
                 (Exit::Success, one) => one,
                 (sum, Exit::Success) => sum,
+                (Exit::No, one) => one,
+                (sum, Exit::No) => sum,
                 (Exit::Interrupted, _) | (_, Exit::Interrupted) => Exit::Interrupted,
+                (Exit::Defect, _) | (_, Exit::Defect) => Exit::Defect,
                 (sum, one) if sum == one => sum,
-                _ => Exit::Failed,
+                _ => Exit::Several,
             })
     }
 }
@@ -86,7 +96,11 @@ mod tests {
             (vec![], Exit::Success),
             (vec![Exit::Success, Exit::Input], Exit::Input),
             (vec![Exit::Input, Exit::Input, Exit::Success], Exit::Input),
-            (vec![Exit::Input, Exit::Check], Exit::Failed),
+            (vec![Exit::Input, Exit::Check], Exit::Several),
+            (vec![Exit::Input, Exit::Check, Exit::Input], Exit::Several),
+            (vec![Exit::No, Exit::Success], Exit::No),
+            (vec![Exit::No, Exit::Check], Exit::Check),
+            (vec![Exit::Defect, Exit::Check], Exit::Defect),
             (vec![Exit::Interrupted, Exit::Check], Exit::Interrupted),
         ] {
             assert_eq!(Exit::combine(exits.clone()), expected, "{exits:?}");
@@ -97,13 +111,15 @@ mod tests {
     fn the_help_lists_every_code() {
         for exit in [
             Exit::Success,
-            Exit::Failed,
+            Exit::No,
             Exit::Usage,
             Exit::Pipeline,
             Exit::Input,
             Exit::Check,
             Exit::Machine,
             Exit::Away,
+            Exit::Several,
+            Exit::Defect,
             Exit::Interrupted,
         ] {
             let code = format!("\n  {:<5}", exit as u8);

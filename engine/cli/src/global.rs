@@ -13,31 +13,39 @@ const HEADING: &str = "Common options";
 /// Options that every verb takes.
 #[derive(Debug, Default, Clone, Args)]
 pub struct Global {
-    /// Folder of the competitions' data [default: user cache dir + mle-bench/data, env: MLE_BENCH_DATA_DIR]
-    #[arg(long, global = true, value_name = "DIR", help_heading = HEADING)]
+    /// Directory of prepared competitions [env: MLE_BENCH_DATA_DIR]
+    ///
+    /// The default is `mle-bench/data` in the user's directory for caches.
+    #[arg(long, global = true, value_name = "DIR", help_heading = HEADING, hide_short_help = true)]
     pub data_dir: Option<PathBuf>,
-    /// Folder of the store of results [default: user cache dir + prep, env: PREP_CACHE_DIR]
-    #[arg(long, global = true, value_name = "DIR", help_heading = HEADING)]
+    /// Directory of the cache [env: PREP_CACHE_DIR]
+    ///
+    /// The default is `prep` in the user's directory for caches.
+    #[arg(long, global = true, value_name = "DIR", help_heading = HEADING, hide_short_help = true)]
     pub cache_dir: Option<PathBuf>,
-    /// Folder of pipelines (DIR/ID/pipeline.yaml) that add to the built-in ones or replace them [env: PREP_PIPELINES]
-    #[arg(long, global = true, value_name = "DIR", help_heading = HEADING)]
+    /// Directory of further pipelines: DIR/ID/pipeline.yaml [env: PREP_PIPELINES]
+    ///
+    /// A pipeline with the id of a built-in one replaces it.
+    #[arg(long, global = true, value_name = "DIR", help_heading = HEADING, hide_short_help = true)]
     pub pipelines: Option<PathBuf>,
-    /// Steps that run side by side, and threads that one step may use [default: number of processors]
-    #[arg(long, short = 'j', global = true, value_name = "N", value_parser = at_least_one, help_heading = HEADING)]
+    /// Number of steps that run at once [default: number of processors]
+    ///
+    /// It also limits the threads of one step.
+    #[arg(long, short = 'j', global = true, value_name = "N", value_parser = at_least_one, help_heading = HEADING, hide_short_help = true)]
     pub jobs: Option<usize>,
-    /// Memory that running steps may hold together, as 8GB or 4GiB [default: half of the machine's]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING)]
+    /// Memory of all running steps, such as 8GB or 4GiB [default: half of the RAM]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING, hide_short_help = true)]
     pub memory: Option<u64>,
-    /// Write results as JSON
-    #[arg(long, global = true, help_heading = HEADING)]
+    /// Print results as JSON
+    #[arg(long, global = true, help_heading = HEADING, hide_short_help = true)]
     pub json: bool,
-    /// Errors only on stderr; results still go to stdout
-    #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = HEADING)]
+    /// Print errors and results only
+    #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = HEADING, hide_short_help = true)]
     pub quiet: bool,
-    /// Show more
-    #[arg(long, short, global = true, help_heading = HEADING)]
+    /// Print more
+    #[arg(long, short, global = true, help_heading = HEADING, hide_short_help = true)]
     pub verbose: bool,
-    /// When to use colours: auto (on terminals, unless NO_COLOR is set), always or never
+    /// When to print colours: auto (on terminals, unless NO_COLOR is set), always, never
     #[arg(
         long,
         global = true,
@@ -46,6 +54,7 @@ pub struct Global {
         default_value_t,
         hide_possible_values = true,
         hide_default_value = true,
+        hide_short_help = true,
         help_heading = HEADING
     )]
     pub color: Color,

@@ -9,6 +9,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 pub struct Surroundings {
     pub variable: fn(&str) -> Option<OsString>,
     pub home: Option<PathBuf>,
+    pub current_dir: Option<PathBuf>,
     pub processors: usize,
     /// Bytes of memory that this process may use, if that can be told.
     pub memory: Option<u64>,
@@ -24,6 +25,7 @@ impl Surroundings {
         Surroundings {
             variable: |name| std::env::var_os(name),
             home: std::env::home_dir(),
+            current_dir: std::env::current_dir().ok(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             memory: machine_memory(),
             open_files: open_files(),

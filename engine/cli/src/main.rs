@@ -43,9 +43,6 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-
-use crate::args::Cli;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::machine::Surroundings;
@@ -65,8 +62,8 @@ fn main() -> ExitCode {
     let own = std::thread::Builder::new().stack_size(STACK).spawn(prep);
     match own.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
-        // The panic has been reported.
-        Ok(Err(_)) => ExitCode::from(Exit::Failed),
+        // The hook has printed the panic.
+        Ok(Err(_)) => ExitCode::from(Exit::Defect),
         // No thread to be had: this one does.
         Err(_) => prep(),
     }
@@ -83,10 +80,10 @@ fn prep() -> ExitCode {
         }
         let session = Session {
             settings: resolved.settings,
+            source: resolved.source,
             kaggle: resolved.kaggle,
             places: resolved.places,
             printer: printer.clone(),
-            command: Cli::command,
         };
         cli.verb.call(&session)
     });

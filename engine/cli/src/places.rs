@@ -1,29 +1,26 @@
-//! The user's own directory, and the environment variables of this process.
+//! The directories and variables of this process.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Where the user's own settings are, and what is said in variables.
+/// Where settings may be.
 #[derive(Debug, Clone)]
 pub struct Places {
     pub variable: fn(&str) -> Option<OsString>,
-    /// The folder of `prep.toml` and keys.
+    /// The directory of the user's `prep.toml` and keys.
     pub config_dir: Option<PathBuf>,
     pub home: Option<PathBuf>,
-    /// Settings that an option decides, and those that a variable does, by their names.
-    pub options: Vec<&'static str>,
-    pub variables: Vec<(&'static str, &'static str)>,
+    pub current_dir: Option<PathBuf>,
+    /// The names of settings that are not defaults, and where each comes from.
+    pub origins: Vec<(&'static str, String)>,
 }
 
 impl Places {
-    /// What decides a setting.
-    pub fn said_by(&self, setting: &str) -> &'static str {
-        let mut variables = self.variables.iter();
-        let variable = variables.find(|(name, _)| *name == setting);
-        match self.options.contains(&setting) {
-            true => "option",
-            false => variable.map_or("default", |(_, variable)| variable),
-        }
+    /// Where a setting comes from: an option, a variable, a file, or `default`.
+    pub fn origin(&self, setting: &str) -> &str {
+        let mut origins = self.origins.iter();
+        let origin = origins.find(|(name, _)| *name == setting);
+        origin.map_or("default", |(_, origin)| origin)
     }
 
     /// A variable that is set and not empty.
@@ -32,7 +29,7 @@ impl Places {
         (!text.is_empty()).then_some(text)
     }
 
-    /// The folder of keys.
+    /// The directory of keys.
     pub fn keys(&self) -> Option<PathBuf> {
         Some(self.config_dir.as_ref()?.join("keys"))
     }

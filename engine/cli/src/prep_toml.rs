@@ -1,10 +1,12 @@
-//! `prep.toml`: the user's, and that of a data folder, which counts only if no other user can write it.
+//! `prep.toml`: that of the project, of the data directory, and of the user.
 //!
-//! The file decides where results go, private ones included, and whose results are believed. So the file of a data folder
-//! that somebody else made or may change is an error, as a repository of another owner is for git.
+//! The project's is the nearest one upwards from the current directory. A file decides where results go and whose results
+//! are trusted, so a file that another user could have written is an error, as a repository of another owner is for git.
 
 use std::fmt;
 use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -16,13 +18,35 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::places::Places;
 
-/// The file's name, in the user's folder and in the data folder.
+/// Name of the file.
 pub const FILE: &str = "prep.toml";
 
-/// What a `prep.toml` may say.
+/// The keys outside of `[remote]`.
+pub const SETTINGS: [&str; 6] = [
+    "data_dir",
+    "cache_dir",
+    "source",
+    "pipelines",
+    "jobs",
+    "memory",
+];
+
+/// Content of a `prep.toml`. Relative paths are relative to its directory.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
+    /// Prepared competitions.
+    pub data_dir: Option<PathBuf>,
+    /// The cache.
+    pub cache_dir: Option<PathBuf>,
+    /// Bundles.
+    pub source: Option<PathBuf>,
+    /// Further pipelines.
+    pub pipelines: Option<PathBuf>,
+    /// Number of steps that run at once.
+    pub jobs: Option<NonZeroUsize>,
+    /// Memory of running steps, such as `8GB`.
+    pub memory: Option<String>,
     #[serde(default)]
     pub remote: Section,
 }
@@ -46,7 +70,7 @@ pub struct Section {
     /// Address of an S3 server that is not Amazon's.
     pub endpoint: Option<String>,
     pub region: Option<String>,
-    /// Data folders whose file counts although other users can write it. Only the user's own file may say so.
+    /// Directories whose file is used although other users can write it. Only for the user's own file.
     #[serde(default)]
     pub safe_data_dirs: Vec<PathBuf>,
 }
@@ -141,45 +165,90 @@ fn end_of_day(date: Date) -> u64 {
     days.saturating_sub(719_468).saturating_mul(86_400)
 }
 
-/// The files that are there: the data folder's, then the user's.
-///
-/// # Errors
-/// When one cannot be read, or says what is not known; when another user could have written the data folder's.
-pub fn both(places: &Places, data_dir: &Path) -> Result<Vec<(PathBuf, File)>, CliError> {
-    let of_user = match &places.config_dir {
-        Some(folder) => read(&folder.join(FILE))?,
-        None => None,
-    };
-    let safe = of_user
-        .as_ref()
-        .map(|(_, file)| &*file.remote.safe_data_dirs);
-    let of_data = read(&data_dir.join(FILE))?;
-    if let Some((path, file)) = &of_data
-        && *file != File::default()
-    {
-        check(path, data_dir, safe.unwrap_or_default(), &file.remote)?;
-    }
-    Ok(of_data.into_iter().chain(of_user).collect())
+/// The files that exist, and all places that were searched. The first file has precedence.
+#[derive(Debug, Default)]
+pub struct Files {
+    pub found: Vec<(PathBuf, File)>,
+    pub searched: Vec<PathBuf>,
 }
 
-/// Refuses the file of a data folder that another user could have written.
-fn check(path: &Path, data_dir: &Path, safe: &[PathBuf], said: &Section) -> Result<(), CliError> {
-    if !said.safe_data_dirs.is_empty() {
+impl Files {
+    /// Reads the project's file, the data directory's if that is known, and the user's.
+    ///
+    /// # Errors
+    /// If a file cannot be read, has an unknown key, or could have been written by another user.
+    pub fn read(places: &Places, data_dir: Option<&Path>) -> Result<Files, CliError> {
+        let mut files = Files::default();
+        let home = places.home.as_deref();
+        let user = places.config_dir.as_ref().map(|dir| dir.join(FILE));
+        let of_user = match &user {
+            Some(path) => read(path, home)?,
+            None => None,
+        };
+        let safe = of_user
+            .as_ref()
+            .map(|file| file.remote.safe_data_dirs.clone());
+        let safe = safe.unwrap_or_default();
+        let ancestors = places.current_dir.iter().flat_map(|dir| dir.ancestors());
+        let project = ancestors
+            .map(|dir| dir.join(FILE))
+            .find(|path| path.is_file());
+        let nearest = places.current_dir.as_ref().map(|dir| dir.join(FILE));
+        let of_data = data_dir.map(|dir| dir.join(FILE));
+        let is_same = |one: &Path, other: &Path| {
+            one == other
+                || one
+                    .canonicalize()
+                    .is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+        };
+        for path in [project.or(nearest), of_data].into_iter().flatten() {
+            let mut seen = files.searched.iter().chain(&user);
+            if seen.any(|other| is_same(other, &path)) {
+                continue;
+            }
+            if let Some(file) = read(&path, home)? {
+                if file != File::default() {
+                    check(&path, &safe, &file.remote)?;
+                }
+                files.found.push((path.clone(), file));
+            }
+            files.searched.push(path);
+        }
+        if let Some(path) = user {
+            files.found.extend(of_user.map(|file| (path.clone(), file)));
+            files.searched.push(path);
+        }
+        Ok(files)
+    }
+
+    /// The first value of a key, and its file.
+    pub fn first<T>(&self, key: impl Fn(&File) -> Option<T>) -> Option<(T, String)> {
+        let mut values = self
+            .found
+            .iter()
+            .filter_map(|(path, file)| Some((key(file)?, path.display().to_string())));
+        values.next()
+    }
+}
+
+/// Rejects a file that another user could have written.
+fn check(path: &Path, safe: &[PathBuf], section: &Section) -> Result<(), CliError> {
+    if !section.safe_data_dirs.is_empty() {
         let message = format!(
-            "{}: `safe_data_dirs` counts in your own {FILE} only",
+            "{}: `safe_data_dirs` is allowed in your own {FILE} only",
             path.display()
         );
         return Err(CliError::usage(message).help(format!("move it to ~/.config/prep/{FILE}")));
     }
     let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let data_dir = canonical(data_dir);
-    if safe.iter().any(|safe| canonical(safe) == data_dir) {
+    let dir = canonical(path.parent().unwrap_or(Path::new("/")));
+    if safe.iter().any(|safe| canonical(safe) == dir) {
         return Ok(());
     }
-    // Where it really is, too: somebody else may be able to replace it there.
+    // Also its real place: another user may be able to replace it there.
     let real = canonical(path);
     let folder = real.parent().unwrap_or(Path::new("/"));
-    for place in [&*real, folder, &*data_dir] {
+    for place in [&*real, folder, &*dir] {
         let metadata = place.metadata();
         let metadata =
             metadata.map_err(|error| prep_app::Error::reading("examine", place, &error))?;
@@ -190,8 +259,8 @@ fn check(path: &Path, data_dir: &Path, safe: &[PathBuf], said: &Section) -> Resu
                 place.display()
             );
             return Err(CliError::new(Exit::Usage, message).help(format!(
-                "it decides where results are sent and whose are believed; `chmod go-w` (and `chown`) file and folder, or add \
-                 the folder to `safe_data_dirs` in `[remote]` of ~/.config/prep/{FILE}, or remove the file"
+                "run `chmod go-w` on the file and its directory, or add the directory to `safe_data_dirs` in `[remote]` of \
+                 ~/.config/prep/{FILE}"
             )));
         }
     }
@@ -214,28 +283,48 @@ fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
     }
 }
 
-fn read(path: &Path) -> Result<Option<(PathBuf, File)>, CliError> {
+fn read(path: &Path, home: Option<&Path>) -> Result<Option<File>, CliError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(prep_app::Error::reading("read", path, &error).into()),
     };
-    let parsed = toml::from_str(&text).map(|file| Some((path.to_owned(), file)));
-    parsed.map_err(|error| {
-        let line = error.span().map(|span| {
-            let before = text.get(..span.start).unwrap_or_default();
-            format!(":{}", before.matches('\n').count() + 1)
-        });
-        let message = error.message();
-        CliError::usage(format!(
-            "{}{}: {message}",
-            path.display(),
-            line.unwrap_or_default()
-        ))
-        .help(
-            "`[remote]` takes url, key, trusted, same_as, mirror, endpoint, region, safe_data_dirs",
-        )
-    })
+    let mut file: File = toml::from_str(&text).map_err(|error| unreadable(path, &text, &error))?;
+    let dir = path.parent().unwrap_or(Path::new(""));
+    for value in [
+        &mut file.data_dir,
+        &mut file.cache_dir,
+        &mut file.source,
+        &mut file.pipelines,
+    ]
+    .into_iter()
+    .flatten()
+    {
+        *value = match (value.strip_prefix("~"), home) {
+            (Ok(inner), Some(home)) => home.join(inner),
+            _ => dir.join(&*value),
+        };
+    }
+    Ok(Some(file))
+}
+
+fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {
+    let line = error.span().map(|span| {
+        let before = text.get(..span.start).unwrap_or_default();
+        format!(":{}", before.matches('\n').count() + 1)
+    });
+    let message = error.message();
+    CliError::usage(format!(
+        "{}{}: {message}",
+        path.display(),
+        line.unwrap_or_default()
+    ))
+    .help(format!(
+        "the keys are {}, and in `[remote]` url, key, trusted, same_as, mirror, endpoint, region, safe_data_dirs",
+        SETTINGS.join(", ")
+    ))
 }
 
 #[cfg(test)]
@@ -251,8 +340,8 @@ mod tests {
             variable: |_| None,
             config_dir: Some(config.to_owned()),
             home: None,
-            options: Vec::new(),
-            variables: Vec::new(),
+            current_dir: None,
+            origins: Vec::new(),
         }
     }
 
@@ -263,7 +352,7 @@ mod tests {
         fs::write(&file, SAID).unwrap();
         let set =
             |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-        let both = || both(&places(user.path()), data.path());
+        let both = || Files::read(&places(user.path()), Some(data.path())).map(|files| files.found);
         for (folder, mode, is_good) in [
             (0o755, 0o644, true),
             (0o755, 0o664, false),
@@ -315,9 +404,36 @@ mod tests {
         let (user, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(elsewhere.path().join("file"), SAID).unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("file"), data.path().join(FILE)).unwrap();
-        assert!(both(&places(user.path()), data.path()).is_ok());
+        assert!(Files::read(&places(user.path()), Some(data.path())).is_ok());
         fs::set_permissions(elsewhere.path(), Permissions::from_mode(0o777)).unwrap();
-        assert!(both(&places(user.path()), data.path()).is_err());
+        assert!(Files::read(&places(user.path()), Some(data.path())).is_err());
+    }
+
+    #[test]
+    fn the_nearest_file_upwards_is_the_projects() {
+        let (user, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let project = tempfile::tempdir().unwrap();
+        let inner = project.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        let write = |dir: &Path, text: &str| fs::write(dir.join(FILE), text).unwrap();
+        write(project.path(), "source = 'bundles'\ndata_dir = '~/data'\n");
+        write(user.path(), "jobs = 3\nsource = '/elsewhere'\n");
+        let places = Places {
+            current_dir: Some(inner),
+            home: Some("/home/u".into()),
+            ..places(user.path())
+        };
+        let files = Files::read(&places, Some(data.path())).unwrap();
+        assert_eq!((files.found.len(), files.searched.len()), (2, 3));
+        let (source, origin) = files.first(|file| file.source.clone()).unwrap();
+        assert_eq!(source, project.path().join("bundles"));
+        assert_eq!(origin, project.path().join(FILE).display().to_string());
+        let (data_dir, _) = files.first(|file| file.data_dir.clone()).unwrap();
+        assert_eq!(data_dir, Path::new("/home/u/data"));
+        let (jobs, _) = files.first(|file| file.jobs).unwrap();
+        assert_eq!(jobs.get(), 3);
+        fs::set_permissions(project.path().join(FILE), Permissions::from_mode(0o666)).unwrap();
+        assert!(Files::read(&places, None).is_err());
     }
 
     #[test]

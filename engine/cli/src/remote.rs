@@ -9,7 +9,7 @@ use prep_remote::{Address, Config, Credentials, Link, SigningKey, Trusted};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::places::Places;
-use crate::prep_toml::{self, File, TrustedKey};
+use crate::prep_toml::{File, Files, TrustedKey};
 use crate::session::Session;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
@@ -18,82 +18,90 @@ const HEADING: &str = "Remote";
 /// Which remote is used.
 #[derive(Debug, Default, Clone, Args)]
 pub struct RemoteArgs {
-    /// A store that many machines share: s3://BUCKET/PREFIX, gs://, az://, file:///FOLDER, or https:// for reading. Results
-    /// are looked for there before a step runs, and offered after it ran [env: PREP_REMOTE, prep.toml: url]
+    /// Cache that machines share, such as s3://BUCKET/PREFIX [env: PREP_REMOTE]
+    ///
+    /// Others are gs://, az://, file:///DIR, and https:// for reading. Before a step runs, prep searches its result there;
+    /// after the step ran, prep sends the result if there is a key.
     #[arg(long, value_name = "URL", help_heading = HEADING)]
     pub remote: Option<String>,
-    /// Use no remote, whatever prep.toml names
+    /// Use no remote, even if prep.toml names one
     #[arg(long, conflicts_with = "remote", help_heading = HEADING)]
     pub no_remote: bool,
 }
 
-/// A value, and what says so.
+/// A value, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said<T> {
+pub struct Setting<T> {
     pub value: T,
-    pub by: String,
+    pub origin: String,
 }
 
-/// Everything about the remote that is in force.
+/// Everything about the remote that is in settings.
 #[derive(Debug, Default, Clone)]
-pub struct InForce {
-    pub url: Option<Said<String>>,
-    pub key: Option<Said<String>>,
-    pub trusted: Vec<Said<TrustedKey>>,
-    pub same_as: Vec<Said<String>>,
-    pub mirror: Option<Said<bool>>,
-    pub endpoint: Option<Said<String>>,
-    pub region: Option<Said<String>>,
+pub struct RemoteSettings {
+    pub url: Option<Setting<String>>,
+    pub key: Option<Setting<String>>,
+    pub trusted: Vec<Setting<TrustedKey>>,
+    pub same_as: Vec<Setting<String>>,
+    pub mirror: Option<Setting<bool>>,
+    pub endpoint: Option<Setting<String>>,
+    pub region: Option<Setting<String>>,
 }
 
-impl InForce {
-    /// Options before variables before the data folder's file before the user's. Lists of both files add up.
+impl RemoteSettings {
+    /// Precedence, highest first: options, variables, files. Lists of all files are joined.
     ///
     /// # Errors
-    /// When a file cannot be read, or says what is not known; when another user could have written the data folder's.
-    pub fn of(args: &RemoteArgs, places: &Places, data_dir: &Path) -> Result<InForce, CliError> {
-        let mut force = InForce::default();
-        let said = |value: &String, by: &str| Said {
+    /// If a file cannot be read, has an unknown key, or could have been written by another user.
+    pub fn of(
+        args: &RemoteArgs,
+        places: &Places,
+        data_dir: &Path,
+    ) -> Result<RemoteSettings, CliError> {
+        let mut settings = RemoteSettings::default();
+        let setting = |value: &String, by: &str| Setting {
             value: value.clone(),
-            by: by.to_owned(),
+            origin: by.to_owned(),
         };
         if let Some(url) = &args.remote {
-            force.url = Some(said(url, "--remote"));
+            settings.url = Some(setting(url, "--remote"));
         } else if let Some(url) = places.text("PREP_REMOTE") {
-            force.url = Some(said(&url, "PREP_REMOTE"));
+            settings.url = Some(setting(&url, "PREP_REMOTE"));
         }
-        for (path, File { remote: from }) in prep_toml::both(places, data_dir)? {
+        for (path, File { remote: from, .. }) in Files::read(places, Some(data_dir))?.found {
             let by = path.display().to_string();
-            let or = |now: &mut Option<Said<String>>, new: &Option<String>| {
+            let or = |now: &mut Option<Setting<String>>, new: &Option<String>| {
                 if now.is_none() {
-                    *now = new.as_ref().map(|value| said(value, &by));
+                    *now = new.as_ref().map(|value| setting(value, &by));
                 }
             };
-            or(&mut force.url, &from.url);
-            or(&mut force.key, &from.key);
-            or(&mut force.endpoint, &from.endpoint);
-            or(&mut force.region, &from.region);
-            if force.mirror.is_none() {
+            or(&mut settings.url, &from.url);
+            or(&mut settings.key, &from.key);
+            or(&mut settings.endpoint, &from.endpoint);
+            or(&mut settings.region, &from.region);
+            if settings.mirror.is_none() {
                 let by = by.clone();
-                force.mirror = from.mirror.map(|value| Said { value, by });
+                settings.mirror = from.mirror.map(|value| Setting { value, origin: by });
             }
             let trusted = from.trusted.into_iter();
-            force.trusted.extend(trusted.map(|value| Said {
+            settings.trusted.extend(trusted.map(|value| Setting {
                 value,
-                by: by.clone(),
+                origin: by.clone(),
             }));
             let same_as = from.same_as.iter();
-            force.same_as.extend(same_as.map(|value| said(value, &by)));
+            settings
+                .same_as
+                .extend(same_as.map(|value| setting(value, &by)));
         }
         if args.no_remote {
-            force.url = None;
+            settings.url = None;
         }
-        Ok(force)
+        Ok(settings)
     }
 
     fn credentials(&self, places: &Places) -> Credentials {
         let mut variables = places.cloud();
-        let mut or = |name: &str, value: &Option<Said<String>>| {
+        let mut or = |name: &str, value: &Option<Setting<String>>| {
             let is_set = variables.iter().any(|(set, _)| set == name);
             if let Some(value) = value.as_ref().filter(|_| !is_set) {
                 variables.push((name.to_owned(), value.value.clone()));
@@ -140,25 +148,25 @@ impl Session {
     /// # Errors
     /// When it cannot be used as it is named.
     pub fn linked(&self, args: &RemoteArgs) -> Result<Session, CliError> {
-        let force = InForce::of(args, &self.places, &self.settings.data_dir)?;
-        let Some(url) = &force.url else {
+        let settings = RemoteSettings::of(args, &self.places, &self.settings.data_dir)?;
+        let Some(url) = &settings.url else {
             return Ok(self.clone());
         };
-        let trusted = force.trusted.iter().map(|trusted| trusted.value.parse());
+        let trusted = settings.trusted.iter().map(|trusted| trusted.value.parse());
         let trusted: Result<Vec<Trusted>, _> = trusted.collect();
         let address = |text: &str| Address::parse(text).map_err(prep_app::Error::from);
-        let same_as = force.same_as.iter().map(|one| address(&one.value));
+        let same_as = settings.same_as.iter().map(|one| address(&one.value));
         let config = Config {
             address: address(&url.value)?,
-            credentials: force.credentials(&self.places),
-            key: force.signing(&self.places)?,
+            credentials: settings.credentials(&self.places),
+            key: settings.signing(&self.places)?,
             trusted: trusted.map_err(key)?,
             same_as: same_as.collect::<Result<_, _>>()?,
-            mirror: force.mirror.as_ref().is_some_and(|mirror| mirror.value),
+            mirror: settings.mirror.as_ref().is_some_and(|mirror| mirror.value),
         };
         // What the command line names needs no mention.
         if args.remote.is_none() {
-            let (shown, by) = (config.address.shown(), &url.by);
+            let (shown, by) = (config.address.shown(), &url.origin);
             self.printer
                 .message(format!("remote: {shown} (set in {by})"));
         }
@@ -181,8 +189,8 @@ mod tests {
             variable: |name| (name == "PREP_REMOTE").then(|| "s3://variable".into()),
             config_dir: Some(config.to_owned()),
             home: None,
-            options: Vec::new(),
-            variables: Vec::new(),
+            current_dir: None,
+            origins: Vec::new(),
         }
     }
 
@@ -200,25 +208,33 @@ mod tests {
             &data,
             "[remote]\nurl = 's3://data'\ntrusted = ['b']\nmirror = false\n",
         );
-        let of =
-            |args: &RemoteArgs, places: &Places| InForce::of(args, places, data.path()).unwrap();
+        let of = |args: &RemoteArgs, places: &Places| {
+            RemoteSettings::of(args, places, data.path()).unwrap()
+        };
         let plain = Places {
             variable: |_| None,
             ..places(user.path())
         };
-        let force = of(&RemoteArgs::default(), &plain);
-        assert_eq!(force.url.unwrap().value, "s3://data");
-        assert_eq!(force.key.unwrap().value, "k");
-        assert!(!force.mirror.unwrap().value);
-        let trusted: Vec<String> = force.trusted.into_iter().map(|one| one.value.key).collect();
+        let settings = of(&RemoteArgs::default(), &plain);
+        assert_eq!(settings.url.unwrap().value, "s3://data");
+        assert_eq!(settings.key.unwrap().value, "k");
+        assert!(!settings.mirror.unwrap().value);
+        let trusted: Vec<String> = settings
+            .trusted
+            .into_iter()
+            .map(|one| one.value.key)
+            .collect();
         assert_eq!(trusted, ["b", "a"]);
-        let force = of(&RemoteArgs::default(), &places(user.path()));
-        assert_eq!(force.url.unwrap().by, "PREP_REMOTE");
+        let settings = of(&RemoteArgs::default(), &places(user.path()));
+        assert_eq!(settings.url.unwrap().origin, "PREP_REMOTE");
         let named = RemoteArgs {
             remote: Some("s3://option".into()),
             no_remote: false,
         };
-        assert_eq!(of(&named, &places(user.path())).url.unwrap().by, "--remote");
+        assert_eq!(
+            of(&named, &places(user.path())).url.unwrap().origin,
+            "--remote"
+        );
         let none = RemoteArgs {
             remote: None,
             no_remote: true,
@@ -235,7 +251,7 @@ mod tests {
         )
         .unwrap();
         let places = places(dir.path());
-        let error = InForce::of(&RemoteArgs::default(), &places, Path::new("/nowhere"));
+        let error = RemoteSettings::of(&RemoteArgs::default(), &places, Path::new("/nowhere"));
         let error = error.unwrap_err();
         assert!(error.message.contains("prep.toml:3"), "{error}");
         assert_eq!(error.exit, Exit::Usage);

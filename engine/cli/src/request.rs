@@ -5,7 +5,7 @@ use prep_app::{Catalog, Options, Task};
 use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::{Conduct, How};
+use crate::options::PreparationArgs;
 use crate::session::Session;
 
 impl Session {
@@ -24,15 +24,17 @@ impl Session {
         Ok(Task {
             settings: self.settings.clone(),
             catalog: self.catalog()?,
-            options,
+            options: Options {
+                source: options.source.or_else(|| self.source.clone()),
+                ..options
+            },
             network: downloads::network(self, limits, purpose),
         })
     }
 
     /// A task that downloads nothing.
-    pub fn local_task(&self, how: &How) -> Result<Task, CliError> {
-        let options = how.options(&Conduct::default());
-        self.task(options, &Limits::default(), Purpose::Nothing)
+    pub fn local_task(&self, args: &PreparationArgs) -> Result<Task, CliError> {
+        self.task(args.options(), &Limits::default(), Purpose::Nothing)
     }
 
     /// Calls `work` for each competition, and prints the errors. Returns the results, and the exit code of the errors.

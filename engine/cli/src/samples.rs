@@ -1,7 +1,8 @@
 //! The folder that a demonstration unpacks the sample bundles into.
 //!
 //! ```text
-//! DIR/prep-demo.txt                marks the folder as a demonstration's: only such a folder, or an empty one, is used
+//! DIR/prep-demo.txt                marks the directory of a demo: only such a directory, or an empty one, is used
+//! DIR/prep.toml                    settings for commands in the directory
 //! DIR/bundles/ID.zip
 //! DIR/submissions/ID/NAME.csv
 //! ```
@@ -14,10 +15,12 @@ use prep_app::{Error, SAMPLES, Sample};
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::prep_toml::FILE;
 
 const MARK: &str = "prep-demo.txt";
-const MARK_TEXT: &str =
-    "`prep demo` made this folder from data that are made up. It can be deleted.\n";
+/// Settings for commands in the demo's directory.
+const SETTINGS: &str = "data_dir = \"data\"\ncache_dir = \"cache\"\nsource = \"bundles\"\n";
+const MARK_TEXT: &str = "`prep demo` wrote this directory from sample data. You can delete it.\n";
 
 /// Makes `dir` a demonstration's folder with all bundles and submissions. Files that are there already as they should be
 /// are left alone, so that nothing looks changed.
@@ -32,12 +35,13 @@ pub fn unpack(dir: &Path) -> Result<(), CliError> {
             Err(error) => return Err(Error::writing("use the folder", dir, &error).into()),
         };
         if occupied {
-            let message = format!("{} holds something else than a demo", dir.display());
+            let message = format!("{} is not empty", dir.display());
             return Err(CliError::new(Exit::Usage, message)
-                .help("name a folder that is empty or not there yet with --dir"));
+                .help("name a new or empty directory with --output"));
         }
     }
     put(&dir.join(MARK), MARK_TEXT.as_bytes())?;
+    put(&dir.join(FILE), SETTINGS.as_bytes())?;
     for sample in SAMPLES {
         put(
             &bundles(dir).join(format!("{}.zip", sample.id)),
@@ -118,7 +122,7 @@ mod tests {
         fs::write(dir.path().join("thesis.txt"), "mine").unwrap();
         let error = unpack(dir.path()).unwrap_err();
         assert_eq!(error.exit, Exit::Usage);
-        assert!(error.help.unwrap().contains("--dir"));
+        assert!(error.help.unwrap().contains("--output"));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         assert!(unpack(&dir.path().join("thesis.txt")).is_err());
     }

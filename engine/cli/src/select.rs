@@ -13,30 +13,33 @@ const HEADING: &str = "Competitions";
 /// Options that select competitions.
 #[derive(Debug, Default, Clone, Args)]
 pub struct Selection {
-    /// Competitions
+    /// Ids of competitions
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
-    /// A competition; the same as naming it without the option
+    /// A competition, the same as ID
     #[arg(
         long = "competition",
         short = 'c',
         value_name = "ID",
         alias = "competition-id",
-        help_heading = HEADING
+        help_heading = HEADING,
+        hide_short_help = true
     )]
     pub competitions: Vec<String>,
-    /// The competitions of low complexity
+    /// The 22 competitions of low complexity, the same as --set lite
     #[arg(long, help_heading = HEADING)]
     pub lite: bool,
-    /// All scored competitions
+    /// All 82 competitions
     #[arg(long, short = 'a', help_heading = HEADING)]
     pub all: bool,
-    /// A named set: low, medium, high, all, dev, systemcard, lite
+    /// A named set: scored (75), low, lite, medium, high, dev (7), systemcard
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     pub set: Vec<String>,
-    /// A text file with one id per line; empty lines and those that start with # are left out
-    #[arg(long, short = 'l', value_name = "FILE", help_heading = HEADING)]
-    pub list: Option<PathBuf>,
+    /// A text file with one id per line
+    ///
+    /// Empty lines and lines that start with # are skipped.
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    pub ids_from: Option<PathBuf>,
 }
 
 impl Selection {
@@ -46,7 +49,7 @@ impl Selection {
             && self.ids.is_empty()
             && self.competitions.is_empty()
             && self.set.is_empty()
-            && self.list.is_none()
+            && self.ids_from.is_none()
     }
 
     /// The selected ids; those of `otherwise` if nothing is selected.
@@ -70,15 +73,15 @@ impl Selection {
     pub fn ids(&self) -> Result<Vec<String>, CliError> {
         if self.is_empty() {
             return Err(CliError::usage("no competition is selected")
-                .help("name one, or a set with --lite, --all, --set NAME or --list FILE"));
+                .help("name one, or a set with --lite, --all, --set NAME or --ids-from FILE"));
         }
         let flags = [("lite", self.lite), ("all", self.all)];
         let flags = flags.iter().filter(|(_, on)| *on).map(|(name, _)| *name);
         let mut ids: Vec<String> = Vec::new();
         for name in flags.chain(self.set.iter().map(String::as_str)) {
-            ids.extend(set(name)?.iter().map(|id| (*id).to_owned()));
+            ids.extend(set(name)?.into_iter().map(str::to_owned));
         }
-        if let Some(path) = &self.list {
+        if let Some(path) = &self.ids_from {
             ids.extend(read_list(path)?);
         }
         ids.extend(self.ids.iter().chain(&self.competitions).cloned());
@@ -88,14 +91,31 @@ impl Selection {
     }
 }
 
-fn set(name: &str) -> Result<&'static [&'static str], CliError> {
-    prep_splits::set(name).ok_or_else(|| {
-        let names: Vec<&str> = prep_splits::set_names().collect();
-        let error = CliError::usage(format!("there is no set `{name}`"));
-        match prep_spec::nearest(name, names.iter().copied()) {
-            Some(near) => error.suggest(Some(near)),
-            None => error.help(format!("the sets are {}", names.join(", "))),
-        }
+/// Sets whose names are this program's: their lists are made of the benchmark's.
+const SCORED: &str = "scored";
+const ALL: &str = "all";
+
+/// The ids of a set. `all` is every competition; the benchmark's list of that name has the scored ones only.
+fn set(name: &str) -> Result<Vec<&'static str>, CliError> {
+    let lists: &[&str] = match name {
+        SCORED => &["all"],
+        ALL => &["all", "dev"],
+        other => &[other],
+    };
+    let found: Vec<&str> = lists
+        .iter()
+        .filter_map(|list| prep_splits::set(list))
+        .flatten()
+        .copied()
+        .collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let names: Vec<&str> = prep_splits::set_names().chain([SCORED]).collect();
+    let error = CliError::usage(format!("there is no set `{name}`"));
+    Err(match prep_spec::nearest(name, names.iter().copied()) {
+        Some(near) => error.suggest(Some(near)),
+        None => error.help(format!("the sets are {}", names.join(", "))),
     })
 }
 
@@ -130,7 +150,7 @@ mod tests {
             ids: vec!["a".into(), "spaceship-titanic".into()],
             competitions: vec!["c".into(), "a".into()],
             set: vec!["dev".into()],
-            list: Some(list),
+            ids_from: Some(list),
             ..Selection::default()
         };
         let ids = selection.ids().unwrap();
@@ -140,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn lite_is_low_and_all_is_all() {
+    fn lite_is_low_all_is_82_and_scored_is_75() {
         let lite = Selection {
             lite: true,
             ..Selection::default()
@@ -150,7 +170,12 @@ mod tests {
             all: true,
             ..Selection::default()
         };
-        assert_eq!(all.ids().unwrap().len(), 75);
+        assert_eq!(all.ids().unwrap().len(), 82);
+        let scored = Selection {
+            set: vec![SCORED.into()],
+            ..Selection::default()
+        };
+        assert_eq!(scored.ids().unwrap().len(), 75);
     }
 
     #[test]
@@ -160,7 +185,7 @@ mod tests {
             ..Selection::default()
         };
         let list = Selection {
-            list: Some("/nowhere".into()),
+            ids_from: Some("/nowhere".into()),
             ..Selection::default()
         };
         assert!(

@@ -1,6 +1,7 @@
-//! Directories and limits: from options, else from variables, else from the system.
+//! Directories and limits: from options, variables, `prep.toml`, or the system.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use prep_app::Settings;
@@ -11,12 +12,16 @@ use crate::error::CliError;
 use crate::global::{Color, Global};
 use crate::machine::Surroundings;
 use crate::places::Places;
+use crate::prep_toml::{FILE, File, Files};
+use crate::values::at_least_one;
 
 /// Everything that an option, a variable or the machine decides.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// What the library wants to know.
     pub settings: Settings,
+    /// Directory of bundles.
+    pub source: Option<PathBuf>,
     pub color: Color,
     pub kaggle: Kaggle,
     pub places: Places,
@@ -73,24 +78,8 @@ impl Surroundings {
             .or_else(|| self.home.as_ref().map(|home| home.join(usual)))
     }
 
-    /// `XDG_CONFIG_HOME/prep`, else `.config/prep` in the home folder.
-    fn places(&self, global: &Global) -> Places {
-        let options = [
-            ("data-dir", global.data_dir.is_some()),
-            ("cache-dir", global.cache_dir.is_some()),
-            ("pipelines", global.pipelines.is_some()),
-            ("jobs", global.jobs.is_some()),
-            ("memory", global.memory.is_some()),
-        ];
-        let options = options.into_iter().filter(|(_, is_set)| *is_set);
-        let options = options.map(|(name, _)| name);
-        let variables = [
-            ("data-dir", "MLE_BENCH_DATA_DIR"),
-            ("cache-dir", "PREP_CACHE_DIR"),
-            ("pipelines", "PREP_PIPELINES"),
-        ];
-        let variables = variables.into_iter();
-        let variables = variables.filter(|(_, variable)| self.set(variable).is_some());
+    /// The places of settings, before any is read.
+    fn places(&self) -> Places {
         let config = self
             .path("XDG_CONFIG_HOME")
             .filter(|path| path.is_absolute())
@@ -99,8 +88,8 @@ impl Surroundings {
             variable: self.variable,
             config_dir: config.map(|config| config.join("prep")),
             home: self.home.clone(),
-            options: options.collect(),
-            variables: variables.collect(),
+            current_dir: self.current_dir.clone(),
+            origins: Vec::new(),
         }
     }
 
@@ -125,66 +114,159 @@ impl Surroundings {
     }
 }
 
+/// Chooses values of settings, and notes where they come from.
+struct Chooser<'a> {
+    around: &'a Surroundings,
+    files: Files,
+    origins: Vec<(&'static str, String)>,
+}
+
+impl Chooser<'_> {
+    /// The value of a setting: from the option, the variable, or a file; none for the default.
+    fn choose<T>(
+        &mut self,
+        name: &'static str,
+        option: Option<T>,
+        variable: (&str, impl FnOnce(OsString) -> Result<T, CliError>),
+        key: impl Fn(&File) -> Option<T>,
+    ) -> Result<Option<T>, CliError> {
+        let (variable, parse) = variable;
+        let found = match (option, self.around.set(variable)) {
+            (Some(value), _) => Some((value, "option".to_owned())),
+            (None, Some(text)) => Some((parse(text)?, variable.to_owned())),
+            (None, None) => self.files.first(key),
+        };
+        Ok(found.map(|(value, origin)| {
+            self.origins.push((name, origin));
+            value
+        }))
+    }
+
+    fn path(
+        &mut self,
+        name: &'static str,
+        option: Option<&PathBuf>,
+        variable: &str,
+        key: fn(&File) -> &Option<PathBuf>,
+    ) -> Result<Option<PathBuf>, CliError> {
+        let parse = |text| Ok(PathBuf::from(text));
+        self.choose(name, option.cloned(), (variable, parse), |file| {
+            key(file).clone()
+        })
+    }
+}
+
+/// Reads the value of a variable.
+fn parsed<T>(
+    name: &str,
+    text: &OsStr,
+    parse: fn(&str) -> Result<T, String>,
+) -> Result<T, CliError> {
+    let text = text.to_string_lossy();
+    parse(&text).map_err(|error| CliError::usage(format!("{name} is `{text}`: {error}")))
+}
+
 impl Resolved {
-    /// Options before variables before defaults.
+    /// Precedence, highest first: options, variables, files, defaults.
     ///
     /// # Errors
-    /// When a folder is neither named nor can be derived from a home folder.
+    /// If a file or variable cannot be used, or a directory is not set and there is no home directory.
     pub fn resolve(global: &Global, around: &Surroundings) -> Result<Resolved, CliError> {
-        let folder = |option: &Option<PathBuf>, variable: &str, default: &str, flag: &str| {
-            option
-                .clone()
-                .or_else(|| around.path(variable))
-                .or_else(|| around.cache_home().map(|home| home.join(default)))
-                .ok_or_else(|| {
-                    CliError::usage("there is no home folder to keep data in")
-                        .help(format!("name a folder with {flag} or {variable}"))
-                })
+        let mut places = around.places();
+        let mut chooser = Chooser {
+            around,
+            files: Files::read(&places, None)?,
+            origins: Vec::new(),
         };
+        let directory = |chosen: Option<PathBuf>, default: &str, help: &str| {
+            chosen
+                .or_else(|| around.cache_home().map(|home| home.join(default)))
+                .ok_or_else(|| CliError::usage("there is no home directory for data").help(help))
+        };
+        let data_dir = directory(
+            chooser.path("data_dir", global.data_dir.as_ref(), DATA_DIR, |file| {
+                &file.data_dir
+            })?,
+            "mle-bench/data",
+            "name a directory with --data-dir or MLE_BENCH_DATA_DIR",
+        )?;
+        // The file of the data directory decides the other settings.
+        chooser.files = Files::read(&places, Some(&data_dir))?;
+        let store_dir = directory(
+            chooser.path("cache_dir", global.cache_dir.as_ref(), CACHE_DIR, |file| {
+                &file.cache_dir
+            })?,
+            "prep",
+            "name a directory with --cache-dir or PREP_CACHE_DIR",
+        )?;
+        let pipelines =
+            chooser.path("pipelines", global.pipelines.as_ref(), PIPELINES, |file| {
+                &file.pipelines
+            })?;
+        let source = chooser.path("source", None, SOURCE, |file| &file.source)?;
+        let jobs = chooser.choose(
+            "jobs",
+            global.jobs,
+            (JOBS, |text| parsed(JOBS, &text, at_least_one)),
+            |file| file.jobs.map(NonZeroUsize::get),
+        )?;
+        let memory = chooser.choose(
+            "memory",
+            global.memory.map(Ok),
+            (MEMORY, |text| Ok(parsed(MEMORY, &text, units::parse_bytes))),
+            |file| {
+                let text = file.memory.as_deref()?;
+                let error =
+                    |error| CliError::usage(format!("`memory` in {FILE} is `{text}`: {error}"));
+                Some(units::parse_bytes(text).map_err(error))
+            },
+        )?;
         let no_color = around.set("NO_COLOR").is_some();
-        let wanted = global.jobs.unwrap_or(around.processors).max(1);
+        let wanted = jobs.unwrap_or(around.processors).max(1);
         let jobs = around
             .open_files
             .map_or(wanted, |files| jobs_within(files, wanted));
         let warning = (jobs < wanted).then(|| {
             format!(
-                "only {} files may be open at once, which is enough for {} instead of {wanted}; `ulimit -n` raises that",
+                "only {} files may be open at once, which is enough for {} instead of {wanted}; `ulimit -n` raises the limit",
                 around.open_files.unwrap_or_default(),
                 units::count(jobs as u64, "job"),
             )
         });
         let settings = Settings {
-            data_dir: folder(
-                &global.data_dir,
-                "MLE_BENCH_DATA_DIR",
-                "mle-bench/data",
-                "--data-dir",
-            )?,
-            store_dir: folder(&global.cache_dir, "PREP_CACHE_DIR", "prep", "--cache-dir")?,
-            pipelines: global
-                .pipelines
-                .clone()
-                .or_else(|| around.path("PREP_PIPELINES")),
+            data_dir,
+            store_dir,
+            pipelines,
             jobs,
-            memory: global
-                .memory
+            memory: memory
+                .transpose()?
                 .unwrap_or_else(|| around.memory.unwrap_or(UNKNOWN_MEMORY) / 2),
             program: around.program.clone(),
             boot: around.boot.clone(),
             remote: None,
         };
+        places.origins = chooser.origins;
         Ok(Resolved {
             settings,
+            source,
             color: match global.color {
                 Color::Auto if no_color => Color::Never,
                 color => color,
             },
             kaggle: around.kaggle(),
-            places: around.places(global),
+            places,
             warning,
         })
     }
 }
+
+/// Variables of settings.
+const DATA_DIR: &str = "MLE_BENCH_DATA_DIR";
+const CACHE_DIR: &str = "PREP_CACHE_DIR";
+const PIPELINES: &str = "PREP_PIPELINES";
+const SOURCE: &str = "PREP_SOURCE";
+const JOBS: &str = "PREP_JOBS";
+const MEMORY: &str = "PREP_MEMORY";
 
 /// Files that are open whatever runs: standard streams, the store's locks, the network.
 const FILES_ALWAYS: u64 = 24;
@@ -208,6 +290,7 @@ mod tests {
         Surroundings {
             variable,
             home: Some("/home/u".into()),
+            current_dir: None,
             processors: 8,
             memory: Some(32 << 30),
             open_files: None,
@@ -230,10 +313,21 @@ mod tests {
 
     #[test]
     fn variables_go_before_defaults_and_options_before_variables() {
-        let around = bare(|name| Some(OsString::from(format!("/env/{name}"))));
+        let around = bare(|name| match name {
+            "PREP_JOBS" => Some("5".into()),
+            "PREP_MEMORY" => Some("9B".into()),
+            other => Some(OsString::from(format!("/env/{other}"))),
+        });
         let Resolved {
-            settings, color, ..
+            settings,
+            color,
+            source,
+            places,
+            ..
         } = Resolved::resolve(&Global::default(), &around).unwrap();
+        assert_eq!(source.as_deref(), Some(Path::new("/env/PREP_SOURCE")));
+        assert_eq!((settings.jobs, settings.memory), (5, 9));
+        assert_eq!(places.origin("jobs"), "PREP_JOBS");
         assert_eq!(settings.data_dir, Path::new("/env/MLE_BENCH_DATA_DIR"));
         assert_eq!(settings.store_dir, Path::new("/env/PREP_CACHE_DIR"));
         assert_eq!(

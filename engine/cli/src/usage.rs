@@ -1,25 +1,57 @@
-//! What the command line says when it is misused: clap's messages, but no suggestion that is hidden or switches off a check,
-//! and help for the verbs of other programs.
+//! Messages about a wrong command line: clap's, but without hidden or unsafe suggestions, and with help for the verbs and
+//! options of other programs and of earlier versions.
 
+use clap::FromArgMatches;
+use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-use clap::{CommandFactory, Parser};
 
-use crate::args::Cli;
+use crate::args::{Cli, command};
 
-/// What others call a verb, and what it is here.
-const OTHER_NAMES: [(&str, &str); 7] = [
+/// Verbs of other programs and of earlier versions, and what to write here.
+const OTHER_VERBS: [(&str, &str); 27] = [
+    ("check", "pipeline check"),
     ("clean", "cache gc"),
+    ("definitions", "pipeline show --json"),
+    ("delete", "remove"),
     ("download", "fetch"),
-    ("init", "new"),
+    ("experiments", "summarize"),
+    ("fmt", "pipeline fmt"),
+    ("gc", "cache gc"),
+    ("grade-sample", "grade ID SUBMISSION.csv"),
+    ("graph", "pipeline graph"),
+    ("init", "pipeline new"),
+    ("jobs", "remote jobs"),
+    ("key", "remote key"),
+    ("log", "cache log"),
+    ("ls", "fetch --list"),
+    ("medals", "grade ID --score SCORE"),
+    ("new", "pipeline new"),
+    ("pull", "remote pull"),
+    ("push", "remote push"),
+    ("rm", "remove"),
+    ("rules", "fetch --check-rules"),
+    ("schema", "pipeline schema"),
+    ("score", "grade ID SUBMISSION.csv --answers FILE"),
     ("status", "list"),
-    ("summarize", "experiments"),
+    ("submissions", "grade RUNS_DIR --list"),
     ("timings", "run --timings"),
     ("version", "--version"),
 ];
 
+/// Options of upstream's command, and what to write here.
+const OTHER_OPTIONS: [(&str, &str); 5] = [
+    ("--dev", "--set dev"),
+    ("--keep-raw", "nothing: bundles are not extracted"),
+    ("--list", "--ids-from FILE"),
+    ("--output-dir", "--output DIR"),
+    ("--submission", "the path without an option"),
+];
+
 /// The command line of this process. Prints help and usage errors itself, and ends with 0 or 2.
 pub fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| mended(error).exit())
+    let matches = command().try_get_matches();
+    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    cli.unwrap_or_else(|error| mended(error).exit())
 }
 
 /// The error, with suggestions that can be followed.
@@ -31,19 +63,13 @@ fn mended(mut error: Error) -> Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let verb = text(&error, ContextKind::InvalidSubcommand);
-            let known = OTHER_NAMES.iter().find(|(other, _)| *other == verb);
+            let known = OTHER_VERBS.iter().find(|(other, _)| *other == verb);
             let names = match (known, error.remove(ContextKind::SuggestedSubcommand)) {
                 (Some((_, own)), _) => vec![(*own).to_owned()],
                 (None, Some(ContextValue::Strings(names))) => names,
                 (None, Some(ContextValue::String(name))) => vec![name],
                 _ => Vec::new(),
             };
-            let command = Cli::command();
-            let is_hidden = |name: &str| {
-                let found = command.find_subcommand(name);
-                found.is_some_and(clap::Command::is_hide_set)
-            };
-            let names: Vec<String> = names.into_iter().filter(|name| !is_hidden(name)).collect();
             if !names.is_empty() {
                 error.insert(
                     ContextKind::SuggestedSubcommand,
@@ -54,7 +80,11 @@ fn mended(mut error: Error) -> Error {
         ErrorKind::UnknownArgument => {
             let found = text(&error, ContextKind::InvalidArg);
             let near = text(&error, ContextKind::SuggestedArg);
-            if near.starts_with("--skip-") && !found.starts_with("--skip") {
+            if let Some((_, own)) = OTHER_OPTIONS.iter().find(|(other, _)| *other == found) {
+                error.remove(ContextKind::SuggestedArg);
+                let tip = StyledStr::from(format!("write {own}"));
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+            } else if near.starts_with("--skip-") && !found.starts_with("--skip") {
                 // Usage shows the suggested option, too.
                 error.remove(ContextKind::SuggestedArg);
                 error.remove(ContextKind::Usage);
@@ -67,38 +97,40 @@ fn mended(mut error: Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
     fn message(arguments: &[&str]) -> String {
         let all = std::iter::once(&"prep").chain(arguments);
-        let error = Cli::try_parse_from(all).unwrap_err();
+        let error = command().try_get_matches_from(all).unwrap_err();
         mended(error).render().to_string()
     }
 
     #[test]
     fn suggestions_are_visible_and_safe() {
         for (arguments, suggested) in [
-            (["init", "a"], Some("'new'")),
+            (["init", "a"], Some("'pipeline new'")),
             (["status", "a"], Some("'list'")),
             (["clean", "a"], Some("'cache gc'")),
+            (["grade-sample", "a"], Some("'grade ID SUBMISSION.csv'")),
             (["valid", "a"], Some("'validate'")),
-            (["definition", "a"], None),
-            (["run", "--dev"], None),
+            (["run", "--dev"], Some("--set dev")),
+            (["run", "--list"], Some("--ids-from")),
+            (["grade", "--submission"], Some("without an option")),
             (["run", "--skip-verificatio"], Some("'--skip-verification'")),
             (["run", "--no-down"], Some("'--no-download'")),
+            (["run", "--device"], None),
         ] {
             let message = message(&arguments);
             match suggested {
                 Some(suggested) => assert!(message.contains(suggested), "{message}"),
-                None => assert!(
-                    !message.contains("similar") && !message.contains("--skip"),
-                    "{message}"
-                ),
+                None => assert!(!message.contains("--skip"), "{message}"),
             }
         }
     }
 
-    /// The verb of the benchmark's own command.
+    /// The verb of upstream's command.
     #[test]
     fn prepare_is_run() {
         let cli = Cli::try_parse_from(["prep", "prepare", "--lite"]).unwrap();

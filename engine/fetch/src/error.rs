@@ -184,7 +184,9 @@ pub enum FetchError {
         #[source]
         cause: ZipError,
     },
-    #[error("the bundle of {id} has no member {member}\nIts members are listed by `prep ls {id}`")]
+    #[error(
+        "the bundle of {id} has no member {member}\nIts members are listed by `prep fetch --list {id}`"
+    )]
     NoMember { id: String, member: String },
     #[error(
         "the member {member} of the bundle of {id} arrived damaged: {cause}\nRun again to fetch it anew"

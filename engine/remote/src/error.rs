@@ -63,7 +63,7 @@ impl RemoteError {
             RemoteError::Full { .. } => Some("make room in it, or raise its quota"),
             RemoteError::ReadOnly { .. } => Some("use credentials that may write"),
             RemoteError::NoKey { .. } => Some(
-                "`prep key new NAME` makes one, `[remote] key` in prep.toml names one of several",
+                "`prep remote key new NAME` makes one, `[remote] key` in prep.toml names one of several",
             ),
             RemoteError::Clock { .. } => Some("set the clock (NTP)"),
             RemoteError::NoPlace { .. } => Some("create it, or correct the address"),

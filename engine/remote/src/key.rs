@@ -24,14 +24,14 @@ const ENDING: &str = "key";
 pub enum KeyError {
     /// The text is not a public key.
     #[error(
-        "`{0}` is not a public key; one looks like `ed25519:` and 44 characters of base64, as `prep key list` prints it"
+        "`{0}` is not a public key; one looks like `ed25519:` and 44 characters of base64, as `prep remote key list` prints it"
     )]
     Public(String),
     /// The text cannot be a key's name.
     #[error("`{0}` cannot be the name of a key: use letters, digits, `-` and `_`")]
     Name(String),
     /// The file does not contain a key.
-    #[error("{path} is not a key file; make a new one with `prep key new NAME`")]
+    #[error("{path} is not a key file; make a new one with `prep remote key new NAME`")]
     File { path: PathBuf },
     /// Other users may read the key's file.
     #[error(
@@ -42,7 +42,7 @@ pub enum KeyError {
     #[error("the key {path} already exists; choose another name")]
     Exists { path: PathBuf },
     /// The key does not exist.
-    #[error("there is no key `{name}` in {folder}; `prep key new {name}` makes it")]
+    #[error("there is no key `{name}` in {folder}; `prep remote key new {name}` makes it")]
     Missing { name: String, folder: PathBuf },
     /// The system's random number generator failed.
     #[error("the system's random number generator failed")]

@@ -301,7 +301,7 @@ impl Inner {
             *held(&self.reads) = next;
         }
         let consequence = match (writing, error.may_pass()) {
-            (true, _) => "results stay on this machine; `prep push` sends them later",
+            (true, _) => "results stay on this machine; `prep remote push` sends them later",
             (false, true) => "the run continues without it and tries again in a minute",
             (false, false) => "the run continues without it",
         };
@@ -324,7 +324,7 @@ impl Inner {
                 Rejected::OtherRemote(_) => {
                     "; if it is the same remote, add that address to `[remote] same_as` in prep.toml"
                 }
-                Rejected::Old { .. } => "; `prep push` from a machine with the results writes a new one",
+                Rejected::Old { .. } => "; `prep remote push` from a machine with the results writes a new one",
                 _ => "",
             };
             format!(
@@ -337,7 +337,7 @@ impl Inner {
     pub(crate) fn dropped(&self) {
         self.say_once(Topic::Dropped, || {
             format!(
-                "the remote {} is slower than the run: some results stay on this machine, `prep push` sends them later",
+                "the remote {} is slower than the run: some results stay on this machine, `prep remote push` sends them later",
                 self.remote.shown()
             )
         });
@@ -345,7 +345,7 @@ impl Inner {
 
     pub(crate) fn no_key(&self) {
         self.say_once(Topic::NoKey, || {
-            "results are not offered to the remote, because no key signs them; `prep key new NAME` makes one, `[remote] key` in prep.toml names one of several"
+            "results are not offered to the remote, because no key signs them; `prep remote key new NAME` makes one, `[remote] key` in prep.toml names one of several"
                 .to_owned()
         });
     }

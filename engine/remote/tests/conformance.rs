@@ -288,7 +288,10 @@ fn trouble_while_writing_loses_nothing_and_does_not_hinder_reading() {
         two.make("v", b"more", &[]);
         assert!(began.elapsed().as_secs() < 5);
         let said = two.said();
-        assert!(said.contains(says) && said.contains("prep push"), "{said}");
+        assert!(
+            said.contains(says) && said.contains("prep remote push"),
+            "{said}"
+        );
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(!said.contains("s3cr3t"), "{said}");
         assert!(two.store.find(&id, "c").unwrap().is_some(), "{fault:?}");

@@ -61,7 +61,7 @@ fn an_unknown_competition_is_answered_with_a_near_one() {
         &["plan", "-c"],
         &["list", "-c"],
         &["why"],
-        &["graph"],
+        &["pipeline", "graph"],
     ] {
         let arguments = [verb, &["spaceship-titanik"]].concat();
         let ended = sandbox.prep(&arguments).code(2);

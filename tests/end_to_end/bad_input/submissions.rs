@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use crate::support::{Ended, Harbour, Sandbox};
 
 fn validate(sandbox: &Sandbox, path: &str) -> Ended {
-    sandbox.prep(&["validate", path, Harbour::ID, "--json"])
+    sandbox.prep(&["validate", Harbour::ID, path, "--json"])
 }
 
 /// The prepared answers as a submission.
@@ -57,7 +57,7 @@ fn each_gets_a_message_that_tells_what_to_mend() {
         let path = format!("files/{name}.csv");
         sandbox.write(&path, content);
         let answer = validate(&sandbox, &path).code(1);
-        let found = answer.json();
+        let found = answer.competition();
         assert_eq!(found["valid"], false, "{name}: {found}");
         if !kind.is_empty() {
             assert_eq!(found["reason"], kind, "{name}: {found}");
@@ -73,15 +73,15 @@ fn each_gets_a_message_that_tells_what_to_mend() {
             answer.stderr
         );
         let report = sandbox
-            .prep(&["grade-sample", &path, Harbour::ID])
+            .prep(&["grade", Harbour::ID, &path, "--json"])
             .code(1)
-            .json();
+            .competition();
         assert!(report["score"].is_null(), "{name}: {report}");
         assert_eq!(report["valid_submission"], false, "{name}: {report}");
     }
     sandbox.write("files/right.csv", &right);
     assert_eq!(
-        validate(&sandbox, "files/right.csv").code(0).json()["valid"],
+        validate(&sandbox, "files/right.csv").code(0).competition()["valid"],
         true
     );
 }
@@ -96,7 +96,7 @@ fn a_file_beyond_the_limit_is_refused_without_being_read() {
         .open(&path)
         .and_then(|file| file.set_len(5 << 40))
         .expect("a sparse file");
-    let found = validate(&sandbox, "files/huge.csv").code(1).json();
+    let found = validate(&sandbox, "files/huge.csv").code(1).competition();
     assert_eq!(found["reason"], "unreadable", "{found}");
     assert!(
         found["message"]
@@ -123,28 +123,18 @@ fn one_bad_entry_of_a_list_does_not_keep_the_others_from_being_graded() {
         line(Harbour::ID, "files/right.csv"),
     ];
     sandbox.write("list.jsonl", list.concat());
-    let ended = sandbox.prep(&[
-        "grade",
-        "--submission",
-        "list.jsonl",
-        "--output-dir",
-        "out",
-        "--json",
-    ]);
+    let ended = sandbox.prep(&["grade", "list.jsonl", "--output", "out", "--json"]);
     assert_ne!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
-    let graded = report["competition_reports"].as_array().expect("reports");
-    assert_eq!(graded.len(), 2, "{report}");
+    let graded = report["competitions"].as_array().expect("competitions");
+    assert_eq!(graded.len(), 4, "{report}");
     assert!(
         graded[0]["score"].is_null() && graded[0]["submission_exists"] == false,
         "{report}"
     );
-    assert_eq!(graded[1]["score"], 1.0, "{report}");
-    assert_eq!(
-        report["not_graded"].as_array().map(Vec::len),
-        Some(2),
-        "{report}"
-    );
+    assert_eq!(graded[3]["score"], 1.0, "{report}");
+    assert_eq!(graded[1]["error"]["code"], 2, "{report}");
+    assert_eq!(graded[2]["error"]["code"], 4, "{report}");
     ended.says(&[
         "list.jsonl:2",
         "did you mean `harbour`?",
@@ -160,7 +150,7 @@ fn a_malformed_list_is_refused_with_its_line() {
         "list.jsonl",
         "{\"competition_id\": \"harbour\", \"submission_path\": \"a.csv\"}\n{\"competition_id\":\n",
     );
-    let ended = sandbox.prep(&["grade", "--submission", "list.jsonl", "--output-dir", "out"]);
+    let ended = sandbox.prep(&["grade", "list.jsonl", "--output", "out"]);
     super::assert_readable(&ended);
     ended.code(2).says(&["list.jsonl", "2"]);
     assert!(!sandbox.path("out").exists());
@@ -172,13 +162,13 @@ fn what_is_not_prepared_or_was_changed_is_not_graded() {
     Harbour::install(&sandbox);
     sandbox.write("files/a.csv", "id,docked\n");
     sandbox
-        .prep(&["grade-sample", "files/a.csv", Harbour::ID])
+        .prep(&["grade", Harbour::ID, "files/a.csv"])
         .code(4)
-        .says(&["not prepared", "prep run -c harbour"]);
+        .says(&["not prepared", "prep run harbour"]);
     sandbox.run_well(Harbour::ID);
     fs::remove_file(sandbox.prepared(Harbour::ID).join("public/test.csv")).expect("remove");
     sandbox
-        .prep(&["grade-sample", "files/a.csv", Harbour::ID])
+        .prep(&["grade", Harbour::ID, "files/a.csv"])
         .code(4)
-        .says(&["not complete", "prep run -c harbour"]);
+        .says(&["not complete", "prep run harbour"]);
 }

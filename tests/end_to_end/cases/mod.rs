@@ -75,7 +75,7 @@ fn digests(sandbox: &Sandbox, name: &str) -> Vec<String> {
             let text = |value: &Value| value.as_str().expect("a text").to_owned();
             format!(
                 "{} {} public {} answers {} leaderboard {} rules {}\n",
-                text(&row["competition"]),
+                text(&row["id"]),
                 text(&row["variant"]),
                 text(&row["public"]["sha256"]),
                 text(&row["answers"]["sha256"]),
@@ -110,13 +110,7 @@ fn grade(sandbox: &Sandbox, cases: &[Case]) -> BTreeMap<PathBuf, Option<f64>> {
     }
     sandbox.write("submissions.jsonl", list);
     sandbox
-        .prep(&[
-            "grade",
-            "--submission",
-            "submissions.jsonl",
-            "--output-dir",
-            "reports",
-        ])
+        .prep(&["grade", "submissions.jsonl", "--output", "reports"])
         .code(0);
     let reports: Vec<PathBuf> = fs::read_dir(sandbox.path("reports"))
         .expect("reports")

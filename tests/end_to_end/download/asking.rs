@@ -1,4 +1,4 @@
-//! `prep ls`, `prep rules`, `prep plan`: questions that download nothing.
+//! `prep fetch --list`, `prep fetch --check-rules`, `prep plan`: requests that download nothing.
 
 use prep_fault_server::Bundle;
 use serde_json::json;
@@ -10,10 +10,13 @@ use crate::support::{Archive, Gallery, Harbour};
 fn a_bundle_is_listed_without_downloading_it() {
     let bundle = wide_harbour(4);
     let world = World::harbour(&bundle, Vec::new());
-    let shown = world.prep(&["ls", Harbour::ID]).code(0);
+    let shown = world.prep(&["fetch", "--list", Harbour::ID]).code(0);
     let shown = shown.shows(&["train.csv", "other/3.bin", "used"]);
     shown.says(&["5 files in 4.00 MB (on Kaggle)", "the pipeline uses"]);
-    let listing = world.prep(&["ls", Harbour::ID, "--json"]).code(0).json();
+    let listing = world
+        .prep(&["fetch", "--list", Harbour::ID, "--json"])
+        .code(0)
+        .competition();
     assert_eq!(listing["bytes"], bundle.len());
     let used = |file: &serde_json::Value| file["used"] == json!(true);
     let files = listing["files"].as_array().expect("a list");
@@ -26,8 +29,15 @@ fn a_bundle_is_listed_without_downloading_it() {
     // The same for a local bundle, without a request.
     world.sandbox.bundle(Harbour::ID, &bundle);
     let requests = world.requests();
-    let ls = ["ls", Harbour::ID, "--source", "source", "--json"];
-    let local = world.prep(&ls).code(0).json();
+    let ls = [
+        "fetch",
+        "--list",
+        Harbour::ID,
+        "--source",
+        "source",
+        "--json",
+    ];
+    let local = world.prep(&ls).code(0).competition();
     assert_eq!(local["files"], listing["files"]);
     assert_eq!(world.requests(), requests);
 }
@@ -35,9 +45,12 @@ fn a_bundle_is_listed_without_downloading_it() {
 #[test]
 fn a_competition_without_a_pipeline_can_be_listed() {
     let world = World::new(vec![Bundle::new("another", wide_harbour(1))], Vec::new());
-    let listing = world.prep(&["ls", "another", "--json"]).code(0).json();
+    let listing = world
+        .prep(&["fetch", "--list", "another", "--json"])
+        .code(0)
+        .competition();
     assert_eq!(listing["used_bytes"], json!(null));
-    let unknown = world.prep(&["ls", "nobody-knows-it"]).code(4);
+    let unknown = world.prep(&["fetch", "--list", "nobody-knows-it"]).code(4);
     unknown.says(&["knows no competition nobody-knows-it (404)"]);
 }
 
@@ -51,14 +64,17 @@ fn rules_to_accept_are_listed_in_one_go() {
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     let ended = world
-        .prep(&["rules", Harbour::ID, "-c", Gallery::ID])
+        .prep(&["fetch", "--check-rules", Harbour::ID, "-c", Gallery::ID])
         .code(4);
     ended.shows(&[
         "1 of 2 may be downloaded",
         "https://www.kaggle.com/competitions/gallery/rules",
         "phone number",
     ]);
-    let rules = world.prep(&["rules", Harbour::ID, "--json"]).code(0).json();
+    let rules = world
+        .prep(&["fetch", "--check-rules", Harbour::ID, "--json"])
+        .code(0)
+        .json();
     let expected = json!([{
         "id": "harbour",
         "state": "accepted",
@@ -67,12 +83,12 @@ fn rules_to_accept_are_listed_in_one_go() {
     assert_eq!(rules["competitions"], expected);
     // One API call each, and no request to the store.
     assert_eq!(world.requests(), 3);
-    let mut command = world.stranger(&["rules", Harbour::ID]);
+    let mut command = world.stranger(&["fetch", "--check-rules", Harbour::ID]);
     world
         .end(&mut command)
         .code(4)
         .says(&["no Kaggle credentials"]);
-    let mut command = world.stranger(&["rules", Harbour::ID]);
+    let mut command = world.stranger(&["fetch", "--check-rules", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", "wrong");
     let refused = world.end(&mut command).code(4);
     refused.says(&["harbour: Kaggle does not accept the credentials (401)"]);
@@ -100,7 +116,7 @@ fn a_first_pipeline_is_written_without_a_download() {
         .file("photos/all.bin", photos);
     let world = World::new(vec![Bundle::new("another", bundle.bytes())], vec![]);
     world
-        .prep(&["new", "another", "--output", "drafts"])
+        .prep(&["pipeline", "new", "another", "--output", "drafts"])
         .code(0);
     let path = world.sandbox.path("drafts/another/pipeline.yaml");
     let text = std::fs::read_to_string(path).expect("a pipeline");
@@ -114,8 +130,8 @@ fn a_first_pipeline_is_written_without_a_download() {
     }
     world
         .sandbox
-        .prep(&["check", "drafts/another/pipeline.yaml"])
+        .prep(&["pipeline", "check", "drafts/another/pipeline.yaml"])
         .code(0);
     assert!(!world.sandbox.data().join("another").exists());
-    world.prep(&["new", "nobody-knows-it"]).code(4);
+    world.prep(&["pipeline", "new", "nobody-knows-it"]).code(4);
 }

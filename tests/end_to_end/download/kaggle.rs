@@ -59,7 +59,14 @@ fn rules_of_82_competitions_stop_at_the_first_limit_and_go_on_later() {
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let list = world.sandbox.write("ids.txt", ids.join("\n"));
     let list = list.display().to_string();
-    let rules = ["rules", "--list", &list, "--pause", "0.01"];
+    let rules = [
+        "fetch",
+        "--check-rules",
+        "--ids-from",
+        &list,
+        "--pause",
+        "0.01",
+    ];
 
     let ended = world.prep(&rules).code(7);
     let ended = ended.shows(&["10 of 82 may be downloaded, 72 not asked", "not asked: "]);
@@ -93,10 +100,12 @@ fn rules_of_82_competitions_stop_at_the_first_limit_and_go_on_later() {
     assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41 + 32);
 
     // Another account has accepted nothing, and --again asks for all.
-    let mut command = world.stranger(&["rules", Harbour::ID]);
+    let mut command = world.stranger(&["fetch", "--check-rules", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", prep_fault_server::TOKEN);
     world.end(&mut command).code(0);
-    world.prep(&["rules", Harbour::ID, "--again"]).code(0);
+    world
+        .prep(&["fetch", "--check-rules", Harbour::ID, "--again"])
+        .code(0);
     assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41 + 32 + 2);
 }
 
@@ -111,7 +120,15 @@ fn questions_have_a_pause_between_them() {
     }
     let begun = Instant::now();
     world
-        .prep(&["rules", "one", "two", "three", "--pause", "0.4"])
+        .prep(&[
+            "fetch",
+            "--check-rules",
+            "one",
+            "two",
+            "three",
+            "--pause",
+            "0.4",
+        ])
         .code(0);
     assert!(
         begun.elapsed() > Duration::from_millis(800),
@@ -132,7 +149,7 @@ fn rules_to_accept_are_opened_in_a_browser() {
     );
     let browser = world.sandbox.write("browser", script);
     fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("mode");
-    let mut command = world.command(&["rules", Harbour::ID, "--open"]);
+    let mut command = world.command(&["fetch", "--check-rules", Harbour::ID, "--open"]);
     command.env("BROWSER", &browser);
     let ended = world.end(&mut command).code(4);
     ended.shows(&["may still offer this"]);
@@ -145,7 +162,7 @@ fn rules_to_accept_are_opened_in_a_browser() {
         opened,
         "https://www.kaggle.com/competitions/harbour/rules\n"
     );
-    let mut command = world.command(&["rules", Harbour::ID, "--open"]);
+    let mut command = world.command(&["fetch", "--check-rules", Harbour::ID, "--open"]);
     command.env("BROWSER", "/nowhere/browser");
     world
         .end(&mut command)

@@ -68,6 +68,6 @@ fn a_file_that_the_bundle_lacks_is_named_before_anything_is_moved() {
     let text = Harbour::PIPELINE.replace("read: train.csv", "read: trains.csv");
     world.sandbox.pipeline(Harbour::ID, &text);
     let ended = world.run(Harbour::ID, &["--partial"]).code(4);
-    ended.says(&["has no member trains.csv", "prep ls harbour"]);
+    ended.says(&["has no member trains.csv", "prep fetch --list harbour"]);
     assert!(world.server.sent() < 1_000_000);
 }

@@ -118,8 +118,8 @@ fn a_server_that_stays_away_has_a_code_of_its_own() {
         assert_refused(&world, ended, 7, &["too many requests", "asks to wait"]);
     }
     let world = World::harbour(&bundle(), Vec::new());
-    for command in ["rules", "ls"] {
-        let mut command = world.command(&[command, Harbour::ID]);
+    for option in ["--check-rules", "--list"] {
+        let mut command = world.command(&["fetch", option, Harbour::ID]);
         // Nothing listens on this port.
         command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
         world.end(&mut command).code(7).says(&["no connection to"]);
@@ -132,7 +132,10 @@ fn downloads_can_be_forbidden() {
     let ended = world.run(Harbour::ID, &["--no-download"]);
     let says = ["no bundle: looked for", "--no-download is given"];
     assert_refused(&world, ended, 4, &says);
-    for verb in [&["ls", Harbour::ID][..], &["plan", "-c", Harbour::ID]] {
+    for verb in [
+        &["fetch", "--list", Harbour::ID][..],
+        &["plan", "-c", Harbour::ID],
+    ] {
         world.prep(&[verb, &["--no-download"]].concat());
     }
     assert_eq!(world.requests(), 0);

@@ -293,15 +293,21 @@ fn questions_name_every_source() {
     let bundles = plan["disk"]["bundles"].as_u64().expect("bytes");
     assert!(bundles > file.len() as u64, "{plan}");
 
-    let shown = world.prep(&["rules", Harbour::ID]).code(0);
+    let shown = world.prep(&["fetch", "--check-rules", Harbour::ID]).code(0);
     shown.shows(&["harbour: source `labels`: may be downloaded", &url]);
-    let rules = world.prep(&["rules", Harbour::ID, "--json"]).code(0).json();
+    let rules = world
+        .prep(&["fetch", "--check-rules", Harbour::ID, "--json"])
+        .code(0)
+        .json();
     assert_eq!(rules["sources"][0]["bytes"], json!(file.len()));
 
-    let shown = world.prep(&["ls", Harbour::ID]).code(0);
+    let shown = world.prep(&["fetch", "--list", Harbour::ID]).code(0);
     shown.shows(&["train.csv", "labels:labels.zip", &url]);
     run(&world, &[]).code(0);
-    let listing = world.prep(&["ls", Harbour::ID, "--json"]).code(0).json();
+    let listing = world
+        .prep(&["fetch", "--list", Harbour::ID, "--json"])
+        .code(0)
+        .competition();
     let path = listing["sources"][0]["path"].as_str().expect("a path");
     assert!(path.ends_with("harbour/sources/labels.zip"), "{path}");
     let why = world.prep(&["why", Harbour::ID, "source/labels"]).code(0);

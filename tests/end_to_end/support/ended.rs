@@ -49,6 +49,12 @@ impl Ended {
         self
     }
 
+    /// The first competition of the JSON on stdout.
+    #[track_caller]
+    pub fn competition(&self) -> Value {
+        self.json()["competitions"][0].clone()
+    }
+
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)

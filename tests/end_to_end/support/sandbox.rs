@@ -125,8 +125,8 @@ impl Sandbox {
     /// The state of a competition in `prep list`, without the mark that all pipelines of sandboxes have.
     #[track_caller]
     pub fn state(&self, id: &str) -> String {
-        let rows = self.prep(&["list", "-c", id, "--json"]).code(0).json();
-        let state = rows[0]["state"].as_str().expect("a state");
+        let row = self.prep(&["list", id, "--json"]).code(0).competition();
+        let state = row["state"].as_str().expect("a state");
         state.replace(" (own pipeline)", "")
     }
 

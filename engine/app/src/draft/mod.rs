@@ -1,4 +1,4 @@
-//! A first pipeline for a competition of one's own: `prep new` looks into its bundle and writes what it finds.
+//! A first pipeline for a competition of one's own: `prep pipeline new` looks into its bundle and writes what it finds.
 //!
 //! ```text
 //! bundle   what is in a bundle: tables with their columns and types, files by pattern

@@ -39,8 +39,8 @@ pub fn pipeline(id: &str, bundle: &Bundle, guess: &Guess) -> String {
         .as_ref()
         .map_or(String::new(), |md5| format!(", md5: {md5}"));
     let mut out = format!(
-        "# A first pipeline for this bundle, written by `prep new`. It loads and runs; what it splits, and how, is a guess.\n\
-         # Lines with CHOOSE want a decision. `prep plan -c {id} --pipelines DIR` finds mistakes, with their place in this file.\n\
+        "# A first pipeline for this bundle, written by `prep pipeline new`. It loads and runs; what it splits, and how, is a guess.\n\
+         # Lines with CHOOSE want a decision. `prep plan {id} --pipelines DIR` finds mistakes, with their place in this file.\n\
          name: {}\n\
          category: {category} # CHOOSE\n\
          bundle: {{ kaggle: {}{md5} }}\n",

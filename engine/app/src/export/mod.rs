@@ -151,9 +151,7 @@ pub fn export(
     let home = settings.data_dir.join(id);
     if !manifest.is_intact(&home.join("prepared")) {
         let message = format!("the prepared data of `{id}` is not complete, or was changed since");
-        return Err(
-            Error::new(Failure::Input, message).help(format!("`prep run -c {id}` mends it"))
-        );
+        return Err(Error::new(Failure::Input, message).help(format!("`prep run {id}` mends it")));
     }
     let target = &wanted.target;
     if fs::symlink_metadata(target).is_ok() {

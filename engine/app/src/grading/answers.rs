@@ -36,7 +36,7 @@ impl<'a> Prepared<'a> {
             let message =
                 format!("the prepared data of `{id}` is not complete, or was changed since");
             return Err(
-                Error::new(Failure::Input, message).help(format!("`prep run -c {id}` mends it"))
+                Error::new(Failure::Input, message).help(format!("`prep run {id}` mends it"))
             );
         }
         Ok(Prepared {
@@ -100,8 +100,8 @@ impl<'a> Prepared<'a> {
         );
         let noted = prep_steps::invalidate(&self.settings.data_dir, id, path);
         Error::new(Failure::Input, message).help(match noted {
-            Ok(()) => format!("`prep run -c {id}` writes them anew"),
-            Err(_) => format!("remove that file, then `prep run -c {id}` writes it anew"),
+            Ok(()) => format!("`prep run {id}` writes them anew"),
+            Err(_) => format!("remove that file, then `prep run {id}` writes it anew"),
         })
     }
 }

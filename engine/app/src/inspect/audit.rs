@@ -133,7 +133,7 @@ pub fn audit(
             entry.id
         );
         return Err(Error::new(Failure::Input, message)
-            .help(format!("`prep run -c {}` brings both", entry.id)));
+            .help(format!("`prep run {}` brings both", entry.id)));
     }
     let reports = [
         bundle.as_ref().map(|corner| &corner.report),
@@ -153,7 +153,7 @@ pub fn audit(
 
 fn nothing_to_compare(id: &str) -> Error {
     let message = format!("there is nothing to compare the tree with: `{id}` is not prepared here");
-    Error::new(Failure::Input, message).help(format!("`prep run -c {id}` prepares it"))
+    Error::new(Failure::Input, message).help(format!("`prep run {id}` prepares it"))
 }
 
 fn failed(error: AuditError) -> Error {

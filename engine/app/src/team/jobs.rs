@@ -70,8 +70,8 @@ fn quoted(word: &str) -> String {
 
 /// Exit codes after which another attempt may help: the machine, a server that stays away, a signal.
 const TRANSIENT: [u8; 5] = [6, 7, 130, 137, 143];
-/// Exit codes after which none does: usage, pipeline, input, check, several of them.
-const PERMANENT: [u8; 5] = [1, 2, 3, 4, 5];
+/// Exit codes after which no attempt helps: usage, pipeline, input, check, several of them, a defect.
+const PERMANENT: [u8; 7] = [1, 2, 3, 4, 5, 8, 101];
 /// Attempts of a job.
 const ATTEMPTS: usize = 3;
 
@@ -133,7 +133,7 @@ pub fn slurm(plan: &JobPlan) -> String {
 pub fn kubernetes(plan: &JobPlan, image: &str, claim: &str) -> String {
     let count = plan.ids.len().to_string();
     let mut text = format!(
-        "# {}. Printed by `prep jobs k8s`.\n\
+        "# {}. Printed by `prep remote jobs k8s`.\n\
          #   kubectl apply -f THIS-FILE\n\
          #   kubectl wait --for=condition=complete --timeout={}h job/prep-fetch\n\
          #   kubectl patch job/prep-prepare -p '{{\"spec\":{{\"suspend\":false}}}}'\n\
@@ -289,7 +289,7 @@ mod tests {
             "completionMode: Indexed",
             "completions: 2",
             "action: FailIndex",
-            "values: [1, 2, 3, 4, 5]",
+            "values: [1, 2, 3, 4, 5, 8, 101]",
             "suspend: true",
             "memory: 12288Mi",
             r#""s3://bucket/team x""#,

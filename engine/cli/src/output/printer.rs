@@ -109,7 +109,7 @@ impl Printer {
     pub fn json(&self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value).map_err(|error| {
             CliError::new(
-                Exit::Failed,
+                Exit::Defect,
                 format!("cannot write the result as JSON: {error}"),
             )
         })?;
@@ -127,11 +127,6 @@ impl Printer {
         if self.level >= Level::Normal && !self.aside.show(&message) {
             self.message(message);
         }
-    }
-
-    /// Something that only a curious user wants to know.
-    pub fn detail(&self, message: impl Display) {
-        self.say(Level::Verbose, &format!("{}\n", shown(message)));
     }
 
     /// What the library found worth knowing.

@@ -4,49 +4,49 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{Audit, Catalog, Settings};
+use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::Which;
+use crate::options::{SourceArg, VariantArg};
 use crate::output::audit;
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// Explain every mismatch: of bundles, of prepared files with their published checksums, of somebody else's tree
+/// Explain why files differ from the published ones
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prep audit icecube-neutrinos-in-deep-ice
   prep audit spaceship-titanic --tree ~/.cache/mle-bench/data
-  prep audit --lite --json | jq '.[] | {id, verdict}'
+  prep audit --lite --json | jq '.competitions[] | {id, verdict}'
 
-A bundle is held against its published MD5, prepared files against theirs, and a tree against what is \
-prepared here. One block per cause: how much it touches, its harm (none, form, content, answers), its \
-proof, what to do. docs/audit.md describes every cause. Without an ID: all of which there is something.
+The audit compares bundles and prepared files with their published MD5s, and a tree with the prepared files. For each \
+cause it shows the files, the harm (none, form, content, answers), the proof and the action to take; docs/audit.md \
+describes the causes. Without an ID it covers every competition that the data directory or the tree has.
 
-Exit codes: 0 when nothing but bytes or spelling differs, 5 when content or answers do.")]
+The exit code is 0 if only bytes or spellings differ, and 5 if content or answers differ.")]
 pub struct AuditArgs {
     #[command(flatten)]
     selection: Selection,
-    /// A prepared tree of somebody else: a folder with `public` and `private`, or one with ID/prepared in it
+    /// A tree that another program prepared: with `public`, or with ID/prepared
     #[arg(long, value_name = "DIR")]
     tree: Option<PathBuf>,
-    /// Folder with bundles: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next
-    #[arg(long, value_name = "DIR")]
-    source: Option<PathBuf>,
     #[command(flatten)]
-    which: Which,
+    source: SourceArg,
+    #[command(flatten)]
+    variant: VariantArg,
 }
 
 impl AuditArgs {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = session.catalog()?;
-        let settings = &self.which.settings(session);
+        let settings = &self.variant.settings(session);
         let ids = self.selection.ids_or(|| self.found(&catalog, settings))?;
         for id in &ids {
             catalog.get(id)?;
         }
-        let sources: Vec<&Path> = self.source.iter().map(PathBuf::as_path).collect();
+        let sources: Vec<&Path> = session.source_dir(&self.source).into_iter().collect();
         let (audits, failed) = session.each(&ids, |id| {
             let entry = catalog.get(id)?;
             let audit = prep_app::audit(entry, settings, &sources, self.tree.as_deref())?;
@@ -57,7 +57,7 @@ impl AuditArgs {
         });
         let audits: Vec<Audit> = audits.into_iter().map(|(_, audit)| audit).collect();
         if session.printer.json {
-            session.printer.json(&audits)?;
+            session.printer.json(&json!({ "competitions": audits }))?;
         }
         let exits = audits.iter().map(|audit| audit::exit(audit.verdict));
         Ok(Exit::combine(exits.chain([failed])))

@@ -3,25 +3,31 @@
 use clap::Args;
 use clap_complete::Shell;
 
+use crate::args;
 use crate::exit::Exit;
+use crate::options::OutputArg;
 use crate::session::{Ended, Session};
 
-/// Print the completions for a shell.
+/// Print shell completions
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  prep completions bash > ~/.local/share/bash-completion/completions/prep\n  prep completions zsh > ~/.zfunc/_prep"
+    after_help = "Examples:\n  prep completions bash -o ~/.local/share/bash-completion/completions/prep\n  prep completions zsh -o ~/.zfunc/_prep"
 )]
 pub struct Completions {
-    #[arg(value_name = "SHELL")]
+    /// bash, zsh, fish, elvish or powershell
+    #[arg(value_name = "SHELL", hide_possible_values = true)]
     shell: Shell,
+    #[command(flatten)]
+    output: OutputArg,
 }
 
 impl Completions {
     pub fn call(&self, session: &Session) -> Ended {
         let mut script = Vec::new();
-        let mut command = (session.command)();
+        let mut command = args::command();
         clap_complete::generate(self.shell, &mut command, "prep", &mut script);
-        session.printer.result(&String::from_utf8_lossy(&script))?;
+        self.output
+            .write(session, &String::from_utf8_lossy(&script))?;
         Ok(Exit::Success)
     }
 }

@@ -1,4 +1,6 @@
-//! `prep config`: what is in force, and what says so.
+//! `prep config`: the settings, and where each comes from.
+
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
@@ -6,28 +8,31 @@ use serde_json::json;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
-use crate::prep_toml::FILE;
-use crate::remote::{InForce, RemoteArgs, Said};
+use crate::prep_toml::Files;
+use crate::remote::{RemoteArgs, RemoteSettings, Setting};
 use crate::session::{Ended, Session};
 use prep_core::units;
 
-/// Show the settings that are in force, and what says so: options, variables, prep.toml
+/// Show the settings and where each comes from
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prep config
   prep config --remote s3://bucket/team --json
 
-prep.toml is read in the user's folder (~/.config/prep) and in the data folder:
+Precedence, highest first: options, environment variables, the nearest prep.toml upwards from the current directory, that \
+of the data directory, and ~/.config/prep/prep.toml. An example:
+  data_dir = \"/data/mle-bench\"
+  source = \"bundles\"                 # relative to the directory of the file
+  memory = \"16GB\"
+
   [remote]
-  url = \"s3://bucket/team\"           # where results are looked for and offered
-  key = \"laptop\"                     # which key of `prep key` signs; the only one, if there is one
-  trusted = [\"ed25519:...\"]          # whose results are believed
-  same_as = [\"https://host/team\"]    # other addresses of the same remote
-  mirror = true                      # bundles that were downloaded are sent there
-  endpoint = \"https://s3.lab.org\"    # an S3 server that is not Amazon's
-  region = \"eu-central-1\"
-Credentials do not belong there: they are taken from where each cloud's own tools have them.")]
+  url = \"s3://bucket/team\"           # results are searched here, and sent here
+  key = \"laptop\"                     # name of the key that signs results
+  trusted = [\"ed25519:...\"]          # results signed with these keys are used
+  mirror = true                      # downloaded bundles are sent to the remote
+docs/reference/configuration.md lists all keys. Do not write credentials into the file: prep reads them where the tools of \
+each cloud keep them.")]
 pub struct ConfigArgs {
     #[command(flatten)]
     remote: RemoteArgs,
@@ -36,28 +41,44 @@ pub struct ConfigArgs {
 struct Line {
     name: &'static str,
     value: String,
-    by: String,
+    origin: String,
 }
 
 impl ConfigArgs {
     pub fn call(&self, session: &Session) -> Ended {
         let lines = self.lines(session)?;
+        let files = Files::read(&session.places, Some(&session.settings.data_dir))?;
+        let is_used = |path: &PathBuf| files.found.iter().any(|(found, _)| found == path);
         if session.printer.json {
             let lines: Vec<_> = lines
                 .iter()
-                .map(|line| json!({ "name": line.name, "value": line.value, "from": line.by }))
+                .map(|line| json!({ "name": line.name, "value": line.value, "from": line.origin }))
                 .collect();
-            session.printer.json(&json!({ "settings": lines }))?;
+            session.printer.json(&json!({
+                "settings": lines,
+                "files": files.searched.iter().map(|path| json!({ "path": path, "exists": is_used(path) })).collect::<Vec<_>>(),
+            }))?;
         } else {
             let mut table = Table::new(&[
                 ("setting", Align::Left),
                 ("value", Align::Left),
                 ("from", Align::Left),
             ]);
-            for Line { name, value, by } in lines {
-                table.row(vec![name.to_owned(), value, by]);
+            for Line {
+                name,
+                value,
+                origin,
+            } in lines
+            {
+                table.row(vec![name.to_owned(), value, origin]);
             }
             session.printer.table(&table)?;
+            for path in &files.searched {
+                let state = if is_used(path) { "read" } else { "not found" };
+                session
+                    .printer
+                    .message(format!("{}: {state}", path.display()));
+            }
         }
         Ok(Exit::Success)
     }
@@ -65,13 +86,16 @@ impl ConfigArgs {
     fn lines(&self, session: &Session) -> Result<Vec<Line>, CliError> {
         let (settings, places) = (&session.settings, &session.places);
         let path = |path: &std::path::Path| path.display().to_string();
-        let by = |name: &str| places.said_by(name).to_owned();
         let own = [
-            ("data-dir", path(&settings.data_dir)),
-            ("cache-dir", path(&settings.store_dir)),
+            ("data_dir", path(&settings.data_dir)),
+            ("cache_dir", path(&settings.store_dir)),
             (
                 "pipelines",
                 settings.pipelines.as_deref().map(path).unwrap_or_default(),
+            ),
+            (
+                "source",
+                session.source.as_deref().map(path).unwrap_or_default(),
             ),
             ("jobs", settings.jobs.to_string()),
             ("memory", units::bytes(settings.memory)),
@@ -81,57 +105,55 @@ impl ConfigArgs {
             .map(|(name, value)| Line {
                 name,
                 value,
-                by: by(name),
+                origin: places.origin(name).to_owned(),
             })
             .collect();
-        let force = InForce::of(&self.remote, places, &settings.data_dir)?;
+        let remote = RemoteSettings::of(&self.remote, places, &settings.data_dir)?;
         // Without what may be a secret.
-        let address = |url: &Said<String>| -> Result<Said<String>, CliError> {
+        let address = |url: &Setting<String>| -> Result<Setting<String>, CliError> {
             let address = prep_remote::Address::parse(&url.value);
-            Ok(Said {
+            Ok(Setting {
                 value: address.map_err(prep_app::Error::from)?.shown(),
-                by: url.by.clone(),
+                origin: url.origin.clone(),
             })
         };
-        let mut push = |name, said: Option<Said<String>>| {
-            let (value, by) = said.map_or_else(Default::default, |said| (said.value, said.by));
-            lines.push(Line { name, value, by });
+        let mut push = |name, setting: Option<Setting<String>>| {
+            let (value, origin) =
+                setting.map_or_else(Default::default, |setting| (setting.value, setting.origin));
+            lines.push(Line {
+                name,
+                value,
+                origin,
+            });
         };
-        push("remote.url", force.url.as_ref().map(address).transpose()?);
-        let key = force.signing(places)?.map(|key| Said {
+        push("remote.url", remote.url.as_ref().map(address).transpose()?);
+        let key = remote.signing(places)?.map(|key| Setting {
             value: format!("{} {}", key.name(), key.public()),
-            by: force
+            origin: remote
                 .key
                 .as_ref()
-                .map_or_else(|| "the only key there is".to_owned(), |key| key.by.clone()),
+                .map_or_else(|| "the only key".to_owned(), |key| key.origin.clone()),
         });
         push("remote.key", key);
-        for trusted in &force.trusted {
-            let Said { value, by } = trusted.clone();
+        for trusted in &remote.trusted {
+            let Setting { value, origin } = trusted.clone();
             let value = value.to_string();
-            push("remote.trusted", Some(Said { value, by }));
+            push("remote.trusted", Some(Setting { value, origin }));
         }
-        for same_as in &force.same_as {
+        for same_as in &remote.same_as {
             push("remote.same_as", Some(address(same_as)?));
         }
-        let mirror = force.mirror.as_ref().map(|mirror| Said {
+        let mirror = remote.mirror.as_ref().map(|mirror| Setting {
             value: mirror.value.to_string(),
-            by: mirror.by.clone(),
+            origin: mirror.origin.clone(),
         });
-        let usual = || Said {
+        let usual = || Setting {
             value: "false".to_owned(),
-            by: "default".to_owned(),
+            origin: "default".to_owned(),
         };
         push("remote.mirror", Some(mirror.unwrap_or_else(usual)));
-        push("remote.endpoint", force.endpoint.clone());
-        push("remote.region", force.region.clone());
-        if let Some(folder) = &places.config_dir {
-            session.printer.detail(format!(
-                "{FILE} is read in {} and in {}",
-                folder.display(),
-                settings.data_dir.display()
-            ));
-        }
+        push("remote.endpoint", remote.endpoint.clone());
+        push("remote.region", remote.region.clone());
         Ok(lines)
     }
 }

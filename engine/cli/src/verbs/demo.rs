@@ -25,25 +25,25 @@ use crate::output::table::{Align, Table};
 use crate::samples;
 use crate::session::{Ended, Session};
 
-/// See it work: prepare and grade small made-up bundles that the program carries
+/// Prepare and grade sample data that prep contains
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prep demo
-  prep demo --dir /tmp/first-look
+  prep demo -o /tmp/first-look
 
-Needs no account and no network. Bundles, prepared data, store and reports go to DIR and nowhere else, whatever \
---data-dir, --cache-dir and --pipelines say. Run it again, and it says that nothing had to run.")]
+The demo needs no account and no network. It writes bundles, prepared data, cache and reports to DIR and nowhere else. If you \
+run it again, no step runs.")]
 pub struct Demo {
-    /// Folder of the demonstration: not there yet, empty, or of an earlier one
-    #[arg(long, value_name = "DIR", default_value = "prep-demo")]
-    dir: PathBuf,
+    /// Directory of the demo: new, empty, or that of an earlier demo
+    #[arg(long, short, value_name = "DIR", default_value = "prep-demo")]
+    output: PathBuf,
 }
 
 /// One graded submission.
 #[derive(Debug, Serialize)]
 struct Row {
-    competition: String,
+    id: String,
     submission: String,
     score: Option<f64>,
     medal: Option<&'static str>,
@@ -54,12 +54,13 @@ struct Row {
 
 impl Demo {
     pub fn call(&self, session: &Session) -> Ended {
-        let dir = &self.dir;
+        let dir = &self.output;
         samples::unpack(dir)?;
         let session = Session {
+            source: None,
             settings: Settings {
                 data_dir: dir.join("data"),
-                store_dir: dir.join("store"),
+                store_dir: dir.join("cache"),
                 pipelines: None,
                 ..session.settings.clone()
             },
@@ -116,8 +117,8 @@ fn said(preparation: &Preparation) -> String {
     };
     let (run, reused) = (sum(|one| one.steps_run), sum(|one| one.steps_reused));
     let competitions = match preparation.summaries.len() {
-        1 => "1 competition of made-up data".to_owned(),
-        count => format!("{count} competitions of made-up data"),
+        1 => "1 competition with sample data".to_owned(),
+        count => format!("{count} competitions with sample data"),
     };
     match run {
         0 => format!(
@@ -151,7 +152,7 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
 
 fn rows(graded: &Graded) -> Result<Vec<Row>, CliError> {
     let row = |report: &CompetitionReport| Row {
-        competition: report.competition_id.clone(),
+        id: report.competition_id.clone(),
         submission: Path::new(&report.submission_path)
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
@@ -178,11 +179,11 @@ fn table(graded: &Graded, rows: &[Row]) -> String {
     ]);
     for (row, report) in rows.iter().zip(reports(graded).flatten()) {
         table.row(vec![
-            row.competition.clone(),
+            row.id.clone(),
             row.submission.clone(),
             grade::score(report),
             match &row.refusal {
-                Some(refusal) => format!("refused: {refusal}"),
+                Some(refusal) => format!("invalid: {refusal}"),
                 None => grade::medal(report).to_owned(),
             },
         ]);
@@ -190,14 +191,15 @@ fn table(graded: &Graded, rows: &[Row]) -> String {
     table.render()
 }
 
-/// The next three things that a newcomer wants to know.
+/// The next commands to try. The prep.toml of the demo has its directories.
 fn where_to_look(dir: &Path) -> String {
     let dir = dir.display();
     let id = SAMPLES.first().map_or("ID", |sample| sample.id);
     format!(
         "
-the prepared files   {dir}/data/ID/prepared: public for participants, private for the grader
-with real bundles    prep run -c ID --source DIR      (DIR/ID.zip, as Kaggle serves it)
-why things ran       prep why {id} --source {dir}/bundles --skip-verification --data-dir {dir}/data --cache-dir {dir}/store"
+the prepared files    {dir}/data/ID/prepared: public for participants, private for the grader
+why the steps ran     cd {dir} && prep why {id} --skip-verification
+a page with pictures  cd {dir} && prep report -o report.html
+with real bundles     prep run ID --source DIR      (DIR/ID.zip, as Kaggle serves it)"
     )
 }

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::options::VariantArg;
 use crate::session::{Ended, Session};
 
-/// Show what differs between two variants, pipelines, data folders or runs: what pipelines say, then what came of it
+/// Compare variants, pipelines, data directories or runs
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -23,31 +24,39 @@ Examples:
   prep diff spaceship-titanic @1 @0
   prep diff spaceship-titanic v1 fixed --json | jq -r '.cells[] | [.path, .key, .column, .old, .new] | @csv'
 
-Outputs are compared file by file, archives entered; tables by the column that names their rows. Outputs of variants are those \
-in the data folder, where both are prepared. @0 is the last run that changed something, @1 the one before, and so on, as far as \
-the store has them. Ends with 1 where something differs.")]
+It compares the pipelines, then the outputs file by file, also inside archives. Rows of tables are matched by their id \
+column. Outputs of variants are compared if both are prepared. @0 is the last run that changed something, @1 the one before \
+it; the cache has the outputs of recent runs.
+
+The exit code is 0 if nothing differs, and 1 if something differs.")]
 pub struct Diff {
-    /// ID and two variants, two data folders or two runs (`@1 @0`); or two files of pipelines
+    /// ID and two variants, data directories or runs (@1 @0); or two pipeline files
     #[arg(value_name = "WHAT", num_args = 2..=3, required = true)]
     what: Vec<String>,
-
-    /// Whose runs are compared: `v1` or `fixed`
-    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT)]
-    variant: String,
+    #[command(flatten)]
+    variant: VariantArg,
 }
 
 impl Diff {
     pub fn call(&self, session: &Session) -> Ended {
         let found = self.differences(session)?;
         if session.printer.json {
-            session.printer.json(&whole(&found))?;
+            session.printer.json(&whole(self.id(), &found))?;
         } else {
             session.printer.result(&text(&found))?;
         }
         Ok(match found.is_empty() {
             true => Exit::Success,
-            false => Exit::Failed,
+            false => Exit::No,
         })
+    }
+
+    /// The competition; none if two files are compared.
+    fn id(&self) -> Option<&str> {
+        match self.what.as_slice() {
+            [id, _, _] => Some(id),
+            _ => None,
+        }
     }
 
     fn differences(&self, session: &Session) -> Result<Differences, CliError> {
@@ -67,8 +76,13 @@ impl Diff {
             [id, old, new] => {
                 if let (Some(old), Some(new)) = (moment(old), moment(new)) {
                     let settings = &session.settings;
-                    let found =
-                        prep_app::diff_moments(&catalog, settings, id, &self.variant, [old, new]);
+                    let found = prep_app::diff_moments(
+                        &catalog,
+                        settings,
+                        id,
+                        &self.variant.variant,
+                        [old, new],
+                    );
                     return Ok(found?);
                 }
                 catalog.get(id)?;
@@ -80,16 +94,16 @@ impl Diff {
                 Ok(prep_app::diff_data(&session.settings, old, new, id)?)
             }
             [id, _] if catalog.find(id).is_some() && !Path::new(id).exists() => {
-                let message = format!("`{id}` is compared with what?");
+                let message = format!("`prep diff {id}` needs two things to compare");
                 let help =
-                    "two sides follow the competition: `v1 fixed`, two data folders, or `@1 @0`";
+                    "add two variants (`v1 fixed`), two data directories, or two runs (`@1 @0`)";
                 Err(CliError::usage(message).help(help))
             }
             [old, new] => {
                 let (old, new) = (Path::new(old), Path::new(new));
                 Ok(prep_app::diff_pipelines(old, new, BASE_VARIANT)?)
             }
-            _ => Err(CliError::usage("two or three things are expected")),
+            _ => Err(CliError::usage("expected two or three arguments")),
         }
     }
 }
@@ -102,10 +116,10 @@ fn not_a_side(sides: &[&str]) -> CliError {
     };
     match sides.iter().find(|side| !known(side)) {
         Some(side) => CliError::usage(format!(
-            "`{side}` is no variant, no run (`@1`) and no folder of data"
+            "`{side}` is not a variant, a run (`@1`) or a data directory"
         ))
         .suggest(prep_spec::nearest(side, known_variants())),
-        None => CliError::usage("two variants, two runs or two folders of data are compared"),
+        None => CliError::usage("expected two variants, two runs or two data directories"),
     }
 }
 
@@ -115,7 +129,7 @@ fn moment(word: &str) -> Option<usize> {
 }
 
 /// With every cell in one list: path, key, column, old, new.
-fn whole(found: &Differences) -> Value {
+fn whole(id: Option<&str>, found: &Differences) -> Value {
     let files = found.outputs.iter().flatten();
     let cells: Vec<Value> = files
         .filter_map(|file| Some((file, file.table.as_ref()?)))
@@ -131,7 +145,7 @@ fn whole(found: &Differences) -> Value {
             })
         })
         .collect();
-    json!({ "pipeline": found.pipeline, "outputs": found.outputs, "cells": cells })
+    json!({ "competitions": [{ "id": id, "pipeline": found.pipeline, "outputs": found.outputs, "cells": cells }] })
 }
 
 fn text(found: &Differences) -> String {
@@ -148,7 +162,7 @@ fn text(found: &Differences) -> String {
         }
     }
     match &found.outputs {
-        None => text.push_str("outputs: not compared, since not both sides are prepared\n"),
+        None => text.push_str("outputs: not compared, because not both sides are prepared\n"),
         Some(files) if files.is_empty() => text.push_str("outputs: all the same\n"),
         Some(files) => {
             text.push_str("outputs\n");
@@ -219,7 +233,7 @@ fn of_table(table: &TableDifference, text: &mut String) {
         for cell in table.cells.iter().take(EXAMPLES) {
             let (old, new) = (&cell.old, &cell.new);
             say(format!(
-                "  {} {}: {old:?} before, {new:?} now",
+                "  {} {}: `{old}` before, `{new}` now",
                 cell.key, cell.column
             ));
         }
@@ -228,7 +242,7 @@ fn of_table(table: &TableDifference, text: &mut String) {
         let changed = counts.values.iter().filter(|(_, [old, new])| old != new);
         let shown: Vec<String> = changed
             .take(2 * EXAMPLES)
-            .map(|(value, [old, new])| format!("{value:?} {old} before, {new} now"))
+            .map(|(value, [old, new])| format!("`{value}` {old} before, {new} now"))
             .collect();
         say(format!("{}: {}", counts.column, shown.join("; ")));
     }

@@ -6,12 +6,12 @@ use prep_digests::{Facts, Sha256, TreeDigest, root_of};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::options::Which;
+use crate::options::VariantArg;
 use crate::output::table::{Align, Table};
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// Show digests of what scores rest on: public files, answers, leaderboard, rules and metric, variant
+/// Print digests of the data that scores depend on
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -19,22 +19,22 @@ Examples:
   prep digest --lite
   prep digest spaceship-titanic --json | jq -r .competitions[0].public.sha256
 
-Digests are SHA-256, and the same on every machine. The first 12 digits of the first one are enough to quote. That of the \
-public files (or of the answers: private) can be computed without prep:
+The digests are SHA-256 of the public files, answers, leaderboard, and rules with metric. They are equal on every machine; \
+quote the first 12 digits of the first one. You can compute the digest of the public files without prep:
   cd DATA/ID/prepared/public
   find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
-Without a competition, all that are prepared are shown.")]
+Without an ID, it shows all prepared competitions.")]
 pub struct DigestArgs {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    which: Which,
+    variant: VariantArg,
 }
 
 impl DigestArgs {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = session.catalog()?;
-        let settings = self.which.settings(session);
+        let settings = self.variant.settings(session);
         let ids = self.selection.ids_or(|| {
             let all = catalog.iter().map(|entry| entry.id.clone());
             // Also data that another program prepared.
@@ -79,7 +79,7 @@ fn whole(found: &[(String, Facts)]) -> Value {
 
 fn one(id: &str, facts: &Facts) -> Value {
     json!({
-        "competition": id,
+        "id": id,
         "variant": facts.variant,
         "short": facts.digest().short(),
         "digest": facts.digest(),

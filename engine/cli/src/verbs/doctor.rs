@@ -14,11 +14,11 @@ use crate::downloads::{self, Limits, Purpose};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::table::{Align, Table};
-use crate::remote::{InForce, RemoteArgs};
+use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// Check credentials, rules, disk and directories before a run
+/// Check credentials, rules, disk and directories
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,14 +26,14 @@ Examples:
   prep doctor --lite
   prep doctor --offline --json
 
-With a selection, prep also checks the rules of its competitions and the disk that they take. Rules are asked for one at \
-a time, which takes a second or two each; `prep rules` says more about them.
+With an ID or a set, prep also checks the rules of the competitions and the disk space that they need. This takes one or two \
+seconds per competition; `prep fetch --check-rules` shows the details.
 
-The exit code is 0 if there is no error. Warnings do not count.")]
+The exit code is 0 if there is no error, even if there are warnings.")]
 pub struct Doctor {
     #[command(flatten)]
     selection: Selection,
-    /// Ask neither Kaggle nor a remote
+    /// Send no request to Kaggle or to a remote
     #[arg(long)]
     offline: bool,
     #[command(flatten)]
@@ -152,20 +152,20 @@ impl Doctor {
 
     fn remote(&self, session: &Session, findings: &mut Findings) {
         let check = "remote";
-        let force = InForce::of(&self.remote, &session.places, &session.settings.data_dir);
-        let force = match force {
-            Ok(force) => force,
+        let remote = RemoteSettings::of(&self.remote, &session.places, &session.settings.data_dir);
+        let remote = match remote {
+            Ok(remote) => remote,
             Err(error) => {
                 let finding = Finding::new(check, Health::Error, error.message);
                 findings.add(with_help(finding, error.help), error.exit);
                 return;
             }
         };
-        if force.url.is_none() {
+        if remote.url.is_none() {
             findings.add(Finding::ok(check, "none is set"), Exit::Success);
             return;
         }
-        let signing = match force.signing(&session.places) {
+        let signing = match remote.signing(&session.places) {
             Ok(Some(key)) => format!("results are signed with `{}`", key.name()),
             Ok(None) => "no key, so results are not sent".to_owned(),
             Err(error) => {
@@ -176,7 +176,7 @@ impl Doctor {
                 return;
             }
         };
-        let trusted = units::count(force.trusted.len() as u64, "trusted key");
+        let trusted = units::count(remote.trusted.len() as u64, "trusted key");
         let linked = session.linked(&self.remote);
         let link = linked
             .as_ref()
@@ -302,7 +302,7 @@ fn rules(
         false => {
             text.push_str(&format!("; not {}", refused.join(", ")));
             Finding::new("rules", Health::Error, text)
-                .help("`prep rules` with the same selection tells why")
+                .help("run `prep fetch --check-rules` with the same selection")
         }
     };
     findings.add(finding, exit);

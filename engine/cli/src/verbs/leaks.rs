@@ -1,43 +1,42 @@
 //! `prep leaks`: what of prepared data gives the answers away.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use prep_core::units;
 use prep_leaks::{Level, Report};
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::options::Which;
+use crate::options::{SourceArg, VariantArg};
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// Look at prepared data as an attacker would: what of it gives the answers away
+/// Search prepared data for hints at the answers
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prep leaks random-acts-of-pizza --source ~/bundles
-  prep leaks --lite --json | jq '.[] | select(.worst == \"leak\") | .competition'
+  prep leaks --lite --json | jq '.competitions[] | select(.worst == \"leak\") | .id'
 
-Findings are leaks (answers can be read off), risks (groups, copies or order on both sides) or notes (honest data have them, \
-too). Where the bundle is at hand, what the test part shows is compared with what the bundle's own test part shows. Nothing \
-is known of the competition but where its answers are. Ends with 5 where there is a leak, with 1 where there is a risk.")]
+A leak gives answers away. A risk is a group, copy or order that train and test share. A note also occurs in sound data. \
+The detectors know the place of the answers and nothing else about a competition. If you have the bundle, they also \
+compare the test part with the test part of the bundle.
+
+The exit code is 5 if there is a leak, and 1 if there is a risk and no leak.")]
 pub struct Leaks {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    which: Which,
-    /// Folder with bundles: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next
-    #[arg(long, value_name = "DIR")]
-    source: Option<PathBuf>,
+    variant: VariantArg,
+    #[command(flatten)]
+    source: SourceArg,
 }
 
 impl Leaks {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = session.catalog()?;
-        let settings = self.which.settings(session);
+        let settings = self.variant.settings(session);
         let mut folders = Vec::new();
-        folders.extend(self.source.as_deref());
+        folders.extend(session.source_dir(&self.source));
         folders.push(&session.settings.data_dir);
         let ids = self.selection.ids()?;
         let (reports, failed) = session.each(&ids, |id| {
@@ -48,7 +47,7 @@ impl Leaks {
                 .iter()
                 .map(|(id, report)| {
                     json!({
-                        "competition": id,
+                        "id": id,
                         "worst": report.worst(),
                         "items": report.items,
                         "bundle": report.bundle,
@@ -56,7 +55,7 @@ impl Leaks {
                     })
                 })
                 .collect();
-            session.printer.json(&all)?;
+            session.printer.json(&json!({ "competitions": all }))?;
         } else {
             for (id, report) in &reports {
                 session.printer.result(&text(id, report))?;
@@ -65,7 +64,7 @@ impl Leaks {
         let worst = reports.iter().filter_map(|(_, report)| report.worst());
         Ok(match worst.max() {
             Some(Level::Leak) => Exit::Check,
-            Some(Level::Risk) => Exit::Failed,
+            Some(Level::Risk) => Exit::No,
             Some(Level::Note) | None => failed,
         })
     }

@@ -4,6 +4,7 @@ use clap::Args;
 use prep_app::{Comparability, Entry, PreparedState};
 use prep_core::units;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -11,13 +12,13 @@ use crate::output::table::{Align, Table};
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// List competitions: 75 scored ones and 7 for development
+/// List competitions and their state
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prep list
-  prep list --set lite
-  prep list --json | jq -r '.[] | select(.state == \"not prepared\") | .id'")]
+  prep list --lite
+  prep list --json | jq -r '.competitions[] | select(.state == \"not prepared\") | .id'")]
 pub struct List {
     #[command(flatten)]
     selection: Selection,
@@ -53,7 +54,7 @@ impl List {
             .map(|entry| row(session, entry))
             .collect::<Result<_, _>>()?;
         if session.printer.json {
-            session.printer.json(&rows)?;
+            session.printer.json(&json!({ "competitions": rows }))?;
         } else {
             session.printer.table(&table(&rows))?;
         }

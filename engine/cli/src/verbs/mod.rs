@@ -1,101 +1,92 @@
-//! One file per verb.
+//! One file per verb; a directory for a verb with verbs of its own.
 
-pub mod audit;
-pub mod cache;
-pub mod cache_rerun;
-pub mod check;
-pub mod completions;
-pub mod config;
-pub mod definitions;
-pub mod demo;
-pub mod diff;
-pub mod digest;
-pub mod doctor;
-pub mod experiments;
-pub mod export;
-pub mod fetch;
-pub mod grade;
-pub mod grade_sample;
-pub mod graph;
-pub mod jobs;
-pub mod key;
-pub mod leaks;
-pub mod list;
-pub mod ls;
-pub mod medals;
-pub mod new;
-pub mod plan;
-pub mod pull;
-pub mod push;
-pub mod report;
-pub mod rules;
-pub mod run;
-pub mod schema;
-pub mod score;
-pub mod serve;
-pub mod submissions;
-pub mod validate;
-pub mod why;
+mod audit;
+mod cache;
+mod completions;
+mod config;
+mod demo;
+mod diff;
+mod digest;
+mod doctor;
+mod export;
+mod fetch;
+mod grade;
+mod leaks;
+mod list;
+mod pipeline;
+mod plan;
+mod remote;
+mod remove;
+mod report;
+mod run;
+mod serve;
+mod summarize;
+mod validate;
+mod why;
 
 use clap::Subcommand;
 
 use crate::session::{Ended, Session};
 
-/// Declares the verbs, and calls the one that was chosen.
+/// Declares the verbs in groups, and calls the chosen one.
 macro_rules! verbs {
-    ($($(#[$attribute:meta])* $name:ident($options:ty),)*) => {
+    ($($heading:literal { $($(#[$attribute:meta])* $name:ident($options:ty),)* })*) => {
         #[derive(Debug, Subcommand)]
         pub enum Verb {
-            $($(#[$attribute])* $name($options),)*
+            $($($(#[$attribute])* $name($options),)*)*
         }
 
         impl Verb {
-            /// Does what the verb says.
             pub fn call(self, session: &Session) -> Ended {
                 match self {
-                    $(Verb::$name(verb) => verb.call(session),)*
+                    $($(Verb::$name(verb) => verb.call(session),)*)*
                 }
             }
         }
+
+        /// The groups of the help: a heading, and the names of its verbs with a capital letter.
+        pub const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($name)),*])),*];
     };
 }
 
 verbs! {
-    Demo(demo::Demo),
-    // The verb of the benchmark's own command.
-    #[command(alias = "prepare")]
-    Run(run::RunArgs),
-    Plan(plan::PlanArgs),
-    Why(why::Why),
-    Audit(audit::AuditArgs),
-    List(list::List),
-    Rules(rules::Rules),
-    Doctor(doctor::Doctor),
-    Fetch(fetch::Fetch),
-    Ls(ls::Ls),
-    Graph(graph::GraphArgs),
-    Grade(grade::GradeArgs),
-    GradeSample(grade_sample::GradeSample),
-    Validate(validate::Validate),
-    Score(score::Score),
-    Medals(medals::Medals),
-    Diff(diff::Diff),
-    Digest(digest::DigestArgs),
-    Leaks(leaks::Leaks),
-    Export(export::ExportArgs),
-    Serve(serve::Serve),
-    Definitions(definitions::Definitions),
-    Experiments(experiments::ExperimentsArgs),
-    New(new::New),
-    Check(check::Check),
-    Report(report::ReportArgs),
-    Submissions(submissions::Submissions),
-    Push(push::Push),
-    Pull(pull::Pull),
-    Jobs(jobs::Jobs),
-    Key(key::Key),
-    Config(config::ConfigArgs),
-    Cache(cache::Cache),
-    Schema(schema::Schema),
-    Completions(completions::Completions),
+    "Prepare" {
+        // The verb of upstream's command.
+        #[command(alias = "prepare")]
+        Run(run::RunArgs),
+        Plan(plan::PlanArgs),
+        Why(why::Why),
+        List(list::List),
+        Fetch(fetch::Fetch),
+        Remove(remove::Remove),
+    }
+    "Grade" {
+        Grade(grade::GradeArgs),
+        Validate(validate::Validate),
+        Summarize(summarize::Summarize),
+        Serve(serve::Serve),
+    }
+    "Trust" {
+        Audit(audit::AuditArgs),
+        Diff(diff::Diff),
+        Leaks(leaks::Leaks),
+        Digest(digest::DigestArgs),
+        Report(report::ReportArgs),
+        Export(export::ExportArgs),
+    }
+    "Authors" {
+        Pipeline(pipeline::PipelineArgs),
+    }
+    "Teams" {
+        Remote(remote::RemoteVerbs),
+    }
+    "Cache" {
+        Cache(cache::Cache),
+    }
+    "Other" {
+        Demo(demo::Demo),
+        Doctor(doctor::Doctor),
+        Config(config::ConfigArgs),
+        Completions(completions::Completions),
+    }
 }

@@ -1,47 +1,53 @@
 //! `prep plan`: what `run` would do, and why. Writes nothing, not even a store.
 
 use clap::Args;
-use prep_app::{Download, FurtherSource, Plan, PlannedStep, Runs, reasons};
+use prep_app::{Download, FurtherSource, Options, Plan, PlannedStep, Runs, Task, reasons};
 use prep_core::{Reason, units};
 use serde::Serialize;
 
-use crate::downloads::Purpose;
+use crate::downloads::{Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::{Conduct, How};
+use crate::options::PreparationArgs;
 use crate::output::printer::Level;
 use crate::output::table::{Align, Table};
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// Show what `run` would do and why; writes nothing
+/// Show what `run` would do, and write nothing
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prep plan --lite
-  prep plan -c spaceship-titanic --source ~/bundles
+  prep plan spaceship-titanic --source ~/bundles
   prep plan --all --json | jq '.competitions[] | {id, read_bytes, download}'
 
-Bundles that are not there are listed on Kaggle, which moves some kilobytes, to tell what a download \
-would move, as a whole and with --partial; files of further sources are asked for their length. With \
---no-download, or without credentials, published sizes stand in.")]
+One competition is shown with its steps, several with a line each; -v shows the steps of all. For a missing bundle, \
+prep asks Kaggle for its listing to show what a download would move, entirely and with --partial. With --no-download, \
+or without credentials, it shows published sizes.")]
 pub struct PlanArgs {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    how: How,
+    preparation: PreparationArgs,
+    /// Send no request; show published sizes
+    #[arg(long)]
+    no_download: bool,
     #[command(flatten)]
     remote: RemoteArgs,
 }
 
 impl PlanArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        let conduct = Conduct {
-            remote: self.remote.clone(),
-            ..Conduct::default()
+        let session = &session.linked(&self.remote)?;
+        let options = Options {
+            download: !self.no_download,
+            ..self.preparation.options()
         };
-        show(session, &self.selection, &self.how, &conduct)
+        let purpose = Purpose::question_unless(self.no_download);
+        let task = session.task(options, &Limits::default(), purpose)?;
+        show(session, &task, &self.selection.ids()?)
     }
 }
 
@@ -78,16 +84,14 @@ struct PlannedSource {
     download: Option<Download>,
 }
 
-/// Plans the selection and shows it. Also `run --dry-run`.
-pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Conduct) -> Ended {
-    let session = &session.linked(&conduct.remote)?;
-    let ids = selection.ids()?;
-    let purpose = Purpose::question_unless(how.no_download);
-    let task = session.task(how.options(conduct), &conduct.limits, purpose)?;
-    let plan = Plan::look(&task, &ids)?;
-    let mut downloads = plan.downloads(&task);
-    let peak = plan.peak(&task, |one| downloads.get(&one.key())?.moves(how.partial))?;
-    let mirrored = plan.mirrored(&task);
+/// Plans competitions and shows the plan. Also `run --dry-run`.
+pub fn show(session: &Session, task: &Task, ids: &[String]) -> Ended {
+    let plan = Plan::look(task, ids)?;
+    let mut downloads = plan.downloads(task);
+    let peak = plan.peak(task, |one| {
+        downloads.get(&one.key())?.moves(task.options.partial)
+    })?;
+    let mirrored = plan.mirrored(task);
     let mut plans = Vec::new();
     for competition in &plan.competitions {
         let id = &competition.id;
@@ -99,7 +103,7 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
         });
         plans.push(Planned {
             id: id.clone(),
-            variant: how.variant.clone(),
+            variant: task.options.variant.clone(),
             bundle: competition.bundle.clone(),
             sources: sources.collect(),
             read_bytes: read_bytes(&steps),
@@ -113,7 +117,7 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
     for (id, error) in &plan.refused {
         plans.push(Planned {
             id: id.clone(),
-            variant: how.variant.clone(),
+            variant: task.options.variant.clone(),
             bundle: None,
             sources: Vec::new(),
             read_bytes: 0,
@@ -130,8 +134,12 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
             .printer
             .json(&serde_json::json!({ "competitions": plans, "disk": peak }))?;
     } else {
-        let all = session.printer.level == Level::Verbose;
-        let text: Vec<String> = plans.iter().map(|plan| plan.text(all)).collect();
+        let detail = match (session.printer.level, plans.len()) {
+            (Level::Verbose, _) => Detail::AllSteps,
+            (_, 1) => Detail::StepsToRun,
+            _ => Detail::Line,
+        };
+        let text: Vec<String> = plans.iter().map(|plan| plan.text(detail)).collect();
         session.printer.result(&text.join(""))?;
         if let Some(peak) = peak {
             session
@@ -152,8 +160,8 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
 ///
 /// # Errors
 /// When it cannot be prepared.
-pub fn of_one(session: &Session, id: &str, how: &How) -> Result<Plan, CliError> {
-    let task = session.local_task(how)?;
+pub fn of_one(session: &Session, id: &str, args: &PreparationArgs) -> Result<Plan, CliError> {
+    let task = session.local_task(args)?;
     Ok(Plan::look(&task, &[id.to_owned()])?.complete()?)
 }
 
@@ -166,10 +174,19 @@ fn read_bytes(steps: &[PlannedStep]) -> u64 {
     unread.sum()
 }
 
+/// How much of a plan is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// A line per competition.
+    Line,
+    /// Also the steps that run or may run.
+    StepsToRun,
+    AllSteps,
+}
+
 impl Planned {
-    /// A line for the competition, and one for every step that runs or may run (all of them with `all`).
-    fn text(&self, all: bool) -> String {
-        // Why, is an error of its own.
+    fn text(&self, detail: Detail) -> String {
+        // The error is printed on stderr.
         if self.error.is_some() {
             return format!("{}: cannot be prepared\n", self.id);
         }
@@ -212,14 +229,12 @@ impl Planned {
             facts.push(format!("{} when last prepared", units::bytes(bytes)));
         }
         let mut text = format!("{}: {}\n", self.id, facts.join(", "));
-        for line in step_table(
-            self.steps
-                .iter()
-                .filter(|step| all || step.runs != Runs::No),
-        )
-        .lines()
-        .skip(1)
-        {
+        let steps = self.steps.iter().filter(|step| match detail {
+            Detail::Line => false,
+            Detail::StepsToRun => step.runs != Runs::No,
+            Detail::AllSteps => true,
+        });
+        for line in step_table(steps).lines().skip(1) {
             text.push_str(&format!("  {line}\n"));
         }
         text
@@ -310,12 +325,19 @@ mod tests {
             step("u", Runs::No, None),
         ]);
         assert_eq!(
-            plan.text(false),
+            plan.text(Detail::StepsToRun),
             "a: 1 of 3 steps run, 1 more may run, 1.90 MB to read\n  \
                bundle  csv   not read yet, 1.90 MB\n  \
                t       csv   may run: depends on what `bundle` gives\n"
         );
-        assert!(plan.text(true).ends_with("u       csv   up to date\n"));
+        assert_eq!(
+            plan.text(Detail::Line),
+            "a: 1 of 3 steps run, 1 more may run, 1.90 MB to read\n"
+        );
+        assert!(
+            plan.text(Detail::AllSteps)
+                .ends_with("u       csv   up to date\n")
+        );
         let json = serde_json::to_value(&plan).unwrap();
         assert_eq!(json["steps"][0]["reason"], "unread");
         assert_eq!(json["steps"][2].get("reason"), None);
@@ -335,7 +357,10 @@ mod tests {
                 mirrored,
                 ..planned(vec![step])
             };
-            assert!(plan.text(false).contains(expected), "{mirrored}");
+            assert!(
+                plan.text(Detail::StepsToRun).contains(expected),
+                "{mirrored}"
+            );
         }
     }
 
@@ -345,7 +370,7 @@ mod tests {
             read_bytes: 0,
             ..planned(Vec::new())
         };
-        assert_eq!(plan.text(false), "a: up to date\n");
+        assert_eq!(plan.text(Detail::StepsToRun), "a: up to date\n");
     }
 
     #[test]

@@ -13,12 +13,12 @@ use serde_json::json;
 use crate::downloads::{Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::Which;
+use crate::options::VariantArg;
 use crate::output::file::write_whole;
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// Write one HTML page about what is prepared and how it was graded: files, splits in pictures, leaderboards, experiments
+/// Write an HTML page about prepared and graded data
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,15 +26,15 @@ Examples:
   prep report spaceship-titanic --grading runs/grading_report.json -o report.html
   prep report --lite --grading mine=a.json --grading mine=b.json --grading theirs=c.json -o report.html
 
-Without a selection it is about everything that is prepared, and about what was graded. Grading reports of one NAME are the \
-seeds of one experiment. The page is one file without scripts, fonts or requests. Its rows and images are those of \
-`public`; shares of test labels come from the answers, so it is not for agents.")]
+The page shows files, splits, leaderboards and experiments. Without an ID it is about all prepared and graded \
+competitions. Grading reports with one NAME are the seeds of one experiment. The page is one file without scripts or \
+requests. It shows the distribution of test labels, so do not give it to agents.")]
 pub struct ReportArgs {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    which: Which,
-    /// A grading report, ours or the benchmark's; may be given several times
+    variant: VariantArg,
+    /// A grading report of prep or of upstream; can be repeated
     #[arg(long, value_name = "[NAME=]REPORT.json")]
     grading: Vec<String>,
     /// The file to write
@@ -44,7 +44,7 @@ pub struct ReportArgs {
 
 impl ReportArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        let variant = &self.which.variant;
+        let variant = &self.variant.variant;
         let options = Options {
             variant: variant.clone(),
             download: false,
@@ -63,9 +63,11 @@ impl ReportArgs {
         let html = prep_report::html(&task, &wanted)?;
         write_whole(&self.output, |out| out.write_all(html.as_bytes()))?;
         if session.printer.json {
-            session
-                .printer
-                .json(&json!({ "path": self.output, "competitions": ids, "bytes": html.len() }))?;
+            session.printer.json(&json!({
+                "competitions": ids.iter().map(|id| json!({ "id": id })).collect::<Vec<_>>(),
+                "path": self.output,
+                "bytes": html.len(),
+            }))?;
         } else {
             session.printer.result(&format!(
                 "{}: {}, {}\n",
@@ -87,7 +89,7 @@ impl ReportArgs {
                 _ => ("experiment", text.as_str()),
             };
             let report = prep_experiments::Report::read(Path::new(path))
-                .map_err(super::experiments::failed)?;
+                .map_err(super::summarize::failed)?;
             match graded.iter_mut().find(|one| one.name == name) {
                 Some(one) => one.reports.push(report),
                 None => graded.push(Graded {
@@ -110,7 +112,7 @@ fn warn_of_unknown(session: &Session, catalog: &Catalog, graded: &[Graded]) {
         .collect();
     for id in ids {
         session.printer.warning(format!(
-            "`{id}` was graded, but is left out: there is no pipeline of that name; --pipelines names a folder of them"
+            "`{id}` was graded, but is left out: there is no pipeline of that name; --pipelines names a directory of them"
         ));
     }
 }
@@ -154,7 +156,7 @@ fn there_is(task: &Task, graded: &[Graded]) -> Result<Vec<String>, CliError> {
     }
     if ids.is_empty() {
         return Err(CliError::usage("nothing is prepared here")
-            .help("`prep run` prepares competitions; --data-dir names the folder where they are"));
+            .help("`prep run` prepares competitions; --data-dir names another data directory"));
     }
     Ok(ids)
 }

@@ -7,82 +7,119 @@ use clap::Args;
 use prep_app::{Catalog, Options, Preparation, Run, Task, Unit};
 use prep_core::{Cancel, units};
 
-use crate::downloads::Purpose;
+use crate::downloads::{Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::options::{Conduct, How};
+use crate::options::PreparationArgs;
 use crate::output::aside::Notice;
 use crate::output::progress::Display;
 use crate::output::{summary, timings};
+use crate::remote::RemoteArgs;
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// Prepare competitions: everything that is not up to date is made, nothing else
+/// Prepare competitions (only what changed runs)
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct RunArgs {
     #[command(flatten)]
     selection: Selection,
-    #[command(flatten)]
-    how: How,
-    /// Show what would run, and write nothing (the same as `prep plan`)
+    /// Show what would run and write nothing, the same as `prep plan`
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// End with the slowest steps: time, processor time, bytes, memory, what they waited for. With a file, all steps are
-    /// written to it as a trace that Perfetto and chrome://tracing open
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    timings: Option<Option<PathBuf>>,
-    /// Only a share of the selected competitions: I/N, as 3/8, or only N in a job of an array, whose number Slurm,
-    /// Kubernetes or AWS Batch tell. Shares are balanced by the length of bundles, the largest first
-    #[arg(long, value_name = "UNIT", help_heading = "Competitions")]
-    unit: Option<Unit>,
-    /// Publish nothing but what DATA/prep.lock says: the same files, answers, leaderboard and rules
+    /// Start no further step once a competition has failed
+    #[arg(long)]
+    fail_fast: bool,
+    /// Publish only what DATA/prep.lock lists
+    ///
+    /// The run fails if files, answers, leaderboard or rules differ from those of the lock file.
     #[arg(long)]
     locked: bool,
-    /// Prepare the competitions whose bundles are here, download nothing, and list the others
-    #[arg(long, help_heading = "Downloads")]
-    available: bool,
+    /// Print the slowest steps; with FILE, also write a trace of all steps
+    ///
+    /// Perfetto and chrome://tracing open the trace.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    timings: Option<Option<PathBuf>>,
     #[command(flatten)]
-    conduct: Conduct,
+    unit: UnitArg,
+    #[command(flatten)]
+    preparation: PreparationArgs,
+    /// Download nothing; a missing bundle is an error
+    #[arg(long, help_heading = DOWNLOADS)]
+    no_download: bool,
+    /// Download nothing; prepare the competitions whose bundles you have
+    #[arg(long, help_heading = DOWNLOADS)]
+    available: bool,
+    /// Delete a downloaded bundle once its competition is prepared
+    ///
+    /// This deletes DATA/ID/ID.zip and DATA/ID/sources. They are downloaded again if their bytes are needed.
+    #[arg(long, help_heading = DOWNLOADS)]
+    discard_bundle: bool,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    remote: RemoteArgs,
 }
 
-const EXAMPLES: &str = "\
-Examples:
+const DOWNLOADS: &str = "Downloads";
+
+/// Which part of a selection this process is for.
+#[derive(Debug, Default, Clone, Args)]
+pub struct UnitArg {
+    /// Only a part of the selection: I/N, or N in a job array
+    ///
+    /// Slurm, Kubernetes and AWS Batch set the number of a job. The parts are balanced by the size of the bundles.
+    #[arg(long, value_name = "UNIT", help_heading = "Competitions")]
+    unit: Option<Unit>,
+}
+
+/// A macro, so that it can be part of two constant texts.
+macro_rules! examples {
+    () => {
+        "Examples:
   prep run spaceship-titanic
   prep run --lite --source ~/bundles --no-download
-  prep run --lite --partial --discard-bundle --max-rate 20MB
-  prep run --set dev --variant fixed --data-dir /data/mle-bench
-  prep run --list ids.txt --json > report.json
-  prep run --lite --locked
-  prep run --lite --available
+  prep run --set scored --partial --discard-bundle --max-rate 20MB
+  prep run --set dev --variant fixed --json"
+    };
+}
 
-Bundles are ID.zip or ID/ID.zip in --source or in the data folder; what is in neither is downloaded
-from Kaggle to DATA/ID/ID.zip. Credentials are those of Kaggle's own tools: KAGGLE_API_TOKEN,
+const EXAMPLES: &str = examples!();
+const LONG_EXAMPLES: &str = concat!(
+    examples!(),
+    "
+
+A bundle is ID.zip or ID/ID.zip in --source or in the data directory. If it is in neither, prep downloads it
+from Kaggle to DATA/ID/ID.zip. It uses the credentials of Kaggle's own tools: KAGGLE_API_TOKEN,
 ~/.kaggle/access_token, KAGGLE_USERNAME and KAGGLE_KEY, ~/.kaggle/kaggle.json, or the login of
-`kaggle auth login`. Outputs go to
-DATA/ID/prepared, those of variant fixed to DATA/fixed/ID/prepared. DATA/prep.lock says what they are.";
+`kaggle auth login`. Outputs go to DATA/ID/prepared, those of variant fixed to DATA/fixed/ID/prepared.
+DATA/prep.lock lists their digests."
+);
 
 impl RunArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        if self.dry_run {
-            return super::plan::show(session, &self.selection, &self.how, &self.conduct);
-        }
-        let session = &session.linked(&self.conduct.remote)?;
-        let ids = self.selection.ids()?;
-        let purpose = match self.how.no_download || self.available {
-            true => Purpose::Nothing,
-            false => Purpose::Download,
-        };
-        let options = self.how.options(&self.conduct);
+        let session = &session.linked(&self.remote)?;
+        let downloads = !self.no_download && !self.available;
         let options = Options {
             locked: self.locked,
             available_only: self.available,
-            download: options.download && !self.available,
-            ..options
+            download: downloads,
+            keep_going: !self.fail_fast,
+            keep_bundles: !self.discard_bundle,
+            ..self.preparation.options()
         };
-        let task = session.task(options, &self.conduct.limits, purpose)?;
-        let ids = share(session, &task.catalog, ids, self.unit)?;
+        let ids = self.selection.ids()?;
+        let purpose = match (downloads, self.dry_run) {
+            (false, _) => Purpose::Nothing,
+            (true, true) => Purpose::Question,
+            (true, false) => Purpose::Download,
+        };
+        let task = session.task(options, &self.limits, purpose)?;
+        let ids = self.unit.part(session, &task.catalog, ids)?;
+        if self.dry_run {
+            return super::plan::show(session, &task, &ids);
+        }
         let preparation = carry_out(session, &task, &ids, false)?;
         summary::show(&session.printer, &preparation)?;
         if let Some(trace) = &self.timings {
@@ -92,28 +129,33 @@ impl RunArgs {
     }
 }
 
-/// A job's share of what is selected.
-pub fn share(
-    session: &Session,
-    catalog: &Catalog,
-    ids: Vec<String>,
-    unit: Option<Unit>,
-) -> Result<Vec<String>, CliError> {
-    let Some(unit) = unit else {
-        return Ok(ids);
-    };
-    let number = unit_number(unit, session)?;
-    let mine = prep_app::unit(catalog, &ids, number, unit.of);
-    let count = units::count(mine.len() as u64, "competition");
-    session.printer.message(format!(
-        "unit {number} of {}: {count} of {}",
-        unit.of,
-        ids.len()
-    ));
-    Ok(mine)
+impl UnitArg {
+    /// The part of the selection that this process is for.
+    ///
+    /// # Errors
+    /// If the number of the part is not known.
+    pub fn part(
+        &self,
+        session: &Session,
+        catalog: &Catalog,
+        ids: Vec<String>,
+    ) -> Result<Vec<String>, CliError> {
+        let Some(unit) = self.unit else {
+            return Ok(ids);
+        };
+        let number = unit_number(unit, session)?;
+        let mine = prep_app::unit(catalog, &ids, number, unit.of);
+        let count = units::count(mine.len() as u64, "competition");
+        session.printer.message(format!(
+            "unit {number} of {}: {count} of {}",
+            unit.of,
+            ids.len()
+        ));
+        Ok(mine)
+    }
 }
 
-/// Variables in which schedulers number the jobs of an array, and in which they tell the first number; from 0 on else.
+/// Variables with the number of a job in its array, and with the first number of the array, which is 0 without one.
 const ARRAYS: [(&str, Option<&str>); 3] = [
     ("SLURM_ARRAY_TASK_ID", Some("SLURM_ARRAY_TASK_MIN")),
     ("JOB_COMPLETION_INDEX", None),
@@ -126,22 +168,19 @@ fn unit_number(unit: Unit, session: &Session) -> Result<usize, CliError> {
         return Ok(number);
     }
     let number = |name: &str| session.places.text(name)?.parse::<usize>().ok();
-    let told = ARRAYS.iter().find_map(|(index, first)| {
+    let found = ARRAYS.iter().find_map(|(index, first)| {
         let first = first.and_then(number).unwrap_or(0);
         Some((index, number(index)?.checked_sub(first)?))
     });
-    match told {
+    match found {
         Some((_, index)) if index < unit.of => Ok(index + 1),
         Some((name, index)) => Err(CliError::usage(format!(
-            "{name} says that this is job {} of the array, and --unit that there are {}",
+            "this is job {} of the array (by {name}), but --unit has {} parts",
             index + 1,
             unit.of
         ))),
-        None => Err(CliError::usage(format!(
-            "no scheduler says which of the {} units this is",
-            unit.of
-        ))
-        .help(format!("write --unit I/{}", unit.of))),
+        None => Err(CliError::usage("the number of the unit is not known")
+            .help(format!("write --unit I/{}, or start a job array", unit.of))),
     }
 }
 

@@ -11,58 +11,61 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::Which;
+use crate::options::VariantArg;
 use crate::session::{Ended, Session};
 use crate::values::at_least_one;
 
-/// Validate submissions over HTTP, as the benchmark's server does for agents in containers; never tells a score
+/// Validate submissions over HTTP, without scores
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  prep serve -c spaceship-titanic
-  prep serve -c spaceship-titanic --host 0.0.0.0 --data-dir /private/data
+  prep serve spaceship-titanic
+  prep serve spaceship-titanic --host 0.0.0.0 --data-dir /private/data
   curl -F file=@submission.csv http://localhost:5000/validate
   curl http://localhost:5000/health
 
-POST /validate takes a submission in the field `file` and answers {\"result\": \"Submission is valid.\"} or \
-{\"result\": \"Submission invalid! ...\"}. Answers that something else prepared are taken as they are. Without \
--c, the header exp-id names the competition, and answers have `is_valid`. Requests are listed on stderr.")]
+This is the server that upstream runs next to an agent. POST /validate takes a submission in the field `file` and \
+returns {\"result\": \"Submission is valid.\"} or {\"result\": \"Submission invalid! ...\"}. Without an ID, the header \
+exp-id names the competition, and responses also have `is_valid`. Answers that another program prepared are used \
+without verification. Requests are logged on stderr.")]
 pub struct Serve {
     /// The competition
-    #[arg(long, short = 'c', value_name = "ID")]
-    competition: Option<String>,
-    /// Port to listen on; 0 takes one that is free
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Port to listen on; 0 for any free one
     #[arg(long, value_name = "PORT", default_value_t = 5000)]
     port: u16,
-    /// Address to listen on; 0.0.0.0 is every one of this machine
+    /// Address to listen on; 0.0.0.0 for all addresses of this machine
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     host: String,
-    /// Also answer POST /grade with the report, score included: for harnesses that no agent reaches
+    /// Also serve POST /grade with scores; never where an agent can reach it
     #[arg(long)]
     scores: bool,
-    /// Largest upload
+    /// Largest upload, such as 1GB
     #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = units::parse_bytes)]
     max_upload: u64,
-    /// Seconds without a byte after which a client is given up; an upload may take ten times as long
+    /// Seconds without data before a client is disconnected
+    ///
+    /// An upload may take ten times as long.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
-    /// Connections at the same time; further ones wait
+    /// Number of simultaneous connections; further ones wait
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = at_least_one)]
     clients: usize,
     #[command(flatten)]
-    which: Which,
+    variant: VariantArg,
 }
 
 impl Serve {
     pub fn call(&self, session: &Session) -> Ended {
-        let settings = &self.which.settings(session);
+        let settings = &self.variant.settings(session);
         let catalog = session.catalog()?;
-        if let Some(id) = &self.competition {
+        if let Some(id) = &self.id {
             catalog.get(id)?.pipeline()?;
         }
         let options = Options {
             address: (self.host.clone(), self.port),
-            competition: self.competition.clone(),
+            competition: self.id.clone(),
             scores: self.scores,
             max_upload: self.max_upload,
             timeout: Duration::from_secs(self.timeout.max(1)),

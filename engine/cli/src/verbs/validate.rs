@@ -1,6 +1,6 @@
-//! `prep validate`: is a submission valid? The same code as grading, without telling the score.
+//! `prep validate`: whether a submission is valid. The same code as grading, without the score.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{Catalog, Grading, Validation};
@@ -8,40 +8,37 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::Which;
+use crate::options::VariantArg;
 use crate::session::{Ended, Session};
-use crate::verbs::grade_sample::GivenArgs;
+use crate::verbs::grade::{GivenArgs, swapped};
 
-/// Check whether a submission is valid, without telling its score; ends with 0 or 1
+/// Check a submission without showing its score
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  prep validate submission.csv spaceship-titanic
-  prep validate submission.csv spaceship-titanic --json")]
+  prep validate spaceship-titanic submission.csv
+  prep validate spaceship-titanic submission.csv --json
+
+The exit code is 0 if the submission is valid, and 1 if it is not.")]
 pub struct Validate {
-    /// The submission
-    #[arg(value_name = "SUBMISSION.csv")]
-    submission: PathBuf,
     /// The competition
     #[arg(value_name = "ID")]
     id: String,
+    /// The submission
+    #[arg(value_name = "SUBMISSION.csv")]
+    submission: PathBuf,
     #[command(flatten)]
     given: GivenArgs,
     #[command(flatten)]
-    which: Which,
+    variant: VariantArg,
 }
 
 impl Validate {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = session.catalog()?;
-        let name = self.submission.to_string_lossy();
-        if catalog.find(&name).is_some() && !self.submission.exists() {
-            let message = format!("`{name}` is a competition, not a submission");
-            let help = format!(
-                "the submission comes first: `prep validate {} {name}`",
-                self.id
-            );
-            return Err(CliError::usage(message).help(help));
+        let is_known = |name: &str| catalog.find(name).is_some();
+        if !is_known(&self.id) && is_known(&self.submission.to_string_lossy()) {
+            return Err(swapped(Path::new(&self.id), &self.submission));
         }
         let found = match Validation::before_grading(&self.submission) {
             Some(found) => found,
@@ -49,30 +46,29 @@ impl Validate {
         };
         if session.printer.json {
             session.printer.json(&json!({
-                "valid": found.valid,
-                "message": found.message,
-                "reason": found.reason,
+                "competitions": [{
+                    "id": self.id,
+                    "valid": found.valid,
+                    "message": found.message,
+                    "reason": found.reason,
+                }],
             }))?;
         } else {
             session.printer.result(&(found.message + "\n"))?;
         }
-        Ok(if found.valid {
-            Exit::Success
-        } else {
-            Exit::Failed
-        })
+        Ok(if found.valid { Exit::Success } else { Exit::No })
     }
 
     fn grade(&self, session: &Session, catalog: &Catalog) -> Result<Validation, CliError> {
         let grading = match self.given.given() {
             Some(given) => Grading::with_answers(catalog, &self.id, &given)?,
-            None => Grading::open(catalog, &self.which.settings(session), &self.id)?,
+            None => Grading::open(catalog, &self.variant.settings(session), &self.id)?,
         };
         let outcome = grading.grade(&self.submission);
         Ok(match outcome {
             Some(outcome) => Validation::of(&outcome),
             None => Validation::before_grading(&self.submission).ok_or_else(|| {
-                CliError::new(Exit::Failed, "the submission changed while it was read")
+                CliError::new(Exit::Input, "the submission changed while it was read")
             })?,
         })
     }

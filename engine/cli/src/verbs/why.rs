@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::plan::{of_one, step_table};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::How;
+use crate::options::PreparationArgs;
 use crate::session::{Ended, Session};
 
 /// Show why steps would run now, and why they last ran
@@ -22,16 +22,16 @@ pub struct Why {
     /// The competition
     #[arg(value_name = "ID")]
     id: String,
-    /// One step, with all that is known of it; `prep why ID` lists them
+    /// One step, with its last run, key and inputs
     #[arg(value_name = "STEP")]
     step: Option<String>,
     #[command(flatten)]
-    how: How,
+    preparation: PreparationArgs,
 }
 
 impl Why {
     pub fn call(&self, session: &Session) -> Ended {
-        let plan = of_one(session, &self.id, &self.how)?;
+        let plan = of_one(session, &self.id, &self.preparation)?;
         let last = plan.last_runs(&self.id)?;
         let mut steps = plan.steps(&self.id)?;
         if let Some(wanted) = &self.step {
@@ -47,7 +47,7 @@ impl Why {
                 .collect();
             session
                 .printer
-                .json(&json!({ "id": self.id, "variant": self.how.variant, "steps": steps }))?;
+                .json(&json!({ "id": self.id, "variant": self.preparation.variant.variant, "steps": steps }))?;
         } else if self.step.is_some() {
             let text: String = steps
                 .iter()

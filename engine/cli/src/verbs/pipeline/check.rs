@@ -1,24 +1,25 @@
-//! `prep check`: what an editor or a commit hook calls.
+//! `prep pipeline check`: for editors and commit hooks.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use prep_app::Error;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::session::{Ended, Session};
 
-/// Check pipelines' files: keys, queries, grading, in all variants; needs no bundle
+/// Check pipeline files in all variants
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  prep check pipelines/spaceship-titanic/pipeline.yaml
-  git diff --name-only --cached -- '*/pipeline.yaml' | xargs -r prep check
+  prep pipeline check pipelines/spaceship-titanic/pipeline.yaml
+  git diff --name-only --cached -- '*/pipeline.yaml' | xargs -r prep pipeline check
 
-Every mistake is a line FILE:LINE:COLUMN: error: MESSAGE on stdout, and the code is 3 then. `prep plan` finds the same \
-mistakes, and tells what would run.")]
+The check covers keys, queries and grading, and needs no bundle. Each mistake is a line FILE:LINE:COLUMN: error: MESSAGE on \
+stdout. The exit code is 3 if there is a mistake.")]
 pub struct Check {
     /// A file `pipeline.yaml`
     #[arg(value_name = "FILE", required = true)]
@@ -52,7 +53,7 @@ impl Check {
             exits.push(CliError::from(error).exit);
         }
         match session.printer.json {
-            true => session.printer.json(&found)?,
+            true => session.printer.json(&json!({ "mistakes": found }))?,
             false => session.printer.result(&text)?,
         }
         Ok(Exit::combine(exits))

@@ -1,4 +1,4 @@
-//! `prep experiments`: grading reports of many runs, the numbers of a leaderboard.
+//! `prep summarize`: the figures of a leaderboard from the grading reports of many runs.
 
 use std::path::{Path, PathBuf};
 
@@ -16,55 +16,62 @@ use crate::output::experiments;
 use crate::session::{Ended, Session};
 use crate::values::at_least_one;
 
-/// Sum up grading reports: medals and valid submissions in percent, mean and standard error over seeds, by complexity
+/// Aggregate grading reports into leaderboard figures
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  prep experiments runs/*/*grading_report*.json --name my-agent
-  prep experiments --groups runs/run_group_experiments.csv
-  prep experiments --groups runs/run_group_experiments.csv --experiment my-agent --format markdown
-  prep experiments reports/*.json --set low --per-competition
+  prep summarize runs/*/*grading_report*.json --name my-agent
+  prep summarize --groups runs/run_group_experiments.csv
+  prep summarize --groups runs/run_group_experiments.csv --experiment my-agent --format markdown
+  prep summarize reports/*.json --set low --per-competition
 
-The k-th runs of all competitions of a set make up seed k. There are as many seeds as the competition with \
-the fewest runs has runs; of the others the first ones count, as in the benchmark's script (--take last counts \
-the last ones). Reports are in order of their paths, run groups in order of their names.")]
-pub struct ExperimentsArgs {
-    /// Grading reports of one experiment, or folders that hold them: files *grading_report*.json
+The figures are means and standard errors over seeds, in percent. The k-th runs of all competitions of a set are seed k. \
+The number of seeds is the smallest number of runs of any competition. If a competition has more runs, the first ones are \
+used, as in upstream's script (--take last: the last ones). Reports are in order of their paths, run groups in order of \
+their names.")]
+pub struct Summarize {
+    /// Grading reports of an experiment, or directories of *grading_report*.json
     #[arg(
         value_name = "REPORT.json|DIR",
         required_unless_present = "groups",
         conflicts_with = "groups"
     )]
     reports: Vec<PathBuf>,
-    /// What the experiment of these reports is called
+    /// Name of the experiment
     #[arg(long, value_name = "NAME", default_value = "experiment")]
     name: String,
-    /// A CSV of experiment_id,run_group: which run groups make up which experiment
+    /// A CSV of experiment_id,run_group, in place of reports
     #[arg(long, value_name = "TABLE.csv")]
     groups: Option<PathBuf>,
-    /// Folder of the run groups: DIR/RUN_GROUP/*grading_report*.json [default: the table's folder]
+    /// Directory of the run groups [default: that of the table]
     #[arg(long, value_name = "DIR", requires = "groups")]
     runs: Option<PathBuf>,
-    /// Only these experiments of the table
+    /// Only this experiment of the table
     #[arg(long, value_name = "ID", requires = "groups")]
     experiment: Vec<String>,
-    /// Sets to give figures for: a name, or a text file with one id per line [default: low, medium, high, all]
+    /// A set, or a file with one id per line [default: low, medium, high, all]
     #[arg(long, value_name = "NAME|FILE")]
     set: Vec<String>,
-    /// Exactly so many seeds [default: all that are complete]
+    /// Number of seeds [default: all complete ones]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     seeds: Option<usize>,
-    /// Which runs count where a competition has more than there are seeds
+    /// Which runs to use if a competition has more runs than there are seeds
     #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
     take: TakeArg,
-    /// Count missing runs as failed ones, instead of leaving incomplete seeds out
+    /// Count missing runs as failed, instead of dropping incomplete seeds
     #[arg(long)]
     pad_missing: bool,
-    /// Competition by competition instead of by set
+    /// Show figures per competition instead of per set
     #[arg(long)]
     per_competition: bool,
-    /// How results are shown; --json shows everything
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    /// Format of the result; --json prints everything
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        conflicts_with = "json"
+    )]
     format: Format,
 }
 
@@ -86,7 +93,7 @@ enum Format {
     Markdown,
 }
 
-impl ExperimentsArgs {
+impl Summarize {
     pub fn call(&self, session: &Session) -> Ended {
         let sets = self.sets()?;
         let choice = Choice {

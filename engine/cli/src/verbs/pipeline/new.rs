@@ -1,4 +1,4 @@
-//! `prep new`: a first pipeline for a competition of one's own.
+//! `prep pipeline new`: a first pipeline for a new competition.
 
 use std::path::PathBuf;
 
@@ -8,31 +8,31 @@ use serde_json::json;
 
 use crate::downloads::{self, Limits, Purpose};
 use crate::exit::Exit;
+use crate::options::SourceArg;
 use crate::output::file::write_whole;
 use crate::session::{Ended, Session};
 
-/// Look into a bundle and write a first pipeline for it, with comments where something has to be chosen
+/// Write a first pipeline for a bundle
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  prep new lost-luggage --source bundles
-  prep new titanic --output pipelines
-  prep plan -c lost-luggage --pipelines pipelines --source bundles
+  prep pipeline new lost-luggage --source bundles
+  prep pipeline new titanic --output pipelines
+  prep plan lost-luggage --pipelines pipelines --source bundles
 
-Writes DIR/ID/pipeline.yaml: tables with their columns and types, files by pattern, a guess of what identifies a row and what \
-is to be predicted, a split, checks, a metric. It loads and runs as it is. Only CSV and TSV tables are read; without one, \
-files are split. A bundle that is not there is listed on Kaggle, and only the first rows of its tables are read.")]
+The command reads the bundle and writes DIR/ID/pipeline.yaml: tables with columns and types, a guess of ids and target, a \
+split, checks, a metric. Comments mark the places where you must choose. The file loads and runs as it is. If you do not \
+have the bundle, prep asks Kaggle for its listing and for the first rows of its tables.")]
 pub struct New {
-    /// The competition, as Kaggle calls it in addresses
+    /// The competition, as in its address on Kaggle
     #[arg(value_name = "ID")]
     id: String,
-    /// Folder with bundles: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next
-    #[arg(long, value_name = "DIR")]
-    source: Option<PathBuf>,
-    /// Folder of pipelines to write to [default: that of --pipelines, else `pipelines`]
+    #[command(flatten)]
+    source: SourceArg,
+    /// Directory of pipelines [default: that of --pipelines, else `pipelines`]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Look only at bundles that are there
+    /// Send no request to Kaggle
     #[arg(long)]
     no_download: bool,
 }
@@ -46,23 +46,28 @@ impl New {
             .join(&self.id);
         let path = folder.join("pipeline.yaml");
         if path.exists() {
-            let error = Error::request(format!("{} is there already", path.display()));
+            let error = Error::request(format!("{} already exists", path.display()));
             return Err(error
-                .help("remove it, or name another folder with --output")
+                .help("remove it, or name another directory with --output")
                 .into());
         }
         let purpose = Purpose::question_unless(self.no_download);
         let network = downloads::network(session, &Limits::default(), purpose);
-        let draft = prep_app::draft(settings, self.source.as_deref(), &network, &self.id)?;
+        let draft = prep_app::draft(
+            settings,
+            session.source_dir(&self.source),
+            &network,
+            &self.id,
+        )?;
         std::fs::create_dir_all(&folder)
-            .map_err(|error| Error::writing("make the folder", &folder, &error))?;
+            .map_err(|error| Error::writing("make the directory", &folder, &error))?;
         write_whole(&path, |out| out.write_all(draft.text.as_bytes()))?;
         for note in &draft.notes {
             session.printer.message(note.clone());
         }
         if Catalog::embedded().find(&self.id).is_some() {
             let note = format!(
-                "the program has a pipeline for `{}`; --pipelines puts this one in its place",
+                "prep has a pipeline for `{}`; --pipelines replaces it with this one",
                 self.id
             );
             session.printer.message(note);
@@ -70,7 +75,7 @@ impl New {
         if session.printer.json {
             session
                 .printer
-                .json(&json!({ "id": self.id, "pipeline": path, "bundle": draft.bundle, "notes": draft.notes }))?;
+                .json(&json!({ "competitions": [{ "id": self.id, "pipeline": path, "bundle": draft.bundle, "notes": draft.notes }] }))?;
         } else {
             session.printer.result(&format!("{}\n", path.display()))?;
         }

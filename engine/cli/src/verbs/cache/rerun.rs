@@ -1,4 +1,4 @@
-//! `prep cache rerun`: whether steps give again what the cache holds.
+//! `prep cache verify --rerun`: whether steps give again what the cache holds.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,43 +8,47 @@ use prep_app::{Difference, Place, Rerun, RerunResult, RerunStep};
 use prep_core::{NullReporter, Reporter, units};
 use serde_json::json;
 
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::options::How;
+use crate::options::PreparationArgs;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// Run the steps of competitions again, and compare what they give with the cache
+/// Options of `--rerun`.
 #[derive(Debug, Args)]
-pub struct CacheRerun {
-    /// Directory for the results of the rerun, which are removed [default: that of the cache for temporary files]
-    #[arg(long, value_name = "DIR")]
+pub struct RerunArgs {
+    /// Run the steps of competitions again, and compare the results
+    #[arg(long)]
+    pub rerun: bool,
+    /// Directory for the results of a rerun [default: in the cache]
+    #[arg(long, value_name = "DIR", requires = "rerun")]
     scratch: Option<PathBuf>,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    how: How,
+    preparation: PreparationArgs,
     #[command(flatten)]
     remote: RemoteArgs,
 }
 
-pub const EXAMPLES: &str = "\
-Examples:
-  prep cache rerun
-  prep cache rerun spaceship-titanic --json
-  prep cache rerun --lite --memory 800MB --scratch /scratch
+impl RerunArgs {
+    /// Without `--rerun`, no competition may be selected.
+    ///
+    /// # Errors
+    /// If one is.
+    pub fn refuse(&self) -> Result<(), CliError> {
+        match self.selection.is_empty() {
+            true => Ok(()),
+            false => Err(CliError::usage("competitions need --rerun")
+                .help("without it, the whole cache is verified")),
+        }
+    }
 
-Without a selection, all competitions that are prepared. Their steps run with a quarter of --memory, with \
-half of --jobs (2 if it is 1), and in another order. Results are compared with those that the cache, and a \
-remote if there is one, have for the same key. Nothing is downloaded or published, and the cache is only read. \
-Give the options with which the competitions were prepared (--source, --variant ...). The exit code is 1 if \
-a result differs.";
-
-impl CacheRerun {
     pub fn call(&self, session: &Session) -> Ended {
         let session = &session.linked(&self.remote)?;
-        let task = session.local_task(&self.how)?;
+        let task = session.local_task(&self.preparation)?;
         let prepared = || Ok(prep_app::prepared(&task.catalog, &task.data_dir())?);
         let ids = self.selection.ids_or(prepared)?;
         let scratch = match &self.scratch {
@@ -163,7 +167,7 @@ fn difference(name: &str, one: &Difference) -> String {
 /// A difference outweighs steps that could not run.
 fn exit(all: &[Rerun]) -> Exit {
     if sum(all, differs) > 0 {
-        return Exit::Failed;
+        return Exit::No;
     }
     let steps = all.iter().flat_map(|one| &one.steps);
     Exit::combine(steps.filter_map(|step| match &step.result {

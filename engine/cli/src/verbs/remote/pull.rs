@@ -1,33 +1,33 @@
-//! `prep pull`: prepared data from the remote; nothing is made, only bytes move.
+//! `prep remote pull`: prepared competitions from the remote.
 
 use clap::Args;
 use prep_app::remote_of;
 use prep_core::units;
 
-use super::run::{carry_out, exit};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::How;
+use crate::options::PreparationArgs;
 use crate::output::summary;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
 use crate::session::{Ended, Session};
+use crate::verbs::run::{carry_out, exit};
 
-/// Get prepared competitions from the remote: no step runs but checks, only bytes move
+/// Get prepared competitions from the remote
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  prep pull --remote s3://bucket/team
-  prep pull spaceship-titanic --remote s3://bucket/team
+  prep remote pull --remote s3://bucket/team
+  prep remote pull spaceship-titanic --remote s3://bucket/team
 
-Without a selection, everything that the remote knows. What is here already does not move, so an interrupted \
-pull goes on where it was. Checks and published checksums are computed here. A competition's rules are yours \
-to accept, whoever downloaded its data: `prep rules` shows them.")]
+Without an ID, the command gets all competitions that the remote knows. No step runs except checks, and published checksums \
+are verified here. You can interrupt and repeat it. You must accept the rules of each competition, even if somebody else \
+downloaded its data: `prep fetch --check-rules` lists them.")]
 pub struct Pull {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    how: How,
+    preparation: PreparationArgs,
     #[command(flatten)]
     remote: RemoteArgs,
 }
@@ -36,7 +36,7 @@ impl Pull {
     pub fn call(&self, session: &Session) -> Ended {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
-        let task = session.local_task(&self.how)?;
+        let task = session.local_task(&self.preparation)?;
         let ids = self.selection.ids_or(|| {
             let known = link.sources().map_err(prep_app::Error::from)?;
             let known = known.into_iter();
@@ -45,10 +45,10 @@ impl Pull {
         if ids.is_empty() {
             let message = format!("the remote {} knows no competition", link.remote().shown());
             return Err(CliError::new(Exit::Input, message)
-                .help("`prep push` on a machine where they are prepared sends them"));
+                .help("run `prep remote push` on a machine where they are prepared"));
         }
         session.printer.message(
-            "the rules of each competition are yours to accept, whoever downloaded its data; `prep rules` shows them",
+            "you must accept the rules of each competition; `prep fetch --check-rules` lists them",
         );
         let preparation = carry_out(session, &task, &ids, true)?;
         summary::show(&session.printer, &preparation)?;

@@ -1,4 +1,4 @@
-//! `prep key`: the keys that sign results for others.
+//! `prep remote key`: the keys that sign results.
 
 use clap::{Args, Subcommand};
 use prep_remote::SigningKey;
@@ -10,7 +10,7 @@ use crate::output::table::{Align, Table};
 use crate::remote::key;
 use crate::session::{Ended, Session};
 
-/// Make and list the keys that sign results for a remote
+/// Make and list the keys that sign results
 #[derive(Debug, Args)]
 pub struct Key {
     #[command(subcommand)]
@@ -19,27 +19,29 @@ pub struct Key {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make a key, and show its public half, which others name in `[remote] trusted` of their prep.toml
+    /// Make a key and print its public half
     #[command(after_help = "\
 Examples:
-  prep key new laptop")]
+  prep remote key new laptop
+
+Others who trust you add the public half to `trusted` in `[remote]` of their prep.toml.")]
     New {
-        /// Its name: letters, digits, - and _
+        /// Name of the key: letters, digits, - and _
         name: String,
     },
     /// List the keys with their public halves
     #[command(after_help = "\
 Examples:
-  prep key list
-  prep key list --json")]
+  prep remote key list
+  prep remote key list --json")]
     List,
 }
 
 impl Key {
     pub fn call(&self, session: &Session) -> Ended {
         let folder = session.places.keys().ok_or_else(|| {
-            CliError::usage("there is no home folder to keep keys in")
-                .help("name a folder with XDG_CONFIG_HOME")
+            CliError::usage("there is no home directory for keys")
+                .help("set XDG_CONFIG_HOME to a directory")
         })?;
         match &self.verb {
             Verb::New { name } => {
@@ -48,7 +50,7 @@ impl Key {
                 let public = made.public().to_string();
                 session
                     .printer
-                    .message(format!("{} is for you alone", path.display()));
+                    .message(format!("keep {} secret", path.display()));
                 match session.printer.json {
                     true => session
                         .printer

@@ -1,4 +1,4 @@
-//! `prep rules`: which competitions' rules are still to be accepted, before anything is downloaded.
+//! `prep fetch --check-rules`: the rules that must be accepted before bundles can be downloaded.
 
 use std::time::Duration;
 
@@ -17,38 +17,26 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::browser;
 use crate::output::table::{Align, Table};
-use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// List the rules that are still to be accepted on Kaggle before bundles can be downloaded
+/// Options of `--check-rules`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  prep rules --lite
-  prep rules spaceship-titanic dog-breed-identification --open
-  prep rules --all --json | jq -r '.competitions[] | select(.state == \"not_accepted\") | .url'
-
-Downloads one byte of each bundle, because an address alone does not prove access. Kaggle limits requests, so prep asks \
-for one competition at a time and stops at the first \"too many requests\". Competitions whose rules are accepted are \
-remembered for the account. Run the command again to ask for the rest.
-
-Files that a pipeline has beside its bundle have no rules; prep asks for them, too.
-
-The exit code is 0 if all bundles may be downloaded, 7 if Kaggle limits requests or cannot be reached, and 4 if rules \
-are to be accepted, the credentials are refused or a competition is not known.")]
-pub struct Rules {
-    #[command(flatten)]
-    selection: Selection,
-    /// Open the pages of rules to accept in the browser, up to 10
-    #[arg(long)]
+pub struct RulesArgs {
+    /// List the rules that you must accept on Kaggle; download nothing
+    #[arg(long, help_heading = HEADING)]
+    pub check_rules: bool,
+    /// Open the pages of rules to accept in the browser, at most 10
+    #[arg(long, requires = "check_rules", help_heading = HEADING)]
     open: bool,
-    /// Ask also for competitions whose rules were accepted when prep last asked
-    #[arg(long)]
+    /// Also check competitions whose rules were accepted at the last check
+    #[arg(long, requires = "check_rules", help_heading = HEADING)]
     again: bool,
-    /// Seconds between two questions, as 2 or 0.5
-    #[arg(long, value_name = "SECONDS", default_value = "1.5", value_parser = seconds)]
+    /// Seconds between two requests
+    #[arg(long, requires = "check_rules", value_name = "SECONDS", default_value = "1.5", value_parser = seconds, help_heading = HEADING)]
     pause: Duration,
 }
+
+const HEADING: &str = "Rules";
 
 /// Most pages that are opened at once.
 const MAX_PAGES: usize = 10;
@@ -106,13 +94,13 @@ Open each address, signed in to Kaggle, and accept the rules. For a competition 
 tab) may still offer this, to an account whose phone number is verified; the grey \"Late Submission\" button has nothing to
 do with it. Some old competitions may no longer admit new accounts: `prep run` prepares the others and lists these.";
 
-impl Rules {
-    pub fn call(&self, session: &Session) -> Ended {
-        let ids = self.selection.ids()?;
+impl RulesArgs {
+    /// Checks the rules of `ids`.
+    pub fn check(&self, session: &Session, ids: &[String]) -> Ended {
         let catalog = Catalog::of(&session.settings)?;
         let mut competitions = Vec::new();
         let mut files = Vec::new();
-        for id in &ids {
+        for id in ids {
             let entry = catalog.get(id)?;
             let pipeline = entry.load(BASE_VARIANT).ok();
             for source in pipeline.iter().flat_map(|pipeline| &pipeline.sources) {

@@ -1,56 +1,35 @@
-//! `prep ls`: what is in a bundle, without downloading it.
+//! `prep fetch --list`: the files of bundles, without downloading them.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use prep_app::{ListedSource, Listing, Options};
 use prep_core::units;
+use serde_json::json;
 
 use crate::downloads::{Limits, Purpose};
-use crate::exit::Exit;
+use crate::options::SourceArg;
 use crate::output::table::{Align, Table};
 use crate::session::{Ended, Session};
 
-/// List the files of a bundle, without downloading it
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  prep ls spaceship-titanic
-  prep ls dogs-vs-cats-redux-kernels-edition --source ~/bundles
-  prep ls plant-pathology-2020-fgvc7 --json | jq '.files | length'
-
-A bundle that is not there is listed on Kaggle, of any competition, also of one without a pipeline. \
-`used` marks what the pipeline reads: that is what `prep run --partial` downloads. Below are the \
-sources that a pipeline has beside its bundle.")]
-pub struct Ls {
-    /// The competition, as Kaggle calls it in addresses
-    #[arg(value_name = "ID")]
-    id: String,
-    /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next
-    #[arg(long, value_name = "DIR")]
-    source: Option<PathBuf>,
-    /// List a bundle that is there, or none
-    #[arg(long)]
-    no_download: bool,
-}
-
-impl Ls {
-    pub fn call(&self, session: &Session) -> Ended {
-        let options = Options {
-            source: self.source.clone(),
-            ..Options::default()
-        };
-        let purpose = Purpose::question_unless(self.no_download);
-        let task = session.task(options, &Limits::default(), purpose)?;
-        let listing = prep_app::listing(&task, &self.id)?;
-        if session.printer.json {
-            session.printer.json(&listing)?;
-        } else {
+/// Lists the bundles of `ids`.
+pub fn list(session: &Session, ids: &[String], source: &SourceArg, no_download: bool) -> Ended {
+    let options = Options {
+        source: source.dir().map(ToOwned::to_owned),
+        ..Options::default()
+    };
+    let purpose = Purpose::question_unless(no_download);
+    let task = session.task(options, &Limits::default(), purpose)?;
+    let (listings, exit) = session.each(ids, |id| {
+        let listing = prep_app::listing(&task, id)?;
+        if !session.printer.json {
             session.printer.result(&render(&listing))?;
-            session.printer.message(said(&listing));
+            session.printer.message(sum(&listing));
         }
-        Ok(Exit::Success)
+        Ok(listing)
+    });
+    if session.printer.json {
+        let listings: Vec<Listing> = listings.into_iter().map(|(_, one)| one).collect();
+        session.printer.json(&json!({ "competitions": listings }))?;
     }
+    Ok(exit)
 }
 
 fn render(listing: &Listing) -> String {
@@ -86,7 +65,7 @@ fn render_sources(rows: &[ListedSource]) -> String {
         let place = match (&source.path, &source.url) {
             (Some(path), _) => path.display().to_string(),
             (None, Some(url)) => url.clone(),
-            (None, None) => "a folder that is not there".to_owned(),
+            (None, None) => "a missing directory".to_owned(),
         };
         let file = source.file.as_deref().unwrap_or_default();
         table.row(vec![
@@ -99,7 +78,7 @@ fn render_sources(rows: &[ListedSource]) -> String {
 }
 
 /// The sum, in a sentence.
-fn said(listing: &Listing) -> String {
+fn sum(listing: &Listing) -> String {
     let place = match &listing.bundle {
         Some(path) => path.display().to_string(),
         None => "on Kaggle".to_owned(),

@@ -1,16 +1,17 @@
-//! `prep jobs`: a script or manifest that prepares many competitions on a cluster. It is printed, and nothing else is done.
+//! `prep remote jobs`: a script or manifest that prepares competitions on a cluster.
 
 use clap::{Args, Subcommand};
 use prep_app::{JobPlan, kubernetes, slurm};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::remote::{InForce, RemoteArgs};
+use crate::options::OutputArg;
+use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 use crate::values::at_least_one;
 
-/// Print a script or manifest that prepares competitions on a cluster; does nothing else
+/// Print a script or manifest for a cluster
 #[derive(Debug, Args)]
 pub struct Jobs {
     #[command(subcommand)]
@@ -19,31 +20,32 @@ pub struct Jobs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// A script for Slurm: an array that downloads bundles into the mirror, and one that prepares
+    /// Print a script for Slurm
     #[command(after_help = "\
 Examples:
-  prep jobs slurm --lite --remote s3://bucket/team --data-dir /shared/mle-bench > prepare.sh
+  prep remote jobs slurm --lite --remote s3://bucket/team --data-dir /shared/mle-bench -o prepare.sh
   bash prepare.sh
 
-docs/clusters.md tells how a cluster is set up.")]
+The script submits a job array that downloads bundles into the mirror, and one that prepares. docs/clusters.md explains the \
+set-up of a cluster.")]
     Slurm {
         #[command(flatten)]
         common: Common,
     },
-    /// A manifest for Kubernetes: two indexed jobs, the second of which is started by hand
+    /// Print a manifest for Kubernetes
     #[command(after_help = "\
 Examples:
-  prep jobs k8s --lite --remote s3://bucket/team --image registry.lab.org/prep:1 > prepare.yaml
+  prep remote jobs k8s --lite --remote s3://bucket/team --image registry.lab.org/prep:1 -o prepare.yaml
   kubectl apply -f prepare.yaml
 
-docs/clusters.md tells how a cluster is set up.")]
+The manifest has two indexed jobs; start the second one by hand. docs/clusters.md explains the set-up of a cluster.")]
     K8s {
         #[command(flatten)]
         common: Common,
-        /// The container image that has `prep` in it
+        /// A container image with `prep`
         #[arg(long, value_name = "IMAGE")]
         image: String,
-        /// The volume claim that is mounted as data folder
+        /// The volume claim of the data directory
         #[arg(long, value_name = "NAME", default_value = "prep-data")]
         claim: String,
     },
@@ -55,18 +57,20 @@ struct Common {
     selection: Selection,
     #[command(flatten)]
     remote: RemoteArgs,
-    /// Downloads side by side; Kaggle serves an account no faster with more
+    /// Number of simultaneous downloads; more are not faster on Kaggle
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
     downloads: usize,
-    /// Competitions that are prepared side by side
+    /// Number of competitions that are prepared at once
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least_one)]
     workers: usize,
-    /// Processors of a worker
+    /// Processors per competition
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least_one)]
     processors: usize,
-    /// Hours after which a job is taken for stuck
+    /// Time limit of a job in hours
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = at_least_one)]
     hours: usize,
+    #[command(flatten)]
+    output: OutputArg,
 }
 
 /// Memory of a worker where none is asked for.
@@ -74,15 +78,18 @@ const MEMORY: u64 = 16 << 30;
 
 impl Jobs {
     pub fn call(&self, session: &Session) -> Ended {
-        let text = match &self.verb {
-            Verb::Slurm { common } => slurm(&common.plan(session)?),
+        let (text, output) = match &self.verb {
+            Verb::Slurm { common } => (slurm(&common.plan(session)?), &common.output),
             Verb::K8s {
                 common,
                 image,
                 claim,
-            } => kubernetes(&common.plan(session)?, image, claim),
+            } => (
+                kubernetes(&common.plan(session)?, image, claim),
+                &common.output,
+            ),
         };
-        session.printer.result(&text)?;
+        output.write(session, &text)?;
         Ok(Exit::Success)
     }
 }
@@ -94,14 +101,14 @@ impl Common {
         for id in &ids {
             catalog.get(id)?;
         }
-        let force = InForce::of(&self.remote, &session.places, &session.settings.data_dir)?;
-        let url = force.url.ok_or_else(|| {
-            CliError::usage("no remote is named")
-                .help("jobs share what they make through a remote: --remote URL")
+        let remote = RemoteSettings::of(&self.remote, &session.places, &session.settings.data_dir)?;
+        let url = remote.url.ok_or_else(|| {
+            CliError::usage("no remote is set")
+                .help("name one with --remote URL; jobs share their results through it")
         })?;
         let address = prep_remote::Address::parse(&url.value).map_err(prep_app::Error::from)?;
         let largest = ids.iter().filter_map(|id| catalog.find(id)?.size()).max();
-        let asked = session.places.said_by("memory") != "default";
+        let asked = session.places.origin("memory") != "default";
         Ok(JobPlan {
             ids,
             // Without what may be a secret: credentials come from where jobs run.

@@ -1,40 +1,56 @@
-//! `prep graph`: a competition's steps as a picture.
+//! `prep pipeline graph`: the steps of a competition as a picture.
 
 use clap::{Args, ValueEnum};
 use prep_report::graph::{Drawing, dot, svg};
 
 use crate::exit::Exit;
-use crate::options::How;
+use crate::options::{OutputArg, PreparationArgs, SourceArg, VariantArg};
 use crate::session::{Ended, Session};
+use crate::verbs::plan::of_one;
 
-/// Draw the steps of a competition and what feeds what
+/// Draw the steps of a competition
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  prep graph spaceship-titanic --format svg > graph.svg
-  prep graph spaceship-titanic | dot -Tpdf > graph.pdf")]
-pub struct GraphArgs {
+  prep pipeline graph spaceship-titanic --format svg -o graph.svg
+  prep pipeline graph spaceship-titanic | dot -Tpdf > graph.pdf")]
+pub struct Graph {
     /// The competition
     #[arg(value_name = "ID")]
     id: String,
-    #[arg(long, short, value_enum, default_value_t)]
+    /// Format of the picture: dot for Graphviz, svg for browsers
+    #[arg(
+        long,
+        short,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "FORMAT"
+    )]
     format: Format,
     #[command(flatten)]
-    how: How,
+    variant: VariantArg,
+    #[command(flatten)]
+    source: SourceArg,
+    #[command(flatten)]
+    output: OutputArg,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For Graphviz
     #[default]
     Dot,
-    /// A picture that browsers show
     Svg,
 }
 
-impl GraphArgs {
+impl Graph {
     pub fn call(&self, session: &Session) -> Ended {
-        let plan = super::plan::of_one(session, &self.id, &self.how)?;
+        let preparation = PreparationArgs {
+            variant: self.variant.clone(),
+            source: self.source.clone(),
+            ..PreparationArgs::default()
+        };
+        let plan = of_one(session, &self.id, &preparation)?;
         let order = plan.graph.order().map_err(prep_app::Error::from)?;
         let drawing = Drawing::of(&plan.graph, &order);
         if session.printer.json {
@@ -47,15 +63,16 @@ impl GraphArgs {
                     serde_json::json!({ "step": node.name, "kind": node.kind, "after": inputs.collect::<Vec<_>>() })
                 })
                 .collect();
-            session
-                .printer
-                .json(&serde_json::json!({ "id": self.id, "steps": nodes }))?;
+            session.printer.json(
+                &serde_json::json!({ "competitions": [{ "id": self.id, "steps": nodes }] }),
+            )?;
             return Ok(Exit::Success);
         }
-        session.printer.result(&match self.format {
+        let picture = match self.format {
             Format::Dot => dot(&self.id, &drawing),
             Format::Svg => svg(&self.id, &drawing),
-        })?;
+        };
+        self.output.write(session, &picture)?;
         Ok(Exit::Success)
     }
 }

@@ -1,4 +1,4 @@
-//! `prep push`: results that are here, for other machines.
+//! `prep remote push`: sends results to other machines.
 
 use clap::Args;
 use prep_app::{Pushed, remote_of};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::options::How;
+use crate::options::PreparationArgs;
 use crate::output::moving::Moving;
 use crate::output::table::{Align, Table};
 use crate::prep_toml::FILE;
@@ -16,21 +16,21 @@ use crate::remote::RemoteArgs;
 use crate::select::Selection;
 use crate::session::{Ended, Session};
 
-/// Send what is prepared here to the remote: results of steps, and bundles if the mirror takes them
+/// Send prepared competitions to the remote
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  prep push --remote s3://bucket/team
-  prep push spaceship-titanic --remote s3://bucket/team
+  prep remote push --remote s3://bucket/team
+  prep remote push spaceship-titanic --remote s3://bucket/team
 
-Without a selection, everything that is prepared. What the remote has does not move, so an interrupted push \
-goes on where it was. Results are signed with the key of `prep key`; bundles are sent if `mirror = true` \
-stands in `[remote]` of prep.toml.")]
+Without an ID, the command sends all prepared competitions. It does not send what the remote has, so you can interrupt and \
+repeat it. Results are signed with the key of `prep remote key`. Bundles are sent if `[remote]` in prep.toml has \
+`mirror = true`. Use the options with which the competitions were prepared.")]
 pub struct Push {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    how: How,
+    preparation: PreparationArgs,
     #[command(flatten)]
     remote: RemoteArgs,
 }
@@ -39,7 +39,7 @@ impl Push {
     pub fn call(&self, session: &Session) -> Ended {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
-        let task = session.local_task(&self.how)?;
+        let task = session.local_task(&self.preparation)?;
         let prepared = || Ok(prep_app::prepared(&task.catalog, &task.data_dir())?);
         let ids = self.selection.ids_or(prepared)?;
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
@@ -89,12 +89,12 @@ impl Push {
     fn pull(&self, all: &[Pushed]) -> Option<String> {
         let sent: Vec<&Pushed> = all.iter().filter(|one| one.not_here.is_empty()).collect();
         let mut options = Vec::new();
-        if self.how.variant != BASE_VARIANT {
-            options.push(format!("--variant {}", self.how.variant));
+        if self.preparation.variant.variant != BASE_VARIANT {
+            options.push(format!("--variant {}", self.preparation.variant.variant));
         }
-        if self.how.skip_verification {
+        if self.preparation.skip_verification {
             options.push("--skip-verification".to_owned());
-        } else if self.how.skip_bundle_verification {
+        } else if self.preparation.skip_bundle_verification {
             options.push("--skip-bundle-verification".to_owned());
         }
         let without = sent.iter().filter(|one| !one.mirrored);
@@ -102,7 +102,7 @@ impl Push {
         let mut text = Vec::new();
         if !sent.is_empty() && !options.is_empty() {
             text.push(format!(
-                "`prep pull` needs the same options: {}",
+                "`prep remote pull` needs the same options: {}",
                 options.join(" ")
             ));
         }

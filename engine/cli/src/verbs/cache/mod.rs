@@ -1,17 +1,19 @@
-//! `prep cache stat | verify | rerun | gc`.
+//! `prep cache stat | verify | gc`.
+
+mod rerun;
 
 use clap::{Args, Subcommand};
 use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport};
 use prep_core::units;
 use serde_json::{Value, json};
 
+use self::rerun::RerunArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
 use crate::session::{Ended, Session};
-use crate::verbs::cache_rerun::{self, CacheRerun};
 
-/// Look after the store of results.
+/// Inspect, verify and clean the cache
 #[derive(Debug, Args)]
 pub struct Cache {
     #[command(subcommand)]
@@ -20,35 +22,50 @@ pub struct Cache {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show what the store holds
+    /// Show the size of the cache
     #[command(after_help = "Examples:\n  prep cache stat\n  prep cache stat --json")]
     Stat,
-    /// Hash everything in the store and compare it with its name
-    #[command(after_help = "Examples:\n  prep cache verify\n  prep cache verify --repair")]
-    Verify {
-        /// Move damaged objects to quarantine and remove records that lead nowhere; the next run makes them again
-        #[arg(long)]
-        repair: bool,
-    },
-    /// Run steps again and compare what they give with the cache
-    #[command(after_help = cache_rerun::EXAMPLES)]
-    Rerun(Box<CacheRerun>),
-    /// Remove what is not used any more
+    /// Verify the content of the cache
+    Verify(Box<Verify>),
+    /// Remove unused results
     #[command(
         after_help = "Examples:\n  prep cache gc --dry-run --keep-days 30\n  prep cache gc --max-size 200GB"
     )]
     Gc {
-        /// Remove least recently used results until the store is no larger than this
+        /// Remove the least recently used results until the cache has this size
         #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
         max_size: Option<u64>,
-        /// Remove results that were not used for so many days
+        /// Remove results that were not used for this number of days
         #[arg(long, value_name = "DAYS")]
         keep_days: Option<u32>,
-        /// Only show what would go
+        /// Only show what would be removed
         #[arg(long, short = 'n')]
         dry_run: bool,
     },
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = VERIFY_EXAMPLES)]
+struct Verify {
+    /// Move damaged objects to quarantine, and remove broken entries
+    #[arg(long, conflicts_with = "rerun")]
+    repair: bool,
+    #[command(flatten)]
+    rerun: RerunArgs,
+}
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  prep cache verify
+  prep cache verify --repair
+  prep cache verify --rerun --lite --memory 800MB --scratch /scratch
+
+The command hashes all objects and compares the digests with their names. With --rerun, it runs the steps of competitions \
+again, and compares the results with those of the cache and of the remote. The steps run with a quarter of --memory, half of \
+--jobs, and in another order. The rerun downloads and publishes nothing, and only reads the cache. Use the options with which \
+the competitions were prepared. Without an ID, it runs all prepared competitions.
+
+The exit code is 1 if a result differs, and 6 if an object is damaged.";
 
 impl Cache {
     pub fn call(&self, session: &Session) -> Ended {
@@ -56,16 +73,23 @@ impl Cache {
         let Some(store) = Store::open_existing(root)? else {
             session
                 .printer
-                .message(format!("there is no store in {} yet", root.display()));
+                .message(format!("there is no cache in {} yet", root.display()));
             if session.printer.json {
-                session.printer.json(&Value::Null)?;
+                session
+                    .printer
+                    .json(&json!({ "path": root, "exists": false }))?;
             }
             return Ok(Exit::Success);
         };
         match &self.action {
             Action::Stat => stat(session, &store),
-            Action::Verify { repair } => verify(session, &store, *repair),
-            Action::Rerun(rerun) => rerun.call(session),
+            Action::Verify(args) => match args.rerun.rerun {
+                true => args.rerun.call(session),
+                false => args
+                    .rerun
+                    .refuse()
+                    .and_then(|()| verify(session, &store, args.repair)),
+            },
             Action::Gc {
                 max_size,
                 keep_days,
@@ -92,6 +116,7 @@ fn stat(session: &Session, store: &Store) -> Ended {
     if session.printer.json {
         session.printer.json(&json!({
             "path": store.root(),
+            "exists": true,
             "objects": amount(stat.objects),
             "ledger": amount(stat.ledger),
             "history": amount(stat.history),
@@ -119,7 +144,7 @@ fn stat_table(stat: &StoreStat) -> String {
     ]);
     for (name, amount) in [
         ("objects", stat.objects),
-        ("ledger entries", stat.ledger),
+        ("entries", stat.ledger),
         ("last runs", stat.history),
         ("files outside", stat.sources),
         ("bundles' members", stat.bundles),
@@ -202,16 +227,18 @@ fn verify_text(report: &VerifyReport) -> String {
         line("damaged record", path.display().to_string());
     }
     for path in &report.foreign {
-        line("not ours", path.display().to_string());
+        line("foreign file", path.display().to_string());
     }
     for error in &report.failed {
         line("not readable", error.to_string());
     }
     text.push_str(match (report.is_clean(), report.repaired) {
-        (true, _) => "the store is sound\n",
-        (false, true) => "what was wrong is removed; the next run makes it again\n",
+        (true, _) => "the cache is sound\n",
+        (false, true) => {
+            "the damaged objects and entries are removed; the next run makes them again\n"
+        }
         (false, false) => {
-            "`prep cache verify --repair` removes what is wrong; the next run makes it again\n"
+            "run `prep cache verify --repair` to remove them; the next run makes them again\n"
         }
     });
     text
@@ -257,7 +284,7 @@ fn gc_text(report: &GcReport, dry_run: bool) -> String {
     let entries = report.entries.len() + report.records.len();
     let entries = units::count(entries as u64, "record");
     format!(
-        "{verb} {objects} ({}, of which {} are free then) and {entries}; {} stay ({})\n",
+        "{verb} {objects} ({}, {} of them freed) and {entries}; {} kept ({})\n",
         units::bytes(report.removed_bytes),
         units::bytes(report.freed_bytes),
         units::count(report.kept.files, "object"),

@@ -1,0 +1,185 @@
+//! Removes what this machine has of competitions: prepared data, downloaded bundles, cached results.
+//!
+//! `prep.lock` keeps its entries, so that a later run can be compared with what was there.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use prep_cache::{GcReport, Store};
+use prep_spec::known_variants;
+use serde::Serialize;
+
+use crate::catalog::Catalog;
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// What is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Removal {
+    pub bundles: bool,
+    pub cache: bool,
+    /// Only report what would be removed.
+    pub dry_run: bool,
+}
+
+/// What was removed, or would be.
+#[derive(Debug, Default)]
+pub struct Removed {
+    pub competitions: Vec<RemovedCompetition>,
+    /// The cached results of all competitions; none without a cache.
+    pub cache: Option<GcReport>,
+}
+
+/// Files of one competition.
+#[derive(Debug, Default, Serialize)]
+pub struct RemovedCompetition {
+    pub id: String,
+    /// Prepared data of all variants.
+    pub prepared: Space,
+    /// Bundles and further sources in the data directory.
+    pub bundle: Space,
+}
+
+/// Space on disk.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Space {
+    pub files: u64,
+    pub bytes: u64,
+}
+
+impl Removed {
+    pub fn bytes(&self) -> u64 {
+        let files = self.competitions.iter();
+        let files = files.map(|one| one.prepared.bytes + one.bundle.bytes);
+        files.sum::<u64>() + self.cache.as_ref().map_or(0, |cache| cache.removed_bytes)
+    }
+}
+
+/// Removes what `what` selects of the competitions `ids`.
+///
+/// # Errors
+/// If an id is not known, a run uses the cache, or a file cannot be removed.
+pub fn remove(
+    settings: &Settings,
+    catalog: &Catalog,
+    ids: &[String],
+    what: Removal,
+) -> Result<Removed, Error> {
+    for id in ids {
+        catalog.get(id)?;
+    }
+    let store = match what.dry_run {
+        true => Store::open_existing(&settings.store_dir)?,
+        false => Store::open_existing(&settings.store_dir)?
+            .map(|_| Store::open(&settings.store_dir))
+            .transpose()?,
+    };
+    // First: it fails if a run is under way.
+    let cache = match store {
+        Some(store) if what.cache => {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            Some(store.forget(&ids, what.dry_run)?)
+        }
+        _ => None,
+    };
+    let mut competitions = Vec::new();
+    for id in ids {
+        let mut removed = RemovedCompetition {
+            id: id.clone(),
+            ..RemovedCompetition::default()
+        };
+        for variant in known_variants() {
+            let home = settings.folder_of(variant).join(id);
+            // The manifest first: without it, a tree that is left by a failure counts as not prepared.
+            for name in [
+                "prepared.json",
+                "prepared",
+                "prepared.files",
+                "prepared.lock",
+            ] {
+                delete(&home.join(name), what.dry_run, &mut removed.prepared)?;
+            }
+            if what.bundles {
+                for path in bundle_files(&home, id)? {
+                    delete(&path, what.dry_run, &mut removed.bundle)?;
+                }
+            }
+            if !what.dry_run {
+                // It stays if it holds other files.
+                let _ = fs::remove_dir(&home);
+            }
+        }
+        competitions.push(removed);
+    }
+    Ok(Removed {
+        competitions,
+        cache,
+    })
+}
+
+/// The bundle of a competition, its parts, what unfinished downloads left, and further sources.
+fn bundle_files(home: &Path, id: &str) -> Result<Vec<PathBuf>, Error> {
+    let entries = match home.read_dir() {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::reading("list", home, &error)),
+    };
+    let (bundle, part) = (format!("{id}.zip"), format!("{id}.part-"));
+    let is_of_bundle = |name: &str| {
+        name == "sources"
+            || name == bundle
+            || name.starts_with(&format!("{bundle}."))
+            || name.starts_with(&part)
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let paths = paths.filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        is_of_bundle(&name)
+    });
+    Ok(paths.collect())
+}
+
+/// Deletes a file or tree, and adds its space.
+fn delete(path: &Path, dry_run: bool, space: &mut Space) -> Result<(), Error> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::reading("examine", path, &error)),
+    };
+    let failed = |error| Error::writing("remove", path, &error);
+    match found.is_dir() {
+        true => {
+            measure(path, space)?;
+            match dry_run {
+                true => Ok(()),
+                false => fs::remove_dir_all(path).map_err(failed),
+            }
+        }
+        false => {
+            space.files += 1;
+            space.bytes += found.len();
+            match dry_run {
+                true => Ok(()),
+                false => fs::remove_file(path).map_err(failed),
+            }
+        }
+    }
+}
+
+/// Adds the space of a tree.
+fn measure(folder: &Path, space: &mut Space) -> Result<(), Error> {
+    let failed = |error| Error::reading("list", folder, &error);
+    for entry in folder.read_dir().map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let found = entry.metadata().map_err(failed)?;
+        match found.is_dir() {
+            true => measure(&entry.path(), space)?,
+            false => {
+                space.files += 1;
+                space.bytes += found.len();
+            }
+        }
+    }
+    Ok(())
+}

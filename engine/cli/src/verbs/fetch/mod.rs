@@ -1,0 +1,142 @@
+//! `prep fetch`: bundles, without preparing anything.
+
+mod listing;
+mod rules;
+
+use clap::Args;
+use prep_app::Options;
+use serde_json::json;
+
+use self::rules::RulesArgs;
+use crate::downloads::{Limits, Purpose};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::interrupt;
+use crate::options::SourceArg;
+use crate::remote::RemoteArgs;
+use crate::select::Selection;
+use crate::session::{Ended, Session};
+use crate::verbs::run::UnitArg;
+
+/// Download bundles, list their files, or check rules
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep fetch --lite --max-rate 20MB
+  prep fetch --check-rules --lite --open
+  prep fetch --list plant-pathology-2020-fgvc7 --json | jq '.competitions[0].files | length'
+
+The command prints the path of each bundle. A bundle that you have is checked and not downloaded again. With a remote, \
+bundles go to its mirror, and bundles of the mirror are not downloaded.",
+    after_long_help = LONG_EXAMPLES)]
+pub struct Fetch {
+    #[command(flatten)]
+    selection: Selection,
+    /// List the files of bundles; download nothing
+    #[arg(long, conflicts_with = "check_rules")]
+    list: bool,
+    /// With --list: send no request to Kaggle
+    #[arg(long, requires = "list")]
+    no_download: bool,
+    #[command(flatten)]
+    rules: RulesArgs,
+    #[command(flatten)]
+    source: SourceArg,
+    /// Accept a bundle whose MD5 is not the published one
+    #[arg(long)]
+    skip_bundle_verification: bool,
+    /// With a remote: delete the bundle here once it is in the mirror
+    #[arg(long, help_heading = "Downloads")]
+    discard_bundle: bool,
+    #[command(flatten)]
+    unit: UnitArg,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+const LONG_EXAMPLES: &str = "\
+Examples:
+  prep fetch --lite --max-rate 20MB
+  prep fetch --check-rules --lite --open
+  prep fetch --check-rules --all --json | jq -r '.competitions[] | select(.state == \"not_accepted\") | .url'
+  prep fetch --list plant-pathology-2020-fgvc7 --json | jq '.competitions[0].files | length'
+
+The command prints the path of each bundle. A bundle that you have is checked and not downloaded again. With a remote, \
+bundles go to its mirror, and bundles of the mirror are not downloaded.
+
+--check-rules downloads one byte of each bundle, because an address alone does not prove access. Kaggle limits requests, \
+so prep asks for one competition at a time and stops at the first \"too many requests\". prep remembers accepted rules for \
+the account; run the command again to check the rest. The exit code is 0 if you may download all bundles, 7 if Kaggle \
+limits requests or cannot be reached, and 4 if you must accept rules, Kaggle refuses the credentials or does not know a \
+competition.
+
+--list asks Kaggle for the listing of a bundle that you do not have. The id may be that of any competition. `used` marks \
+the files that the pipeline reads; `prep run --partial` downloads only those.";
+
+impl Fetch {
+    pub fn call(&self, session: &Session) -> Ended {
+        let ids = self.selection.ids()?;
+        if self.list {
+            return listing::list(session, &ids, &self.source, self.no_download);
+        }
+        if self.rules.check_rules {
+            return self.rules.check(session, &ids);
+        }
+        let session = &session.linked(&self.remote)?;
+        let options = Options {
+            source: self.source.dir().map(ToOwned::to_owned),
+            check_bundle: !self.skip_bundle_verification,
+            keep_bundles: !self.discard_bundle,
+            ..Options::default()
+        };
+        let task = session.task(options, &self.limits, Purpose::Download)?;
+        let ids = self.unit.part(session, &task.catalog, ids)?;
+        for id in &ids {
+            task.catalog.get(id)?;
+        }
+        if session.settings.remote.is_none() {
+            prep_app::require_credentials_for(&task, &ids)?;
+        }
+        let (_watching, cancel) = interrupt::watched(&session.printer)?;
+        let mut exits = Vec::new();
+        let mut found = Vec::new();
+        for id in &ids {
+            let fetched = match session.settings.remote {
+                None => prep_app::fetch(&task, id, &cancel).map(Some),
+                Some(_) => prep_app::mirror(&task, id, &cancel).map(|_| None),
+            };
+            match fetched {
+                Ok(None) => {
+                    if !session.printer.json {
+                        session
+                            .printer
+                            .result(&format!("{id} is in the mirror\n"))?;
+                    }
+                    found.push(json!({ "id": id, "mirrored": true }));
+                }
+                Ok(Some(path)) => {
+                    if !session.printer.json {
+                        session.printer.result(&format!("{}\n", path.display()))?;
+                    }
+                    found.push(json!({ "id": id, "path": path }));
+                }
+                Err(error) => {
+                    let mut error = CliError::from(error);
+                    error.message = format!("{id}: {}", error.message);
+                    session.printer.error(&error);
+                    exits.push(error.exit);
+                    found.push(json!({ "id": id, "error": error.message }));
+                    if error.exit == Exit::Interrupted {
+                        break;
+                    }
+                }
+            }
+        }
+        if session.printer.json {
+            session.printer.json(&json!({ "competitions": found }))?;
+        }
+        Ok(Exit::combine(exits))
+    }
+}

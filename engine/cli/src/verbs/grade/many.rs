@@ -1,0 +1,45 @@
+//! `prep grade SUBMISSIONS.jsonl`: a list of submissions, one report.
+
+use std::path::Path;
+
+use prep_app::{Catalog, grade_list};
+use prep_grade::report::Object;
+
+use super::{GradeArgs, shown};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::session::{Ended, Session};
+
+pub fn grade(session: &Session, catalog: &Catalog, list: &Path, args: &GradeArgs) -> Ended {
+    let (settings, log) = (&args.variant.settings(session), args.log.log(session));
+    let graded = grade_list(settings, catalog, list, args.output_dir()?, &log)?;
+    let reports = graded.results.iter();
+    let reports: Vec<_> = reports.filter_map(|(_, one)| one.as_ref().ok()).collect();
+    if session.printer.json {
+        let competitions = graded.results.iter().map(|(entry, result)| match result {
+            Ok(report) => shown::entry(report),
+            Err(error) => shown::not_graded(entry, &error.clone().into()),
+        });
+        let competitions = competitions.collect();
+        let path = graded.path.to_string_lossy();
+        let further = Object::from_iter([("report", (&*path).into())]);
+        let text = shown::envelope(competitions, further);
+        session.printer.result(&text)?;
+    } else {
+        session.printer.result(&shown::summary(&reports))?;
+    }
+    shown::remarks(session, &reports);
+    session
+        .printer
+        .message(format!("report: {}", graded.path.display()));
+    let mut exits = Vec::new();
+    for (entry, result) in &graded.results {
+        let Err(error) = result else { continue };
+        let place = format!("{}:{}", list.display(), entry.line);
+        let mut error = CliError::from(error.clone());
+        error.message = format!("{place}: {}", error.message);
+        session.printer.error(&error);
+        exits.push(error.exit);
+    }
+    Ok(Exit::combine(exits))
+}

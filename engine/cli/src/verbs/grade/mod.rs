@@ -1,0 +1,171 @@
+//! `prep grade`: submissions of one competition or of many, and the scores that earn medals.
+//!
+//! ```text
+//! one         ID SUBMISSION.csv                 many    SUBMISSIONS.jsonl
+//! thresholds  ID, or --leaderboard FILE         runs    directories of runs
+//! shown       reports as tables and JSON
+//! ```
+
+mod many;
+mod one;
+mod runs;
+mod shown;
+mod thresholds;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use prep_app::{Catalog, Given, Log};
+
+use crate::error::CliError;
+use crate::options::VariantArg;
+use crate::session::{Ended, Session};
+
+pub use self::shown::{medal, score};
+
+/// Grade a submission, a list of them, or directories of runs
+#[derive(Debug, Args)]
+#[command(override_usage = USAGE, after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+pub struct GradeArgs {
+    /// ID and SUBMISSION.csv, a list SUBMISSIONS.jsonl, directories of runs, or an ID
+    #[arg(value_name = "WHAT", required_unless_present = "leaderboard")]
+    what: Vec<PathBuf>,
+    /// Directory for the report; with --list, the file for the list
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// The medal of a score, instead of a submission
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    score: Option<f64>,
+    /// List the submissions of directories of runs; grade nothing
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
+    given: GivenArgs,
+    #[command(flatten)]
+    places: runs::PlacesArgs,
+    #[command(flatten)]
+    variant: VariantArg,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+const USAGE: &str = "\
+prep grade [OPTIONS] ID SUBMISSION.csv
+       prep grade [OPTIONS] SUBMISSIONS.jsonl --output DIR
+       prep grade [OPTIONS] RUNS_DIR... (--output DIR | --list)
+       prep grade [OPTIONS] ID [--score SCORE]";
+
+/// A macro, so that it can be part of two constant texts.
+macro_rules! examples {
+    () => {
+        "Examples:
+  prep grade spaceship-titanic submission.csv
+  prep grade submissions.jsonl -o reports
+  prep grade runs/2026-01-01T00-00-00-GMT_run-group_my-agent -o reports
+  prep grade spaceship-titanic                  the scores that earn medals
+  prep grade spaceship-titanic --score 0.81     the medal of a score"
+    };
+}
+
+const EXAMPLES: &str = examples!();
+const LONG_EXAMPLES: &str = concat!(
+    examples!(),
+    "
+
+A line of a list is a JSON object: {\"competition_id\": \"ID\", \"submission_path\": \"PATH\"}. If an entry cannot be
+graded, for example because its competition is not prepared, the report lists it under `not_graded` and the others are graded.
+
+A run is a directory ID_anything with submission/submission.csv. The runs of a group are those that its metadata.json names;
+without that file, its directories ID_anything. The list goes to DIR/submissions.jsonl.
+
+The exit code is 1 if a single submission is not valid. In a list, an invalid submission is a result with the score null."
+);
+
+/// Whether gradings are logged.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LogArgs {
+    /// Do not log gradings in DATA/grades.jsonl
+    #[arg(long)]
+    no_log: bool,
+}
+
+impl LogArgs {
+    pub fn log(&self, session: &Session) -> Log {
+        let printer = session.printer.clone();
+        match self.no_log {
+            true => Log::off(),
+            false => Log::kept(move |error| printer.warning(error)),
+        }
+    }
+}
+
+/// Options that name answers and leaderboard.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GivenArgs {
+    /// Compare with these answers instead of the prepared ones; not verified
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
+    /// Rank on this leaderboard: a CSV with the column `score`, best first
+    #[arg(long, value_name = "FILE.csv")]
+    leaderboard: Option<PathBuf>,
+}
+
+impl GivenArgs {
+    pub fn given(&self) -> Option<Given> {
+        Some(Given {
+            answers: self.answers.clone()?,
+            leaderboard: self.leaderboard.clone(),
+        })
+    }
+}
+
+impl GradeArgs {
+    pub fn call(&self, session: &Session) -> Ended {
+        let catalog = session.catalog()?;
+        let is_known = |path: &PathBuf| catalog.find(&path.to_string_lossy()).is_some();
+        match self.what.as_slice() {
+            [] => thresholds::show(session, &catalog, None, self),
+            [id] if is_known(id) => thresholds::show(session, &catalog, Some(&name(id)), self),
+            paths if paths.iter().all(|path| runs::is_of_runs(path)) => {
+                runs::grade(session, &catalog, paths, self)
+            }
+            [list] if list.is_file() => many::grade(session, &catalog, list, self),
+            [id] => Err(unknown(&catalog, id)),
+            [id, submission] if !is_known(id) && is_known(submission) => {
+                Err(swapped(id, submission))
+            }
+            [id, submission] => one::grade(session, &catalog, &name(id), submission, self),
+            _ => Err(CliError::usage("expected an id and one submission")
+                .help("write many submissions into a list, one JSON object per line")),
+        }
+    }
+
+    /// The directory for the report of a list.
+    fn output_dir(&self) -> Result<&Path, CliError> {
+        self.output.as_deref().ok_or_else(|| {
+            CliError::usage("no directory for the report").help("name one with --output DIR")
+        })
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// One word that is neither a competition nor a file.
+fn unknown(catalog: &Catalog, word: &Path) -> CliError {
+    match catalog.get(&name(word)) {
+        Err(error) if word.extension().is_none() => error.into(),
+        _ => CliError::new(
+            crate::exit::Exit::Input,
+            format!("there is no file `{}`", word.display()),
+        ),
+    }
+}
+
+/// The submission before the competition, as upstream's command has them.
+pub fn swapped(submission: &Path, id: &Path) -> CliError {
+    let (submission, id) = (submission.display(), id.display());
+    CliError::usage(format!("`{submission}` is not a competition"))
+        .help(format!("the id comes first: {id} {submission}"))
+}

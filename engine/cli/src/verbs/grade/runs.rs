@@ -1,0 +1,95 @@
+//! `prep grade RUNS_DIR...`: the submissions of directories of runs.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use prep_app::{Catalog, Error};
+use prep_core::units;
+use prep_experiments::Places;
+
+use super::{GradeArgs, many};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::file::write_whole;
+use crate::session::{Ended, Session};
+use crate::verbs::summarize::failed;
+
+/// Where runs keep their files.
+#[derive(Debug, Clone, Args)]
+pub struct PlacesArgs {
+    /// The submission in the directory of a run
+    #[arg(long, value_name = "PATH", default_value = "submission/submission.csv", help_heading = HEADING)]
+    submission: PathBuf,
+    /// The log of the agent in the directory of a run
+    #[arg(long, value_name = "PATH", default_value = "logs/agent.log", help_heading = HEADING)]
+    logs: PathBuf,
+    /// The code of the agent in the directory of a run
+    #[arg(long, value_name = "PATH", default_value = "code/train.py", help_heading = HEADING)]
+    code: PathBuf,
+}
+
+const HEADING: &str = "Runs";
+
+/// Name of the list in the directory of the report.
+const LIST: &str = "submissions.jsonl";
+
+/// Whether a path is a directory of runs, or the metadata of one.
+pub fn is_of_runs(path: &Path) -> bool {
+    path.is_dir() || path.file_name().is_some_and(|name| name == "metadata.json")
+}
+
+pub fn grade(session: &Session, catalog: &Catalog, runs: &[PathBuf], args: &GradeArgs) -> Ended {
+    let text = list(session, catalog, runs, &args.places)?;
+    if args.list {
+        match &args.output {
+            None => session.printer.result(&text)?,
+            Some(path) => write_whole(path, |out| out.write_all(text.as_bytes()))?,
+        }
+        return Ok(Exit::Success);
+    }
+    let folder = args.output_dir()?;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Error::writing("make the directory", folder, &error))?;
+    let list = folder.join(LIST);
+    write_whole(&list, |out| out.write_all(text.as_bytes()))?;
+    many::grade(session, catalog, &list, args)
+}
+
+/// The list of submissions, as JSON Lines.
+fn list(
+    session: &Session,
+    catalog: &Catalog,
+    paths: &[PathBuf],
+    args: &PlacesArgs,
+) -> Result<String, CliError> {
+    let places = Places {
+        submission: args.submission.clone(),
+        logs: args.logs.clone(),
+        code: args.code.clone(),
+    };
+    let mut text = String::new();
+    let mut unknown = BTreeSet::new();
+    let (mut runs, mut missing) = (0, 0);
+    for path in paths {
+        for entry in prep_experiments::list(path, &places).map_err(failed)? {
+            runs += 1;
+            missing += usize::from(entry.submission_path.is_none());
+            if catalog.find(&entry.competition_id).is_none() {
+                unknown.insert(entry.competition_id.clone());
+            }
+            text.push_str(&entry.line());
+            text.push('\n');
+        }
+    }
+    for id in unknown {
+        session.printer.warning(format!(
+            "there is no competition `{id}`; a directory of runs holds directories ID_anything"
+        ));
+    }
+    session.printer.message(format!(
+        "{}, {missing} of them without a submission",
+        units::count(runs, "run")
+    ));
+    Ok(text)
+}

@@ -1,0 +1,165 @@
+//! Reports of gradings as tables and JSON.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prep_core::units;
+use prep_formats::json::Value;
+use prep_grade::report::list::Entry;
+use prep_grade::report::medals::{Medals, Thresholds};
+use prep_grade::report::{CompetitionReport, Object, pretty};
+
+use crate::error::CliError;
+use crate::output::table::{Align, Table};
+use crate::session::Session;
+
+/// The JSON document of some competitions, and further members.
+pub fn envelope(competitions: Vec<Object>, further: Object) -> String {
+    let competitions = competitions.into_iter().map(Value::from);
+    let competitions: Vec<Value> = competitions.collect();
+    let mut all = Object::from_iter([("competitions", competitions.into())]);
+    for (key, value) in further {
+        all.insert(key, value);
+    }
+    pretty(all) + "\n"
+}
+
+/// A report in the envelope: like every competition, it begins with its id.
+pub fn entry(report: &CompetitionReport) -> Object {
+    let mut entry = Object::from_iter([("id", report.competition_id.as_str().into())]);
+    for (key, value) in report.to_json() {
+        if key.as_str() != Some("competition_id") {
+            entry.insert(key, value);
+        }
+    }
+    entry
+}
+
+/// A submission that could not be graded, in the envelope.
+pub fn not_graded(entry: &Entry, error: &CliError) -> Object {
+    let error = Object::from_iter([
+        ("code", i64::from(error.exit as u8).into()),
+        ("message", error.message.as_str().into()),
+        ("help", error.help.as_deref().into()),
+    ]);
+    Object::from_iter([
+        ("id", entry.competition_id.as_str().into()),
+        ("submission_path", entry.submission_path.as_str().into()),
+        ("error", error.into()),
+    ])
+}
+
+/// Warns of competitions without medals, and of scores that cannot be compared with upstream's.
+pub fn remarks(session: &Session, reports: &[&CompetitionReport]) {
+    without_leaderboard(session, reports);
+    not_comparable(session, reports);
+}
+
+fn without_leaderboard(session: &Session, reports: &[&CompetitionReport]) {
+    let without = reports.iter().filter(|report| report.thresholds.is_none());
+    let ids: BTreeSet<&str> = without
+        .map(|report| report.competition_id.as_str())
+        .collect();
+    for id in ids {
+        session.printer.message(format!(
+            "`{id}` has no leaderboard.csv, so its scores earn no medals"
+        ));
+    }
+}
+
+/// Warns of scores on upstream's competitions that do not mean what upstream's scores mean.
+fn not_comparable(session: &Session, reports: &[&CompetitionReport]) {
+    let of_benchmark = reports.iter().filter(|report| {
+        prep_splits::sets_of(&report.competition_id)
+            .next()
+            .is_some()
+    });
+    let because: BTreeMap<&str, &Vec<String>> = of_benchmark
+        .map(|report| {
+            let because = &report.variant.not_comparable_because;
+            (report.competition_id.as_str(), because)
+        })
+        .filter(|(_, because)| !because.is_empty())
+        .collect();
+    for (id, because) in because {
+        session.printer.warning(format!(
+            "scores of `{id}` cannot be compared with those of MLE-bench: {}",
+            because.join("; ")
+        ));
+    }
+}
+
+/// A score as tables show it.
+pub fn score(report: &CompetitionReport) -> String {
+    let number = |score: f64| score.to_string();
+    report.score.map_or_else(|| "-".to_owned(), number)
+}
+
+/// The medal of a submission, as tables show it.
+pub fn medal(report: &CompetitionReport) -> &'static str {
+    medal_of(report.medals)
+}
+
+pub fn medal_of(medals: Medals) -> &'static str {
+    match medals {
+        medals if medals.gold => "gold",
+        medals if medals.silver => "silver",
+        medals if medals.bronze => "bronze",
+        _ => "-",
+    }
+}
+
+/// `gold 0.82066, silver 0.81388, bronze 0.80967, median 0.79565`.
+pub fn thresholds(found: Thresholds) -> String {
+    format!(
+        "gold {}, silver {}, bronze {}, median {}\n",
+        found.gold, found.silver, found.bronze, found.median
+    )
+}
+
+/// A row per report.
+pub fn rows(reports: &[&CompetitionReport]) -> Table {
+    let mut table = Table::new(&[
+        ("competition", Align::Left),
+        ("score", Align::Right),
+        ("medal", Align::Left),
+        ("above median", Align::Left),
+        ("submission", Align::Left),
+    ]);
+    for report in reports {
+        let submission = match &report.reason {
+            Some(refusal) => format!("invalid: {refusal}"),
+            None if report.submission_exists => "valid".to_owned(),
+            None => "missing".to_owned(),
+        };
+        table.row(vec![
+            report.competition_id.clone(),
+            score(report),
+            medal(report).to_owned(),
+            if report.medals.above_median {
+                "yes"
+            } else {
+                "no"
+            }
+            .to_owned(),
+            submission,
+        ]);
+    }
+    table
+}
+
+/// The table of many reports, and their sums.
+pub fn summary(reports: &[&CompetitionReport]) -> String {
+    let count = |counts: fn(&CompetitionReport) -> bool| {
+        reports.iter().filter(|report| counts(report)).count()
+    };
+    format!(
+        "{}\n{}: {} valid, {} above the median, {} gold, {} silver, {} bronze\n",
+        rows(reports).render(),
+        units::count(reports.len() as u64, "run"),
+        count(CompetitionReport::valid_submission),
+        count(|report| report.medals.above_median),
+        count(|report| report.medals.gold),
+        count(|report| report.medals.silver),
+        count(|report| report.medals.bronze),
+    )
+}

@@ -1,0 +1,60 @@
+//! `prep pipeline fmt`: one layout for pipeline files.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::output::file::write_whole;
+use crate::session::{Ended, Session};
+
+/// Format pipeline files
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep pipeline fmt pipelines/*/pipeline.yaml
+  prep pipeline fmt --check pipelines/*/pipeline.yaml
+
+The command removes spaces at the ends of lines, carriage returns, and empty lines at the beginning, at the end and next \
+to each other. It keeps comments, and it does not write a file whose meaning would change. With --check, the exit code is 1 \
+if a file would change.")]
+pub struct Fmt {
+    /// Pipeline files
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// List the files that would change; write nothing
+    #[arg(long)]
+    check: bool,
+}
+
+impl Fmt {
+    pub fn call(&self, session: &Session) -> Ended {
+        let names: Vec<String> = self
+            .files
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect();
+        let (formatted, failed) = session.each(&names, |name| {
+            let file = std::path::Path::new(name);
+            let text = prep_app::formatted(file)?;
+            if let (Some(text), false) = (&text, self.check) {
+                write_whole(file, |out| out.write_all(text.as_bytes()))?;
+            }
+            Ok(text.is_some())
+        });
+        let changed = formatted.into_iter().filter(|(_, changed)| *changed);
+        let changed: Vec<String> = changed.map(|(name, _)| name).collect();
+        match session.printer.json {
+            true => session.printer.json(&json!({ "changed": changed }))?,
+            false => {
+                let lines: String = changed.iter().map(|name| format!("{name}\n")).collect();
+                session.printer.result(&lines)?;
+            }
+        }
+        Ok(match failed {
+            Exit::Success if self.check && !changed.is_empty() => Exit::No,
+            failed => failed,
+        })
+    }
+}

@@ -1,0 +1,36 @@
+//! `prep remote push | pull | key | jobs`: for teams that share results.
+
+mod jobs;
+mod key;
+mod pull;
+mod push;
+
+use clap::{Args, Subcommand};
+
+use crate::session::{Ended, Session};
+
+/// Share results between machines
+#[derive(Debug, Args)]
+pub struct RemoteVerbs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Push(push::Push),
+    Pull(pull::Pull),
+    Key(key::Key),
+    Jobs(jobs::Jobs),
+}
+
+impl RemoteVerbs {
+    pub fn call(&self, session: &Session) -> Ended {
+        match &self.verb {
+            Verb::Push(verb) => verb.call(session),
+            Verb::Pull(verb) => verb.call(session),
+            Verb::Key(verb) => verb.call(session),
+            Verb::Jobs(verb) => verb.call(session),
+        }
+    }
+}

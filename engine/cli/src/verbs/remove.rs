@@ -1,0 +1,121 @@
+//! `prep remove`: deletes what this machine has of competitions.
+
+use std::io::IsTerminal;
+
+use clap::Args;
+use prep_app::{Removal, Removed, Space, remove};
+use prep_core::units;
+use serde_json::json;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::table::{Align, Table};
+use crate::select::Selection;
+use crate::session::{Ended, Session};
+
+/// Remove prepared data, bundles and cached results
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep remove spaceship-titanic --dry-run
+  prep remove --set dev --keep-bundle --yes
+
+The command shows the space that it frees, and asks before it removes anything. It removes all variants. Bundles \
+outside of the data directory stay, and so do cached results that other competitions use.")]
+pub struct Remove {
+    #[command(flatten)]
+    selection: Selection,
+    /// Only show what would be removed
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short, conflicts_with = "dry_run")]
+    yes: bool,
+    /// Keep bundles and further sources in the data directory
+    #[arg(long)]
+    keep_bundle: bool,
+    /// Keep cached results
+    #[arg(long)]
+    keep_cache: bool,
+}
+
+impl Remove {
+    pub fn call(&self, session: &Session) -> Ended {
+        let ids = self.selection.ids()?;
+        let catalog = session.catalog()?;
+        let removal = |dry_run| Removal {
+            bundles: !self.keep_bundle,
+            cache: !self.keep_cache,
+            dry_run,
+        };
+        let remove = |dry_run| remove(&session.settings, &catalog, &ids, removal(dry_run));
+        let planned = remove(true)?;
+        let bytes = units::bytes(planned.bytes());
+        if !self.dry_run && !self.yes {
+            session.printer.message(text(&planned).trim_end());
+            if !confirmed(session, &bytes)? {
+                return Err(CliError::new(Exit::No, "nothing was removed")
+                    .help("--yes removes without a question"));
+            }
+        }
+        let removed = match self.dry_run {
+            true => planned,
+            false => remove(false)?,
+        };
+        if session.printer.json {
+            let cache = removed.cache.as_ref().map(|cache| {
+                json!({
+                    "objects": cache.objects.len(),
+                    "bytes": cache.removed_bytes,
+                    "freed_bytes": cache.freed_bytes,
+                })
+            });
+            session.printer.json(&json!({
+                "competitions": removed.competitions,
+                "cache": cache,
+                "dry_run": self.dry_run,
+            }))?;
+        } else if self.dry_run || self.yes {
+            session.printer.result(&text(&removed))?;
+        }
+        if !self.dry_run {
+            session.printer.message(format!("removed {bytes}"));
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// Asks on the terminal. Without one, the answer is no.
+fn confirmed(session: &Session, bytes: &str) -> Result<bool, CliError> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    session.printer.message(format!("remove {bytes}? [y/N]"));
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    read.map_err(|error| CliError::new(Exit::Machine, format!("cannot read stdin: {error}")))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// A row per competition, and the cached results of all of them.
+fn text(removed: &Removed) -> String {
+    let mut table = Table::new(&[
+        ("competition", Align::Left),
+        ("prepared", Align::Right),
+        ("bundle", Align::Right),
+    ]);
+    let size = |space: Space| match space.files {
+        0 => "-".to_owned(),
+        _ => units::bytes(space.bytes),
+    };
+    for one in &removed.competitions {
+        table.row(vec![one.id.clone(), size(one.prepared), size(one.bundle)]);
+    }
+    let mut text = table.render();
+    if let Some(cache) = &removed.cache {
+        let objects = units::count(cache.objects.len() as u64, "cached result");
+        let bytes = units::bytes(cache.removed_bytes);
+        text.push_str(&format!("{objects}, {bytes}\n"));
+    }
+    text
+}
