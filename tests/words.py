@@ -59,6 +59,7 @@ RULES = [(name, re.compile(pattern.replace(" ", r"\s+")), suggestion) for name, 
 # Places where a word is right. A place: a pattern for the path, a pattern for the text, the reason.
 ALLOWED = [
     (r"", r"one of blanks, single_blanks", "values of a key"),
+    (r"", r"HOW: beside, instead", "values of an option"),
     (r"^docs/style\.md$|^tests/words\.py$", r".", "the lists of these words"),
 ]
 

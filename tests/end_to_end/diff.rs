@@ -102,7 +102,7 @@ fn two_runs_differ_in_what_they_were_told_and_in_what_came_of_it() {
     sandbox.run_well(Harbour::ID);
     let same = ["diff", Harbour::ID, "@2", "@0"];
     let said = sandbox.prep(&same).code(0).stdout;
-    assert!(said.contains("all the same"), "{said}");
+    assert!(said.contains("outputs: equal"), "{said}");
 }
 
 /// Directories are compared by the content of their files, also if the bundle was deleted.
@@ -134,7 +134,7 @@ fn two_runs_differ_in_the_files_of_a_folder() {
     run(40, 0);
     let same = ["diff", Gallery::ID, "@2", "@0"];
     let said = sandbox.prep(&same).code(0).stdout;
-    assert!(said.contains("all the same"), "{said}");
+    assert!(said.contains("outputs: equal"), "{said}");
     // The same pictures in another archive, and one more.
     let archive = Gallery::archive(40, 0).file("pictures/none.png", "x");
     let archive = archive.first(crate::support::Member::deflated("readme", "r"));

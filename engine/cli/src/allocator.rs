@@ -1,12 +1,12 @@
-//! What the process does with freed memory.
+//! Settings of the allocator for freed memory.
 //!
-//! The GNU C library maps large blocks on their own, and unmaps them when they are freed. But each time it raises what it
-//! calls large to the size of the block, up to 32 MiB. From then on the columns and hash tables of queries lie among small
-//! things that stay, and what was freed between them is kept: twice of what is in use, on archives of many files. A
-//! threshold that was set is not raised any more.
+//! The GNU C library maps large blocks separately, and unmaps them when they are freed. But each time it raises the threshold of
+//! large blocks to the size of the block, up to 32 MiB. From then on, columns and hash tables of queries are between small blocks that
+//! stay, and freed memory between them is kept: for archives of many files, twice the used memory. A threshold that the program
+//! sets is not raised any more.
 //!
-//! Smaller blocks are made and freed all the time. It would give the end of a heap back as soon as 128 KiB of it are free,
-//! and each page that is taken again costs a fault.
+//! Smaller blocks are allocated and freed all the time. The library would return the end of a heap as soon as 128 KiB of it are free,
+//! and each page that is needed again costs a page fault.
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use self::glibc::set_up;
@@ -19,21 +19,21 @@ mod glibc {
     const M_TRIM_THRESHOLD: c_int = -1;
     const M_MMAP_THRESHOLD: c_int = -3;
 
-    /// Blocks of this size are mapped on their own. Smaller ones are made too often for a call of the system each.
+    /// Blocks of this size are mapped separately. Smaller ones are too frequent for a system call each.
     const LARGE: c_int = 1 << 20;
-    /// So much at the end of a heap may be free.
+    /// Free bytes at the end of a heap that are kept.
     const SPARE: c_int = 16 << 20;
 
-    /// To be called before any thread is started.
+    /// Applies the settings. Must be called before any thread is started.
     pub fn set_up() {
         #[allow(unsafe_code, reason = "see below")]
         // SAFETY: the declaration is that of malloc.h. mallopt(3) takes any two numbers and only sets a parameter of the
-        // allocator; it must not run beside other calls of it, and there is one thread yet.
+        // allocator; it must not run at the same time as other calls of it, and there is only one thread.
         unsafe {
             unsafe extern "C" {
                 fn mallopt(parameter: c_int, value: c_int) -> c_int;
             }
-            // Where it refuses, all goes on as it was.
+            // If it fails, the defaults stay.
             let _ = mallopt(M_MMAP_THRESHOLD, LARGE);
             let _ = mallopt(M_TRIM_THRESHOLD, SPARE);
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::places::Places;
 
-/// Variables in which clouds' own tools are told who asks.
+/// Variables with credentials, as the clouds' own tools read them.
 const CLOUD: [&str; 33] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -42,7 +42,7 @@ const CLOUD: [&str; 33] = [
 ];
 
 impl Places {
-    /// What clouds want to know of who asks: from variables; of Amazon's also from the file of its own tools.
+    /// Reads credentials for clouds from variables, and for Amazon also from the file of its own tools.
     pub fn cloud(&self) -> Vec<(String, String)> {
         let set = |name: &&str| Some(((*name).to_owned(), self.text(name)?));
         let mut found: Vec<(String, String)> = CLOUD.iter().filter_map(set).collect();
@@ -52,7 +52,7 @@ impl Places {
         found
     }
 
-    /// The profile that Amazon's own tools would take.
+    /// The profile that Amazon's own tools would use.
     fn aws_profile(&self) -> Vec<(String, String)> {
         let usual = || Some(self.home.as_ref()?.join(".aws/credentials"));
         let named = self.text("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! Downloading: how much may be used, and whose credentials.
+//! Limits and credentials of downloads.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,19 +25,19 @@ pub struct Limits {
     pub connections: Option<usize>,
 }
 
-/// What the network is for.
+/// The purpose of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Nothing: `--no-download`.
     Nothing,
-    /// A question to which somebody waits for the answer.
+    /// A request whose answer the user waits for.
     Question,
     /// A download, which outlives ten minutes without a network.
     Download,
 }
 
 impl Purpose {
-    /// That of a plan, or of a listing.
+    /// Returns the purpose of a plan or a listing.
     pub fn question_unless(no_download: bool) -> Purpose {
         match no_download {
             true => Purpose::Nothing,
@@ -46,10 +46,10 @@ impl Purpose {
     }
 }
 
-/// Attempts until a question is given up.
+/// Maximum attempts of a request.
 const ATTEMPTS: u32 = 3;
 
-/// The network, set up when it is first needed; whose credentials it uses is said then.
+/// Returns the network, which is set up on first use. A message then names its credentials.
 pub fn network(session: &Session, limits: &Limits, purpose: Purpose) -> LazyNetwork {
     let (session, limits) = (session.clone(), limits.clone());
     LazyNetwork::new(move || connect(&session, &limits, purpose))
@@ -77,7 +77,7 @@ fn connect(session: &Session, limits: &Limits, purpose: Purpose) -> Result<Netwo
 /// Between two messages about waiting: several downloads may wait for the same server.
 const SHOW_EVERY: Duration = Duration::from_secs(5);
 
-/// Shows what is waited for.
+/// Shows the reason of a wait.
 fn watcher(printer: &Printer) -> Watcher {
     let printer = printer.clone();
     let shown: Mutex<Option<Instant>> = Mutex::default();

@@ -1,4 +1,4 @@
-//! The error that ends a verb: an exit code, a cause, and a way out.
+//! The error that ends a verb: an exit code, a cause, and help.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct CliError {
     pub exit: Exit,
     /// First line: the cause.
     pub message: String,
-    /// What to do about it.
+    /// The suggested action.
     pub help: Option<String>,
     /// Findings in a pipeline, which are shown with their source instead of the message.
     pub diagnostics: Option<Diagnostics>,
@@ -39,7 +39,7 @@ impl CliError {
         self
     }
 
-    /// Adds "did you mean" where a name was found.
+    /// Adds "did you mean" if a similar name was found.
     #[must_use]
     pub fn suggest(self, name: Option<&str>) -> CliError {
         match name {
@@ -58,7 +58,7 @@ impl fmt::Display for CliError {
     }
 }
 
-/// The one place in which an error gets its exit code, and everything of the libraries goes through it.
+/// Assigns exit codes to errors of the libraries. No other code does that.
 impl<E: Into<Error>> From<E> for CliError {
     fn from(error: E) -> CliError {
         let Error {

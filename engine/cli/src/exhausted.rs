@@ -1,10 +1,10 @@
-//! How the program ends when the system has nothing more to give: with a sentence and the code for the machine.
+//! Ends the program with a message and exit code 6 if the system lacks threads, memory or file length.
 //!
 //! * **Threads.** The threads of this workspace are optional, but libraries panic without theirs. The panic hook ends the
 //!   program: unwinding would not do, since a runtime that is half started waits for its other half.
-//! * **Memory.** An allocation that fails aborts, after the standard library has said how large it was. The allocator notes
-//!   the failure, and the handler of the abort ends the program if it was that. Libraries that ask for memory in a way
-//!   that may fail get their error as before.
+//! * **Memory.** A failed allocation aborts, after the standard library has printed its size. The allocator records
+//!   the failure, and the handler of the abort then ends the program. Libraries that request memory in a way that can
+//!   fail get their error as before.
 //! * **Length of files.** A signal would end the program at the limit (`ulimit -f`). It is caught, so the write fails.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -24,7 +24,7 @@ error: the system has no more memory
 help: raise the limit (`ulimit -v`, or that of the container), or lower --memory and --jobs
 ";
 
-/// What the standard library and tokio say when a thread cannot be started, or not set up.
+/// Panic messages of the standard library and tokio if a thread cannot be started or set up.
 const OUT_OF_THREADS: [&str; 3] = [
     "failed to spawn thread",
     "OS can't spawn worker thread",
@@ -41,7 +41,7 @@ unsafe extern "C" {
 const SIGABRT: c_int = 6;
 const SIGXFSZ: c_int = 25;
 
-/// To be called before any thread is started.
+/// Installs the handlers. Must be called before any thread is started.
 pub fn set_up() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| match is_out_of_threads(panic) {
@@ -54,7 +54,7 @@ pub fn set_up() {
     )]
     // SAFETY: the handlers read a thread-local of plain data without a destructor, and call write(2) and _exit(2).
     unsafe {
-        // Without a handler, all goes on as it was.
+        // Without a handler, the default stays.
         let _ = signal_hook_registry::register(SIGABRT, || {
             if FAILED.get() {
                 end(NO_MEMORY);
@@ -77,7 +77,7 @@ fn end(text: &str) -> ! {
     )]
     // SAFETY: `text` is valid for reads of its length, and both functions may be called at any time.
     unsafe {
-        // Where stderr takes nothing, the code says it.
+        // If stderr cannot be written, the exit code shows the failure.
         let _ = write(2, text.as_ptr(), text.len());
         _exit(Exit::Machine as c_int)
     }

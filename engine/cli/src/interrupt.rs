@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::printer::Printer;
 
-/// What is said at the first signal.
+/// The message at the first signal.
 pub const STOPPING: &str = "stopping; press Ctrl-C again to end at once";
 
 /// Signals are watched until this is dropped.

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What the machine and the process's surroundings offer.
+/// The resources of the machine and the process.
 pub struct Surroundings {
     pub variable: fn(&str) -> Option<OsString>,
     pub home: Option<PathBuf>,
     pub current_dir: Option<PathBuf>,
     pub processors: usize,
-    /// Bytes of memory that this process may use, if that can be told.
+    /// Bytes of memory that this process may use, if they are known.
     pub memory: Option<u64>,
     /// Files that this process may have open, if that is limited.
     pub open_files: Option<u64>,
@@ -20,7 +20,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// Reads the resources of this process.
     pub fn of_process() -> Surroundings {
         Surroundings {
             variable: |name| std::env::var_os(name),

@@ -1,21 +1,21 @@
 //! `prep`: prepares and grades the competitions of MLE-bench.
 //!
 //! ```text
-//! args       the command line as a whole      usage      messages about a wrong command line
+//! args       the entire command line          usage      messages about a wrong command line
 //! verbs/     one file per verb: its options and its output
-//! session    everything that a verb gets      request    what planning, preparing and moving have in common
+//! session    the context of a verb            request    common parts of planning, preparing and moving
 //! global     options of all verbs             options    how competitions are prepared
-//! select     which competitions are meant     values     values of options
+//! select     selection of competitions        values     values of options
 //! settings   directories and limits           places, machine    variables, the user's directory, the system
 //! remote     the shared remote                prep_toml, cloud   its file, credentials of clouds
 //! downloads  limits and credentials of downloads
 //! output/    printer, progress, tables, diagnostics
-//! samples    small bundles for a first look   exit, error, interrupt   how the program ends
+//! samples    small bundles for the demo       exit, error, interrupt   the end of the program
 //! allocator  reuse of freed memory            exhausted  no more threads or memory
 //! ```
 //!
-//! Everything that plans, prepares or grades is in the library `prep-app` and those below it. This crate parses what is
-//! asked for, shows what came back, and ends with a code.
+//! Everything that plans, prepares or grades is in the library `prep-app` and those below it. This crate parses the
+//! command line, prints results, and ends with an exit code.
 
 mod allocator;
 mod args;
@@ -50,7 +50,7 @@ use crate::output::printer::Printer;
 use crate::session::Session;
 use crate::settings::Resolved;
 
-/// Queries are walked by recursion, and those within the language's limits need more than a main thread has.
+/// Queries are processed recursively. Queries within the language's limits need a larger stack than a main thread has.
 const STACK: usize = 64 << 20;
 
 #[global_allocator]
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Ok(Ok(code)) => code,
         // The hook has printed the panic.
         Ok(Err(_)) => ExitCode::from(Exit::Defect),
-        // No thread to be had: this one does.
+        // If no thread can be started, this one runs the verb.
         Err(_) => prep(),
     }
 }

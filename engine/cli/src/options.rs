@@ -34,8 +34,8 @@ impl VariantArg {
 pub struct SourceArg {
     /// Directory with bundles that you have: DIR/ID.zip or DIR/ID/ID.zip
     ///
-    /// Files of further sources are searched as DIR/FILE and DIR/ID/FILE. What is not there is searched in the data
-    /// directory.
+    /// Files of further sources are searched as DIR/FILE and DIR/ID/FILE. The data directory is
+    /// searched next.
     #[arg(long, value_name = "DIR", help_heading = HEADING)]
     source: Option<PathBuf>,
 }

@@ -272,7 +272,7 @@ fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
     const OTHERS_WRITE: u32 = 0o022;
     const STICKY: u32 = 0o1000;
     let mode = metadata.mode();
-    // In such a folder, only owners remove and replace.
+    // In such a directory, only owners can remove and replace files.
     let is_shared_safely = metadata.is_dir() && mode & STICKY != 0;
     if metadata.uid() != user && metadata.uid() != 0 {
         Some("belongs to another user")
@@ -374,14 +374,14 @@ mod tests {
                 assert!(error.help.unwrap().contains("safe_data_dirs"));
             }
         }
-        // A file that decides nothing is no danger.
+        // A file without settings is safe.
         fs::write(&file, "").unwrap();
         assert!(both().is_ok());
         fs::write(&file, SAID).unwrap();
         let own = |text: String| fs::write(user.path().join(FILE), text).unwrap();
         own(format!("[remote]\nsafe_data_dirs = [{:?}]\n", data.path()));
         assert_eq!(both().unwrap().len(), 2);
-        // The data folder cannot call itself safe.
+        // The data directory cannot declare itself safe.
         own(String::new());
         fs::write(
             &file,

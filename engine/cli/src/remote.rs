@@ -131,7 +131,7 @@ impl RemoteSettings {
     }
 }
 
-/// What is wrong with a key is the machine's fault: a file, its mode.
+/// Errors of a key belong to the system: its file, or the mode of the file.
 pub fn key(error: prep_remote::KeyError) -> CliError {
     let exit = match error {
         prep_remote::KeyError::Public(_)
@@ -164,7 +164,7 @@ impl Session {
             same_as: same_as.collect::<Result<_, _>>()?,
             mirror: settings.mirror.as_ref().is_some_and(|mirror| mirror.value),
         };
-        // What the command line names needs no mention.
+        // A remote of the command line needs no mention.
         if args.remote.is_none() {
             let (shown, by) = (config.address.shown(), &url.origin);
             self.printer

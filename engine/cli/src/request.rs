@@ -1,4 +1,4 @@
-//! What the verbs that plan, prepare or move competitions have in common: a task of the library, and a loop over ids.
+//! Common parts of the verbs that plan, prepare or move competitions have in common: a task of the library, and a loop over ids.
 
 use prep_app::{Catalog, Options, Task};
 

@@ -1,4 +1,4 @@
-//! The folder that a demonstration unpacks the sample bundles into.
+//! The directory into which the demo unpacks the sample bundles into.
 //!
 //! ```text
 //! DIR/prep-demo.txt                marks the directory of a demo: only such a directory, or an empty one, is used
@@ -22,17 +22,17 @@ const MARK: &str = "prep-demo.txt";
 const SETTINGS: &str = "data_dir = \"data\"\ncache_dir = \"cache\"\nsource = \"bundles\"\n";
 const MARK_TEXT: &str = "`prep demo` wrote this directory from sample data. You can delete it.\n";
 
-/// Makes `dir` a demonstration's folder with all bundles and submissions. Files that are there already as they should be
+/// Makes `dir` a demonstration's directory with all bundles and submissions. Files that are there already as they should be
 /// are left alone, so that nothing looks changed.
 ///
 /// # Errors
-/// When `dir` holds something that is no demonstration's, or cannot be written.
+/// When `dir` has other files than those of a demo, or cannot be written.
 pub fn unpack(dir: &Path) -> Result<(), CliError> {
     if !dir.join(MARK).is_file() {
         let occupied = match fs::read_dir(dir) {
             Ok(mut entries) => entries.next().is_some(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(error) => return Err(Error::writing("use the folder", dir, &error).into()),
+            Err(error) => return Err(Error::writing("use the directory", dir, &error).into()),
         };
         if occupied {
             let message = format!("{} is not empty", dir.display());
@@ -54,7 +54,7 @@ pub fn unpack(dir: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The folder of bundles.
+/// The directory of bundles.
 pub fn bundles(dir: &Path) -> PathBuf {
     dir.join("bundles")
 }
@@ -69,7 +69,7 @@ fn submission(dir: &Path, id: &str, name: &str) -> PathBuf {
     dir.join("submissions").join(id).join(name)
 }
 
-/// Writes a file, and the folders above it, unless it is there with this content.
+/// Writes a file and its parent directories, unless it exists with this content.
 pub fn put(path: &Path, content: &[u8]) -> Result<(), CliError> {
     if fs::read(path).is_ok_and(|found| found == content) {
         return Ok(());

@@ -52,10 +52,10 @@ impl Selection {
             && self.ids_from.is_none()
     }
 
-    /// The selected ids; those of `otherwise` if nothing is selected.
+    /// Returns the selected ids, or those of `otherwise` if nothing is selected.
     ///
     /// # Errors
-    /// Those of [`ids`](Self::ids) and of `otherwise`.
+    /// As [`ids`](Self::ids) and of `otherwise`.
     pub fn ids_or(
         &self,
         otherwise: impl FnOnce() -> Result<Vec<String>, CliError>,

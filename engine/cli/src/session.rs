@@ -11,7 +11,7 @@ use crate::output::printer::Printer;
 use crate::places::Places;
 use crate::settings::Kaggle;
 
-/// What every verb gets.
+/// The context of every verb.
 #[derive(Debug, Clone)]
 pub struct Session {
     pub settings: Settings,

@@ -18,14 +18,14 @@ use crate::values::at_least_one;
 /// Everything that an option, a variable or the machine decides.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    /// What the library wants to know.
+    /// Settings for the library.
     pub settings: Settings,
     /// Directory of bundles.
     pub source: Option<PathBuf>,
     pub color: Color,
     pub kaggle: Kaggle,
     pub places: Places,
-    /// What the user should know of them.
+    /// Warnings about them.
     pub warning: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Surroundings {
         self.set(name).map(PathBuf::from)
     }
 
-    /// The user's folder for caches: `XDG_CACHE_HOME`, else the system's usual place below the home folder.
+    /// The user's directory for caches: `XDG_CACHE_HOME`, otherwise the system's usual place below the home directory.
     fn cache_home(&self) -> Option<PathBuf> {
         let usual = if cfg!(target_os = "macos") {
             "Library/Caches"
@@ -93,7 +93,7 @@ impl Surroundings {
         }
     }
 
-    /// Kaggle's own client looks for its files in these folders.
+    /// Kaggle's own client searches its files in these directories.
     fn kaggle(&self) -> Kaggle {
         let config = self
             .path("XDG_CONFIG_HOME")
@@ -273,7 +273,7 @@ const FILES_ALWAYS: u64 = 24;
 /// Files that a step may have open for each of its threads.
 const FILES_PER_JOB: u64 = 8;
 
-/// As many jobs as get along with so many open files; one always.
+/// The number of jobs for which this number of open files suffices, at least one.
 fn jobs_within(files: u64, wanted: usize) -> usize {
     let possible = files.saturating_sub(FILES_ALWAYS) / FILES_PER_JOB;
     let possible = usize::try_from(possible).unwrap_or(usize::MAX);

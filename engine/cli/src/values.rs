@@ -6,7 +6,7 @@
 /// If the text is not such a number.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err("expected a whole number of at least 1".to_owned()),
+        Ok(0) | Err(_) => Err("expected an integer of at least 1".to_owned()),
         Ok(number) => Ok(number),
     }
 }

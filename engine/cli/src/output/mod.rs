@@ -1,4 +1,4 @@
-//! What the user sees.
+//! Output for the user.
 
 pub mod aside;
 pub mod audit;

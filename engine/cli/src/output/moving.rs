@@ -1,4 +1,4 @@
-//! Bytes on their way to or from the remote, where no step tells of them.
+//! Shows transfers to and from the remote that belong to no step.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::output::ticker::Ticker;
 const REDRAW: Duration = Duration::from_millis(200);
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// What moved between this machine and the remote, for people; nothing that is zero.
+/// Describes the transferred bytes, without zeros.
 pub fn moved(link: &Link) -> Vec<String> {
     let remote = link.remote();
     let amounts = [
@@ -25,7 +25,7 @@ pub fn moved(link: &Link) -> Vec<String> {
     amounts.collect()
 }
 
-/// Tells on stderr how much moved, until it is dropped: in a line that changes on a terminal, now and then elsewhere.
+/// Prints the transferred bytes on stderr until it is dropped: in a changing line on a terminal, otherwise from time to time.
 pub struct Moving {
     ticker: Option<Ticker>,
     bar: Option<ProgressBar>,

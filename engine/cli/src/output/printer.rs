@@ -1,6 +1,6 @@
 //! Output: results to stdout, messages to stderr.
 //!
-//! A reader that closes stdout early (`prep list | head`) is no failure: what it does not want is dropped.
+//! A reader that closes stdout early (`prep list | head`) is not a failure. The rest of the output is dropped.
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
@@ -21,7 +21,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HELP: Style = AnsiColor::Cyan.on_default();
 
-/// How much is said.
+/// The amount of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// On stderr errors only; results are not affected.
@@ -54,7 +54,7 @@ pub struct Printer {
     pub level: Level,
     /// Results are JSON.
     pub json: bool,
-    /// What draws on stderr.
+    /// The display that draws on stderr.
     pub aside: Aside,
 }
 
@@ -129,7 +129,7 @@ impl Printer {
         }
     }
 
-    /// What the library found worth knowing.
+    /// Prints a note of the library.
     pub fn note(&self, note: &Note<'_>) {
         match note.is_warning() {
             true => self.warning(note),
@@ -144,7 +144,7 @@ impl Printer {
         );
     }
 
-    /// An error with its way out, or the findings in a pipeline.
+    /// Prints an error with its help, or the findings in a pipeline.
     pub fn error(&self, error: &CliError) {
         let text = match &error.diagnostics {
             Some(found) => diagnostics::render(found),
@@ -161,7 +161,7 @@ impl Printer {
 
     fn say(&self, level: Level, text: &str) {
         if level <= self.level {
-            // Nobody is left to be told that stderr is closed.
+            // If stderr is closed, the error cannot be shown.
             let _ = anstream::stderr().lock().write_all(text.as_bytes());
         }
     }

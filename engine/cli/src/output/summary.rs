@@ -1,4 +1,4 @@
-//! What a run came to, competition by competition.
+//! The results of a run, by competition.
 
 use std::time::Duration;
 
@@ -248,7 +248,7 @@ mod tests {
              a                3  1.20 MB  2.50 s    7       0  ok           prepared\n\
              long-name        -        -  0.00 s    0       0  not checked  failed\n"
         );
-        // What matters least goes first where there is less room.
+        // A narrower table first loses the least important columns.
         assert_eq!(
             table.within(50),
             "competition  files     size  checksums    state\n\

@@ -1,4 +1,4 @@
-//! Plain tables: columns as wide as their cells, two blanks between them.
+//! Plain tables: columns as wide as their cells, two spaces between them.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -56,7 +56,7 @@ impl Table {
         ranges.map(|(start, end)| self.cells.get(*start..*end).unwrap_or_default())
     }
 
-    /// The table as text, a newline after every line. Lines have no blanks at their end.
+    /// The table as text, a newline after every line. Lines have no spaces at their end.
     pub fn render(&self) -> String {
         self.text(&[], usize::MAX)
     }
@@ -125,7 +125,7 @@ impl Table {
     }
 }
 
-/// Blanks in place of what would break the line, or what a terminal would obey.
+/// Replaces line breaks and control characters by spaces.
 fn plain(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }

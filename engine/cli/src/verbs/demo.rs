@@ -1,7 +1,7 @@
-//! `prep demo`: a first look, without an account or a download.
+//! `prep demo`: prepares and grades samples, without an account or a download.
 //!
 //! Nothing here is simulated: sample bundles are prepared as `prep run` does, and submissions graded as `prep grade`
-//! does. Everything stays in one folder, whatever the usual folders are.
+//! does. All files are in one directory, independent of the usual directories.
 
 use std::path::{Path, PathBuf};
 
@@ -106,7 +106,7 @@ impl Demo {
     }
 }
 
-/// What the preparation came to, in a sentence.
+/// Summarizes the preparation in a sentence.
 fn said(preparation: &Preparation) -> String {
     let sum = |steps: fn(&Summary) -> usize| -> u64 {
         preparation

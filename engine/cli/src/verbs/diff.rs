@@ -1,4 +1,4 @@
-//! `prep diff`: what differs between two variants, two pipelines, two data folders or two runs.
+//! `prep diff`: compares two variants, pipelines, data directories or runs.
 
 use std::path::Path;
 
@@ -108,7 +108,7 @@ impl Diff {
     }
 }
 
-/// What is wrong with two sides that are not both variants, runs or folders.
+/// The error for two sides that are not both variants, runs or directories.
 fn not_a_side(sides: &[&str]) -> CliError {
     let known = |side: &str| {
         let is_variant = known_variants().any(|known| known == side);
@@ -163,7 +163,7 @@ fn text(found: &Differences) -> String {
     }
     match &found.outputs {
         None => text.push_str("outputs: not compared, because not both sides are prepared\n"),
-        Some(files) if files.is_empty() => text.push_str("outputs: all the same\n"),
+        Some(files) if files.is_empty() => text.push_str("outputs: equal\n"),
         Some(files) => {
             text.push_str("outputs\n");
             files.iter().for_each(|file| of_file(file, &mut text));
@@ -172,7 +172,7 @@ fn text(found: &Differences) -> String {
     text
 }
 
-/// Files of one folder beyond this are only counted in what follows.
+/// Maximum listed files of one directory in the text follows.
 const EXAMPLES: usize = 3;
 
 fn of_file(file: &FileDifference, text: &mut String) {

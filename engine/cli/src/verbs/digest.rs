@@ -1,4 +1,4 @@
-//! `prep digest`: what a score rests on, in one line to be quoted.
+//! `prep digest`: digests of the data that a score depends on, in one line to be quoted.
 
 use clap::Args;
 use prep_core::units;

@@ -116,7 +116,7 @@ impl Doctor {
         })
     }
 
-    /// What only Kaggle can tell: account, clock, rules.
+    /// Checks that need Kaggle: account, clock, rules.
     fn kaggle(
         &self,
         session: &Session,

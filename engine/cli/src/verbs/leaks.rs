@@ -1,4 +1,4 @@
-//! `prep leaks`: what of prepared data gives the answers away.
+//! `prep leaks`: searches prepared data for hints at the answers.
 
 use clap::Args;
 use prep_core::units;

@@ -30,7 +30,7 @@ struct Row {
     name: Option<String>,
     sets: Vec<&'static str>,
     category: Option<String>,
-    /// Of the bundle.
+    /// Size of the bundle.
     bytes: Option<u64>,
     state: String,
     /// The first that is prepared.
@@ -64,7 +64,7 @@ impl List {
 
 fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
     let text = entry.pipeline.as_deref();
-    // A pipeline with mistakes is still listed; `prep plan` tells what is wrong with it.
+    // A pipeline with mistakes is still listed; `prep plan` shows its mistakes.
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
     let (mut variants, mut shown, mut trouble) = (Vec::new(), Vec::new(), None);
     let mut first: Option<(String, Option<Comparability>)> = None;
@@ -73,7 +73,7 @@ fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
         let Some(manifest) = prep_app::manifest(&data_dir, &entry.id)? else {
             continue;
         };
-        // What cannot be told of a pipeline with mistakes is not claimed.
+        // Facts that are unknown because of mistakes are not claimed.
         let comparability = Comparability::of_prepared(entry, &manifest).ok();
         let mark = match &comparability {
             Some(comparability) => comparability.mark(),

@@ -1,4 +1,4 @@
-//! `prep plan`: what `run` would do, and why. Writes nothing, not even a store.
+//! `prep plan`: shows the steps of a run and their reasons. Writes nothing, not even a store.
 
 use clap::Args;
 use prep_app::{Download, FurtherSource, Options, Plan, PlannedStep, Runs, Task, reasons};
@@ -57,18 +57,18 @@ struct Planned {
     variant: String,
     /// The bundle's place; none when it is not there.
     bundle: Option<std::path::PathBuf>,
-    /// Sources beside the bundle.
+    /// Further sources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sources: Vec<PlannedSource>,
     /// Bytes of the bundle and the other sources that have to be read to know their content.
     read_bytes: u64,
-    /// What downloading the bundle takes, if it is not there and wanted.
+    /// The size of the download of the bundle, if it is not there and wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     download: Option<Download>,
     /// It is not there, and is read in the mirror if it is needed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     mirrored: bool,
-    /// Bytes of the data folder after the last run; none when that is not known.
+    /// Bytes of the prepared data after the last run. `None` if that is not known.
     prepared_bytes: Option<u64>,
     steps: Vec<PlannedStep>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ struct Planned {
 struct PlannedSource {
     #[serde(flatten)]
     source: FurtherSource,
-    /// What downloading it takes, if it is not there and wanted.
+    /// The size of its download, if it is not there and wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     download: Option<Download>,
 }

@@ -141,7 +141,7 @@ fn name_other_variants(session: &Session, ids: &[String], shown: &str) -> Result
     Ok(())
 }
 
-/// What is prepared, and what was graded.
+/// The prepared and graded competitions.
 fn there_is(task: &Task, graded: &[Graded]) -> Result<Vec<String>, CliError> {
     let folder = task.data_dir();
     let mut ids = Vec::new();

@@ -80,7 +80,7 @@ enum TakeArg {
     /// The first runs, as the benchmark's script counts.
     #[default]
     First,
-    /// The last runs: earlier ones failed for reasons of the machine.
+    /// The last runs, because earlier ones may have failed for technical reasons.
     Last,
 }
 
@@ -175,7 +175,7 @@ impl Summarize {
                         Err(why) => session.printer.warning(format!(
                             "{name}: the run group {group} is left out: {}",
                             match why {
-                                Missing::Folder => "there is no such folder",
+                                Missing::Folder => "there is no such directory",
                                 Missing::Report => "it has no grading report",
                             }
                         )),
@@ -186,7 +186,7 @@ impl Summarize {
             .collect()
     }
 
-    /// The experiments that are asked for, each once, in the table's order.
+    /// The requested experiments, each once, in the table's order.
     fn wanted<'a>(&self, groups: &'a [Group], table: &Path) -> Result<Vec<&'a str>, CliError> {
         let mut names: Vec<&str> = Vec::new();
         for group in groups {
@@ -207,7 +207,7 @@ impl Summarize {
         Ok(names)
     }
 
-    /// Says what has no figures. Sets that were not asked for by name and were not tried are no failure.
+    /// Reports sets without figures. Sets that were neither requested by name nor tried are not a failure.
     fn complete(&self, session: &Session, found: &[Experiment]) -> Exit {
         let mut exit = Exit::Success;
         for experiment in found {

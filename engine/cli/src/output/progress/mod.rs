@@ -1,8 +1,6 @@
-//! What is going on, on stderr: a line for each running step on a terminal, a line now and then elsewhere. Reads the
-//! engine's events.
+//! Progress on stderr: on a terminal a line for each running step, otherwise a line from time to time. Reads the engine's events.
 //!
-//! The name of a step is what one wants to see: on a narrow terminal amounts go first, then parts of the competition's
-//! name.
+//! The name of a step is most important. A narrow terminal first loses amounts, then parts of the competition's name.
 
 mod screen;
 mod state;
@@ -33,7 +31,7 @@ struct Shared {
 }
 
 impl Display {
-    /// `work`: how many steps of each competition may run. What moves to and from `remote` is told, too.
+    /// `work` is the number of steps of each competition that may run. Transfers to and from `remote` are shown, too.
     pub fn new(printer: &Printer, work: &HashMap<String, usize>, remote: Option<Link>) -> Display {
         let state = State::new(work, remote);
         let shared = Arc::new(Shared {

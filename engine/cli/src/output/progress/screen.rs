@@ -13,7 +13,7 @@ use super::{MAX_LINES, held};
 use crate::output::printer::{Level, Printer, shown};
 use crate::output::table::shortened;
 
-/// Characters of a line where the terminal does not tell its width.
+/// Characters of a line if the width of the terminal is unknown.
 const USUAL_WIDTH: usize = 80;
 const REDRAW: Duration = Duration::from_millis(100);
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -33,7 +33,7 @@ pub(super) struct Bars {
 }
 
 impl Screen {
-    /// The screen for a run of so many steps.
+    /// Makes the screen for a run of `steps` steps.
     pub(super) fn new(printer: &Printer, steps: usize) -> Screen {
         if printer.level == Level::Quiet || steps == 0 {
             return Screen::Silent;

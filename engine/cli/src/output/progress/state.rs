@@ -1,4 +1,4 @@
-//! How far a run is: what the engine's events say, as numbers and words.
+//! The progress of a run, computed from the engine's events, as numbers and texts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ struct Clock {
     stopped: bool,
     /// Its last step has ended well.
     through: bool,
-    /// Its end was told. Steps may end once more afterwards, when a lost object had to be made again.
+    /// Its end was reported. Steps may end again afterwards, when a lost object had to be made again.
     told: bool,
     first: Option<Instant>,
     last: Option<Instant>,
@@ -111,7 +111,7 @@ impl State {
                 clock.open = clock.open.saturating_sub(1);
                 if let StepOutcome::Failed { .. } = outcome {
                     clock.failed = true;
-                    // The cause is told once, at the end, where it is looked for.
+                    // The cause is printed once, at the end of the run.
                     lines.push(format!("{competition}/{step}: failed"));
                 }
                 clock.stopped |= matches!(outcome, StepOutcome::Cancelled);
@@ -192,7 +192,7 @@ impl Running {
         }
     }
 
-    /// `34 % of 1.20 GB`, `210 MB/s`, `3 min left`: what is known and not zero.
+    /// `34 % of 1.20 GB`, `210 MB/s`, `3 min left`: without unknown values and zeros.
     pub(super) fn facts(&self) -> Vec<String> {
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let (bytes, total) = (load(&self.counters.bytes), load(&self.counters.total_bytes));
@@ -233,7 +233,7 @@ fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
 }
 
 impl Clock {
-    /// The line that tells that a competition is through, if it is now and did anything.
+    /// Returns the line about the end of a competition, if it ended now and ran a step.
     fn end_line(&mut self, competition: &str) -> Option<String> {
         let (first, last) = (self.first?, self.last?);
         let ended = self.through || (self.failed || self.stopped) && self.open == 0;

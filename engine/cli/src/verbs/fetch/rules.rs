@@ -50,7 +50,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "expected a number of seconds".to_owned())
 }
 
-/// What Kaggle answers for one competition.
+/// Kaggle's answer for one competition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
@@ -75,7 +75,7 @@ struct Row {
     exit: Exit,
 }
 
-/// A file beside a bundle.
+/// A file of a further source.
 #[derive(Debug, Serialize)]
 struct SourceRow {
     id: String,
@@ -178,7 +178,7 @@ impl RulesArgs {
             .iter()
             .map(|row| row.exit)
             .chain(sources.iter().map(|row| row.exit));
-        // What was not asked decides: the same command may end otherwise later.
+        // Competitions without an answer decide: the same command may end otherwise later.
         let is_away = rows.iter().any(|row| row.exit == Exit::Away);
         Ok(if is_away {
             Exit::Away
@@ -246,7 +246,7 @@ fn source_row(id: &str, name: &str, url: &str, length: Result<u64, FetchError>) 
     }
 }
 
-/// A line per file beside a bundle.
+/// A line per file of a further source.
 fn text_of_sources(rows: &[SourceRow]) -> String {
     let mut text = String::new();
     for row in rows {

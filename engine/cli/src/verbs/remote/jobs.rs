@@ -73,7 +73,7 @@ struct Common {
     output: OutputArg,
 }
 
-/// Memory of a worker where none is asked for.
+/// Default memory of a worker.
 const MEMORY: u64 = 16 << 30;
 
 impl Jobs {

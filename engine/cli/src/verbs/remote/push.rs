@@ -85,7 +85,7 @@ impl Push {
 }
 
 impl Push {
-    /// What a pull of what was sent needs, if that is more than a selection.
+    /// The options that a pull of the sent results needs, if that is more than a selection.
     fn pull(&self, all: &[Pushed]) -> Option<String> {
         let sent: Vec<&Pushed> = all.iter().filter(|one| one.not_here.is_empty()).collect();
         let mut options = Vec::new();
