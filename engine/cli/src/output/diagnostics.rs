@@ -73,7 +73,7 @@ mod tests {
         }
     }
 
-    /// `prep plan` shows what is rendered, `prep check` the position: both name one place.
+    /// `prep plan` shows the rendered lines, `prep pipeline check` the position. Both name the same place.
     #[test]
     fn a_mistake_has_the_same_place_everywhere() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../spec/tests/diagnostics");
