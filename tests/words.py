@@ -49,7 +49,7 @@ RULES = [
     ("riddle", r"\b(What|Whatever|Who|Whoever|Whom|Whose|Whichever)\b(?![^.!?]{0,200}\?)", "name the thing; actor, verb, object"),
     ("riddle", r"\b(One|Those|That) (that|which|who)\b|\b(That|Those) of\b|\bOf (an?|the|all|each|every|one|those|others)\b", "name the thing"),
     ("riddle", r"\bwhat (is|was|are|were) (there|wanted|meant|left|here|had|needed|read|made|written)\b|\bwhat there (is|was)\b", "name the thing"),
-    ("riddle", r"[:;] (who|what|whoever|whatever)\b(?![^.!?]{0,200}\?)|\b[Ww]hoever\b|\bwhom\b", "name the thing"),
+    ("riddle", r"[:;] (who|what|whoever|whatever)\b(?![^.!?]{0,200}\?)|\b(?i:whoever)\b|\bwhom\b", "name the thing"),
     ("wanted", r"\bwants\b|\b(is|are|was|were|be) wanted\b", "needs, requested"),
     ("archaic", r"\bthere(of|in|upon|with|by)\b|\b(to|can|could) be had\b|\bnothing but (the|their|its|an?|one|what)\b|\bnone but\b|\bsave for\b", "a plain word"),
 ]
