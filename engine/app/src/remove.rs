@@ -1,6 +1,6 @@
 //! Removes what this machine has of competitions: prepared data, downloaded bundles, cached results.
 //!
-//! `prep.lock` keeps its entries, so that a later run can be compared with what was there.
+//! `prep.lock` keeps its entries, so that a later run can be compared with the removed data.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// What is removed.
+/// The data to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removal {
     pub bundles: bool,
@@ -23,7 +23,7 @@ pub struct Removal {
     pub dry_run: bool,
 }
 
-/// What was removed, or would be.
+/// The removed data, or the data that would be removed.
 #[derive(Debug, Default)]
 pub struct Removed {
     pub competitions: Vec<RemovedCompetition>,
@@ -75,7 +75,7 @@ pub fn remove(
             .map(|_| Store::open(&settings.store_dir))
             .transpose()?,
     };
-    // First: it fails if a run is under way.
+    // This is first, because it fails if a run is in progress.
     let cache = match store {
         Some(store) if what.cache => {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -91,7 +91,7 @@ pub fn remove(
         };
         for variant in known_variants() {
             let home = settings.folder_of(variant).join(id);
-            // The manifest first: without it, a tree that is left by a failure counts as not prepared.
+            // The manifest first: without it, a tree that is left by a failure is not prepared.
             for name in [
                 "prepared.json",
                 "prepared",

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # @SUMMARY@. Printed by `prep remote jobs slurm`; submit with `bash THIS-FILE`.
-# PREP names the program on the nodes, PREP_SCRATCH a folder of each node's own. Credentials come from the nodes.
+# PREP names the program on the nodes, PREP_SCRATCH a directory on each node. Credentials come from the nodes.
 set -euo pipefail
 export PREP=${PREP:-prep} PREP_SCRATCH=${PREP_SCRATCH:-${TMPDIR:-/tmp}/prep}
 
-# Starts a job anew when the machine was at fault: a task that was killed alone is not requeued by Slurm itself.
+# Restarts a job that ended because of the system, because Slurm does not requeue a job if only its task was killed.
 job() {
     cat <<JOB
 #!/usr/bin/env bash

@@ -1,8 +1,7 @@
-//! Which prepared answers may be trusted.
+//! Verifies prepared answers before grading.
 //!
-//! A score is worth what the answers are worth, and they are read anyway: they are always held against the digest that
-//! was noted when they were published, whatever times and sizes say. Answers that something else prepared (the
-//! benchmark's own scripts, say) are held against the published checksum.
+//! Grading reads the answers anyway, so it always compares them with the digest that was recorded when they were published, even if times
+//! and sizes are unchanged. Answers of another program, for example of upstream's scripts, are compared with the published checksum.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +15,7 @@ use crate::error::Error;
 use crate::prepared;
 use crate::settings::Settings;
 
-/// The prepared folder of a competition, and what its publication noted.
+/// The prepared directory of a competition, and the record of its publication.
 pub(crate) struct Prepared<'a> {
     settings: &'a Settings,
     id: &'a str,
@@ -26,7 +25,7 @@ pub(crate) struct Prepared<'a> {
 
 impl<'a> Prepared<'a> {
     /// # Errors
-    /// When what was noted cannot be read, or the folder is not complete.
+    /// When the record cannot be read, or the directory is not complete.
     pub(crate) fn open(settings: &'a Settings, id: &'a str) -> Result<Prepared<'a>, Error> {
         let manifest = prepared::manifest(&settings.data_dir, id)?;
         let folder = settings.data_dir.join(id).join("prepared");
@@ -47,31 +46,31 @@ impl<'a> Prepared<'a> {
         })
     }
 
-    /// The variant that is prepared, as far as that is known.
+    /// The prepared variant, if it is known.
     pub(crate) fn variant(&self) -> Option<&str> {
         let manifest = self.manifest.as_ref();
         manifest.map(|manifest| manifest.variant.as_str())
     }
 
-    /// What its publication noted, if this program published it.
+    /// The record of its publication, if this program published it.
     pub(crate) fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref()
     }
 
-    /// Digests of its two sections, as far as they were noted.
+    /// Recorded digests of its two sections.
     pub(crate) fn trees(&self) -> Option<Trees> {
         self.manifest.as_ref()?.trees
     }
 
-    /// Where the file `path` (`private/test.csv`) is.
+    /// Returns the location of the file `path` (`private/test.csv`).
     pub(crate) fn place(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
-    /// The answers in `path`, which are those that were published.
+    /// Reads the answers in `path`, if they are the published ones.
     ///
     /// # Errors
-    /// When they are missing, or others.
+    /// When they are missing or differ.
     pub(crate) fn answers(&self, entry: &Entry, path: &str) -> Result<Vec<u8>, Error> {
         let place = self.place(path);
         if self.manifest.is_none() && !place.exists() {
@@ -90,8 +89,8 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// The answers are not those that were published. What noted them is taken back, so that the next run writes them
-    /// anew although their time says that nothing happened.
+    /// The error for modified answers. Also removes their record, so that the next run writes them again although their time is
+    /// unchanged.
     fn changed(&self, path: &str, place: &Path) -> Error {
         let id = self.id;
         let message = format!(

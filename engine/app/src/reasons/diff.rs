@@ -56,7 +56,7 @@ pub fn words(old: &str, new: &str) -> String {
     text.join(" ")
 }
 
-/// Longest common subsequence; what is removed comes before what is added.
+/// Longest common subsequence; removed words come before added ones.
 fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Part<'a>> {
     // common[i][j]: length of the longest common subsequence of old[i..] and new[j..].
     let mut common = vec![vec![0_u32; new.len() + 1]; old.len() + 1];

@@ -1,43 +1,42 @@
-//! Scripts and manifests that prepare competitions on a cluster: text, and nothing else.
+//! Writes scripts and manifests that prepare competitions on a cluster, as text.
 //!
-//! One competition per job of an array, the largest first. An array of downloads goes before, a few at a time, since Kaggle
-//! serves an account no faster with more; it brings bundles into the mirror, from which workers read what they need. A job
-//! that ended because of the machine starts again, one that ended because of its input does not. Nothing in the text is
-//! a secret.
+//! A job array prepares one competition per job, the largest first. An array of downloads runs before it, a few at a time, because
+//! Kaggle serves an account no faster with more. It fills the mirror, from which workers read the members that they need. A job that
+//! ended because of the system starts again. A job that ended because of its input does not. The text has no secrets.
 
 use std::path::PathBuf;
 
 use prep_core::units;
 
-/// What is to be prepared, and with how much.
+/// The competitions to prepare, and the resources.
 #[derive(Debug, Clone)]
 pub struct JobPlan {
     pub ids: Vec<String>,
     /// The remote's address, without secrets.
     pub remote: String,
-    /// A folder that all workers see.
+    /// A directory that all workers see.
     pub data_dir: PathBuf,
     pub downloads: usize,
     pub workers: usize,
     pub processors: usize,
-    /// Bytes that a worker's steps may hold together.
+    /// Maximum memory of all steps of a worker, in bytes.
     pub memory: u64,
     /// Length of the largest bundle, 0 if unknown.
     pub disk: u64,
     pub hours: usize,
 }
 
-/// Beyond what steps hold: the program, buffers of the network, the page cache.
+/// Memory in addition to that of steps: the program, buffers of the network, the page cache.
 const BESIDE: u64 = 2 << 30;
 const MEBIBYTE: u64 = 1 << 20;
 
 impl JobPlan {
-    /// Memory that a worker is given, in mebibytes.
+    /// Memory of a worker, in mebibytes.
     fn memory_limit(&self) -> u64 {
         (self.memory + self.memory / 4 + BESIDE) / MEBIBYTE
     }
 
-    /// Disk of a worker's own, in mebibytes: what the largest bundle's archives unpack to, with room to spare.
+    /// Disk of a worker, in mebibytes: enough for the unpacked archives of the largest bundle.
     fn disk_limit(&self) -> u64 {
         (self.disk + self.disk / 2 + (8 << 30)) / MEBIBYTE
     }
@@ -68,7 +67,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Exit codes after which another attempt may help: the machine, a server that stays away, a signal.
+/// Exit codes after which another attempt may help: the system, an unavailable server, a signal.
 const TRANSIENT: [u8; 5] = [6, 7, 130, 137, 143];
 /// Exit codes after which no attempt helps: usage, pipeline, input, check, several of them, a defect.
 const PERMANENT: [u8; 7] = [1, 2, 3, 4, 5, 8, 101];
