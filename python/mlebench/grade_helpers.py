@@ -94,7 +94,8 @@ def rank_on(score: float | None, leaderboard: Path) -> dict[str, Any]:
     """The same for a file with the one column `score`; also says whether lower scores are better."""
     # No score, like NaN, earns nothing.
     number = "nan" if score is None else repr(float(score))
-    return _program.ask_one("grade", "--leaderboard", leaderboard, f"--score={number}")
+    found = _program.ask_one("grade", "--leaderboard", leaderboard, f"--score={number}")
+    return {key: found[key] for key in (*_RANKED, "is_lower_better")}
 
 
 @dataclass(frozen=True)
