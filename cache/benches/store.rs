@@ -55,7 +55,7 @@ fn lookups(store: &Store) -> Outcome {
             created: 0,
             millis: 0,
             lengths: Vec::new(),
-            elsewhere: false,
+            is_remote: false,
         };
         let key = Digest::of(format!("key {n}").as_bytes());
         store.record(&key, &entry)?;

@@ -17,18 +17,21 @@ pub(crate) struct Consumer<T> {
 }
 
 /// The receiving end of the chunks, on the worker thread.
-pub(crate) struct Pieces {
+pub(crate) struct Chunks {
     full: Receiver<Vec<u8>>,
-    spent: Sender<Vec<u8>>,
+    recycled: Sender<Vec<u8>>,
 }
 
-impl Pieces {
+impl Chunks {
     /// Passes each chunk to `take` until the sender is finished or `take` fails.
-    pub(crate) fn each<E>(&self, mut take: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub(crate) fn for_each<E>(
+        &self,
+        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.full.iter().try_for_each(|piece| {
             take(&piece)?;
             // The sender no longer receives buffers after its last chunk.
-            let _ = self.spent.send(piece);
+            let _ = self.recycled.send(piece);
             Ok(())
         })
     }
@@ -43,15 +46,15 @@ impl<T: Send + 'static> Consumer<T> {
         value: V,
         permit: Permit,
         waiting: usize,
-        work: impl FnOnce(V, Pieces) -> T + Send + 'static,
+        work: impl FnOnce(V, Chunks) -> T + Send + 'static,
     ) -> Result<Consumer<T>, V> {
         let (full, pieces) = sync_channel(waiting);
-        let (spent, empty) = channel();
-        let pieces = Pieces {
+        let (recycled, empty) = channel();
+        let pieces = Chunks {
             full: pieces,
-            spent,
+            recycled,
         };
-        let thread = threads::start(value, move |value| permit.work(|| work(value, pieces)))?;
+        let thread = threads::try_spawn(value, move |value| permit.work(|| work(value, pieces)))?;
         Ok(Consumer {
             full: Some(full),
             empty,
@@ -67,7 +70,7 @@ impl<T: Send + 'static> Consumer<T> {
     }
 
     /// Returns a buffer that the worker has finished with, if any. It still holds the old bytes.
-    pub(crate) fn spent(&self) -> Option<Vec<u8>> {
+    pub(crate) fn recycled(&self) -> Option<Vec<u8>> {
         self.empty.try_recv().ok()
     }
 

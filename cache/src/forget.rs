@@ -70,7 +70,7 @@ mod tests {
                 lengths: Vec::new(),
                 created: 1,
                 millis: 1,
-                elsewhere: false,
+                is_remote: false,
             };
             store.record(&key, &entry)?;
             history

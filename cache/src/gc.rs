@@ -26,7 +26,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::history::NamedHistory;
 use crate::layout::Bucket;
 use crate::ledger::seconds;
-use crate::leftovers::{self, GRACE, age};
+use crate::leftovers::{self, MIN_GARBAGE_AGE, age};
 use crate::sealed::Loaded;
 use crate::stat::Amount;
 use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError, walk};
@@ -64,7 +64,7 @@ pub struct GcReport {
 }
 
 #[derive(Clone, Copy)]
-struct Found {
+struct ObjectInfo {
     len: u64,
     modified: SystemTime,
     links: u64,
@@ -80,7 +80,7 @@ struct Entry {
 
 pub(crate) struct Collection {
     now: SystemTime,
-    objects: BTreeMap<Digest, Found>,
+    objects: BTreeMap<Digest, ObjectInfo>,
     /// Entries that have not been dropped so far.
     entries: Vec<Entry>,
     report: GcReport,
@@ -99,7 +99,7 @@ impl Store {
         if let Some(days) = options.keep_days {
             collection.drop_unused(days);
         }
-        collection.drop_unnamed(GRACE);
+        collection.drop_unnamed(MIN_GARBAGE_AGE);
         if let Some(max_size) = options.max_size {
             collection.shrink(max_size);
         }
@@ -136,7 +136,7 @@ impl Store {
             let Ok(metadata) = path.symlink_metadata() else {
                 continue;
             };
-            let found = Found {
+            let found = ObjectInfo {
                 len: metadata.len(),
                 modified: metadata.modified().unwrap_or(UNIX_EPOCH),
                 links: metadata.nlink(),
@@ -228,7 +228,8 @@ impl Store {
             let Ok(modified) = path.symlink_metadata().and_then(|found| found.modified()) else {
                 continue;
             };
-            let is_left = !name.ends_with(".gz") && age(collection.now, modified) >= GRACE;
+            let is_left =
+                !name.ends_with(".gz") && age(collection.now, modified) >= MIN_GARBAGE_AGE;
             if is_left || collection.is_unused(seconds(modified), options.keep_days) {
                 collection.report.records.push(path);
             }
@@ -262,7 +263,7 @@ impl Collection {
         objects.dedup();
         let there = objects.len();
         objects.retain(|digest| self.objects.contains_key(digest));
-        if objects.len() < there && !entry.elsewhere {
+        if objects.len() < there && !entry.is_remote {
             self.report.entries.push(key);
             return;
         }

@@ -22,12 +22,12 @@ pub struct History {
     pub failed: BTreeMap<String, FailedStep>,
     /// Earlier runs, latest first. Their records are in the ledger as long as garbage collection keeps them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier: Vec<Moment>,
+    pub earlier: Vec<EarlierRun>,
 }
 
 /// The time and the step keys of an earlier run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Moment {
+pub struct EarlierRun {
     /// Time of the run in seconds since 1970.
     pub recorded: u64,
     /// The key of each step, by the step's name.
@@ -35,13 +35,13 @@ pub struct Moment {
 }
 
 /// Maximum number of earlier runs that a history keeps.
-const MOMENTS: usize = 20;
+const MAX_EARLIER_RUNS: usize = 20;
 
 impl History {
     /// Returns the time and keys of this run.
-    pub fn moment(&self) -> Moment {
+    pub fn as_earlier_run(&self) -> EarlierRun {
         let steps = self.steps.iter();
-        Moment {
+        EarlierRun {
             recorded: self.recorded,
             steps: steps.map(|(name, step)| (name.clone(), step.key)).collect(),
         }
@@ -66,7 +66,7 @@ impl History {
         steps: BTreeMap<String, HistoryStep>,
         failed: BTreeMap<String, FailedStep>,
     ) -> History {
-        let before = self.moment();
+        let before = self.as_earlier_run();
         let mut earlier = self.earlier;
         let mut next = History {
             recorded,
@@ -74,9 +74,9 @@ impl History {
             failed,
             earlier: Vec::new(),
         };
-        if !before.steps.is_empty() && before.steps != next.moment().steps {
+        if !before.steps.is_empty() && before.steps != next.as_earlier_run().steps {
             earlier.insert(0, before);
-            earlier.truncate(MOMENTS);
+            earlier.truncate(MAX_EARLIER_RUNS);
         }
         next.earlier = earlier;
         next

@@ -41,8 +41,12 @@ pub struct LedgerEntry {
     pub millis: u64,
     /// Whether the step ran on another machine. Objects that are missing here are in a tier and are fetched on first
     /// use.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub elsewhere: bool,
+    #[serde(
+        rename = "elsewhere",
+        default,
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub is_remote: bool,
 }
 
 impl LedgerEntry {
@@ -64,7 +68,7 @@ impl Store {
                 if !self.is_read_only() {
                     note_use(&file);
                 }
-                self.expect(&entry);
+                self.announce_lengths(&entry);
                 Ok(Some(entry))
             }
             Loaded::Absent | Loaded::Garbled => Ok(None),
@@ -77,7 +81,7 @@ impl Store {
     /// The errors of `lookup`, and an error if an entry of the tier cannot be saved here.
     pub fn find(&self, key: &Digest, competition: &str) -> Result<Option<LedgerEntry>, StoreError> {
         match self.lookup(key)? {
-            None => self.lookup_further(key, competition),
+            None => self.lookup_in_tier(key, competition),
             found => Ok(found),
         }
     }
@@ -96,11 +100,13 @@ impl Store {
     /// whether the files exist.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
-        missing.filter(|digest| !self.is_further(digest)).collect()
+        missing
+            .filter(|digest| !self.may_be_in_tier(digest))
+            .collect()
     }
 
     /// Returns the objects of an entry that should be in this store and are not. Ignores the tier and unstored objects.
-    pub fn missing_here(&self, entry: &LedgerEntry) -> Vec<Digest> {
+    pub fn missing_locally(&self, entry: &LedgerEntry) -> Vec<Digest> {
         self.absent(entry.objects()).collect()
     }
 

@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use crate::layout::Bucket;
 use crate::lease::{Lease, Mode};
-use crate::lock::{HOLDERS, remove_unlocked};
+use crate::lock::{HOLDERS_SUFFIX, remove_unlocked};
 use crate::{StoreError, walk};
 
 /// Minimum age of garbage. A new file is not locked for a short moment, and some network file systems have no locks at
 /// all.
-pub(crate) const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Removes temporary files that are older than a day and not locked. With `dry_run`, only counts the old ones. Files
 /// that cannot be removed, such as another user's, stay. Returns the number of files.
@@ -21,7 +21,7 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
         let is_old = path
             .symlink_metadata()
             .and_then(|metadata| metadata.modified())
-            .is_ok_and(|modified| age(now, modified) >= GRACE);
+            .is_ok_and(|modified| age(now, modified) >= MIN_GARBAGE_AGE);
         if is_old && (dry_run || remove_unlocked(&path).unwrap_or(false)) {
             swept += 1;
         }
@@ -37,7 +37,7 @@ pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
         // The collector itself holds `use`, so only names that are digests are removed.
         if is_name(&name) {
             let _ = remove_unlocked(&path);
-        } else if name.strip_suffix(HOLDERS).is_some_and(is_name) {
+        } else if name.strip_suffix(HOLDERS_SUFFIX).is_some_and(is_name) {
             // Dropping the lease removes its directory if nobody else uses it.
             drop(Lease::try_take(&path, Mode::Exclusive));
         }

@@ -53,12 +53,14 @@
 //! `layout.rs` describes the files. Their directories have a format version in the name. Only Unix-like systems are
 //! supported.
 
+#![warn(missing_docs)]
+
 mod buffer;
 mod commit;
 mod consumer;
 mod digest;
+mod directory;
 mod error;
-mod folder;
 mod forget;
 mod gc;
 mod history;
@@ -88,10 +90,10 @@ mod writer;
 pub use buffer::Buffer;
 pub use commit::persist;
 pub use digest::{Digest, DigestError, hex};
+pub use directory::create_directory;
 pub use error::StoreError;
-pub use folder::make_folder;
 pub use gc::{GcOptions, GcReport};
-pub use history::{FailedStep, History, HistoryStep, Moment};
+pub use history::{EarlierRun, FailedStep, History, HistoryStep};
 pub use ledger::LedgerEntry;
 pub use link::LinkMode;
 pub use lock::{LockGuard, is_file_at, try_lock_file};
@@ -103,7 +105,7 @@ pub use source::{Content, SourceRecord};
 pub use space::free_space;
 pub use stat::{Amount, StoreStat};
 pub use store::Store;
-pub use threads::{Permit, Threads, Usage, probe, start, start_scoped};
+pub use threads::{Permit, Threads, Usage, check_threads, try_spawn, try_spawn_scoped};
 pub use tier::{Offer, Tier};
 pub use verify::VerifyReport;
 pub use writer::{ObjectWriter, Stored};

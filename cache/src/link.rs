@@ -83,7 +83,7 @@ impl Store {
                     }
                     mode = next;
                 }
-                (Err(source), _) => return Err(self.blame_for_copy(&object, error(source))),
+                (Err(source), _) => return Err(self.copy_error(&object, error(source))),
             }
         }
     }

@@ -18,10 +18,10 @@ use crate::machine::is_shared;
 use crate::{Digest, Store, StoreError};
 
 /// Pause between two attempts to take a lock that offers no blocking wait.
-const PAUSE: Duration = Duration::from_millis(50);
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Suffix of the directory that holds the leases of a lock.
-pub(crate) const HOLDERS: &str = ".holders";
+pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 
 /// Holds a lock until it is dropped.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
 /// Returns the directory with the leases of all holders and candidates of the lock `path` ([`lease`](crate::lease)).
 fn holders(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(HOLDERS);
+    name.push(HOLDERS_SUFFIX);
     name.into()
 }
 
@@ -231,7 +231,7 @@ fn acquire_with(
     }
     if wait {
         drop(guard);
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(RETRY_PAUSE);
     }
     Ok(None)
 }

@@ -21,7 +21,7 @@ fn line(path: &str) -> Option<String> {
 
 /// File systems that only one machine at a time can mount, by their magic number in `statfs`.
 #[cfg(target_os = "linux")]
-const OF_ONE_MACHINE: [u32; 19] = [
+const LOCAL_FILE_SYSTEMS: [u32; 19] = [
     0xEF53,      // ext2, ext3, ext4
     0x5846_5342, // XFS
     0x9123_683E, // Btrfs
@@ -51,7 +51,9 @@ pub fn is_shared(path: &Path) -> bool {
     // The type of the number differs between architectures; its lower 32 bits are defined.
     number.map_or(true, |number| {
         let number = number as u64 & u64::from(u32::MAX);
-        !OF_ONE_MACHINE.iter().any(|one| u64::from(*one) == number)
+        !LOCAL_FILE_SYSTEMS
+            .iter()
+            .any(|one| u64::from(*one) == number)
     })
 }
 

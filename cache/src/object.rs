@@ -15,7 +15,7 @@ use crate::stamp::Stamp;
 use crate::{Digest, Store, StoreError, digest};
 
 /// Maximum bytes of one read while hashing.
-const CHUNK: u64 = 1024 * 1024;
+const CHUNK_BYTES: u64 = 1024 * 1024;
 
 /// A verified, open object. Its bytes stay readable even if another process removes it from the store.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl Store {
     /// [`StoreError::Missing`] if the store does not have it. [`StoreError::Damaged`] if its bytes are wrong: the
     /// object is then moved to quarantine and missing from now on.
     pub fn open_object(&self, digest: &Digest) -> Result<Object, StoreError> {
-        let object = self.open_or_bring(digest)?;
+        let object = self.open_or_fetch(digest)?;
         self.verify_once(&object)?;
         Ok(object)
     }
@@ -123,9 +123,11 @@ impl Store {
     }
 
     /// Opens an object of this store, or fetches it from the tier.
-    fn open_or_bring(&self, digest: &Digest) -> Result<Object, StoreError> {
+    fn open_or_fetch(&self, digest: &Digest) -> Result<Object, StoreError> {
         match self.open_unverified(digest) {
-            Err(StoreError::Missing { .. }) if self.bring(digest)? => self.open_unverified(digest),
+            Err(StoreError::Missing { .. }) if self.fetch_from_tier(digest)? => {
+                self.open_unverified(digest)
+            }
             opened => opened,
         }
     }
@@ -135,7 +137,7 @@ impl Store {
     /// # Errors
     /// As [`open_object`](Self::open_object).
     pub fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
-        let object = self.open_or_bring(digest)?;
+        let object = self.open_or_fetch(digest)?;
         let stamp = stamp_of(&object)?;
         let error = |source| StoreError::io("read", &object.path, source);
         let mut bytes = Vec::with_capacity(usize::try_from(object.len).unwrap_or(0));
@@ -177,7 +179,7 @@ impl Store {
         if self.is_verified(&object.digest, stamp) {
             return Ok(());
         }
-        self.one_at_a_time(&object.digest, || {
+        self.exclusively(&object.digest, || {
             if self.is_verified(&object.digest, stamp) {
                 return Ok(());
             }
@@ -227,7 +229,7 @@ impl Store {
 
     /// Returns the cause of a failed copy. The original may have been modified through a name outside the store since
     /// it was verified; otherwise returns `error`.
-    pub(crate) fn blame_for_copy(&self, object: &Object, error: StoreError) -> StoreError {
+    pub(crate) fn copy_error(&self, object: &Object, error: StoreError) -> StoreError {
         match self.verify_once(object) {
             Err(damaged @ StoreError::Damaged { .. }) => damaged,
             _ => error,
@@ -279,7 +281,7 @@ fn stamp_of(object: &Object) -> Result<Stamp, StoreError> {
 
 /// Hashes all bytes of an object. Calls `progress` with the number of bytes of each read.
 fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
-    let piece = usize::try_from(object.len.min(CHUNK)).unwrap_or(0);
+    let piece = usize::try_from(object.len.min(CHUNK_BYTES)).unwrap_or(0);
     let bytes = object.reader().take(object.len);
     match digest::hash(bytes, piece, progress) {
         Ok((digest, _)) => Ok(digest),

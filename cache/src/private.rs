@@ -137,19 +137,19 @@ impl Store {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);
         copy_into(object, temp.as_file())
-            .map_err(|source| self.blame_for_copy(object, error(source)))?;
+            .map_err(|source| self.copy_error(object, error(source)))?;
         // The file is read-only, and `reopen` would open it for writing as well.
         let copy = File::open(temp.path()).map_err(error)?;
         let opened = object.copied_to(copy);
         // A program may be writing to the other name.
         self.verify_copy(&opened)?;
         if mark(temp.as_file()).unwrap_or(false) {
-            self.put_in_place(temp, &opened)?;
+            self.replace_object(temp, &opened)?;
         }
         Ok(opened)
     }
 
-    fn put_in_place(&self, temp: NamedTempFile, opened: &Object) -> Result<(), StoreError> {
+    fn replace_object(&self, temp: NamedTempFile, opened: &Object) -> Result<(), StoreError> {
         let metadata = temp
             .as_file()
             .metadata()

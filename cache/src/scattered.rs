@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use tempfile::NamedTempFile;
 
 use crate::digest::next;
-use crate::writer::{Hashes, PIECE};
+use crate::writer::{CHUNK_BYTES, Hashes};
 use crate::{Store, StoreError, Stored};
 
 /// An object being written, in which ranges can be reserved and filled later. It enters the store with
@@ -46,7 +46,7 @@ impl ScatteredWriter {
     ///
     /// # Errors
     /// If previously appended bytes cannot be written.
-    pub fn leave_room(&mut self, bytes: u64) -> Result<u64, StoreError> {
+    pub fn reserve(&mut self, bytes: u64) -> Result<u64, StoreError> {
         self.write_buffer()?;
         let place = self.len;
         self.len += bytes;
@@ -87,7 +87,7 @@ impl ScatteredWriter {
         // The file is read-only, and `reopen` would open it for writing as well.
         let mut file = File::open(path).map_err(error)?;
         let mut hashes = Hashes::new(&self.store);
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; CHUNK_BYTES];
         loop {
             watch().map_err(error)?;
             let count = next(&mut file, &mut piece).map_err(error)?;
@@ -97,7 +97,7 @@ impl ScatteredWriter {
             hashes.update(piece.get(..count).unwrap_or_default());
         }
         let digest = hashes.finish(&self.store);
-        self.store.enter(self.temp, digest)?;
+        self.store.add_object(self.temp, digest)?;
         let len = self.len;
         Ok(Stored { digest, len })
     }
@@ -107,7 +107,7 @@ impl ScatteredWriter {
 impl Write for ScatteredWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= PIECE {
+        if self.buffer.len() >= CHUNK_BYTES {
             self.write_buffer().map_err(StoreError::into_io)?;
         }
         Ok(bytes.len())

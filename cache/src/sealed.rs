@@ -18,10 +18,10 @@ use crate::store::write_all;
 use crate::{Digest, Store, StoreError};
 
 /// Length of the first line in bytes, without the line break.
-const SEAL: usize = 2 * Digest::LEN;
+const SEAL_LEN: usize = 2 * Digest::LEN;
 
 /// Maximum length of a record in bytes. The store never writes longer ones, so a longer file is not a record.
-const LONGEST: u64 = 1 << 30;
+const MAX_RECORD_BYTES: u64 = 1 << 30;
 
 /// Result of reading a record.
 pub(crate) enum Loaded<T> {
@@ -74,7 +74,7 @@ impl Store {
 fn contents(file: &File, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let error = |source| StoreError::io("read", path, source);
     let len = file.metadata().map_err(error)?.len();
-    if len > LONGEST {
+    if len > MAX_RECORD_BYTES {
         return Ok(None);
     }
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
@@ -98,7 +98,7 @@ fn sealed<T: Serialize>(
 }
 
 fn unseal<T: DeserializeOwned>(bucket: Bucket, key: &Digest, bytes: &[u8]) -> Option<T> {
-    let (found, rest) = bytes.split_at_checked(SEAL)?;
+    let (found, rest) = bytes.split_at_checked(SEAL_LEN)?;
     let json = rest.strip_prefix(b"\n")?;
     if found != seal(bucket, key, json).as_bytes() {
         return None;

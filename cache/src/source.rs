@@ -28,9 +28,9 @@ use crate::stamp::Stamp;
 use crate::{Digest, Permit, Store, StoreError};
 
 /// Longer than the clock tick of any kernel.
-const TICK: Duration = Duration::from_millis(20);
+const CLOCK_TICK: Duration = Duration::from_millis(20);
 
-const CHUNK: usize = 1024 * 1024;
+const CHUNK_BYTES: usize = 1024 * 1024;
 
 /// Chunks on their way to the MD5 thread. More would only use memory, because MD5 is the slower hash.
 const CHUNKS_IN_FLIGHT: usize = 4;
@@ -81,7 +81,7 @@ impl SourceRecord {
             digest: content.digest,
             md5: content.md5.clone(),
             sha256: content.sha256.clone(),
-            stamp: Stamp::of_nothing(content.bytes),
+            stamp: Stamp::without_file(content.bytes),
             name: None,
             serial: None,
         }
@@ -151,7 +151,7 @@ impl Store {
                 let (digest, md5, len) = hash_twice(reader, progress, permit)?;
                 return Ok(((digest, Some(md5)), len));
             }
-            let (digest, len) = hash(reader, CHUNK, progress)?;
+            let (digest, len) = hash(reader, CHUNK_BYTES, progress)?;
             Ok(((digest, None), len))
         })?;
         self.save_source(&path, digest, md5, stamp)
@@ -176,7 +176,7 @@ impl Store {
         if expected.is_some_and(|expected| !expected.agrees_with(stamp)) {
             return Err(changed());
         }
-        wait_for_age(&before);
+        wait_until_aged(&before);
         let (made, len) = read(&file).map_err(error)?;
         // The stamp of the path is compared as well: a writer that replaces the file leaves the open one untouched.
         let open = Stamp::of_outside(&file.metadata().map_err(error)?);
@@ -207,7 +207,7 @@ impl Store {
         let error = |source| StoreError::io("examine", &path, source);
         let open = file.metadata().map_err(error)?;
         let stamp = Stamp::of_outside(&open);
-        wait_for_age(&open);
+        wait_until_aged(&open);
         if Stamp::of_outside(&path.metadata().map_err(error)?) != stamp {
             return Err(StoreError::Changed { path });
         }
@@ -249,7 +249,7 @@ impl Store {
         let path = canonical(path)?;
         let (sha256, _) = self.read_unchanged(&path, Some(record.stamp), |mut reader| {
             let (mut sha256, mut len) = (Sha256::new(), 0);
-            let mut chunk = vec![0; CHUNK];
+            let mut chunk = vec![0; CHUNK_BYTES];
             loop {
                 let read = next(&mut reader, &mut chunk)?;
                 let bytes = chunk.get(..read).unwrap_or_default();
@@ -282,7 +282,7 @@ impl Store {
     /// # Errors
     /// If the record cannot be read.
     pub fn remote_serial(&self, remote: &str, name: &str) -> Result<u64, StoreError> {
-        let found = self.named(&in_remote(remote, name))?;
+        let found = self.named(&remote_record_name(remote, name))?;
         Ok(found.and_then(|found| found.serial).unwrap_or(0))
     }
 
@@ -302,7 +302,7 @@ impl Store {
             serial: Some(serial),
             ..SourceRecord::of_content(content)
         };
-        self.set_named(&in_remote(remote, name), &record)
+        self.set_named(&remote_record_name(remote, name), &record)
     }
 
     /// Stores `record` as the last seen content of `name`. It is used for `name` until another one is confirmed.
@@ -310,7 +310,7 @@ impl Store {
     /// # Errors
     /// If the record cannot be written.
     pub fn name_source(&self, name: &str, record: &SourceRecord) -> Result<(), StoreError> {
-        self.set_named(&seen(name), record)
+        self.set_named(&last_seen_name(name), record)
     }
 
     /// Stores `record` as the content of `name` that results were made from.
@@ -331,7 +331,7 @@ impl Store {
     /// # Errors
     /// If a record cannot be read.
     pub fn named_sources(&self, name: &str) -> Result<Vec<SourceRecord>, StoreError> {
-        let records = [self.named(name)?, self.named(&seen(name))?];
+        let records = [self.named(name)?, self.named(&last_seen_name(name))?];
         Ok(records.into_iter().flatten().collect())
     }
 
@@ -353,7 +353,7 @@ impl Store {
 }
 
 /// Waits until any later change of the file will change its stamp.
-fn wait_for_age(metadata: &Metadata) {
+fn wait_until_aged(metadata: &Metadata) {
     let changed = u64::try_from(metadata.ctime()).unwrap_or_default();
     let changed = UNIX_EPOCH
         + Duration::from_secs(changed)
@@ -362,7 +362,7 @@ fn wait_for_age(metadata: &Metadata) {
     let now = SystemTime::now();
     let ages = times.map(|time| time.and_then(|time| now.duration_since(time).ok()));
     let age = ages.into_iter().map(Option::unwrap_or_default).min();
-    thread::sleep(TICK.saturating_sub(age.unwrap_or_default()));
+    thread::sleep(CLOCK_TICK.saturating_sub(age.unwrap_or_default()));
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
@@ -380,11 +380,11 @@ fn key_of_name(name: &str) -> Digest {
 }
 
 /// The internal name of the content that was seen last. Names of sources do not contain NUL.
-fn seen(name: &str) -> String {
+fn last_seen_name(name: &str) -> String {
     format!("{name}\0seen")
 }
 
-fn in_remote(remote: &str, name: &str) -> String {
+fn remote_record_name(remote: &str, name: &str) -> String {
     format!("{remote}\0{name}\0remote")
 }
 
@@ -399,7 +399,7 @@ fn hash_twice(
     let mut md5 = match permit {
         Some(permit) => Consumer::start(md5, permit, CHUNKS_IN_FLIGHT, |mut md5, chunks| {
             // The closure is infallible.
-            let _: Result<(), ()> = chunks.each(|chunk| {
+            let _: Result<(), ()> = chunks.for_each(|chunk| {
                 md5.update(chunk);
                 Ok(())
             });
@@ -410,7 +410,7 @@ fn hash_twice(
     let (mut blake3, mut len, mut spare) = (blake3::Hasher::new(), 0, Vec::new());
     loop {
         let mut chunk = std::mem::take(&mut spare);
-        chunk.resize(CHUNK, 0);
+        chunk.resize(CHUNK_BYTES, 0);
         let read = next(&mut input, &mut chunk)?;
         if read == 0 {
             break;
@@ -423,7 +423,7 @@ fn hash_twice(
                 if !thread.send(chunk) {
                     break;
                 }
-                spare = thread.spent().unwrap_or_default();
+                spare = thread.recycled().unwrap_or_default();
             }
             Err(md5) => {
                 md5.update(&chunk);

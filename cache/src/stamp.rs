@@ -25,7 +25,7 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     /// The stamp of a content without a file.
-    pub(crate) fn of_nothing(len: u64) -> Self {
+    pub(crate) fn without_file(len: u64) -> Self {
         Self {
             len,
             modified: 0,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::folder::make_folder;
+use crate::directory::create_directory;
 use crate::layout::Bucket;
 use crate::link::LinkMode;
 use crate::stamp::Stamp;
@@ -26,7 +26,7 @@ pub struct Store {
     /// Threads that writers may use in addition to their own. `None` means no limit.
     threads: Option<Threads>,
     /// Whether writers compute SHA-256 as well.
-    pub(crate) with_sums: bool,
+    pub(crate) with_sha256: bool,
     /// The place to look for results that this store does not have.
     pub(crate) tier: Option<Arc<dyn Tier>>,
 }
@@ -57,7 +57,7 @@ impl Store {
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         for bucket in Bucket::ALL {
             let dir = bucket.dir(root);
-            make_folder(&dir)
+            create_directory(&dir)
                 .map_err(|error| StoreError::io("create the store's directory", &dir, error))?;
         }
         let store = Self::with(root, false)?;
@@ -93,7 +93,7 @@ impl Store {
     ///
     /// # Errors
     /// If the directory exists but cannot be examined.
-    pub fn look(root: &Path) -> Result<Self, StoreError> {
+    pub fn open_or_empty(root: &Path) -> Result<Self, StoreError> {
         let existing = Self::open_existing(root)?;
         Ok(existing.unwrap_or_else(|| Self::at(root.to_path_buf(), true)))
     }
@@ -118,7 +118,7 @@ impl Store {
         Self {
             inner: Arc::new(inner),
             threads: None,
-            with_sums: false,
+            with_sha256: false,
             tier: None,
         }
     }
@@ -141,16 +141,16 @@ impl Store {
     /// Returns the same store, whose writers also compute the SHA-256 of the bytes they write. See
     /// [`sha256`](Self::sha256).
     #[must_use]
-    pub fn with_sums(&self) -> Store {
+    pub fn with_sha256(&self) -> Store {
         Store {
-            with_sums: true,
+            with_sha256: true,
             ..self.clone()
         }
     }
 
     /// Whether writers also compute the SHA-256 of the bytes they write.
-    pub fn has_sums(&self) -> bool {
-        self.with_sums
+    pub fn computes_sha256(&self) -> bool {
+        self.with_sha256
     }
 
     /// Returns the SHA-256 of an object that this process wrote with SHA-256 enabled, so that it need not be read
@@ -240,7 +240,7 @@ impl Store {
     }
 
     /// Runs `verify` while no other thread runs it for the same object.
-    pub(crate) fn one_at_a_time<T>(&self, digest: &Digest, verify: impl FnOnce() -> T) -> T {
+    pub(crate) fn exclusively<T>(&self, digest: &Digest, verify: impl FnOnce() -> T) -> T {
         let gate = Arc::clone(self.inner.verifying.lock().entry(*digest).or_default());
         let entered = gate.lock();
         let result = verify();

@@ -16,12 +16,12 @@ use rustix::time::{ClockId, clock_gettime};
 #[derive(Clone, Debug)]
 pub struct Threads {
     free: Arc<AtomicUsize>,
-    used: Arc<Used>,
+    used: Arc<UsageCounters>,
 }
 
 /// Resources that worker threads have used, counted when their work ends.
 #[derive(Debug, Default)]
-struct Used {
+struct UsageCounters {
     cpu: AtomicU64,
     read: AtomicU64,
     written: AtomicU64,
@@ -53,7 +53,7 @@ impl Threads {
     }
 
     /// Returns a handle on the same budget with a usage counter of its own.
-    pub fn counted(&self) -> Threads {
+    pub fn with_own_counter(&self) -> Threads {
         Threads {
             free: Arc::clone(&self.free),
             used: Arc::default(),
@@ -85,12 +85,12 @@ impl Permit {
     pub fn work<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = Usage::of_this_thread();
         let done = work();
-        let spent = Usage::of_this_thread().since(before);
+        let usage = Usage::of_this_thread().since(before);
         let used = &self.0.used;
-        let nanos = u64::try_from(spent.cpu.as_nanos()).unwrap_or(u64::MAX);
+        let nanos = u64::try_from(usage.cpu.as_nanos()).unwrap_or(u64::MAX);
         used.cpu.fetch_add(nanos, Ordering::Relaxed);
-        used.read.fetch_add(spent.read, Ordering::Relaxed);
-        used.written.fetch_add(spent.written, Ordering::Relaxed);
+        used.read.fetch_add(usage.read, Ordering::Relaxed);
+        used.written.fetch_add(usage.written, Ordering::Relaxed);
         done
     }
 }
@@ -106,7 +106,7 @@ impl Drop for Permit {
 ///
 /// # Errors
 /// The system's error if a thread cannot be started.
-pub fn probe(count: usize) -> std::io::Result<()> {
+pub fn check_threads(count: usize) -> std::io::Result<()> {
     std::thread::scope(|scope| {
         let mut alive = Vec::new();
         for _ in 0..count {
@@ -125,7 +125,7 @@ pub fn probe(count: usize) -> std::io::Result<()> {
 /// # Errors
 /// Returns `value` if the system cannot start another thread. Limits on processes (`ulimit -u`, a container's limit)
 /// include threads.
-pub fn start<V: Send + 'static, T: Send + 'static>(
+pub fn try_spawn<V: Send + 'static, T: Send + 'static>(
     value: V,
     work: impl FnOnce(V) -> T + Send + 'static,
 ) -> Result<JoinHandle<Option<T>>, V> {
@@ -136,11 +136,11 @@ pub fn start<V: Send + 'static, T: Send + 'static>(
     }
 }
 
-/// Like [`start`], within a scope.
+/// Like [`try_spawn`], within a scope.
 ///
 /// # Errors
-/// As [`start`].
-pub fn start_scoped<'scope, V: Send + 'scope, T: Send + 'scope>(
+/// As [`try_spawn`].
+pub fn try_spawn_scoped<'scope, V: Send + 'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     builder: Builder,
     value: V,
@@ -184,7 +184,7 @@ impl Usage {
 
     /// Returns the sum of both usages.
     #[must_use]
-    pub fn and(self, other: Usage) -> Usage {
+    pub fn plus(self, other: Usage) -> Usage {
         Usage {
             cpu: self.cpu + other.cpu,
             read: self.read + other.read,
@@ -201,7 +201,7 @@ mod tests {
     fn no_more_threads_are_given_than_there_are() {
         let threads = Threads::new(2);
         let one = threads.try_take();
-        let two = threads.counted().try_take();
+        let two = threads.with_own_counter().try_take();
         assert!(one.is_some() && two.is_some() && threads.try_take().is_none());
         drop(two);
         assert!(threads.try_take().is_some());
@@ -211,7 +211,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn what_a_helper_uses_counts_where_it_was_taken() -> std::io::Result<()> {
         let all = Threads::new(1);
-        let mine = all.counted();
+        let mine = all.with_own_counter();
         let file = tempfile::NamedTempFile::new()?;
         if let Some(permit) = mine.try_take() {
             permit.work(|| fs::write(file.path(), vec![0; 12_345]))?;

@@ -33,7 +33,7 @@ pub trait Tier: Debug + Send + Sync {
     fn fetch(&self, object: &Digest, to: &mut dyn Write) -> io::Result<bool>;
 
     /// Reports that the bytes fetched for an object did not match its digest.
-    fn was_wrong(&self, object: &Digest);
+    fn report_damaged(&self, object: &Digest);
 
     /// Offers a local result to other machines. Returns immediately.
     fn offer(&self, offer: Offer);
@@ -71,7 +71,7 @@ impl Store {
     }
 
     /// Asks the tier for an entry, and stores it.
-    pub(crate) fn lookup_further(
+    pub(crate) fn lookup_in_tier(
         &self,
         key: &Digest,
         competition: &str,
@@ -82,7 +82,7 @@ impl Store {
         let Some(entry) = tier.entry(key, competition) else {
             return Ok(None);
         };
-        self.expect(&entry);
+        self.announce_lengths(&entry);
         if !self.is_read_only() {
             self.record(key, &entry)?;
         }
@@ -90,7 +90,7 @@ impl Store {
     }
 
     /// Announces the lengths of objects that may be fetched.
-    pub(crate) fn expect(&self, entry: &LedgerEntry) {
+    pub(crate) fn announce_lengths(&self, entry: &LedgerEntry) {
         let Some(tier) = &self.tier else { return };
         for (object, length) in entry.objects().zip(&entry.lengths) {
             if self.len_of(object).is_none() {
@@ -100,19 +100,19 @@ impl Store {
     }
 
     /// Whether the tier may have an object that is not in this store.
-    pub(crate) fn is_further(&self, digest: &Digest) -> bool {
+    pub(crate) fn may_be_in_tier(&self, digest: &Digest) -> bool {
         self.tier.as_ref().is_some_and(|tier| tier.may_have(digest))
     }
 
     /// Fetches an object from the tier. Returns `false` if it cannot be fetched.
-    pub(crate) fn bring(&self, digest: &Digest) -> Result<bool, StoreError> {
+    pub(crate) fn fetch_from_tier(&self, digest: &Digest) -> Result<bool, StoreError> {
         let Some(tier) = &self.tier else {
             return Ok(false);
         };
         if self.is_read_only() || !tier.may_have(digest) {
             return Ok(false);
         }
-        self.one_at_a_time(digest, || {
+        self.exclusively(digest, || {
             // Another thread may have fetched it.
             if self.len_of(digest).is_some() {
                 return Ok(true);
@@ -125,7 +125,7 @@ impl Store {
             }
             let is_right = writer.commit_as(digest)?;
             if !is_right {
-                tier.was_wrong(digest);
+                tier.report_damaged(digest);
             }
             Ok(is_right)
         })

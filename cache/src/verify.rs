@@ -20,7 +20,7 @@ use crate::stat::Amount;
 use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError, walk};
 
 /// Threads that hash objects. Two keep a disk busy and leave processors to other work.
-const THREADS: usize = 2;
+const HASH_THREADS: usize = 2;
 
 /// Result of [`Store::verify`]. Lists are sorted.
 #[derive(Debug, Default)]
@@ -120,7 +120,7 @@ impl Store {
         let parts: Vec<_> = thread::scope(|scope| {
             // If no further thread can be started, this one hashes all objects.
             let helper = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-            let helpers: Vec<_> = (1..THREADS).map_while(helper).collect();
+            let helpers: Vec<_> = (1..HASH_THREADS).map_while(helper).collect();
             let mine = work();
             let parts = helpers.into_iter().map(|helper| helper.join());
             parts.chain([Ok(mine)]).collect()
@@ -141,9 +141,9 @@ impl Store {
         for (key, entry) in self.readable::<LedgerEntry>(Bucket::Ledger, repair, report)? {
             report.entries += 1;
             let absent: Vec<_> = self
-                .missing_here(&entry)
+                .missing_locally(&entry)
                 .into_iter()
-                .filter(|digest| !entry.elsewhere && !damaged.contains(digest))
+                .filter(|digest| !entry.is_remote && !damaged.contains(digest))
                 .collect();
             if absent.is_empty() && !entry.objects().any(|digest| damaged.contains(digest)) {
                 continue;

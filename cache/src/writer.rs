@@ -18,7 +18,7 @@ use crate::{Buffer, Digest, Permit, Store, StoreError};
 
 /// Small writes are collected up to this many bytes, because that saves system calls, and because BLAKE3 is fastest on
 /// long inputs. A longer object is written on a separate thread.
-pub(crate) const PIECE: usize = 512 * 1024;
+pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
 
 /// Mode of objects and of the files that link to them: everybody may read, nobody may write. The user's umask may
 /// remove further permissions.
@@ -40,52 +40,52 @@ pub struct Stored {
 #[derive(Debug)]
 pub struct ObjectWriter {
     store: Store,
-    state: State,
+    state: WriterState,
     buffer: Vec<u8>,
     /// Bytes handed on so far, without those in `buffer`.
     len: u64,
 }
 
 #[derive(Debug)]
-enum State {
-    Here(Box<Unfinished>),
-    Behind(Consumer<Written>),
+enum WriterState {
+    Inline(Box<PartialObject>),
+    OnThread(Consumer<WriteResult>),
     /// A write failed and the error was returned.
     Failed,
 }
 
 /// The bytes of an object so far, and their hashes.
 #[derive(Debug)]
-pub(crate) struct Unfinished {
+pub(crate) struct PartialObject {
     store: Store,
-    place: Place,
+    place: Destination,
     hashes: Hashes,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Destination {
     File(NamedTempFile),
     Memory(Buffer),
 }
 
-impl Place {
+impl Destination {
     fn into_file(self, store: &Store) -> Result<NamedTempFile, StoreError> {
         match self {
-            Place::File(temp) => Ok(temp),
-            Place::Memory(buffer) => store.file_of(buffer.bytes()),
+            Destination::File(temp) => Ok(temp),
+            Destination::Memory(buffer) => store.file_of(buffer.bytes()),
         }
     }
 }
 
-impl Unfinished {
+impl PartialObject {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         match &mut self.place {
-            Place::File(temp) => self.store.append(temp, bytes)?,
-            Place::Memory(buffer) => {
+            Destination::File(temp) => self.store.append(temp, bytes)?,
+            Destination::Memory(buffer) => {
                 if !buffer.push(bytes) {
                     let temp = self.store.file_of(buffer.bytes())?;
                     self.store.append(&temp, bytes)?;
-                    self.place = Place::File(temp);
+                    self.place = Destination::File(temp);
                 }
             }
         }
@@ -95,25 +95,30 @@ impl Unfinished {
 }
 
 /// The object with all its bytes, or the error of writing them.
-type Written = Result<Box<Unfinished>, StoreError>;
+type WriteResult = Result<Box<PartialObject>, StoreError>;
 
 /// Maximum number of queued chunks for the thread that hashes and writes a long object. More would only use memory.
-const PIECES: usize = 2;
+const MAX_QUEUED_CHUNKS: usize = 2;
 
 /// Continues writing an object on another thread. Returns the object if no thread can be started.
-fn append_behind(
-    unfinished: Box<Unfinished>,
+fn append_on_thread(
+    unfinished: Box<PartialObject>,
     permit: Permit,
-) -> Result<Consumer<Written>, Box<Unfinished>> {
-    Consumer::start(unfinished, permit, PIECES, |mut unfinished, pieces| {
-        pieces.each(|piece| unfinished.append(piece))?;
-        Ok(unfinished)
-    })
+) -> Result<Consumer<WriteResult>, Box<PartialObject>> {
+    Consumer::start(
+        unfinished,
+        permit,
+        MAX_QUEUED_CHUNKS,
+        |mut unfinished, pieces| {
+            pieces.for_each(|piece| unfinished.append(piece))?;
+            Ok(unfinished)
+        },
+    )
 }
 
 /// Waits until all bytes are written.
-fn written(behind: Consumer<Written>) -> Written {
-    behind.finish().unwrap_or_else(|| {
+fn wait_until_written(consumer: Consumer<WriteResult>) -> WriteResult {
+    consumer.finish().unwrap_or_else(|| {
         let source = io::Error::other("the writing thread panicked");
         Err(StoreError::io("write", "an object".as_ref(), source))
     })
@@ -130,7 +135,7 @@ impl Hashes {
     pub(crate) fn new(store: &Store) -> Hashes {
         Hashes {
             blake3: blake3::Hasher::new(),
-            sha256: store.with_sums.then(Sha256::new),
+            sha256: store.with_sha256.then(Sha256::new),
         }
     }
 
@@ -157,24 +162,24 @@ impl Store {
     /// # Errors
     /// If no file can be created in the store.
     pub fn writer(&self) -> Result<ObjectWriter, StoreError> {
-        Ok(self.writer_to(Place::File(self.temp_file()?)))
+        Ok(self.writer_to(Destination::File(self.temp_file()?)))
     }
 
     /// Starts a new object in memory; end it with [`finish`](ObjectWriter::finish). If it outgrows the buffer, it
     /// continues in a file.
     pub fn writer_in_memory(&self, memory: Buffer) -> ObjectWriter {
-        self.writer_to(Place::Memory(memory))
+        self.writer_to(Destination::Memory(memory))
     }
 
-    fn writer_to(&self, place: Place) -> ObjectWriter {
-        let unfinished = Unfinished {
+    fn writer_to(&self, place: Destination) -> ObjectWriter {
+        let unfinished = PartialObject {
             store: self.clone(),
             place,
             hashes: Hashes::new(self),
         };
         ObjectWriter {
             store: self.clone(),
-            state: State::Here(Box::new(unfinished)),
+            state: WriterState::Inline(Box::new(unfinished)),
             buffer: Vec::new(),
             len: 0,
         }
@@ -199,7 +204,7 @@ impl Store {
         self.must_be_writable()?;
         let digest = Digest::of(bytes);
         if !self.has_verified(&digest)? {
-            self.publish(self.file_of(bytes)?, digest)?;
+            self.install(self.file_of(bytes)?, digest)?;
         }
         Ok(digest)
     }
@@ -227,15 +232,15 @@ impl Store {
     }
 
     /// Adds the complete file `temp` to the store, unless an intact object exists.
-    pub(crate) fn enter(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
+    pub(crate) fn add_object(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         match self.has_verified(&digest)? {
             true => Ok(()),
-            false => self.publish(temp, digest),
+            false => self.install(temp, digest),
         }
     }
 
     /// Gives the complete file `temp` its final name.
-    fn publish(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
+    fn install(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         let path = self.object_path(&digest);
         let metadata = temp
             .as_file()
@@ -265,38 +270,40 @@ impl ObjectWriter {
     pub fn push(&mut self, piece: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if !self.buffer.is_empty() {
             let buffer = std::mem::take(&mut self.buffer);
-            self.hand_on(buffer).map_err(StoreError::into_io)?;
+            self.pass_on(buffer).map_err(StoreError::into_io)?;
         }
-        self.hand_on(piece).map_err(StoreError::into_io)
+        self.pass_on(piece).map_err(StoreError::into_io)
     }
 
-    fn hand_on(&mut self, piece: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
+    fn pass_on(&mut self, piece: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
         self.len += piece.len() as u64;
-        let mut behind = match std::mem::replace(&mut self.state, State::Failed) {
-            State::Here(unfinished) => {
+        let mut consumer = match std::mem::replace(&mut self.state, WriterState::Failed) {
+            WriterState::Inline(unfinished) => {
                 let started = match self.store.thread() {
-                    Some(permit) => append_behind(unfinished, permit),
+                    Some(permit) => append_on_thread(unfinished, permit),
                     None => Err(unfinished),
                 };
                 match started {
-                    Ok(behind) => behind,
+                    Ok(consumer) => consumer,
                     Err(mut unfinished) => {
                         unfinished.append(&piece)?;
-                        self.state = State::Here(unfinished);
+                        self.state = WriterState::Inline(unfinished);
                         return Ok(Some(piece));
                     }
                 }
             }
-            State::Behind(behind) => behind,
-            State::Failed => return Err(self.failed()),
+            WriterState::OnThread(consumer) => consumer,
+            WriterState::Failed => return Err(self.failed()),
         };
-        if !behind.send(piece) {
+        if !consumer.send(piece) {
             // The thread takes no more chunks because it failed; its error is returned.
-            return Err(written(behind).err().unwrap_or_else(|| self.failed()));
+            return Err(wait_until_written(consumer)
+                .err()
+                .unwrap_or_else(|| self.failed()));
         }
-        let spent = behind.spent();
-        self.state = State::Behind(behind);
-        Ok(spent)
+        let recycled = consumer.recycled();
+        self.state = WriterState::OnThread(consumer);
+        Ok(recycled)
     }
 
     fn failed(&self) -> StoreError {
@@ -312,7 +319,7 @@ impl ObjectWriter {
     pub fn commit(self) -> Result<Stored, StoreError> {
         let (store, len) = (self.store.clone(), self.len());
         let (place, digest) = self.end()?;
-        store.enter(place.into_file(&store)?, digest)?;
+        store.add_object(place.into_file(&store)?, digest)?;
         Ok(Stored { digest, len })
     }
 
@@ -326,9 +333,9 @@ impl ObjectWriter {
         let (place, digest) = self.end()?;
         let object = Stored { digest, len };
         match place {
-            Place::Memory(memory) => Ok((object, Some(memory))),
-            Place::File(temp) => {
-                store.enter(temp, digest)?;
+            Destination::Memory(memory) => Ok((object, Some(memory))),
+            Destination::File(temp) => {
+                store.add_object(temp, digest)?;
                 Ok((object, None))
             }
         }
@@ -343,7 +350,7 @@ impl ObjectWriter {
         let (place, found) = self.end()?;
         let is_right = found == *digest;
         if is_right {
-            store.publish(place.into_file(&store)?, found)?;
+            store.install(place.into_file(&store)?, found)?;
         }
         Ok(is_right)
     }
@@ -355,8 +362,8 @@ impl ObjectWriter {
     /// If the last bytes cannot be written, or if an earlier write failed.
     pub fn read_back(self) -> Result<Box<dyn io::Read>, StoreError> {
         let mut temp = match self.end()?.0 {
-            Place::File(temp) => temp,
-            Place::Memory(memory) => return Ok(Box::new(Cursor::new(memory))),
+            Destination::File(temp) => temp,
+            Destination::Memory(memory) => return Ok(Box::new(Cursor::new(memory))),
         };
         let rewound = temp.rewind();
         rewound.map_err(|error| StoreError::io("read", temp.path(), error))?;
@@ -364,14 +371,14 @@ impl ObjectWriter {
     }
 
     /// Returns all bytes and their digest.
-    fn end(mut self) -> Result<(Place, Digest), StoreError> {
-        let mut unfinished = match std::mem::replace(&mut self.state, State::Failed) {
-            State::Here(unfinished) => unfinished,
-            State::Behind(behind) => written(behind)?,
-            State::Failed => return Err(self.failed()),
+    fn end(mut self) -> Result<(Destination, Digest), StoreError> {
+        let mut unfinished = match std::mem::replace(&mut self.state, WriterState::Failed) {
+            WriterState::Inline(unfinished) => unfinished,
+            WriterState::OnThread(consumer) => wait_until_written(consumer)?,
+            WriterState::Failed => return Err(self.failed()),
         };
         unfinished.append(&self.buffer)?;
-        let Unfinished { place, hashes, .. } = *unfinished;
+        let PartialObject { place, hashes, .. } = *unfinished;
         Ok((place, hashes.finish(&self.store)))
     }
 }
@@ -379,14 +386,14 @@ impl ObjectWriter {
 /// The I/O errors contain a [`StoreError`].
 impl Write for ObjectWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = PIECE.saturating_sub(self.buffer.len());
+        let room = CHUNK_BYTES.saturating_sub(self.buffer.len());
         let count = bytes.len().min(room);
         self.buffer
             .extend_from_slice(bytes.get(..count).unwrap_or_default());
-        if self.buffer.len() >= PIECE {
+        if self.buffer.len() >= CHUNK_BYTES {
             let piece = std::mem::take(&mut self.buffer);
-            let spent = self.hand_on(piece).map_err(StoreError::into_io)?;
-            self.buffer = spent.unwrap_or_else(|| Vec::with_capacity(PIECE));
+            let recycled = self.pass_on(piece).map_err(StoreError::into_io)?;
+            self.buffer = recycled.unwrap_or_else(|| Vec::with_capacity(CHUNK_BYTES));
             self.buffer.clear();
         }
         Ok(count)

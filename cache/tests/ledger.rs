@@ -53,7 +53,7 @@ fn what_was_never_stored_is_missing_but_nothing_to_mend() -> Outcome {
     written.unstored = vec![unstored];
     store.record(&key, &written)?;
     assert_eq!(store.missing(&written), [unstored]);
-    assert_eq!(store.missing_here(&written), []);
+    assert_eq!(store.missing_locally(&written), []);
     assert!(store.verify(true, &|_| {})?.is_clean());
     assert!(store.gc(&GcOptions::default())?.entries.is_empty());
     assert_eq!(store.lookup(&key)?, Some(written.clone()));

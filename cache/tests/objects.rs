@@ -46,7 +46,7 @@ fn what_is_put_is_what_is_read() -> Outcome {
 }
 
 #[test]
-fn the_sum_of_what_was_written_with_sums_is_known() -> Outcome {
+fn the_checksum_of_a_written_object_is_known() -> Outcome {
     use sha2::{Digest as _, Sha256};
 
     let (_dir, store) = fresh()?;
@@ -61,7 +61,7 @@ fn the_sum_of_what_was_written_with_sums_is_known() -> Outcome {
         let digest = write(&store)?;
         assert_eq!(store.sha256(&digest), None, "not requested");
         // Also where the store has the object already.
-        assert_eq!(write(&store.with_sums())?, digest);
+        assert_eq!(write(&store.with_sha256())?, digest);
         let sum: [u8; 32] = Sha256::digest(&content).into();
         assert_eq!(store.sha256(&digest), Some(sum));
         assert_eq!(stranger(&store)?.sha256(&digest), None);
@@ -198,7 +198,7 @@ fn buffers_may_be_handed_over_among_other_writes() -> Outcome {
 #[test]
 fn bytes_may_come_in_another_order_than_they_stand() -> Outcome {
     let (_dir, store) = fresh()?;
-    let store = store.with_sums();
+    let store = store.with_sha256();
     for (parts, len) in [(0, 0), (1, 0), (7, 3), (40, 50_000), (3, 700_000)] {
         let parts: Vec<Vec<u8>> = (0..parts)
             .map(|part| bytes(len + 11 * part, part as u64))
@@ -208,7 +208,7 @@ fn bytes_may_come_in_another_order_than_they_stand() -> Outcome {
         for (number, part) in parts.iter().enumerate() {
             match number % 3 {
                 0 => writer.write_all(part)?,
-                _ => left.push((writer.leave_room(part.len() as u64)?, part)),
+                _ => left.push((writer.reserve(part.len() as u64)?, part)),
             }
         }
         for (place, part) in left.iter().rev() {
@@ -224,7 +224,7 @@ fn bytes_may_come_in_another_order_than_they_stand() -> Outcome {
     // Unwritten space has zeros.
     let mut writer = store.scattered_writer()?;
     writer.write_all(b"a")?;
-    writer.leave_room(3)?;
+    writer.reserve(3)?;
     let stored = writer.commit(&|| Ok(()))?;
     assert_eq!(store.read(&stored.digest)?, b"a\0\0\0");
     // A writer that is dropped, or whose commit is stopped, leaves nothing.

@@ -50,7 +50,7 @@ fn write_objects(store: &Store) -> Result<(), Box<dyn Error>> {
     writer.write_all(b"written")?;
     assert_eq!(writer.commit()?.digest, Digest::of(b"written"));
     let mut scattered = store.scattered_writer()?;
-    let place = scattered.leave_room(4)?;
+    let place = scattered.reserve(4)?;
     scattered.write_all(b"tail")?;
     scattered.write_at(b"head", place)?;
     assert_eq!(

@@ -47,7 +47,7 @@ fn child() -> Outcome {
     let folder = env::var(FOLDER)?;
     let folder = Path::new(&folder);
     let process = std::process::id();
-    let taker = Taker {
+    let candidate = Candidate {
         process: ProcessId::current(),
         timing: TIMING,
     };
@@ -57,7 +57,7 @@ fn child() -> Outcome {
             0 => Mode::Shared,
             _ => Mode::Exclusive,
         };
-        let Ok(lease) = take(&folder.join("holders"), mode, &taker)? else {
+        let Ok(lease) = take(&folder.join("holders"), mode, &candidate)? else {
             thread::sleep(Duration::from_millis(random.below(10)));
             continue;
         };

@@ -40,8 +40,8 @@
 
 #[cfg(test)]
 mod attack;
-mod held;
-mod look;
+mod conflict;
+mod holder;
 #[cfg(test)]
 mod tests;
 
@@ -54,8 +54,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::machine;
 use crate::process::ProcessId;
-use held::{Held, announce};
-use look::{Conflict, Look};
+use conflict::{Conflict, ConflictCheck};
+use holder::{HolderFile, announce};
 
 /// Whether a lock can have several holders at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,14 +90,14 @@ const STEP_BACK_PAUSE: Duration = Duration::from_millis(2);
 
 /// The process that takes a lease, and its timing.
 #[derive(Clone, Debug)]
-struct Taker {
+struct Candidate {
     process: ProcessId,
     timing: LeaseTiming,
 }
 
-impl Taker {
-    fn current() -> Taker {
-        Taker {
+impl Candidate {
+    fn current() -> Candidate {
+        Candidate {
             process: ProcessId::current(),
             timing: TIMING,
         }
@@ -106,17 +106,17 @@ impl Taker {
 
 /// A lock. Dropping it releases the lock.
 #[derive(Debug)]
-pub(crate) struct Lease(Arc<Held>);
+pub(crate) struct Lease(Arc<HolderFile>);
 
 impl Lease {
     /// Takes the lock of the directory `holders` if it is free. A holder that is not known to be dead keeps it.
     pub(crate) fn try_take(holders: &Path, mode: Mode) -> io::Result<Option<Lease>> {
-        Ok(take(holders, mode, &Taker::current())?.ok())
+        Ok(take(holders, mode, &Candidate::current())?.ok())
     }
 
     /// Like [`try_take`](Self::try_take), but waits until it is certain whether each holder is alive.
     pub(crate) fn take_unless_alive(holders: &Path, mode: Mode) -> io::Result<Option<Lease>> {
-        take_unless_alive(holders, mode, &Taker::current())
+        take_unless_alive(holders, mode, &Candidate::current())
     }
 
     /// Whether another process may have taken over the lock because it saw no heartbeat for too long.
@@ -125,7 +125,7 @@ impl Lease {
         if held.is_lost.load(Ordering::Relaxed) {
             return true;
         }
-        let silence = held.taker.timing.silence;
+        let silence = held.candidate.timing.silence;
         if held.since_heartbeat() < silence / 2 {
             return false;
         }
@@ -156,40 +156,44 @@ impl Drop for Lease {
     }
 }
 
-fn take_unless_alive(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Option<Lease>> {
+fn take_unless_alive(
+    holders: &Path,
+    mode: Mode,
+    candidate: &Candidate,
+) -> io::Result<Option<Lease>> {
     loop {
-        match take(holders, mode, taker)? {
+        match take(holders, mode, candidate)? {
             Ok(lease) => return Ok(Some(lease)),
             Err(Conflict::Held) => return Ok(None),
-            Err(Conflict::Doubtful | Conflict::Asked) => {
-                std::thread::sleep(taker.timing.heartbeat / 10);
+            Err(Conflict::Uncertain | Conflict::Requested) => {
+                std::thread::sleep(candidate.timing.heartbeat / 10);
             }
         }
     }
 }
 
-fn take(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Result<Lease, Conflict>> {
+fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<Lease, Conflict>> {
     // From here on, dropping the lease removes the file.
-    let lease = Lease(Arc::new(announce(holders, mode, taker)?));
+    let lease = Lease(Arc::new(announce(holders, mode, candidate)?));
     let held = &lease.0;
     let asked = Instant::now();
-    let mut look = Look {
+    let mut look = ConflictCheck {
         holders,
         own: &held.path,
         mode,
-        taker,
+        candidate,
         rivals: None,
     };
     while let Some(conflict) = look.conflict()? {
-        if conflict != Conflict::Asked || asked.elapsed() > STEP_BACK_LIMIT {
+        if conflict != Conflict::Requested || asked.elapsed() > STEP_BACK_LIMIT {
             return Ok(Err(conflict));
         }
         std::thread::sleep(STEP_BACK_PAUSE);
     }
     held.state.lock().has_lock = true;
     // If this process was suspended before that, others may have treated it as dead.
-    if !held.beat()? || held.since_heartbeat() >= taker.timing.silence {
-        return Ok(Err(Conflict::Doubtful));
+    if !held.beat()? || held.since_heartbeat() >= candidate.timing.silence {
+        return Ok(Err(Conflict::Uncertain));
     }
     let thread = std::thread::Builder::new().name("lease".to_owned());
     let holder = Arc::clone(held);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::look::{break_lock, list};
+use super::conflict::{break_lock, list};
 use super::*;
 
 const QUICK: LeaseTiming = LeaseTiming {
@@ -16,24 +16,24 @@ const QUICK: LeaseTiming = LeaseTiming {
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-fn taker(process: ProcessId) -> Taker {
+fn candidate(process: ProcessId) -> Candidate {
     let timing = QUICK;
-    Taker { process, timing }
+    Candidate { process, timing }
 }
 
-fn elsewhere(machine: &str) -> Taker {
-    taker(ProcessId::elsewhere(machine))
+fn elsewhere(machine: &str) -> Candidate {
+    candidate(ProcessId::elsewhere(machine))
 }
 
-fn here() -> Taker {
-    taker(ProcessId::current())
+fn here() -> Candidate {
+    candidate(ProcessId::current())
 }
 
 /// Takes a lock, asking until it is free; returns how long that took.
-fn wait(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<(Lease, Duration)> {
+fn wait(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<(Lease, Duration)> {
     let start = Instant::now();
     loop {
-        if let Ok(lease) = take(holders, mode, taker)? {
+        if let Ok(lease) = take(holders, mode, candidate)? {
             return Ok((lease, start.elapsed()));
         }
         thread::sleep(Duration::from_millis(5));
@@ -42,7 +42,7 @@ fn wait(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<(Lease, Duratio
 
 /// Leaves the file of a holder that has the lock and never writes again.
 fn leave(holders: &Path, process: ProcessId) -> Outcome {
-    let held = announce(holders, Mode::Exclusive, &taker(process))?;
+    let held = announce(holders, Mode::Exclusive, &candidate(process))?;
     held.state.lock().has_lock = true;
     assert!(held.beat()?);
     Ok(())
@@ -72,10 +72,10 @@ fn a_holder_that_lives_keeps_the_lock_however_long_others_wait() -> Outcome {
 fn the_lock_of_a_dead_machine_is_free_after_its_silence() -> Outcome {
     let folder = tempfile::tempdir()?;
     let holders = folder.path().join("holders");
-    for taker in [here(), elsewhere("two")] {
+    for candidate in [here(), elsewhere("two")] {
         leave(&holders, ProcessId::elsewhere("one"))?;
         fs::write(holders.join("exclusive-1"), "{\"host\": \"tor")?;
-        let (lease, waited) = wait(&holders, Mode::Exclusive, &taker)?;
+        let (lease, waited) = wait(&holders, Mode::Exclusive, &candidate)?;
         assert!(waited >= QUICK.silence, "{waited:?}");
         assert!(waited < QUICK.silence * 8, "{waited:?}");
         drop(lease);
@@ -104,11 +104,11 @@ fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
     let folder = tempfile::tempdir()?;
     let holders = folder.path().join("holders");
     let first = Lease(Arc::new(announce(&holders, Mode::Exclusive, &here())?));
-    let mut look = Look {
+    let mut look = ConflictCheck {
         holders: &holders,
         own: &first.0.path,
         mode: Mode::Exclusive,
-        taker: &here(),
+        candidate: &here(),
         rivals: None,
     };
     let rival = Lease(Arc::new(announce(&holders, Mode::Exclusive, &here())?));
@@ -117,7 +117,7 @@ fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
     assert_eq!(
         found,
         Some(if is_first {
-            Conflict::Asked
+            Conflict::Requested
         } else {
             Conflict::Held
         })
@@ -238,10 +238,10 @@ fn those_who_share_a_lock_never_exclude_each_other() -> Outcome {
         for number in 0..8 {
             let (holders, barrier, refused) = (&holders, &barrier, &refused);
             scope.spawn(move || {
-                let taker = elsewhere(&number.to_string());
+                let candidate = elsewhere(&number.to_string());
                 for _ in 0..30 {
                     barrier.wait();
-                    match take(holders, Mode::Shared, &taker) {
+                    match take(holders, Mode::Shared, &candidate) {
                         Ok(Ok(lease)) => drop(lease),
                         _ => drop(refused.fetch_add(1, Ordering::SeqCst)),
                     }
@@ -264,9 +264,9 @@ fn of_several_who_ask_at_once_one_gets_the_lock() -> Outcome {
                 .map(|number| {
                     let (holders, barrier) = (&holders, &barrier);
                     scope.spawn(move || {
-                        let taker = elsewhere(&number.to_string());
+                        let candidate = elsewhere(&number.to_string());
                         barrier.wait();
-                        take(holders, Mode::Exclusive, &taker)
+                        take(holders, Mode::Exclusive, &candidate)
                     })
                 })
                 .collect();

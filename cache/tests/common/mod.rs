@@ -72,7 +72,7 @@ pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error
         created: since.as_secs() - days * 24 * 60 * 60,
         millis: 12,
         lengths: Vec::new(),
-        elsewhere: false,
+        is_remote: false,
     })
 }
 

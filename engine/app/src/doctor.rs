@@ -88,7 +88,7 @@ pub fn file_systems(settings: &Settings) -> Vec<Finding> {
 }
 
 fn writable(dir: &Path) -> std::io::Result<()> {
-    prep_cache::make_folder(dir)?;
+    prep_cache::create_directory(dir)?;
     tempfile::tempfile_in(dir).map(drop)
 }
 

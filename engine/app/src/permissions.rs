@@ -137,7 +137,7 @@ fn add(path: &Path, id: &str) -> Result<(), Error> {
     let mut accepted = Accepted::read(path);
     accepted.accepted.insert(id.to_owned());
     let dir = path.parent().unwrap_or(Path::new("."));
-    let written = prep_cache::make_folder(dir).and_then(|()| {
+    let written = prep_cache::create_directory(dir).and_then(|()| {
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
         file.write_all(serde_json::to_string_pretty(&accepted)?.as_bytes())?;
         file.persist(path).map_err(|error| error.error)?;

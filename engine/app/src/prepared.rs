@@ -93,7 +93,7 @@ pub fn each_manifest<'i, T: Send>(
         let found = read.and_then(|manifest| wanted(id, manifest));
         Ok(found.map(|found| (place, id.as_str(), found)))
     };
-    let found = context.spread(ids.len(), 0, || (), each);
+    let found = context.map_parallel(ids.len(), 0, || (), each);
     let found = found.map_err(|error| Error::new(error.failure(), error.to_string()))?;
     let mut found: Vec<_> = found.into_iter().flatten().collect();
     found.sort_unstable_by_key(|(place, ..)| *place);

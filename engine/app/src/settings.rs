@@ -33,7 +33,7 @@ impl Settings {
     /// Opens the store, with the remote as a tier if there is one.
     pub(crate) fn below(&self, store: Store) -> Store {
         match &self.remote {
-            Some(link) => link.below(&store),
+            Some(link) => link.attach(&store),
             None => store,
         }
     }

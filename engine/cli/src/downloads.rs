@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use prep_core::units;
-use prep_fetch::{FetchError, Found, LazyNetwork, Network, Options, Watcher};
+use prep_fetch::{FetchError, FoundCredentials, LazyNetwork, Network, Options, Watcher};
 
 use crate::output::printer::Printer;
 use crate::session::Session;
@@ -90,7 +90,7 @@ fn watcher(printer: &Printer) -> Watcher {
     })
 }
 
-fn credentials(session: &Session) -> Result<Found, FetchError> {
+fn credentials(session: &Session) -> Result<FoundCredentials, FetchError> {
     let found = session.kaggle.credentials()?;
     session
         .printer

@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use prep_remote::{KeyError, Trusted};
+use prep_remote::{KeyError, TrustedSigner};
 use serde::Deserialize;
 use toml::value::{Date, Datetime};
 
@@ -129,10 +129,10 @@ impl From<Written> for TrustedKey {
 impl TrustedKey {
     /// # Errors
     /// When it is not a public key.
-    pub fn parse(&self) -> Result<Trusted, KeyError> {
+    pub fn parse(&self) -> Result<TrustedSigner, KeyError> {
         let competitions = self.competitions.as_ref();
         let date = self.until.and_then(|until| until.date);
-        Ok(Trusted {
+        Ok(TrustedSigner {
             key: self.key.parse()?,
             competitions: competitions.map(|ids| ids.iter().cloned().collect()),
             until: date.map(end_of_day),
@@ -447,7 +447,7 @@ mod tests {
             panic!("{file:?}");
         };
         let public: prep_remote::PublicKey = key.parse().unwrap();
-        assert_eq!(all.parse().unwrap(), Trusted::from(public));
+        assert_eq!(all.parse().unwrap(), TrustedSigner::from(public));
         assert_eq!(all.to_string(), key);
         let parsed = limited.parse().unwrap();
         assert_eq!(parsed.until, Some(1_814_400_000));

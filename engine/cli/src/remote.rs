@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use prep_remote::{Address, Config, Credentials, Link, SigningKey, Trusted};
+use prep_remote::{Address, Credentials, Link, LinkConfig, SigningKey, TrustedSigner};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -153,10 +153,10 @@ impl Session {
             return Ok(self.clone());
         };
         let trusted = settings.trusted.iter().map(|trusted| trusted.value.parse());
-        let trusted: Result<Vec<Trusted>, _> = trusted.collect();
+        let trusted: Result<Vec<TrustedSigner>, _> = trusted.collect();
         let address = |text: &str| Address::parse(text).map_err(prep_app::Error::from);
         let same_as = settings.same_as.iter().map(|one| address(&one.value));
-        let config = Config {
+        let config = LinkConfig {
             address: address(&url.value)?,
             credentials: settings.credentials(&self.places),
             key: settings.signing(&self.places)?,
@@ -166,7 +166,7 @@ impl Session {
         };
         // A remote of the command line needs no mention.
         if args.remote.is_none() {
-            let (shown, by) = (config.address.shown(), &url.origin);
+            let (shown, by) = (config.address.without_secrets(), &url.origin);
             self.printer
                 .message(format!("remote: {shown} (set in {by})"));
         }

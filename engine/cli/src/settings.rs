@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use prep_app::Settings;
 use prep_core::units;
-use prep_fetch::{CredentialsError, Found};
+use prep_fetch::{CredentialsError, FoundCredentials};
 
 use crate::error::CliError;
 use crate::global::{Color, Global};
@@ -43,9 +43,9 @@ impl Kaggle {
     ///
     /// # Errors
     /// When there are none, or those that are found first cannot be used.
-    pub fn credentials(&self) -> Result<Found, CredentialsError> {
+    pub fn credentials(&self) -> Result<FoundCredentials, CredentialsError> {
         let variable = |name: &str| (self.variable)(name)?.into_string().ok();
-        prep_fetch::find(&prep_fetch::Places {
+        prep_fetch::find_credentials(&prep_fetch::Environment {
             variable: &variable,
             home: self.home.as_deref(),
             config_dirs: &self.config_dirs,

@@ -32,7 +32,10 @@ pub trait Step: Send + Sync {
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }
-    /// Computes the outputs. /// /// # Errors /// Any failure, classified by what has to change.
+    /// Computes the outputs.
+    ///
+    /// # Errors
+    /// Any failure, classified by what has to change.
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError>;
 }
 
@@ -40,10 +43,15 @@ pub trait Step: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceState {
     /// Its content is known from an earlier run. It may not exist any more.
-    /// The digest of the value that `run` would return.
-    Known { value: Digest },
+    Known {
+        /// Digest of the value that `run` would return.
+        value: Digest,
+    },
     /// It exists, but was never read, or has changed since.
-    Unread { bytes: u64 },
+    Unread {
+        /// Its size.
+        bytes: u64,
+    },
     /// It does not exist. `run` returns an error with the reason.
     Missing,
 }
@@ -75,7 +83,7 @@ pub trait Sink: Send + Sync {
     fn lock(&self) -> Option<PathBuf> {
         None
     }
-    /// Returns an upper bound of the memory in bytes, as for steps. [`Context::spread`] claims more for further
+    /// Returns an upper bound of the memory in bytes, as for steps. [`Context::map_parallel`] claims more for further
     /// threads.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20

@@ -10,7 +10,7 @@ use prep_cache::{LockGuard, Store};
 use crate::StepError;
 
 /// Pause between two attempts to take a lock.
-const PAUSE: Duration = Duration::from_millis(50);
+const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// A flag that steps check often enough to stop within a moment. Clones share the flag.
 #[derive(Debug, Clone, Default)]
@@ -29,8 +29,8 @@ impl Cancel {
 
     /// Returns a reader of `inner` that fails, with [`StepError::Cancelled`] inside the I/O error, once the flag is
     /// set.
-    pub fn reader<R>(&self, inner: R) -> Cancellable<R> {
-        Cancellable {
+    pub fn reader<R>(&self, inner: R) -> CancellableReader<R> {
+        CancellableReader {
             cancel: self.clone(),
             inner,
         }
@@ -44,7 +44,7 @@ impl Cancel {
             if let Some(guard) = store.try_in_use()? {
                 return Ok(guard);
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(LOCK_RETRY_PAUSE);
         }
     }
 
@@ -60,19 +60,19 @@ impl Cancel {
 
 /// A reader that fails once the run is cancelled. See [`Cancel::reader`].
 #[derive(Debug)]
-pub struct Cancellable<R> {
+pub struct CancellableReader<R> {
     cancel: Cancel,
     inner: R,
 }
 
-impl<R: Read> Read for Cancellable<R> {
+impl<R: Read> Read for CancellableReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.cancel.check()?;
         self.inner.read(buffer)
     }
 }
 
-impl<R: Seek> Seek for Cancellable<R> {
+impl<R: Seek> Seek for CancellableReader<R> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.inner.seek(to)
     }

@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use prep_cache::{Digest, LedgerEntry, LockGuard, Store, Stored, Threads};
 
 use crate::memory::Memory;
-use crate::objects::{Held, Objects};
+use crate::objects::{MemoryResult, ObjectCache};
 use crate::{Cancel, Claim, StepError};
 
 /// Limits on everything that runs at the same time.
@@ -78,10 +78,10 @@ impl Progress {
 }
 
 /// Threads in addition to one per step, for work that mostly waits, for example writing while another thread reads.
-const HELPERS: usize = 4;
+const HELPER_THREADS: usize = 4;
 
 /// Divisor of the memory limit: unused opened objects may take this fraction of the memory.
-const KEPT: u64 = 64;
+const KEPT_MEMORY_DIVISOR: u64 = 64;
 
 /// The services that a step uses. Cheap to clone; each running step has counters of its own.
 #[derive(Clone)]
@@ -94,24 +94,24 @@ pub struct Context {
     pub limits: Limits,
     /// Progress counters of this step.
     pub progress: Arc<Progress>,
-    /// The budget of all threads, including those of steps. See also [`Context::spread`].
+    /// The budget of all threads, including those of steps. See also [`Context::map_parallel`].
     pub threads: Threads,
     pub(crate) memory: Memory,
     /// Locks that steps rely on: one prevents garbage collection, and a sink has one on its target.
     locks: Vec<Arc<LockGuard>>,
     /// Steps do not run. If a result is not found, the run fails.
-    pub only_found: bool,
+    pub no_execute: bool,
     locations: Arc<RwLock<HashMap<Digest, Location>>>,
     lost: Arc<RwLock<HashSet<Digest>>>,
-    objects: Arc<Objects>,
+    objects: Arc<ObjectCache>,
     /// Results that this step keeps in memory.
-    holding: Arc<Mutex<Vec<Arc<Held>>>>,
+    memory_results: Arc<Mutex<Vec<Arc<MemoryResult>>>>,
 }
 
 impl Context {
     /// Creates the context of a run.
     pub fn new(store: Store, limits: Limits, cancel: Cancel) -> Context {
-        let threads = Threads::new(limits.jobs.max(1) + HELPERS);
+        let threads = Threads::new(limits.jobs.max(1) + HELPER_THREADS);
         Context {
             store: store.with_threads(threads.clone()),
             cancel,
@@ -120,32 +120,32 @@ impl Context {
             threads,
             memory: Memory::new(limits.memory),
             locks: Vec::new(),
-            only_found: false,
+            no_execute: false,
             locations: Arc::default(),
             lost: Arc::default(),
-            objects: Arc::new(Objects::new(limits.memory / KEPT, None)),
-            holding: Arc::default(),
+            objects: Arc::new(ObjectCache::new(limits.memory / KEPT_MEMORY_DIVISOR, None)),
+            memory_results: Arc::default(),
         }
     }
 
     /// Returns the same context, but steps may keep up to `bytes` bytes of results in memory instead of storing them.
     #[must_use]
-    pub fn with_room_to_hold(self, bytes: u64) -> Context {
-        let room_to_keep = self.limits.memory / KEPT;
+    pub fn with_memory_results(self, bytes: u64) -> Context {
+        let room_to_keep = self.limits.memory / KEPT_MEMORY_DIVISOR;
         Context {
-            objects: Arc::new(Objects::new(room_to_keep, Some(bytes))),
+            objects: Arc::new(ObjectCache::new(room_to_keep, Some(bytes))),
             ..self
         }
     }
 
     /// Returns the context of one step, with counters of its own.
-    pub(crate) fn of_step(
+    pub(crate) fn for_step(
         &self,
         progress: Arc<Progress>,
         memory: Memory,
         lock: Option<Arc<LockGuard>>,
     ) -> Context {
-        let threads = self.threads.counted();
+        let threads = self.threads.with_own_counter();
         let locks = self.locks.iter().cloned().chain(lock);
         Context {
             store: self.store.with_threads(threads.clone()),
@@ -153,7 +153,7 @@ impl Context {
             threads,
             memory,
             locks: locks.collect(),
-            holding: Arc::default(),
+            memory_results: Arc::default(),
             ..self.clone()
         }
     }
@@ -161,9 +161,9 @@ impl Context {
     /// Returns the same context for a step that writes files to publish. Its writers also compute SHA-256, so that the
     /// files need not be read again.
     #[must_use]
-    pub fn with_sums(&self) -> Context {
+    pub fn with_sha256(&self) -> Context {
         Context {
-            store: self.store.with_sums(),
+            store: self.store.with_sha256(),
             ..self.clone()
         }
     }
@@ -175,15 +175,15 @@ impl Context {
     }
 
     /// Claims `bytes` bytes for a result that stays in memory. Returns `None` if there is no room.
-    pub fn try_claim_to_hold(&self, bytes: u64) -> Option<Claim> {
-        self.objects.try_claim_to_hold(bytes)
+    pub fn try_claim_for_result(&self, bytes: u64) -> Option<Claim> {
+        self.objects.try_claim_for_result(bytes)
     }
 
     /// Keeps a result of this step in memory, instead of storing it, for the steps that use it. [`held`](Context::held)
     /// returns `opened` to them. `claim` is the memory that it takes.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.objects.hold(object, opened, claim);
-        self.holding.lock().push(held);
+        self.memory_results.lock().push(held);
     }
 
     /// Returns an object that is kept in memory.
@@ -191,19 +191,19 @@ impl Context {
         self.objects.held(object)
     }
 
-    pub(crate) fn is_held(&self, object: &Digest) -> bool {
-        self.objects.held_len(object).is_some()
+    pub(crate) fn is_in_memory(&self, object: &Digest) -> bool {
+        self.objects.memory_len(object).is_some()
     }
 
     /// Takes the results that this step keeps in memory.
-    pub(crate) fn take_holding(&self) -> Vec<Arc<Held>> {
-        std::mem::take(&mut *self.holding.lock())
+    pub(crate) fn take_memory_results(&self) -> Vec<Arc<MemoryResult>> {
+        std::mem::take(&mut *self.memory_results.lock())
     }
 
     /// Returns the length of an object that is in memory or in the store.
     pub(crate) fn len_of(&self, object: &Digest) -> Option<u64> {
         self.objects
-            .held_len(object)
+            .memory_len(object)
             .or_else(|| self.store.len_of(object))
     }
 
@@ -211,7 +211,7 @@ impl Context {
     /// it as unstored. A stored one may have been passed to code that reads the store only.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
-        missing.retain(|object| !(entry.unstored.contains(object) && self.is_held(object)));
+        missing.retain(|object| !(entry.unstored.contains(object) && self.is_in_memory(object)));
         missing
     }
 
@@ -233,7 +233,7 @@ impl Context {
     }
 
     /// Records that this content was needed and does not exist.
-    pub(crate) fn set_lost(&self, content: Digest) {
+    pub(crate) fn record_lost(&self, content: Digest) {
         self.lost.write().insert(content);
     }
 

@@ -20,12 +20,12 @@ pub struct Figures {
     /// Maximum memory that was claimed for the step at one time.
     pub memory: u64,
     /// Time between becoming ready and starting.
-    pub waited: Waited,
+    pub waited: WaitTimes,
 }
 
 /// How long a step that was ready had to wait, and for what, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Waited {
+pub struct WaitTimes {
     /// For a free place: the maximum number of steps was running.
     pub turn: u64,
     /// For another process that was working on the same thing.
@@ -34,7 +34,7 @@ pub struct Waited {
     pub memory: u64,
 }
 
-impl Waited {
+impl WaitTimes {
     /// Returns the total.
     pub fn sum(&self) -> u64 {
         self.turn + self.lock + self.memory

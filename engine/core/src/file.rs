@@ -55,8 +55,11 @@ impl FileValue {
         }
     }
 
-    /// Parses a value. /// /// # Errors /// If the value does not describe a file.
-    pub fn of(value: &Value) -> Result<FileValue, StepError> {
+    /// Parses a value.
+    ///
+    /// # Errors
+    /// If the value does not describe a file.
+    pub fn from_value(value: &Value) -> Result<FileValue, StepError> {
         serde_json::from_value(value.body.clone()).map_err(|error| {
             StepError::internal(format!(
                 "a stored file value does not have the expected form: {error}"
@@ -78,26 +81,26 @@ impl FileValue {
 /// The files of a directory outside the store, as a value. Their locations are registered in the `Context`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "folder")]
-pub struct FolderValue {
+pub struct DirectoryValue {
     /// The files by their paths in the directory, with `/` between the segments.
-    pub files: BTreeMap<String, FolderFile>,
+    pub files: BTreeMap<String, DirectoryFile>,
 }
 
 /// A file of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FolderFile {
+pub struct DirectoryFile {
     /// BLAKE3 digest of its bytes.
     pub digest: Digest,
     /// Its length in bytes.
     pub bytes: u64,
 }
 
-impl FolderValue {
+impl DirectoryValue {
     /// Parses a value.
     ///
     /// # Errors
     /// If the value does not describe a directory.
-    pub fn of(value: &Value) -> Result<FolderValue, StepError> {
+    pub fn from_value(value: &Value) -> Result<DirectoryValue, StepError> {
         serde_json::from_value(value.body.clone()).map_err(|error| {
             StepError::internal(format!(
                 "a stored directory value does not have the expected form: {error}"

@@ -4,9 +4,9 @@
 //! graph     the steps and their connections (petgraph)
 //! key       everything that a step's result depends on, as a stored record; its hash is the step's key
 //! resolve   forward: keys and known results; backward: what has to run (work) -> Resolution
-//! reason    why a step runs: two key records compared field by field        last      the last run of each step
+//! reason    why a step runs: two key records compared field by field        last_runs the last run of each step
 //! run       executes a resolution concurrently, within limits; resolves each node when its inputs are known
-//! objects   opened objects in memory: shared, kept, or held instead of being stored
+//! objects   opened objects in memory, and results that are kept in memory instead of being stored
 //! units     sizes and durations in messages
 //! event     events of a run, as data for progress bars, logs and JSON
 //! ```
@@ -17,6 +17,55 @@
 //!
 //! Values are opaque to this crate: a JSON body (such as a table's schema or a tree's listing) and the digests of the
 //! objects that it refers to. The crate contains no terminal output, HTTP, SQL or file formats.
+//!
+//! # Example
+//!
+//! ```
+//! use std::sync::Arc;
+//! use prep_cache::Store;
+//! use prep_core::{
+//!     Action, Cancel, Context, Graph, Inputs, Limits, NullReporter, Outputs, RunOptions, Step, StepError, Value,
+//!     resolve, run,
+//! };
+//!
+//! struct Answer;
+//!
+//! impl Step for Answer {
+//!     fn kind(&self) -> &'static str {
+//!         "answer"
+//!     }
+//!     fn version(&self) -> u32 {
+//!         1
+//!     }
+//!     fn params(&self) -> serde_json::Value {
+//!         serde_json::Value::Null
+//!     }
+//!     fn run(&self, _: &Context, _: &Inputs) -> Result<Outputs, StepError> {
+//!         Ok(Outputs::from([("number".to_owned(), Value::new(42.into(), Vec::new()))]))
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let directory = tempfile::tempdir()?;
+//! let store = Store::open(&directory.path().join("store"))?;
+//! let context = Context::new(store, Limits { jobs: 2, memory: 1 << 30 }, Cancel::default());
+//! let mut graph = Graph::new();
+//! let answer = graph.add("example", "answer", Action::Step(Box::new(Answer)), Vec::new())?;
+//!
+//! let resolution = resolve(&graph, &context, "v1")?;
+//! assert!(resolution.work.contains_key(&answer), "it has never run");
+//! let options = RunOptions { keep_going: true, variant: "v1".to_owned(), oldest_first: false };
+//! let graph = Arc::new(graph);
+//! let report = run(graph.clone(), context.clone(), resolution, options, Arc::new(NullReporter))?;
+//! assert!(report.outputs[&answer].contains_key("number"));
+//!
+//! let resolution = resolve(&graph, &context, "v1")?;
+//! assert!(resolution.work.is_empty(), "the result is found by its key");
+//! # Ok(())
+//! # }
+//! ```
+
+#![warn(missing_docs)]
 
 mod action;
 mod cancel;
@@ -27,34 +76,34 @@ mod figures;
 mod file;
 mod graph;
 mod key;
-mod last;
+mod last_runs;
 mod loopback;
 mod memory;
 mod objects;
+mod parallel;
 mod reason;
 mod resolve;
 mod run;
-mod spread;
 mod timings;
 pub mod units;
 mod value;
 mod work;
 
 pub use action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};
-pub use cancel::{Cancel, Cancellable};
+pub use cancel::{Cancel, CancellableReader};
 pub use context::{Context, Limits, Location, Progress, Ranges};
 pub use error::StepError;
 pub use event::{Event, NullReporter, Reporter, StepOutcome};
-pub use figures::{Figures, Waited};
-pub use file::{FileValue, FolderFile, FolderValue};
+pub use figures::{Figures, WaitTimes};
+pub use file::{DirectoryFile, DirectoryValue, FileValue};
 pub use graph::{Graph, GraphError, Node, NodeId, Port};
 pub use key::{KeyRecord, canonical};
-pub use last::{LastRun, LastRuns, LastSteps};
+pub use last_runs::{LastRun, LastRuns, LastSteps};
 pub use loopback::is_loopback;
 pub use memory::Claim;
 pub use prep_failure::{BoxError, Failure, causes, chain};
 pub use reason::{Change, Reason};
-pub use resolve::{Missing, Resolution, ResolveError, State, resolve};
+pub use resolve::{MissingObject, NodeState, Resolution, ResolveError, resolve};
 pub use run::{RunOptions, RunReport, run};
 pub use timings::{Timing, write_trace};
 pub use value::Value;

@@ -9,20 +9,20 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
     budget: Arc<Budget>,
-    counted: Arc<Counted>,
+    counter: Arc<ClaimCounter>,
 }
 
 /// The budget that all claims share.
 #[derive(Debug)]
 struct Budget {
     total: u64,
-    free: Mutex<Free>,
+    free: Mutex<FreeMemory>,
     changed: Condvar,
 }
 
 /// Waiting claims are served in the order of their arrival, so that small claims cannot delay a large one forever.
 #[derive(Debug)]
-struct Free {
+struct FreeMemory {
     bytes: u64,
     /// Ticket of the next claim that arrives.
     next: u64,
@@ -32,7 +32,7 @@ struct Free {
 
 /// The memory claimed through one handle.
 #[derive(Debug, Default)]
-struct Counted {
+struct ClaimCounter {
     now: AtomicU64,
     peak: AtomicU64,
 }
@@ -42,13 +42,13 @@ struct Counted {
 #[must_use = "the memory is given back when the claim is dropped"]
 pub struct Claim {
     budget: Arc<Budget>,
-    counted: Arc<Counted>,
+    counter: Arc<ClaimCounter>,
     bytes: u64,
 }
 
 impl Memory {
     pub fn new(bytes: u64) -> Memory {
-        let free = Free {
+        let free = FreeMemory {
             bytes,
             next: 0,
             served: 0,
@@ -59,14 +59,14 @@ impl Memory {
                 free: Mutex::new(free),
                 changed: Condvar::new(),
             }),
-            counted: Arc::default(),
+            counter: Arc::default(),
         }
     }
 
     /// Returns a handle on the same budget with a counter of its own.
-    pub fn counted(&self) -> Memory {
+    pub fn with_own_counter(&self) -> Memory {
         Memory {
-            counted: Arc::default(),
+            counter: Arc::default(),
             ..self.clone()
         }
     }
@@ -101,29 +101,29 @@ impl Memory {
 
     /// Returns the maximum that was claimed at one time.
     pub fn peak(&self) -> u64 {
-        self.counted.peak.load(Ordering::Relaxed)
+        self.counter.peak.load(Ordering::Relaxed)
     }
 
     fn claimed(&self, bytes: u64) -> Claim {
-        let now = self.counted.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.counted.peak.fetch_max(now, Ordering::Relaxed);
+        let now = self.counter.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.counter.peak.fetch_max(now, Ordering::Relaxed);
         Claim {
             budget: self.budget.clone(),
-            counted: self.counted.clone(),
+            counter: self.counter.clone(),
             bytes,
         }
     }
 }
 
 impl Budget {
-    fn free(&self) -> MutexGuard<'_, Free> {
+    fn free(&self) -> MutexGuard<'_, FreeMemory> {
         self.free.lock()
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.counted.now.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.counter.now.fetch_sub(self.bytes, Ordering::Relaxed);
         self.budget.free().bytes += self.bytes;
         self.budget.changed.notify_all();
     }
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn claims_share_what_there_is_and_the_peak_is_known() {
         let memory = Memory::new(100 << 20);
-        let mine = memory.counted();
+        let mine = memory.with_own_counter();
         let first = mine.claim(60 << 20);
         assert!(mine.try_claim(60 << 20).is_none());
         let second = mine.try_claim(40 << 20);
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(mine.peak(), 100 << 20);
         assert!(mine.try_claim((100 << 20) + 1).is_none());
         // A claim above the total runs alone, and has claimed all, not more.
-        let large = memory.counted();
+        let large = memory.with_own_counter();
         let all = large.claim(1 << 40);
         assert!(memory.try_claim(1).is_none());
         assert_eq!(large.peak(), 100 << 20);

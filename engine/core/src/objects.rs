@@ -22,45 +22,45 @@ type Opened = Arc<dyn Any + Send + Sync>;
 
 /// The slot of one opened object. Its lock is held while the object is opened, so that no second thread opens it. Other
 /// objects can be opened at the same time.
-type Place = Arc<Mutex<Option<Weak<dyn Any + Send + Sync>>>>;
+type Slot = Arc<Mutex<Option<Weak<dyn Any + Send + Sync>>>>;
 
 /// Maximum number of kept objects, because each may be mapped into memory.
-const MOST_KEPT: usize = 64;
+const MAX_KEPT_OBJECTS: usize = 64;
 
 /// An object in memory. It is available as long as this value lives.
-pub(crate) struct Held {
+pub(crate) struct MemoryResult {
     object: Stored,
     opened: Opened,
     _claim: Claim,
 }
 
-impl Held {
+impl MemoryResult {
     pub fn object(&self) -> &Digest {
         &self.object.digest
     }
 }
 
-pub(crate) struct Objects {
-    places: Mutex<HashMap<(Digest, TypeId), Place>>,
+pub(crate) struct ObjectCache {
+    slots: Mutex<HashMap<(Digest, TypeId), Slot>>,
     /// Kept objects with their memory in bytes, most recently used last.
     kept: Mutex<VecDeque<(Opened, u64)>>,
     /// Total memory of kept objects in bytes.
-    room_to_keep: u64,
-    held: Mutex<HashMap<Digest, Weak<Held>>>,
+    max_kept_bytes: u64,
+    held: Mutex<HashMap<Digest, Weak<MemoryResult>>>,
     /// Budget of held objects. `None`: all results are stored.
-    room_to_hold: Option<Memory>,
+    held_memory: Option<Memory>,
 }
 
-impl Objects {
-    /// Creates a cache with room for `room_to_keep` bytes of kept and `room_to_hold` bytes of held objects. `None`: no
+impl ObjectCache {
+    /// Creates a cache with room for `max_kept_bytes` bytes of kept and `held_memory` bytes of held objects. `None`: no
     /// result is held.
-    pub fn new(room_to_keep: u64, room_to_hold: Option<u64>) -> Objects {
-        Objects {
-            places: Mutex::default(),
+    pub fn new(max_kept_bytes: u64, held_memory: Option<u64>) -> ObjectCache {
+        ObjectCache {
+            slots: Mutex::default(),
             kept: Mutex::default(),
-            room_to_keep,
+            max_kept_bytes,
             held: Mutex::default(),
-            room_to_hold: room_to_hold.map(Memory::new),
+            held_memory: held_memory.map(Memory::new),
         }
     }
 
@@ -70,22 +70,21 @@ impl Objects {
         object: &Digest,
         open: impl FnOnce() -> Result<T, StepError>,
     ) -> Result<Arc<T>, StepError> {
-        let place = {
-            let mut places = self.places.lock();
+        let slot = {
+            let mut slots = self.slots.lock();
             // Removes slots that nobody waits for and whose object is not used any more.
-            places.retain(|_, place| {
+            slots.retain(|_, slot| {
                 let is_used = |known: &Option<Weak<_>>| {
                     known.as_ref().is_some_and(|known| known.strong_count() > 0)
                 };
-                Arc::strong_count(place) > 1
-                    || place.try_lock().is_some_and(|known| is_used(&known))
+                Arc::strong_count(slot) > 1 || slot.try_lock().is_some_and(|known| is_used(&known))
             });
-            places
+            slots
                 .entry((*object, TypeId::of::<T>()))
                 .or_default()
                 .clone()
         };
-        let mut known = place.lock();
+        let mut known = slot.lock();
         let here = known.as_ref().and_then(Weak::upgrade);
         if let Some(here) = here.and_then(|any| any.downcast::<T>().ok()) {
             return Ok(here);
@@ -98,25 +97,25 @@ impl Objects {
 
     /// Keeps an opened object that takes `bytes` of memory. Drops the least recently used ones to make room.
     pub fn keep(&self, opened: Opened, bytes: u64) {
-        if bytes > self.room_to_keep {
+        if bytes > self.max_kept_bytes {
             return;
         }
         let mut kept = self.kept.lock();
         kept.retain(|(known, _)| !Arc::ptr_eq(known, &opened));
         kept.push_back((opened, bytes));
         let mut taken: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
-        while kept.len() > MOST_KEPT || taken > self.room_to_keep {
+        while kept.len() > MAX_KEPT_OBJECTS || taken > self.max_kept_bytes {
             taken -= kept.pop_front().map_or(0, |(_, bytes)| bytes);
         }
     }
 
-    pub fn try_claim_to_hold(&self, bytes: u64) -> Option<Claim> {
-        self.room_to_hold.as_ref()?.try_claim(bytes)
+    pub fn try_claim_for_result(&self, bytes: u64) -> Option<Claim> {
+        self.held_memory.as_ref()?.try_claim(bytes)
     }
 
     /// Holds an object as long as the returned value lives.
-    pub fn hold(&self, object: Stored, opened: Opened, claim: Claim) -> Arc<Held> {
-        let held = Arc::new(Held {
+    pub fn hold(&self, object: Stored, opened: Opened, claim: Claim) -> Arc<MemoryResult> {
+        let held = Arc::new(MemoryResult {
             object,
             opened,
             _claim: claim,
@@ -133,11 +132,11 @@ impl Objects {
     }
 
     /// Returns the length of a held object.
-    pub fn held_len(&self, object: &Digest) -> Option<u64> {
+    pub fn memory_len(&self, object: &Digest) -> Option<u64> {
         Some(self.find(object)?.object.len)
     }
 
-    fn find(&self, object: &Digest) -> Option<Arc<Held>> {
+    fn find(&self, object: &Digest) -> Option<Arc<MemoryResult>> {
         self.held.lock().get(object)?.upgrade()
     }
 }
@@ -151,7 +150,7 @@ mod tests {
 
     #[test]
     fn an_object_is_opened_once_while_it_is_used_and_again_afterwards() {
-        let objects = Objects::new(100, None);
+        let objects = ObjectCache::new(100, None);
         let object = Digest::of(b"a");
         let open = |number: u32| objects.shared(&object, || Ok(number)).map(|opened| *opened);
         let first = objects.shared(&object, || Ok(1_u32));
@@ -167,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_last_objects_that_have_room_are_kept() {
-        let objects = Objects::new(100, None);
+        let objects = ObjectCache::new(100, None);
         let open = |name: &[u8], number: u32, bytes: u64| {
             let opened = objects.shared(&Digest::of(name), || Ok(number)).unwrap();
             objects.keep(opened.clone(), bytes);
@@ -185,7 +184,7 @@ mod tests {
 
     #[test]
     fn different_objects_are_opened_at_the_same_time() {
-        let objects = Objects::new(100, None);
+        let objects = ObjectCache::new(100, None);
         // Passed only when both are being opened.
         let both = Barrier::new(2);
         std::thread::scope(|scope| {

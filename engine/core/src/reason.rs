@@ -23,13 +23,25 @@ pub enum Reason {
     /// There is no record of an earlier execution.
     FirstRun,
     /// The record differs from that of the last execution.
-    Changed { changes: Vec<Change> },
+    Changed {
+        /// The fields that differ.
+        changes: Vec<Change>,
+    },
     /// The last execution failed with the same record and would fail again.
-    Failed { message: String },
+    Failed {
+        /// The error message of the last execution.
+        message: String,
+    },
     /// The key is known, but one of its objects is not in the store any more, and another step needs it.
-    OutputMissing { object: Digest },
+    OutputMissing {
+        /// The missing object.
+        object: Digest,
+    },
     /// The key is known, but its result was only kept in memory, and another step needs it.
-    Unstored { object: Digest },
+    Unstored {
+        /// The object that was not stored.
+        object: Digest,
+    },
     /// A step that feeds this one has to run first. Whether this one runs depends on that step's output.
     InputPending {
         /// Has another name in JSON, because the fields of a reason may be merged with those of a step.
@@ -39,7 +51,10 @@ pub enum Reason {
     /// The target of a sink does not agree with the inputs.
     NotCurrent,
     /// A source that was never read, or has changed since.
-    Unread { bytes: u64 },
+    Unread {
+        /// Its size.
+        bytes: u64,
+    },
     /// A source that does not exist.
     Missing,
 }

@@ -18,7 +18,7 @@ use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, 
 
 /// The resolved state of one node.
 #[derive(Debug, Clone)]
-pub enum State {
+pub enum NodeState {
     /// Its outputs are known.
     Known {
         /// The key record; sources have none.
@@ -28,10 +28,13 @@ pub enum State {
         /// The objects that the outputs refer to.
         objects: Vec<Digest>,
         /// The objects that the store lacks.
-        missing: Vec<Missing>,
+        missing: Vec<MissingObject>,
     },
     /// A sink whose target agrees with its inputs.
-    Current { record: KeyRecord },
+    Current {
+        /// The key record.
+        record: KeyRecord,
+    },
     /// It has to run.
     Stale {
         /// The key record; sources have none.
@@ -40,32 +43,35 @@ pub enum State {
         reason: Reason,
     },
     /// Its state depends on the named step, which has to run first.
-    Pending { step: String },
+    Pending {
+        /// `competition/step`.
+        step: String,
+    },
 }
 
-impl State {
+impl NodeState {
     /// Returns the reason for which a node in this state runs.
     pub(crate) fn reason(&self) -> Reason {
         match self {
-            State::Stale { reason, .. } => reason.clone(),
-            State::Known { missing, .. } => {
-                missing.first().map_or(Reason::FirstRun, Missing::reason)
-            }
-            State::Current { .. } | State::Pending { .. } => Reason::FirstRun,
+            NodeState::Stale { reason, .. } => reason.clone(),
+            NodeState::Known { missing, .. } => missing
+                .first()
+                .map_or(Reason::FirstRun, MissingObject::reason),
+            NodeState::Current { .. } | NodeState::Pending { .. } => Reason::FirstRun,
         }
     }
 }
 
 /// An object that the store lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Missing {
+pub struct MissingObject {
     /// Its digest.
     pub object: Digest,
     /// Whether it was only kept in memory and never stored.
     pub is_unstored: bool,
 }
 
-impl Missing {
+impl MissingObject {
     /// Returns the reason for which the step that made the object runs.
     pub(crate) fn reason(&self) -> Reason {
         let object = self.object;
@@ -79,7 +85,7 @@ impl Missing {
 /// The states of all nodes, and the work that follows from them.
 pub struct Resolution {
     /// The state of each node.
-    pub states: HashMap<NodeId, State>,
+    pub states: HashMap<NodeId, NodeState>,
     /// All nodes, inputs first.
     pub order: Vec<NodeId>,
     /// Nodes that run, or may run once their inputs are known, with the reason.
@@ -100,7 +106,7 @@ pub fn resolve(
     let order = graph.order()?;
     let last = Arc::new(LastRuns::new(&context.store, variant));
     let parts = graph.parts(&order);
-    let resolved = context.spread(
+    let resolved = context.map_parallel(
         parts.len(),
         0,
         || (),
@@ -113,7 +119,7 @@ pub fn resolve(
         step: "the graph".to_owned(),
         cause,
     })?;
-    let mut states: HashMap<NodeId, State> = HashMap::with_capacity(order.len());
+    let mut states: HashMap<NodeId, NodeState> = HashMap::with_capacity(order.len());
     for part in resolved {
         states.extend(part?);
     }
@@ -164,7 +170,7 @@ fn resolve_part(
     context: &Context,
     part: &[NodeId],
     last: &LastRuns,
-) -> Result<HashMap<NodeId, State>, ResolveError> {
+) -> Result<HashMap<NodeId, NodeState>, ResolveError> {
     let mut states = HashMap::with_capacity(part.len());
     for &id in part {
         let state = resolve_node(graph, context, id, &states, last).map_err(|cause| {
@@ -184,18 +190,18 @@ fn resolve_node(
     graph: &Graph,
     context: &Context,
     id: NodeId,
-    states: &HashMap<NodeId, State>,
+    states: &HashMap<NodeId, NodeState>,
     last: &LastRuns,
-) -> Result<State, StepError> {
+) -> Result<NodeState, StepError> {
     let mut inputs = BTreeMap::new();
     for (name, port) in graph.inputs(id) {
         match states.get(&port.node) {
-            Some(State::Known { outputs, .. }) => match outputs.get(&port.output) {
+            Some(NodeState::Known { outputs, .. }) => match outputs.get(&port.output) {
                 Some(digest) => inputs.insert(name, *digest),
                 None => return Err(missing_output(graph, &port)),
             },
             _ => {
-                return Ok(State::Pending {
+                return Ok(NodeState::Pending {
                     step: graph.node(port.node).name.clone(),
                 });
             }
@@ -211,27 +217,31 @@ pub(crate) fn resolve_with(
     id: NodeId,
     inputs: BTreeMap<String, Digest>,
     last: &LastRuns,
-) -> Result<State, StepError> {
+) -> Result<NodeState, StepError> {
     let node = graph.node(id);
     if let Action::Source(source) = &node.action {
         return Ok(match source.state(context)? {
             SourceState::Known { value } => {
-                let missing = context.store.len_of(&value).is_none().then_some(Missing {
-                    object: value,
-                    is_unstored: false,
-                });
-                State::Known {
+                let missing = context
+                    .store
+                    .len_of(&value)
+                    .is_none()
+                    .then_some(MissingObject {
+                        object: value,
+                        is_unstored: false,
+                    });
+                NodeState::Known {
                     record: None,
                     outputs: BTreeMap::from([("value".into(), value)]),
                     objects: Vec::new(),
                     missing: missing.into_iter().collect(),
                 }
             }
-            SourceState::Unread { bytes } => State::Stale {
+            SourceState::Unread { bytes } => NodeState::Stale {
                 record: None,
                 reason: Reason::Unread { bytes },
             },
-            SourceState::Missing => State::Stale {
+            SourceState::Missing => NodeState::Stale {
                 record: None,
                 reason: Reason::Missing,
             },
@@ -241,10 +251,10 @@ pub(crate) fn resolve_with(
     let key = record.key();
     if let Action::Sink(sink) = &node.action {
         if sink.is_current(context, &key)? {
-            return Ok(State::Current { record });
+            return Ok(NodeState::Current { record });
         }
         let reason = reason(last, node, &record, Reason::NotCurrent)?;
-        return Ok(State::Stale {
+        return Ok(NodeState::Stale {
             record: Some(record),
             reason,
         });
@@ -257,11 +267,11 @@ pub(crate) fn resolve_with(
     match found {
         Some(entry) => {
             let missing = context.missing(&entry).into_iter();
-            let missing = missing.map(|object| Missing {
+            let missing = missing.map(|object| MissingObject {
                 object,
                 is_unstored: entry.unstored.contains(&object),
             });
-            Ok(State::Known {
+            Ok(NodeState::Known {
                 record: Some(record),
                 missing: missing.collect(),
                 objects: [entry.references, entry.unstored].concat(),
@@ -270,7 +280,7 @@ pub(crate) fn resolve_with(
         }
         None => {
             let reason = reason(last, node, &record, Reason::FirstRun)?;
-            Ok(State::Stale {
+            Ok(NodeState::Stale {
                 record: Some(record),
                 reason,
             })

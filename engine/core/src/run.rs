@@ -26,8 +26,8 @@
 //! becomes visible.
 
 mod execute;
-mod holding;
-mod remember;
+mod history;
+mod memory_results;
 mod scheduler;
 
 use std::collections::{BTreeMap, HashMap};
@@ -36,14 +36,14 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-use prep_cache::{Digest, Permit, start_scoped};
+use prep_cache::{Digest, Permit, try_spawn_scoped};
 
 use crate::graph::{Graph, NodeId};
 use crate::resolve::{ResolveError, resolve};
 use crate::{
     Context, Event, Failure, Figures, LastRuns, Reporter, Resolution, StepError, StepOutcome,
 };
-use execute::{Ending, Task};
+use execute::{Task, TaskResult};
 use scheduler::Scheduler;
 
 /// Options of a run.
@@ -82,7 +82,7 @@ impl RunReport {
     }
 }
 
-struct Shared {
+struct RunShared {
     graph: Arc<Graph>,
     context: Context,
     reporter: Arc<dyn Reporter>,
@@ -91,7 +91,7 @@ struct Shared {
 }
 
 /// Pause between two attempts to take locks that other processes hold.
-const PAUSE: Duration = Duration::from_millis(50);
+const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Stack of a node's thread in bytes. Plans of long queries are processed recursively. Unused stack takes no memory.
 const STACK_BYTES: usize = 16 << 20;
@@ -113,7 +113,7 @@ pub fn run(
         steps: graph.len(),
         reused: graph.len() - resolution.work.len(),
     });
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(RunShared {
         graph,
         context,
         reporter,
@@ -125,7 +125,7 @@ pub fn run(
     let driven = std::thread::scope(|scope| drive(scope, &shared, scheduler, variant));
     let mut scheduler = driven?;
     scheduler.close();
-    remember::remember(&shared, &scheduler, variant)?;
+    history::record(&shared, &scheduler, variant)?;
     shared.reporter.event(&Event::Finished);
     Ok(scheduler.report)
 }
@@ -133,7 +133,7 @@ pub fn run(
 /// Starts nodes and processes their ends until nothing is left that can start.
 fn drive<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    shared: &'scope Arc<Shared>,
+    shared: &'scope Arc<RunShared>,
     mut scheduler: Scheduler,
     variant: &str,
 ) -> Result<Scheduler, ResolveError> {
@@ -155,7 +155,7 @@ fn drive<'scope>(
                     scheduler.put_back(task.id);
                     break;
                 }
-                Err(task) => scheduler.take(task.execute(shared)),
+                Err(task) => scheduler.process(task.execute(shared)),
             }
         }
         if scheduler.stop {
@@ -163,7 +163,7 @@ fn drive<'scope>(
         }
         let is_blocked = !scheduler.blocked.is_empty();
         if running == 0 && !is_blocked {
-            if !scheduler.again || scheduler.stop {
+            if !scheduler.needs_resolve || scheduler.stop {
                 return Ok(scheduler);
             }
             let resolution = resolve(&shared.graph, &shared.context, variant)?;
@@ -171,15 +171,15 @@ fn drive<'scope>(
             continue;
         }
         let ending = match is_blocked {
-            true => endings.recv_timeout(PAUSE),
+            true => endings.recv_timeout(LOCK_RETRY_PAUSE),
             false => endings.recv().map_err(RecvTimeoutError::from),
         };
         match ending {
             Ok(ending) => {
                 running -= 1;
-                scheduler.take(ending);
+                scheduler.process(ending);
             }
-            Err(_) => scheduler.try_blocked_again(),
+            Err(_) => scheduler.retry_blocked(),
         }
     }
 }
@@ -187,15 +187,15 @@ fn drive<'scope>(
 /// Starts a thread for a node. Returns the task if the system cannot start a thread.
 fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    shared: &'scope Arc<Shared>,
+    shared: &'scope Arc<RunShared>,
     task: Box<Task>,
     permit: Option<Permit>,
-    ended: Sender<Ending>,
+    ended: Sender<TaskResult>,
 ) -> Result<(), Box<Task>> {
     let builder = Builder::new()
         .name("step".to_owned())
         .stack_size(STACK_BYTES);
-    let thread = start_scoped(scope, builder, task, move |task: Box<Task>| {
+    let thread = try_spawn_scoped(scope, builder, task, move |task: Box<Task>| {
         let ending = task.execute(shared);
         drop(permit);
         // The scheduler receives all ends before it drops the channel.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use prep_cache::{Digest, Store};
 use prep_core::{
-    Action, Cancel, Context, Event, Failure, Graph, Inputs, LastRuns, Limits, NodeId, NullReporter,
-    Outputs, Port, Reason, Reporter, RunOptions, RunReport, Sink, State, Step, StepError,
+    Action, Cancel, Context, Event, Failure, Graph, Inputs, LastRuns, Limits, NodeId, NodeState,
+    NullReporter, Outputs, Port, Reason, Reporter, RunOptions, RunReport, Sink, Step, StepError,
     StepOutcome, Value, resolve, run,
 };
 
@@ -211,7 +211,7 @@ fn a_change_runs_what_depends_on_it_and_says_why() {
     );
     assert!(matches!(
         resolution.states[&changed.nodes[2]],
-        State::Pending { .. }
+        NodeState::Pending { .. }
     ));
     world.run(&changed);
     assert_eq!(changed.counts(), [0, 1, 1]);
@@ -351,7 +351,7 @@ fn a_raised_version_makes_the_step_and_what_it_changes_run_again_and_is_the_reas
     let raised = world.chain(["1", "2@2", "3"], false);
     let context = world.context();
     let resolution = resolve(&raised.graph, &context, "v1").unwrap();
-    let State::Stale { reason, .. } = &resolution.states[&raised.nodes[1]] else {
+    let NodeState::Stale { reason, .. } = &resolution.states[&raised.nodes[1]] else {
         panic!("{:?}", resolution.states);
     };
     let Reason::Changed { changes } = reason else {

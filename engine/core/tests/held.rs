@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use prep_cache::{Digest, GcOptions, Store, Stored};
 use prep_core::{
-    Action, Cancel, Context, Graph, Inputs, Limits, NodeId, NullReporter, Outputs, Port, Reason,
-    RunOptions, RunReport, State, Step, StepError, StepOutcome, Value, resolve, run,
+    Action, Cancel, Context, Graph, Inputs, Limits, NodeId, NodeState, NullReporter, Outputs, Port,
+    Reason, RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
 /// Objects in memory, which tests check for existence.
@@ -55,7 +55,7 @@ impl Step for Node {
                     digest: Digest::of(TEXT.as_bytes()),
                     len: TEXT.len() as u64,
                 };
-                match context.try_claim_to_hold(object.len) {
+                match context.try_claim_for_result(object.len) {
                     Some(claim) => {
                         let text = Arc::new(TEXT.to_owned());
                         *seen.lock().unwrap() = Arc::downgrade(&text);
@@ -168,7 +168,7 @@ fn context(store: &Store, room: Option<u64>) -> Context {
     };
     let context = Context::new(store.clone(), limits, Cancel::default());
     match room {
-        Some(bytes) => context.with_room_to_hold(bytes),
+        Some(bytes) => context.with_memory_results(bytes),
         None => context,
     }
 }
@@ -210,7 +210,7 @@ fn who_needs_it_later_has_it_made_again_and_nothing_else_runs() {
         let object = object();
         assert_eq!(*make, Reason::Unstored { object });
         assert!(
-            matches!(&resolution.states[&changed.nodes[1]], State::Pending { step } if step == "make")
+            matches!(&resolution.states[&changed.nodes[1]], NodeState::Pending { step } if step == "make")
         );
         assert_eq!(resolution.work.len(), 4);
         let report = changed.run(&store, room);
@@ -254,10 +254,10 @@ fn a_lost_object_is_made_by_the_step_that_makes_it() {
 #[test]
 fn no_more_is_held_than_there_is_room_for() {
     let (_folder, store) = fresh();
-    assert!(context(&store, None).try_claim_to_hold(1).is_none());
+    assert!(context(&store, None).try_claim_for_result(1).is_none());
     let two = context(&store, Some(2 << 20));
-    let first = two.try_claim_to_hold(1 << 20).unwrap();
-    assert!(two.try_claim_to_hold(2 << 20).is_none());
+    let first = two.try_claim_for_result(1 << 20).unwrap();
+    assert!(two.try_claim_for_result(2 << 20).is_none());
     drop(first);
-    assert!(two.try_claim_to_hold(2 << 20).is_some());
+    assert!(two.try_claim_for_result(2 << 20).is_some());
 }

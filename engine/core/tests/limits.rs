@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use prep_cache::{LockGuard, Store};
 use prep_core::{
-    Action, Cancel, Context, Graph, Inputs, Limits, NodeId, NullReporter, Outputs, RunOptions,
-    RunReport, State, Step, StepError, StepOutcome, Value, resolve, run,
+    Action, Cancel, Context, Graph, Inputs, Limits, NodeId, NodeState, NullReporter, Outputs,
+    RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
 type Work = dyn Fn(&Context) -> Result<(), StepError> + Send + Sync;
@@ -84,7 +84,7 @@ impl World {
     fn hold(&self, node: NodeId) -> LockGuard {
         let context = Context::new(self.store.clone(), self.limits, Cancel::default());
         let resolution = resolve(&self.graph, &context, "v1").unwrap();
-        let State::Stale {
+        let NodeState::Stale {
             record: Some(record),
             ..
         } = &resolution.states[&node]
@@ -185,7 +185,7 @@ fn all_threads_together_are_as_many_as_jobs_and_a_handful() {
     let mut world = World::new(JOBS);
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
         world.add(name, |context| {
-            let numbers = context.spread(
+            let numbers = context.map_parallel(
                 40,
                 1 << 20,
                 || (),
@@ -220,7 +220,7 @@ fn threads_that_need_more_memory_than_there_is_do_not_start() {
     static MOST: AtomicUsize = AtomicUsize::new(0);
     let mut world = World::new(8);
     world.add("large", |context| {
-        context.spread(
+        context.map_parallel(
             30,
             45 << 20,
             || (),
@@ -244,7 +244,7 @@ fn the_first_failure_among_many_things_ends_the_work_on_them() {
     let count = Arc::clone(&tried);
     let mut world = World::new(4);
     let fails = world.add("fails", move |context| {
-        let done = context.spread(
+        let done = context.map_parallel(
             10_000,
             1,
             || (),
@@ -274,7 +274,7 @@ fn work_on_many_things_stops_when_the_run_is_cancelled() {
     let stops = cancel.clone();
     let mut world = World::new(2);
     let node = world.add("long", move |context| {
-        context.spread(
+        context.map_parallel(
             1_000_000,
             1,
             || (),

@@ -84,7 +84,7 @@ impl Tier for Slow {
         Ok(false)
     }
 
-    fn was_wrong(&self, _object: &Digest) {}
+    fn report_damaged(&self, _object: &Digest) {}
 
     fn offer(&self, _offer: Offer) {}
 }

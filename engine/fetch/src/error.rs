@@ -16,6 +16,7 @@ use prep_core::units;
 
 /// The reason why a bundle was not fetched.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum FetchError {
     #[error(
         "the rules of {id} are not accepted: accept them at https://www.kaggle.com/competitions/{id}/rules\n\

@@ -35,6 +35,8 @@
 //! assert!(bundle.path().is_none());
 //! ```
 
+#![warn(missing_docs)]
+
 mod bundle;
 mod clock;
 mod credentials;
@@ -49,22 +51,24 @@ mod trouble;
 mod waiting;
 mod wire;
 
+pub use bundle::directory::{DirectoryError, LocalDirectory};
 pub use bundle::downloaded::{discard, partial_bytes};
-pub use bundle::folder::{FolderError, LocalFolder};
 pub use bundle::kaggle::KaggleBundle;
-pub use bundle::local::{BundleError, LocalBundle, Sums};
+pub use bundle::local::{BundleError, LocalBundle, PublishedChecksums};
 pub use bundle::members::Members;
 pub use bundle::part::PartOfBundle;
-pub use bundle::remote::{Looked, RemoteZip};
+pub use bundle::remote::{BundlePreview, RemoteZip};
 pub use bundle::web::{WebAddress, WebFile};
 pub use clock::Clock;
-pub use credentials::{Credentials, CredentialsError, Found, Login, Origin, Places, find};
+pub use credentials::{
+    Credentials, CredentialsError, Environment, FoundCredentials, Login, Origin, find_credentials,
+};
 pub use error::FetchError;
 pub use network::{LazyNetwork, Network};
 pub use options::{ENDPOINT, Options};
 pub use prep_cache::free_space;
 pub use secret::Secret;
 pub use trouble::Trouble;
-pub use waiting::{Waiting, Watcher};
+pub use waiting::{WaitReport, Watcher};
 pub use wire::api::endpoint::Protocol;
 pub use wire::api::{Account, DataFile, DataSummary};

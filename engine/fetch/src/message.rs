@@ -3,7 +3,7 @@
 use crate::credentials::Credentials;
 
 /// Maximum length of a quoted message in characters.
-const LONGEST: usize = 200;
+const MAX_CHARACTERS: usize = 200;
 
 /// Returns the `message` field of the API's JSON, or the beginning of a plain text; nothing for a web page. Removes
 /// control characters, and secrets that the server may have sent back.
@@ -17,7 +17,7 @@ pub(crate) fn of_api(body: &str, credentials: &Credentials) -> String {
         .scrub(&text)
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
-        .take(LONGEST)
+        .take(MAX_CHARACTERS)
         .collect();
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -71,6 +71,9 @@ mod tests {
         ] {
             assert_eq!(of_api(body, &credentials), expected);
         }
-        assert_eq!(of_api(&"x".repeat(1000), &credentials).len(), LONGEST);
+        assert_eq!(
+            of_api(&"x".repeat(1000), &credentials).len(),
+            MAX_CHARACTERS
+        );
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use prep_core::Cancel;
 use tokio::time::sleep;
 
-use crate::credentials::Found;
-use crate::download::first::{Stop, first_answer};
+use crate::credentials::FoundCredentials;
+use crate::download::first::{SessionStop, first_answer};
 use crate::error::FetchError;
 use crate::options::Options;
 use crate::wire::api::{self, Account, DataFile, DataSummary};
@@ -18,7 +18,7 @@ use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
 /// Interval at which the cancellation flag is checked.
-const GLANCE: Duration = Duration::from_millis(100);
+const LOCK_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A handle on the network. Cheap to clone; clones share all limits.
 ///
@@ -43,7 +43,10 @@ impl Network {
     ///
     /// # Errors
     /// [`FetchError::Setup`] if the endpoint is not a URL, or if the system has no certificates.
-    pub fn new(options: Options, credentials: impl Into<Found>) -> Result<Network, FetchError> {
+    pub fn new(
+        options: Options,
+        credentials: impl Into<FoundCredentials>,
+    ) -> Result<Network, FetchError> {
         let found = credentials.into();
         Network::with_finder(options, move || Ok(found.clone()))
     }
@@ -55,7 +58,7 @@ impl Network {
     /// As [`new`](Self::new).
     pub fn with_finder(
         options: Options,
-        find: impl Fn() -> Result<Found, FetchError> + Send + Sync + 'static,
+        find: impl Fn() -> Result<FoundCredentials, FetchError> + Send + Sync + 'static,
     ) -> Result<Network, FetchError> {
         let shared = Shared::new(options, Box::new(find))?;
         Ok(Network {
@@ -76,8 +79,8 @@ impl Network {
             let first = first_answer(shared, &item, &mut location, 0..1, None, &mut retry).await;
             match first {
                 Ok((answer, _)) => Ok(answer.object.total),
-                Err(Stop::Error(error)) => Err(error),
-                Err(Stop::End(_)) => Err(FetchError::KeepsChanging { times: 1 }),
+                Err(SessionStop::Error(error)) => Err(error),
+                Err(SessionStop::End(_)) => Err(FetchError::KeepsChanging { times: 1 }),
             }
         })
     }
@@ -97,8 +100,8 @@ impl Network {
             let first = first_answer(shared, &item, &mut location, 0..1, None, &mut retry).await;
             match first {
                 Ok((answer, _)) => Ok(answer.object.total),
-                Err(Stop::Error(error)) => Err(error),
-                Err(Stop::End(_)) => Err(FetchError::KeepsChanging { times: 1 }),
+                Err(SessionStop::Error(error)) => Err(error),
+                Err(SessionStop::End(_)) => Err(FetchError::KeepsChanging { times: 1 }),
             }
         })
     }
@@ -230,6 +233,6 @@ impl fmt::Debug for LazyNetwork {
 /// Ends soon after `cancel` is set.
 async fn cancelled(cancel: &Cancel) {
     while !cancel.is_cancelled() {
-        sleep(GLANCE).await;
+        sleep(LOCK_CHECK_INTERVAL).await;
     }
 }

@@ -8,6 +8,7 @@ use prep_core::units;
 
 /// A failure after which a request can be repeated.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum Trouble {
     /// There is no connection.
     #[error("no connection to {host}: {cause}")]

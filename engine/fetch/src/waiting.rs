@@ -8,15 +8,15 @@ use prep_core::units;
 
 use crate::trouble::Trouble;
 
-/// Waiting longer than this is reported.
-pub(crate) const SLOW: Duration = Duration::from_secs(3);
+/// A pause longer than this is reported.
+pub(crate) const SLOW_AFTER: Duration = Duration::from_secs(3);
 
 /// A shorter pause between two attempts is not reported, unless there is no connection.
-const SHORT: Duration = Duration::from_secs(2);
+const MIN_REPORTED_PAUSE: Duration = Duration::from_secs(2);
 
 /// The reason for waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitReport {
     /// No answer has arrived, or the connection is not established yet.
     Silence {
         /// The server.
@@ -35,11 +35,11 @@ pub enum Waiting {
     },
 }
 
-impl Waiting {
+impl WaitReport {
     /// Returns the report for waiting after a failure, if the wait is long enough.
-    pub(crate) fn after(trouble: &Trouble, pause: Duration, until: Duration) -> Option<Waiting> {
+    pub(crate) fn after(trouble: &Trouble, pause: Duration, until: Duration) -> Option<WaitReport> {
         let is_offline = matches!(trouble, Trouble::Unreachable { .. });
-        (is_offline || pause >= SHORT).then(|| Waiting::Retry {
+        (is_offline || pause >= MIN_REPORTED_PAUSE).then(|| WaitReport::Retry {
             cause: trouble.to_string(),
             pause,
             until,
@@ -47,17 +47,17 @@ impl Waiting {
     }
 }
 
-impl fmt::Display for Waiting {
+impl fmt::Display for WaitReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Waiting::Silence { host, until } => {
-                let (slow, until) = (units::about(SLOW), units::about(*until));
+            WaitReport::Silence { host, until } => {
+                let (slow, until) = (units::about(SLOW_AFTER), units::about(*until));
                 write!(
                     formatter,
                     "no answer from {host} for {slow}; waiting up to {until}"
                 )
             }
-            Waiting::Retry {
+            WaitReport::Retry {
                 cause,
                 pause,
                 until,
@@ -76,15 +76,15 @@ impl fmt::Display for Waiting {
 #[derive(Clone, Default)]
 pub struct Watcher(Option<Arc<Report>>);
 
-type Report = dyn Fn(&Waiting) + Send + Sync;
+type Report = dyn Fn(&WaitReport) + Send + Sync;
 
 impl Watcher {
     /// Creates a watcher that calls `report`, from several threads.
-    pub fn new(report: impl Fn(&Waiting) + Send + Sync + 'static) -> Watcher {
+    pub fn new(report: impl Fn(&WaitReport) + Send + Sync + 'static) -> Watcher {
         Watcher(Some(Arc::new(report)))
     }
 
-    pub(crate) fn report(&self, waiting: &Waiting) {
+    pub(crate) fn report(&self, waiting: &WaitReport) {
         if let Some(report) = &self.0 {
             report(waiting);
         }

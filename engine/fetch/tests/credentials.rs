@@ -4,7 +4,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use prep_fetch::{Credentials, CredentialsError, Found, Origin, Places, Secret, find};
+use prep_fetch::{
+    Credentials, CredentialsError, Environment, FoundCredentials, Origin, Secret, find_credentials,
+};
 use tempfile::TempDir;
 
 const JSON: &str = r#"{"username":"filed","key":"key-in-json"}"#;
@@ -55,13 +57,13 @@ impl World {
         self.home.path().join(".kaggle").join(name)
     }
 
-    fn find(&self) -> Result<Found, CredentialsError> {
+    fn find(&self) -> Result<FoundCredentials, CredentialsError> {
         let variable = |name: &str| {
             let found = self.variables.iter().find(|(known, _)| *known == name)?;
             Some(found.1.clone())
         };
         let dirs = [".kaggle", ".config/kaggle"].map(|dir| self.home.path().join(dir));
-        find(&Places {
+        find_credentials(&Environment {
             variable: &variable,
             home: Some(self.home.path()),
             config_dirs: &dirs,
@@ -154,7 +156,7 @@ fn notebook(world: World, text: &str) -> World {
 }
 
 #[track_caller]
-fn assert_found(found: &Found, source: &Source, place: &str) {
+fn assert_found(found: &FoundCredentials, source: &Source, place: &str) {
     let (name, _, _, credentials) = source;
     assert!(
         found.origin.to_string().ends_with(name),
@@ -372,12 +374,12 @@ fn what_is_missing_or_malformed_is_named_without_its_content() {
     }
     let variable = |_: &str| None;
     let dirs = ["/nowhere/a", "/nowhere/b"].map(PathBuf::from);
-    let places = Places {
+    let places = Environment {
         variable: &variable,
         home: None,
         config_dirs: &dirs,
     };
-    let shown = find(&places).unwrap_err().to_string();
+    let shown = find_credentials(&places).unwrap_err().to_string();
     let places = "as access_token, access_token.txt or kaggle.json in /nowhere/a or /nowhere/b";
     assert!(shown.ends_with(places), "{shown}");
 }

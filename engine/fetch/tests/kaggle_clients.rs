@@ -16,7 +16,7 @@ use prep_core::Cancel;
 use prep_fault_server::{
     Bundle, FaultServer, KEY, MemberFile, REFRESH_TOKEN, Request, Side, TOKEN, USERNAME,
 };
-use prep_fetch::{Network, Places, find};
+use prep_fetch::{Environment, Network, find_credentials};
 use prep_formats::zip::{Method, ZipWriter};
 use tempfile::TempDir;
 
@@ -378,7 +378,7 @@ fn the_sdk_takes_the_same_of_two_places() -> Outcome {
     let decided: Vec<String> = serde_json::from_str(&decided)?;
     assert_eq!(decided.len(), 28);
     for ((name, world, variables), expected) in cases.iter().zip(decided) {
-        let found = find(&Places {
+        let found = find_credentials(&Environment {
             variable: &|name| {
                 let mut known = variables.iter();
                 known
@@ -394,7 +394,10 @@ fn the_sdk_takes_the_same_of_two_places() -> Outcome {
 }
 
 /// The headers that prep sends for credentials: a token, or user and key with a colon between.
-fn sent(world: &World, found: prep_fetch::Found) -> Result<String, Box<dyn std::error::Error>> {
+fn sent(
+    world: &World,
+    found: prep_fetch::FoundCredentials,
+) -> Result<String, Box<dyn std::error::Error>> {
     use base64::Engine as _;
     let network = Network::new(options(&world.server.endpoint()), found)?;
     // The server refuses them; a login is renewed then, which does not matter here.

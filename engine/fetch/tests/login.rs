@@ -11,7 +11,9 @@ use std::time::{Duration, SystemTime};
 use common::{ID, content, options};
 use prep_core::Cancel;
 use prep_fault_server::{ACCESS_TOKEN, At, Bundle, Fault, FaultServer, Kind, REFRESH_TOKEN, Side};
-use prep_fetch::{Clock, Credentials, FetchError, Network, Places, Protocol, find};
+use prep_fetch::{
+    Clock, Credentials, Environment, FetchError, Network, Protocol, find_credentials,
+};
 use tempfile::TempDir;
 
 /// A login in a file, a server that knows it, and a clock that the test sets.
@@ -61,12 +63,12 @@ impl World {
     /// A new process.
     fn network(&self, protocol: Protocol) -> Network {
         let dirs = [self.dir.path().to_path_buf()];
-        let places = Places {
+        let places = Environment {
             variable: &|_| None,
             home: None,
             config_dirs: &dirs,
         };
-        let found = find(&places).unwrap();
+        let found = find_credentials(&places).unwrap();
         assert!(matches!(found.credentials, Credentials::Login(_)));
         let now = Arc::clone(&self.now);
         let mut options = options(&self.server.endpoint());

@@ -101,7 +101,7 @@ fn a_tenth_costs_a_tenth() -> Outcome {
         );
         // The listing and the members come from the same address.
         assert_eq!(world.server.requests_of(Side::Api).len(), 1);
-        assert!(FileValue::of(&value)?.outside);
+        assert!(FileValue::from_value(&value)?.outside);
         // Nothing else is left, and nothing is fetched again.
         assert_eq!(path.parent().unwrap().read_dir()?.count(), 1);
         assert_eq!(

@@ -241,7 +241,7 @@ fn something_else_that_the_api_sends_is_not_a_bundle() {
 
 #[test]
 fn refused_credentials_are_named_with_the_others() {
-    let found = prep_fetch::Found {
+    let found = prep_fetch::FoundCredentials {
         others: vec![prep_fetch::Origin::File(
             "/home/u/.kaggle/access_token".into(),
         )],

@@ -82,7 +82,7 @@ impl Address {
     }
 
     /// Returns the address without user, password and query, which may be secrets.
-    pub fn shown(&self) -> String {
+    pub fn without_secrets(&self) -> String {
         let mut url = self.0.clone();
         // Both calls fail for addresses that cannot have these parts.
         let _ = url.set_username("");
@@ -105,7 +105,7 @@ impl Address {
     ) -> Result<(Arc<dyn ObjectStore>, Path), RemoteError> {
         // The library's HTTP client uses the process's default provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let shown = self.shown();
+        let shown = self.without_secrets();
         let wrong = |cause: &str| RemoteError::Address {
             remote: shown.clone(),
             cause: cause.to_owned(),
@@ -121,7 +121,7 @@ impl Address {
                 let folder = self.0.to_file_path();
                 let folder = folder.map_err(|()| wrong("the address does not name a directory"))?;
                 if !folder.is_dir() {
-                    return Err(RemoteError::NoPlace { remote: shown });
+                    return Err(RemoteError::NoBucket { remote: shown });
                 }
                 let store = LocalFileSystem::new_with_prefix(folder);
                 let store = store.map_err(|_| wrong("the directory cannot be opened"))?;
@@ -149,10 +149,12 @@ impl Address {
                      AWS_ALLOW_HTTP=true if you trust the network",
                     ));
                 }
-                let options = client().with_allow_http(endpoint.is_some());
-                let builder = builder.with_client_options(options).with_retry(retry());
+                let options = client_options().with_allow_http(endpoint.is_some());
+                let builder = builder
+                    .with_client_options(options)
+                    .with_retry(retry_config());
                 let store = builder.clone().build().map_err(unusable)?;
-                let typed = Typed(Arc::clone(store.credentials()));
+                let typed = DebugCredentials(Arc::clone(store.credentials()));
                 let builder = builder.with_credentials(Arc::new(typed));
                 Arc::new(builder.build().map_err(unusable)?)
             }
@@ -163,9 +165,11 @@ impl Address {
                         builder = std::mem::take(&mut builder).with_config(key, value);
                     }
                 });
-                let builder = builder.with_client_options(client()).with_retry(retry());
+                let builder = builder
+                    .with_client_options(client_options())
+                    .with_retry(retry_config());
                 let store = builder.clone().build().map_err(unusable)?;
-                let typed = Typed(Arc::clone(store.credentials()));
+                let typed = DebugCredentials(Arc::clone(store.credentials()));
                 let builder = builder.with_credentials(Arc::new(typed));
                 Arc::new(builder.build().map_err(unusable)?)
             }
@@ -176,9 +180,11 @@ impl Address {
                         builder = std::mem::take(&mut builder).with_config(key, value);
                     }
                 });
-                let builder = builder.with_client_options(client()).with_retry(retry());
+                let builder = builder
+                    .with_client_options(client_options())
+                    .with_retry(retry_config());
                 let store = builder.clone().build().map_err(unusable)?;
-                let typed = Typed(Arc::clone(store.credentials()));
+                let typed = DebugCredentials(Arc::clone(store.credentials()));
                 let builder = builder.with_credentials(Arc::new(typed));
                 Arc::new(builder.build().map_err(unusable)?)
             }
@@ -190,11 +196,11 @@ impl Address {
                 }
                 let base = &self.0[..url::Position::BeforePath];
                 // Otherwise a redirect could lead from https to http.
-                let options = client().with_allow_http(plain(&self.0));
+                let options = client_options().with_allow_http(plain(&self.0));
                 let builder = HttpBuilder::new()
                     .with_url(base)
                     .with_client_options(options)
-                    .with_retry(retry());
+                    .with_retry(retry_config());
                 Arc::new(builder.build().map_err(unusable)?)
             }
             _ => return Err(wrong("unsupported scheme")),
@@ -205,17 +211,17 @@ impl Address {
 
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown())
+        f.write_str(&self.without_secrets())
     }
 }
 
 /// Wraps a cloud's credential provider so that missing credentials get an error type of their own. The library's errors
 /// do not distinguish them from an unreachable network.
 #[derive(Debug)]
-struct Typed<C>(Arc<dyn CredentialProvider<Credential = C>>);
+struct DebugCredentials<C>(Arc<dyn CredentialProvider<Credential = C>>);
 
 #[async_trait]
-impl<C: fmt::Debug + Send + Sync> CredentialProvider for Typed<C> {
+impl<C: fmt::Debug + Send + Sync> CredentialProvider for DebugCredentials<C> {
     type Credential = C;
 
     async fn get_credential(&self) -> object_store::Result<Arc<C>> {
@@ -228,7 +234,7 @@ impl<C: fmt::Debug + Send + Sync> CredentialProvider for Typed<C> {
 }
 
 /// Returns the options of HTTP clients. A large object may take any time; a connection without data for 30 s is closed.
-fn client() -> ClientOptions {
+fn client_options() -> ClientOptions {
     ClientOptions::default()
         .with_connect_timeout(Duration::from_secs(5))
         .with_timeout_disabled()
@@ -236,7 +242,7 @@ fn client() -> ClientOptions {
 }
 
 /// Returns the retry settings. The times are short, because a run can continue without the remote.
-fn retry() -> RetryConfig {
+fn retry_config() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
             init_backoff: Duration::from_millis(100),
@@ -260,7 +266,7 @@ mod tests {
             ("file:///mnt/prep", "file:///mnt/prep"),
         ] {
             let address = Address::parse(text).unwrap();
-            assert_eq!(address.shown(), shown);
+            assert_eq!(address.without_secrets(), shown);
             assert_eq!(format!("{address:?}"), shown);
         }
         let error = Address::parse("ftp://host/x?password=pw").unwrap_err();
@@ -298,7 +304,7 @@ mod tests {
         }
         let gone = Address::parse("file:///nowhere/at/all").unwrap();
         let opened = gone.open(&credentials).map(drop);
-        assert!(matches!(opened, Err(RemoteError::NoPlace { .. })));
+        assert!(matches!(opened, Err(RemoteError::NoBucket { .. })));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use object_store::client::{HttpError, HttpErrorKind};
 
 /// The reason why a remote operation failed. `remote` is the remote's address without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum RemoteError {
     /// The address, or a setting for it, is not valid.
     #[error("the remote `{remote}`: {cause}")]
@@ -16,11 +17,11 @@ pub enum RemoteError {
 
     /// The remote does not accept connections.
     #[error("the remote {remote} cannot be reached")]
-    Away { remote: String },
+    Unreachable { remote: String },
 
     /// The remote is overloaded.
     #[error("the remote {remote} does not respond in time, or asks for fewer requests")]
-    Slow { remote: String },
+    Overloaded { remote: String },
 
     /// The remote has no space left.
     #[error("the remote {remote} is full")]
@@ -48,7 +49,7 @@ pub enum RemoteError {
 
     /// The bucket, container or directory does not exist.
     #[error("the remote {remote}: the bucket or directory does not exist")]
-    NoPlace { remote: String },
+    NoBucket { remote: String },
 
     /// Any other error.
     #[error("the remote {remote} failed: {cause}")]
@@ -59,16 +60,16 @@ impl RemoteError {
     /// Returns an action that may help, if there is a specific one.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            RemoteError::Away { .. } => Some("check the network and the address"),
+            RemoteError::Unreachable { .. } => Some("check the network and the address"),
             RemoteError::Full { .. } => Some("make room in it, or raise its quota"),
             RemoteError::ReadOnly { .. } => Some("use credentials that may write"),
             RemoteError::NoKey { .. } => Some(
                 "`prep remote key new NAME` makes one, `[remote] key` in prep.toml names one of several",
             ),
             RemoteError::Clock { .. } => Some("set the clock (NTP)"),
-            RemoteError::NoPlace { .. } => Some("create it, or correct the address"),
+            RemoteError::NoBucket { .. } => Some("create it, or correct the address"),
             RemoteError::Address { .. }
-            | RemoteError::Slow { .. }
+            | RemoteError::Overloaded { .. }
             | RemoteError::Refused { .. }
             | RemoteError::Failed { .. } => None,
         }
@@ -83,7 +84,9 @@ impl RemoteError {
     pub(crate) fn may_pass(&self) -> bool {
         matches!(
             self,
-            RemoteError::Away { .. } | RemoteError::Slow { .. } | RemoteError::Failed { .. }
+            RemoteError::Unreachable { .. }
+                | RemoteError::Overloaded { .. }
+                | RemoteError::Failed { .. }
         )
     }
 
@@ -97,14 +100,14 @@ impl RemoteError {
 }
 
 /// Codes that providers send in the body of a response.
-const CLOCK: [&str; 2] = ["RequestTimeTooSkewed", "RequestExpired"];
-const FULL: [&str; 4] = [
+const CLOCK_CODES: [&str; 2] = ["RequestTimeTooSkewed", "RequestExpired"];
+const FULL_CODES: [&str; 4] = [
     "InsufficientStorage",
     "XMinioStorageFull",
     "QuotaExceeded",
     "quotaExceeded",
 ];
-const CREDENTIALS: [&str; 6] = [
+const CREDENTIAL_CODES: [&str; 6] = [
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",
     "ExpiredToken",
@@ -112,11 +115,11 @@ const CREDENTIALS: [&str; 6] = [
     "AuthenticationFailed",
     "InvalidAuthenticationInfo",
 ];
-const SLOW: [&str; 3] = ["SlowDown", "ServerBusy", "RequestTimeout"];
-const NO_PLACE: [&str; 2] = ["NoSuchBucket", "ContainerNotFound"];
+const OVERLOAD_CODES: [&str; 3] = ["SlowDown", "ServerBusy", "RequestTimeout"];
+const NO_BUCKET_CODES: [&str; 2] = ["NoSuchBucket", "ContainerNotFound"];
 
 /// Texts in responses of servers that have no code for a full disk.
-const FULL_IN_WORDS: [&str; 3] = ["no free volumes", "no writable volumes", "no space left"];
+const FULL_PHRASES: [&str; 3] = ["no free volumes", "no writable volumes", "no space left"];
 
 /// No credentials are available; holds the library's error.
 #[derive(Debug, thiserror::Error)]
@@ -160,8 +163,8 @@ impl<'a> Answer<'a> {
     fn is_full(&self) -> bool {
         let body = self.body.to_ascii_lowercase();
         self.status == Some(507)
-            || self.has_code(&FULL)
-            || self.status == Some(500) && FULL_IN_WORDS.iter().any(|words| body.contains(words))
+            || self.has_code(&FULL_CODES)
+            || self.status == Some(500) && FULL_PHRASES.iter().any(|words| body.contains(words))
     }
 }
 
@@ -177,16 +180,16 @@ fn code(body: &str) -> Option<&str> {
 }
 
 /// The classified causes of a library error.
-struct Parts {
+struct ErrorParts {
     texts: Vec<String>,
     transport: Option<HttpErrorKind>,
     io: Option<ErrorKind>,
     has_no_credentials: bool,
 }
 
-impl Parts {
-    fn of(error: &object_store::Error) -> Parts {
-        let mut parts = Parts {
+impl ErrorParts {
+    fn of(error: &object_store::Error) -> ErrorParts {
+        let mut parts = ErrorParts {
             texts: Vec::new(),
             transport: None,
             io: None,
@@ -215,19 +218,19 @@ impl Parts {
 
 /// Whether the store knows the caller and denies access.
 pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
-    let parts = Parts::of(error);
+    let parts = ErrorParts::of(error);
     let answer = parts.answer();
     let is_denied = matches!(error, object_store::Error::PermissionDenied { .. });
-    is_denied && !answer.has_code(&CLOCK) && !answer.has_code(&CREDENTIALS)
+    is_denied && !answer.has_code(&CLOCK_CODES) && !answer.has_code(&CREDENTIAL_CODES)
 }
 
 /// Returns the meaning of a library error while reading or writing, from its type, the status of the response, and the
 /// provider's code in the body.
-pub(crate) fn meaning(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
+pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
     use object_store::Error as Library;
 
     let remote = remote.to_owned();
-    let parts = Parts::of(error);
+    let parts = ErrorParts::of(error);
     let answer = parts.answer();
     let is_denied = matches!(
         error,
@@ -237,13 +240,13 @@ pub(crate) fn meaning(remote: &str, error: &object_store::Error, writing: bool) 
         error,
         Library::NotImplemented { .. } | Library::NotSupported { .. }
     );
-    if answer.has_code(&CLOCK) {
+    if answer.has_code(&CLOCK_CODES) {
         return RemoteError::Clock { remote };
     }
-    if answer.has_code(&NO_PLACE) {
-        return RemoteError::NoPlace { remote };
+    if answer.has_code(&NO_BUCKET_CODES) {
+        return RemoteError::NoBucket { remote };
     }
-    if parts.has_no_credentials || answer.has_code(&CREDENTIALS) {
+    if parts.has_no_credentials || answer.has_code(&CREDENTIAL_CODES) {
         return RemoteError::Refused { remote };
     }
     if is_denied || answer.status == Some(401) || answer.status == Some(403) {
@@ -258,8 +261,8 @@ pub(crate) fn meaning(remote: &str, error: &object_store::Error, writing: bool) 
     if writing && (is_not_done || answer.status == Some(405)) {
         return RemoteError::ReadOnly { remote };
     }
-    if answer.has_code(&SLOW) || matches!(answer.status, Some(408 | 429 | 503 | 504)) {
-        return RemoteError::Slow { remote };
+    if answer.has_code(&OVERLOAD_CODES) || matches!(answer.status, Some(408 | 429 | 503 | 504)) {
+        return RemoteError::Overloaded { remote };
     }
     if let Some(status) = answer.status {
         let cause = match status {
@@ -271,11 +274,11 @@ pub(crate) fn meaning(remote: &str, error: &object_store::Error, writing: bool) 
         };
         return RemoteError::Failed { remote, cause };
     }
-    by_system(remote, &parts, writing)
+    from_io_error(remote, &parts, writing)
 }
 
 /// Returns the meaning of an error without a response: of the operating system or the connection.
-fn by_system(remote: String, parts: &Parts, writing: bool) -> RemoteError {
+fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteError {
     match (parts.io, parts.transport) {
         (Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded), _) => {
             RemoteError::Full { remote }
@@ -284,7 +287,7 @@ fn by_system(remote: String, parts: &Parts, writing: bool) -> RemoteError {
         (Some(ErrorKind::PermissionDenied), None) if writing => RemoteError::ReadOnly { remote },
         (Some(ErrorKind::PermissionDenied), None) => RemoteError::Refused { remote },
         (Some(ErrorKind::TimedOut), _) | (_, Some(HttpErrorKind::Timeout)) => {
-            RemoteError::Slow { remote }
+            RemoteError::Overloaded { remote }
         }
         (
             Some(
@@ -306,7 +309,7 @@ fn by_system(remote: String, parts: &Parts, writing: bool) -> RemoteError {
                 | HttpErrorKind::Interrupted
                 | HttpErrorKind::Unknown,
             ),
-        ) => RemoteError::Away { remote },
+        ) => RemoteError::Unreachable { remote },
         _ => RemoteError::Failed {
             remote,
             cause: "unknown response".to_owned(),
@@ -373,7 +376,7 @@ mod tests {
             ("500 oops: ", true, "may be full"),
             ("405 Method Not Allowed: ", true, "may only be read"),
         ] {
-            let error = meaning("s3://b", &answered(text), writing);
+            let error = classify("s3://b", &answered(text), writing);
             let message = error.to_string();
             assert!(message.contains(expected), "{text}: {message}");
             assert!(!message.contains("s3cr3t"), "{message}");
@@ -388,7 +391,7 @@ mod tests {
             "400 Bad Request: <Error><Code>InvalidRequest</Code><Resource>/team507/503 429 SlowDown</Resource></Error>",
             "412 x: <Key>507 NoSuchBucket RequestTimeTooSkewed</Key>",
         ] {
-            let message = meaning("s3://team507", &answered(text), true).to_string();
+            let message = classify("s3://team507", &answered(text), true).to_string();
             assert!(
                 message.contains("failed: it responded with HTTP status 4"),
                 "{message}"
@@ -409,7 +412,7 @@ mod tests {
                 store: "S3",
                 source: Box::new(source),
             };
-            let message = meaning("r", &error, true).to_string();
+            let message = classify("r", &error, true).to_string();
             assert!(message.contains(expected), "{kind:?}: {message}");
         }
     }
@@ -422,7 +425,7 @@ mod tests {
             source: Box::new(full),
         };
         assert!(matches!(
-            meaning("f", &error, true),
+            classify("f", &error, true),
             RemoteError::Full { .. }
         ));
     }

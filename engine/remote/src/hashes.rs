@@ -20,57 +20,57 @@ use blake3::hazmat::{
 use prep_cache::Digest;
 
 /// Size in bytes of the smallest part that can be verified.
-pub(crate) const STRETCH: u64 = 4 << 10;
+pub(crate) const STRETCH_BYTES: u64 = 4 << 10;
 /// Size in bytes of the part of a bundle whose hashes are fetched together.
-pub(crate) const REGION: u64 = 32 << 20;
+pub(crate) const REGION_BYTES: u64 = 32 << 20;
 /// Size in bytes of one hash in the list.
-const HASH: u64 = 32;
+const HASH_BYTES: u64 = 32;
 /// Maximum number of stretches that are hashed in one call and compared with their common parent node.
-const AT_ONCE: usize = 64;
+const MAX_QUEUED_REGIONS: usize = 64;
 /// Bytes per read.
-const PIECE: usize = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 
 fn stretches(bytes: u64) -> u64 {
-    bytes.div_ceil(STRETCH)
+    bytes.div_ceil(STRETCH_BYTES)
 }
 
 /// Returns the number of regions of a bundle of `bytes` bytes.
 pub(crate) fn regions(bytes: u64) -> u64 {
-    bytes.div_ceil(REGION)
+    bytes.div_ceil(REGION_BYTES)
 }
 
 /// Returns the length of the list in bytes, for a bundle of `bytes` bytes.
 pub(crate) fn list_bytes(bytes: u64) -> u64 {
-    HASH * (stretches(bytes) + regions(bytes))
+    HASH_BYTES * (stretches(bytes) + regions(bytes))
 }
 
 /// Returns the position of the region hashes in the list.
-pub(crate) fn place_of_regions(bytes: u64) -> Range<u64> {
-    HASH * stretches(bytes)..list_bytes(bytes)
+pub(crate) fn region_hash_range(bytes: u64) -> Range<u64> {
+    HASH_BYTES * stretches(bytes)..list_bytes(bytes)
 }
 
 /// Returns the position of the hashes of a region's stretches in the list.
-pub(crate) fn place_of_stretches(bytes: u64, region: u64) -> Range<u64> {
+pub(crate) fn stretch_hash_range(bytes: u64, region: u64) -> Range<u64> {
     let all = stretches(bytes);
-    let first = (region * (REGION / STRETCH)).min(all);
-    let end = (first + REGION / STRETCH).min(all);
-    HASH * first..HASH * end
+    let first = (region * (REGION_BYTES / STRETCH_BYTES)).min(all);
+    let end = (first + REGION_BYTES / STRETCH_BYTES).min(all);
+    HASH_BYTES * first..HASH_BYTES * end
 }
 
 /// Splits a list into nodes. All nodes cover parts of the same length, except the last.
 fn nodes(list: &[u8]) -> Vec<ChainingValue> {
-    let (nodes, _) = list.as_chunks::<{ HASH as usize }>();
+    let (nodes, _) = list.as_chunks::<{ HASH_BYTES as usize }>();
     nodes.to_vec()
 }
 
 /// Computes the common parent of neighbouring nodes. `None` if there are no nodes.
-fn above(nodes: &[ChainingValue]) -> Option<ChainingValue> {
+fn parent(nodes: &[ChainingValue]) -> Option<ChainingValue> {
     match nodes {
         [] => None,
         [one] => Some(*one),
         _ => {
             let (left, right) = halves(nodes)?;
-            let (left, right) = (above(left)?, above(right)?);
+            let (left, right) = (parent(left)?, parent(right)?);
             Some(merge_subtrees_non_root(&left, &right, Mode::Hash))
         }
     }
@@ -79,7 +79,7 @@ fn above(nodes: &[ChainingValue]) -> Option<ChainingValue> {
 /// Computes the root above these nodes. `None` for a single node, from which the root cannot be computed.
 fn root(nodes: &[ChainingValue]) -> Option<Digest> {
     let (left, right) = halves(nodes)?;
-    let (left, right) = (above(left)?, above(right)?);
+    let (left, right) = (parent(left)?, parent(right)?);
     Some(merge_subtrees_root(&left, &right, Mode::Hash).into())
 }
 
@@ -128,7 +128,7 @@ impl Regions {
 
     /// Verifies the hashes of a region's stretches. Returns `None` if they do not belong to the region.
     pub(crate) fn stretches(&self, region: u64, list: &[u8]) -> Option<Stretches> {
-        let place = place_of_stretches(self.bytes, region);
+        let place = stretch_hash_range(self.bytes, region);
         let nodes = nodes(list);
         if list.len() as u64 != place.end - place.start {
             return None;
@@ -136,11 +136,11 @@ impl Regions {
         let fits = match regions(self.bytes) {
             // A single stretch is compared with the digest itself.
             1 => nodes.len() < 2 || root(&nodes)? == self.digest,
-            _ => above(&nodes)? == *self.nodes.get(usize::try_from(region).ok()?)?,
+            _ => parent(&nodes)? == *self.nodes.get(usize::try_from(region).ok()?)?,
         };
         let whole = (stretches(self.bytes) == 1).then_some(self.digest);
         fits.then_some(Stretches {
-            start: region * REGION,
+            start: region * REGION_BYTES,
             nodes,
             whole,
         })
@@ -168,22 +168,22 @@ impl Stretches {
 
     fn agree(&self, offset: u64, mut bytes: &[u8]) -> Option<bool> {
         let inside = offset.checked_sub(self.start)?;
-        if inside % STRETCH != 0 {
+        if inside % STRETCH_BYTES != 0 {
             return None;
         }
-        let mut at = usize::try_from(inside / STRETCH).ok()?;
-        let end = at + bytes.len().div_ceil(STRETCH as usize);
+        let mut at = usize::try_from(inside / STRETCH_BYTES).ok()?;
+        let end = at + bytes.len().div_ceil(STRETCH_BYTES as usize);
         while at < end {
             let aligned = match at {
-                0 => AT_ONCE,
-                _ => AT_ONCE.min(1 << at.trailing_zeros()),
+                0 => MAX_QUEUED_REGIONS,
+                _ => MAX_QUEUED_REGIONS.min(1 << at.trailing_zeros()),
             };
             let left = end - at;
             let count = aligned.min(1 << left.ilog2());
-            let length = (count * STRETCH as usize).min(bytes.len());
+            let length = (count * STRETCH_BYTES as usize).min(bytes.len());
             let (these, rest) = bytes.split_at_checked(length)?;
-            let place = self.start + at as u64 * STRETCH;
-            if above(self.nodes.get(at..at + count)?)? != node(place, these) {
+            let place = self.start + at as u64 * STRETCH_BYTES;
+            if parent(self.nodes.get(at..at + count)?)? != node(place, these) {
                 return Some(false);
             }
             (at, bytes) = (at + count, rest);
@@ -216,27 +216,29 @@ impl Hashing {
     /// # Errors
     /// If the file cannot be read or has become shorter.
     pub(crate) fn next(&mut self) -> io::Result<Vec<u8>> {
-        let start = self.regions.len() as u64 * REGION;
-        let end = (start + REGION).min(self.bytes);
+        let start = self.regions.len() as u64 * REGION_BYTES;
+        let end = (start + REGION_BYTES).min(self.bytes);
         let mut nodes = Vec::new();
-        let mut piece = vec![0; PIECE];
+        let mut piece = vec![0; READ_BYTES];
         let mut at = start;
         while at < end {
-            let length = usize::try_from(end - at).unwrap_or(PIECE).min(PIECE);
+            let length = usize::try_from(end - at)
+                .unwrap_or(READ_BYTES)
+                .min(READ_BYTES);
             let piece = piece.get_mut(..length).unwrap_or_default();
             self.file.read_exact_at(piece, at)?;
-            for stretch in piece.chunks(STRETCH as usize) {
+            for stretch in piece.chunks(STRETCH_BYTES as usize) {
                 nodes.push(node(at, stretch));
                 at += stretch.len() as u64;
             }
-            if self.bytes <= STRETCH {
+            if self.bytes <= STRETCH_BYTES {
                 self.whole = Some(Digest::of(piece));
             }
         }
         if regions(self.bytes) == 1 && nodes.len() > 1 {
             self.whole = root(&nodes);
         }
-        self.regions.extend(above(&nodes));
+        self.regions.extend(parent(&nodes));
         Ok(nodes.concat())
     }
 
@@ -283,31 +285,34 @@ mod tests {
         for bytes in [
             0,
             1,
-            STRETCH - 1,
-            STRETCH,
-            STRETCH + 1,
-            5 * STRETCH - 3,
-            REGION - 1,
-            REGION,
-            REGION + 1,
-            2 * REGION + 77 * STRETCH + 13,
+            STRETCH_BYTES - 1,
+            STRETCH_BYTES,
+            STRETCH_BYTES + 1,
+            5 * STRETCH_BYTES - 3,
+            REGION_BYTES - 1,
+            REGION_BYTES,
+            REGION_BYTES + 1,
+            2 * REGION_BYTES + 77 * STRETCH_BYTES + 13,
         ] {
             let (file, content) = bundle(bytes);
             let (list, root) = list_of(&file, bytes);
             let digest = Digest::of(&content);
             assert_eq!(root, digest, "{bytes}");
             assert_eq!(list.len() as u64, list_bytes(bytes));
-            let regions_list = part(&list, place_of_regions(bytes));
+            let regions_list = part(&list, region_hash_range(bytes));
             let all = Regions::open(digest, bytes, regions_list).unwrap();
             for region in 0..regions(bytes) {
-                let place = place_of_stretches(bytes, region);
+                let place = stretch_hash_range(bytes, region);
                 let own = all.stretches(region, part(&list, place)).unwrap();
-                let (start, end) = (region * REGION, ((region + 1) * REGION).min(bytes));
+                let (start, end) = (
+                    region * REGION_BYTES,
+                    ((region + 1) * REGION_BYTES).min(bytes),
+                );
                 for (from, to) in [
-                    (0, REGION),
-                    (STRETCH, 7 * STRETCH),
-                    (3 * STRETCH, REGION),
-                    (63 * STRETCH, 200 * STRETCH),
+                    (0, REGION_BYTES),
+                    (STRETCH_BYTES, 7 * STRETCH_BYTES),
+                    (3 * STRETCH_BYTES, REGION_BYTES),
+                    (63 * STRETCH_BYTES, 200 * STRETCH_BYTES),
                 ] {
                     let (from, to) = ((start + from).min(end), (start + to).min(end));
                     let piece = part(&content, from..to);
@@ -319,10 +324,10 @@ mod tests {
 
     #[test]
     fn every_changed_byte_is_noticed() {
-        let bytes = REGION + 500_003;
+        let bytes = REGION_BYTES + 500_003;
         let (file, content) = bundle(bytes);
         let (list, digest) = list_of(&file, bytes);
-        let top = part(&list, place_of_regions(bytes)).to_vec();
+        let top = part(&list, region_hash_range(bytes)).to_vec();
         for at in 0..top.len() {
             let mut changed = top.clone();
             changed[at] ^= 1;
@@ -330,7 +335,7 @@ mod tests {
         }
         assert!(Regions::open(digest, bytes, &top[32..]).is_none());
         let all = Regions::open(digest, bytes, &top).unwrap();
-        let own = part(&list, place_of_stretches(bytes, 1)).to_vec();
+        let own = part(&list, stretch_hash_range(bytes, 1)).to_vec();
         for at in (0..own.len()).step_by(97) {
             let mut changed = own.clone();
             changed[at] ^= 1;
@@ -340,10 +345,10 @@ mod tests {
         assert!(all.stretches(0, &own).is_none());
         assert!(all.stretches(1, &own[32..]).is_none());
         let own = all.stretches(1, &own).unwrap();
-        let start = REGION + 3 * STRETCH;
-        let mut piece = part(&content, start..start + 90 * STRETCH).to_vec();
+        let start = REGION_BYTES + 3 * STRETCH_BYTES;
+        let mut piece = part(&content, start..start + 90 * STRETCH_BYTES).to_vec();
         assert!(own.fit(start, &piece));
-        assert!(!own.fit(start + STRETCH, &piece));
+        assert!(!own.fit(start + STRETCH_BYTES, &piece));
         assert!(!own.fit(start + 1, &piece));
         assert!(!own.fit(start, &piece[1..]));
         for at in (0..piece.len()).step_by(997) {

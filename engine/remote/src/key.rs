@@ -15,12 +15,13 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
-const KIND: &str = "ed25519:";
+const KEY_PREFIX: &str = "ed25519:";
 const MAGIC: &str = "prep-key-v1";
-const ENDING: &str = "key";
+const FILE_EXTENSION: &str = "key";
 
 /// An error about a key.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum KeyError {
     /// The text is not a public key.
     #[error(
@@ -70,7 +71,7 @@ impl PublicKey {
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{KIND}{}", BASE64.encode(self.0))
+        write!(f, "{KEY_PREFIX}{}", BASE64.encode(self.0))
     }
 }
 
@@ -85,7 +86,7 @@ impl FromStr for PublicKey {
 
     fn from_str(text: &str) -> Result<PublicKey, KeyError> {
         let wrong = || KeyError::Public(text.to_owned());
-        let base64 = text.trim().strip_prefix(KIND).ok_or_else(wrong)?;
+        let base64 = text.trim().strip_prefix(KEY_PREFIX).ok_or_else(wrong)?;
         let bytes = BASE64.decode(base64).map_err(|_| wrong())?;
         Ok(PublicKey(bytes.try_into().map_err(|_| wrong())?))
     }
@@ -117,10 +118,10 @@ impl SigningKey {
         let mut seed = [0; 32];
         let filled = SystemRandom::new().fill(&mut seed);
         filled.map_err(|_| KeyError::Random)?;
-        SigningKey::of(name, seed).ok_or(KeyError::Random)
+        SigningKey::from_seed(name, seed).ok_or(KeyError::Random)
     }
 
-    fn of(name: &str, seed: [u8; 32]) -> Option<SigningKey> {
+    fn from_seed(name: &str, seed: [u8; 32]) -> Option<SigningKey> {
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).ok()?;
         Some(SigningKey {
             name: name.to_owned(),
@@ -150,7 +151,7 @@ impl SigningKey {
     /// # Errors
     /// If a key with this name exists, or the file cannot be written.
     pub fn save(&self, folder: &Path) -> Result<PathBuf, KeyError> {
-        let path = path_of(folder, &self.name);
+        let path = key_path(folder, &self.name);
         let failed = |action| {
             let path = path.clone();
             move |cause: io::Error| match cause.kind() {
@@ -180,7 +181,7 @@ impl SigningKey {
     /// If the file does not exist, is not a key, or may be read by others.
     pub fn load(folder: &Path, name: &str) -> Result<SigningKey, KeyError> {
         check_name(name)?;
-        let path = path_of(folder, name);
+        let path = key_path(folder, name);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
@@ -206,7 +207,7 @@ impl SigningKey {
             _ => None,
         };
         let seed = seed.and_then(|seed| seed.try_into().ok());
-        seed.and_then(|seed| SigningKey::of(name, seed))
+        seed.and_then(|seed| SigningKey::from_seed(name, seed))
             .ok_or(KeyError::File { path })
     }
 
@@ -217,7 +218,10 @@ impl SigningKey {
         };
         let paths = entries.flatten().map(|entry| entry.path());
         let mut names: Vec<String> = paths
-            .filter(|path| path.extension().is_some_and(|found| found == ENDING))
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|found| found == FILE_EXTENSION)
+            })
             .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
             .collect();
         names.sort();
@@ -226,8 +230,8 @@ impl SigningKey {
     }
 }
 
-fn path_of(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.{ENDING}"))
+fn key_path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.{FILE_EXTENSION}"))
 }
 
 fn check_name(name: &str) -> Result<(), KeyError> {

@@ -40,10 +40,12 @@
 //! use prep_remote::{Address, Credentials, Remote};
 //! let address = Address::parse(&format!("file://{}", dir.path().display()))?;
 //! let remote = Remote::open(&address, &Credentials::default(), None, &[])?;
-//! assert!(!remote.takes());
+//! assert!(!remote.is_writable());
 //! # Ok(())
 //! # }
 //! ```
+
+#![warn(missing_docs)]
 
 mod address;
 mod error;
@@ -65,10 +67,10 @@ pub use address::{Address, Credentials};
 pub use error::RemoteError;
 pub use key::{KeyError, PublicKey, SigningKey};
 pub use layout::Area;
-pub use link::{Config, Link, Say};
+pub use link::{Link, LinkConfig, MessageSink};
 pub use mirror::MirroredBundle;
-pub use queue::Sent;
-pub use remote::{Known, Put, Remote};
-pub use signed::Rejected;
-pub use source::Mirrored;
-pub use trust::Trusted;
+pub use queue::SendOutcome;
+pub use remote::{PutOutcome, Remote, RemoteSource};
+pub use signed::Rejection;
+pub use source::MirroredSource;
+pub use trust::TrustedSigner;

@@ -20,26 +20,26 @@ use crate::error::RemoteError;
 use crate::key::SigningKey;
 use crate::layout::Area;
 use crate::queue::Queue;
-use crate::remote::{Known, Remote};
-use crate::signed::Rejected;
-use crate::trust::{Trusted, unix_seconds};
+use crate::remote::{Remote, RemoteSource};
+use crate::signed::Rejection;
+use crate::trust::{TrustedSigner, unix_seconds};
 
 /// Receives messages for the user. It is called from several threads.
-pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+pub type MessageSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How long a remote is skipped after an error that may be temporary.
-const REST: Duration = Duration::from_secs(60);
+const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(60);
 /// Maximum number of objects whose presence is remembered, about 60 MB.
-const MOST_SEEN: usize = 1 << 20;
+const MAX_SEEN: usize = 1 << 20;
 
 /// Threads of the asynchronous runtime.
-const THREADS: usize = 2;
+const RUNTIME_THREADS: usize = 2;
 /// Keep-alive of the thread for blocking work: ten years, so that it never ends.
-const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// Settings of a link.
 #[derive(Debug)]
-pub struct Config {
+pub struct LinkConfig {
     /// The remote's address.
     pub address: Address,
     /// Credentials of the store.
@@ -47,7 +47,7 @@ pub struct Config {
     /// The key that signs offered results. Without a key, nothing is offered.
     pub key: Option<SigningKey>,
     /// Keys whose results are trusted, in addition to `key`.
-    pub trusted: Vec<Trusted>,
+    pub trusted: Vec<TrustedSigner>,
     /// Other addresses of the same remote.
     pub same_as: Vec<Address>,
     /// Whether downloaded bundles are sent to the mirror.
@@ -56,10 +56,10 @@ pub struct Config {
 
 /// Whether the remote is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Yes,
-    NotUntil(Instant),
-    No,
+enum Availability {
+    Usable,
+    PausedUntil(Instant),
+    Unusable,
 }
 
 /// A connection of a run to a remote. Cheap to clone.
@@ -70,16 +70,16 @@ pub(crate) struct Inner {
     pub(crate) remote: Arc<Remote>,
     /// `None` after shutdown.
     runtime: Option<Runtime>,
-    say: Say,
-    said: Mutex<HashSet<Topic>>,
-    reads: Mutex<Use>,
-    writes: Mutex<Use>,
+    sink: MessageSink,
+    reported: Mutex<HashSet<Topic>>,
+    reads: Mutex<Availability>,
+    writes: Mutex<Availability>,
     /// Objects that the remote does not have, or has damaged.
-    absent: Mutex<Seen<Digest>>,
+    absent: Mutex<BoundedSet<Digest>>,
     /// Objects that are damaged in the remote. They are sent again.
-    wrong: Mutex<HashSet<Digest>>,
+    damaged: Mutex<HashSet<Digest>>,
     /// Objects that are known to be in the area where they belong.
-    pub(crate) there: Mutex<Seen<(Area, Digest)>>,
+    pub(crate) present: Mutex<BoundedSet<(Area, Digest)>>,
     pub(crate) queue: Queue,
     pub(crate) mirror: bool,
     /// Stores the serial numbers of records that were read.
@@ -87,21 +87,21 @@ pub(crate) struct Inner {
 }
 
 /// A bounded set of objects. It is cleared when it is full; then the remote is queried again.
-pub(crate) struct Seen<T>(HashSet<T>);
+pub(crate) struct BoundedSet<T>(HashSet<T>);
 
-impl<T> Default for Seen<T> {
-    fn default() -> Seen<T> {
-        Seen(HashSet::new())
+impl<T> Default for BoundedSet<T> {
+    fn default() -> BoundedSet<T> {
+        BoundedSet(HashSet::new())
     }
 }
 
-impl<T: Eq + Hash> Seen<T> {
+impl<T: Eq + Hash> BoundedSet<T> {
     pub(crate) fn contains(&self, object: &T) -> bool {
         self.0.contains(object)
     }
 
     fn insert(&mut self, object: T) {
-        if self.0.len() >= MOST_SEEN {
+        if self.0.len() >= MAX_SEEN {
             self.0 = HashSet::new();
         }
         self.0.insert(object);
@@ -115,8 +115,8 @@ impl<T: Eq + Hash> Seen<T> {
 /// The subject of a message; each is reported once.
 #[derive(PartialEq, Eq, Hash)]
 enum Topic {
-    Trouble(Discriminant<RemoteError>),
-    Rejected(Discriminant<Rejected>),
+    Error(Discriminant<RemoteError>),
+    Rejected(Discriminant<Rejection>),
     Dropped,
     NoKey,
     Damaged,
@@ -135,7 +135,7 @@ impl Drop for Inner {
 
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Link").field(&self.0.remote.shown()).finish()
+        f.debug_tuple("Link").field(&self.0.remote.name()).finish()
     }
 }
 
@@ -144,8 +144,8 @@ impl Link {
     ///
     /// # Errors
     /// If the address cannot be used, or no threads can be started.
-    pub fn new(config: Config, say: Say) -> Result<Link, RemoteError> {
-        let Config {
+    pub fn new(config: LinkConfig, sink: MessageSink) -> Result<Link, RemoteError> {
+        let LinkConfig {
             address,
             credentials,
             key,
@@ -154,24 +154,24 @@ impl Link {
             mirror,
         } = config;
         let remote = Remote::open(&address, &credentials, key, &trusted)?;
-        Link::to(remote.same_as(&same_as), mirror, say)
+        Link::to(remote.same_as(&same_as), mirror, sink)
     }
 
     /// Creates a link to an open remote.
     ///
     /// # Errors
     /// If no threads can be started.
-    pub fn to(remote: Remote, mirror: bool, say: Say) -> Result<Link, RemoteError> {
-        let started = prep_cache::probe(THREADS + 1).and_then(|()| {
+    pub fn to(remote: Remote, mirror: bool, sink: MessageSink) -> Result<Link, RemoteError> {
+        let started = prep_cache::check_threads(RUNTIME_THREADS + 1).and_then(|()| {
             Builder::new_multi_thread()
-                .worker_threads(THREADS)
+                .worker_threads(RUNTIME_THREADS)
                 .thread_name("remote")
-                .thread_keep_alive(FOR_GOOD)
+                .thread_keep_alive(THREAD_KEEP_ALIVE)
                 .enable_all()
                 .build()
         });
         let runtime = started.map_err(|error| RemoteError::Failed {
-            remote: remote.shown().to_owned(),
+            remote: remote.name().to_owned(),
             cause: format!("no threads can be started: {}", error.kind()),
         })?;
         // Starts the thread for blocking work now, so that it is available even if the system runs out of threads
@@ -180,13 +180,13 @@ impl Link {
         let inner = Inner {
             remote: Arc::new(remote),
             runtime: Some(runtime),
-            say,
-            said: Mutex::default(),
-            reads: Mutex::new(Use::Yes),
-            writes: Mutex::new(Use::Yes),
+            sink,
+            reported: Mutex::default(),
+            reads: Mutex::new(Availability::Usable),
+            writes: Mutex::new(Availability::Usable),
             absent: Mutex::default(),
-            wrong: Mutex::default(),
-            there: Mutex::default(),
+            damaged: Mutex::default(),
+            present: Mutex::default(),
             queue: Queue::default(),
             mirror,
             memory: OnceLock::new(),
@@ -212,7 +212,7 @@ impl Link {
     ///
     /// # Errors
     /// If the remote cannot be read.
-    pub fn source(&self, name: &str) -> Result<Option<Known>, RemoteError> {
+    pub fn source(&self, name: &str) -> Result<Option<RemoteSource>, RemoteError> {
         let (inner, name) = (self.0.clone(), name.to_owned());
         self.0.wait(async move { inner.source(&name).await })
     }
@@ -233,7 +233,7 @@ impl Link {
     }
 }
 
-pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -256,7 +256,7 @@ impl Inner {
         });
         receiver.recv().unwrap_or_else(|_| {
             Err(RemoteError::Failed {
-                remote: self.remote.shown().to_owned(),
+                remote: self.remote.name().to_owned(),
                 cause: "the link to it is closed".to_owned(),
             })
         })
@@ -274,38 +274,38 @@ impl Inner {
         match self.wait(work) {
             Ok(answer) => Some(answer),
             Err(error) => {
-                self.trouble(&error, false);
+                self.report_error(&error, false);
                 None
             }
         }
     }
 
     pub(crate) fn is_read(&self) -> bool {
-        is_used(&mut held(&self.reads))
+        is_usable(&mut lock(&self.reads))
     }
 
     pub(crate) fn is_written(&self) -> bool {
-        is_used(&mut held(&self.writes))
+        is_usable(&mut lock(&self.writes))
     }
 
     /// Reports an error, unless its kind was reported before, and skips the remote from now on.
-    pub(crate) fn trouble(&self, error: &RemoteError, writing: bool) {
+    pub(crate) fn report_error(&self, error: &RemoteError, writing: bool) {
         let next = match error.may_pass() {
-            true => Use::NotUntil(Instant::now() + REST),
-            false => Use::No,
+            true => Availability::PausedUntil(Instant::now() + PAUSE_AFTER_ERROR),
+            false => Availability::Unusable,
         };
         if writing || !error.is_about_writing() {
-            *held(&self.writes) = next;
+            *lock(&self.writes) = next;
         }
         if !error.is_about_writing() {
-            *held(&self.reads) = next;
+            *lock(&self.reads) = next;
         }
         let consequence = match (writing, error.may_pass()) {
             (true, _) => "results stay on this machine; `prep remote push` sends them later",
             (false, true) => "the run continues without it and tries again in a minute",
             (false, false) => "the run continues without it",
         };
-        self.say_once(Topic::Trouble(error.kind()), || {
+        self.report_once(Topic::Error(error.kind()), || {
             let help = error
                 .help()
                 .map_or_else(String::new, |help| format!("; {help}"));
@@ -314,71 +314,71 @@ impl Inner {
     }
 
     /// Reports that a record is not trusted.
-    pub(crate) fn rejected(&self, what: &str, rejected: &Rejected) {
+    pub(crate) fn report_rejection(&self, what: &str, rejected: &Rejection) {
         let topic = Topic::Rejected(std::mem::discriminant(rejected));
-        self.say_once(topic, || {
+        self.report_once(topic, || {
             let way_out = match rejected {
-                Rejected::Foreign(_) | Rejected::OutOfScope { .. } | Rejected::Expired(_) => {
+                Rejection::UntrustedKey(_) | Rejection::OutOfScope { .. } | Rejection::Expired(_) => {
                     "; `[remote] trusted` in prep.toml lists the trusted keys"
                 }
-                Rejected::OtherRemote(_) => {
+                Rejection::OtherRemote(_) => {
                     "; if it is the same remote, add that address to `[remote] same_as` in prep.toml"
                 }
-                Rejected::Old { .. } => "; `prep remote push` from a machine with the results writes a new one",
+                Rejection::Outdated { .. } => "; `prep remote push` from a machine with the results writes a new one",
                 _ => "",
             };
             format!(
                 "{what} in the remote {} is ignored: {rejected}{way_out} (more of this kind are not reported)",
-                self.remote.shown()
+                self.remote.name()
             )
         });
     }
 
-    pub(crate) fn dropped(&self) {
-        self.say_once(Topic::Dropped, || {
+    pub(crate) fn report_dropped(&self) {
+        self.report_once(Topic::Dropped, || {
             format!(
                 "the remote {} is slower than the run: some results stay on this machine, `prep remote push` sends them later",
-                self.remote.shown()
+                self.remote.name()
             )
         });
     }
 
-    pub(crate) fn no_key(&self) {
-        self.say_once(Topic::NoKey, || {
+    pub(crate) fn report_no_key(&self) {
+        self.report_once(Topic::NoKey, || {
             "results are not offered to the remote, because no key signs them; `prep remote key new NAME` makes one, `[remote] key` in prep.toml names one of several"
                 .to_owned()
         });
     }
 
-    pub(crate) fn other(&self, message: String) {
-        self.say_once(Topic::Other(message.clone()), || message);
+    pub(crate) fn report_other(&self, message: String) {
+        self.report_once(Topic::Other(message.clone()), || message);
     }
 
-    fn say_once(&self, topic: Topic, message: impl FnOnce() -> String) {
-        if held(&self.said).insert(topic) {
-            (self.say)(&message());
+    fn report_once(&self, topic: Topic, message: impl FnOnce() -> String) {
+        if lock(&self.reported).insert(topic) {
+            (self.sink)(&message());
         }
     }
 
     /// Returns the remote's record of a source, if it can be trusted. Otherwise reports why it cannot.
-    pub(crate) async fn source(&self, name: &str) -> Result<Option<Known>, RemoteError> {
+    pub(crate) async fn source(&self, name: &str) -> Result<Option<RemoteSource>, RemoteError> {
         let found = self.remote.source(name).await?;
-        let fresh = found.map(|known| self.fresh(name, known?));
+        let fresh = found.map(|known| self.check_serial(name, known?));
         Ok(fresh.and_then(|known| match known {
             Ok(known) => Some(known),
             Err(rejected) => {
-                self.rejected(&format!("the record of the source `{name}`"), &rejected);
+                self.report_rejection(&format!("the record of the source `{name}`"), &rejected);
                 None
             }
         }))
     }
 
     /// Checks that a record is not older than one that was read before.
-    fn fresh(&self, name: &str, known: Known) -> Result<Known, Rejected> {
+    fn check_serial(&self, name: &str, known: RemoteSource) -> Result<RemoteSource, Rejection> {
         let highest = self.highest_serial(name);
         if known.serial < highest {
             let found = known.serial;
-            return Err(Rejected::Old { found, highest });
+            return Err(Rejection::Outdated { found, highest });
         }
         self.set_serial(name, &known.content, known.serial);
         Ok(known)
@@ -386,7 +386,7 @@ impl Inner {
 
     fn highest_serial(&self, name: &str) -> u64 {
         let store = self.memory.get();
-        let serial = store.and_then(|store| store.remote_serial(self.remote.shown(), name).ok());
+        let serial = store.and_then(|store| store.remote_serial(self.remote.name(), name).ok());
         serial.unwrap_or(0)
     }
 
@@ -396,7 +396,7 @@ impl Inner {
         };
         if serial > self.highest_serial(name) {
             // If this fails, an older record could be accepted later, but the run does not depend on it.
-            let _ = store.set_remote_serial(self.remote.shown(), name, content, serial);
+            let _ = store.set_remote_serial(self.remote.name(), name, content, serial);
         }
     }
 
@@ -406,13 +406,13 @@ impl Inner {
         name: &str,
         content: &Content,
         mirrored: bool,
-        before: Option<&Known>,
+        before: Option<&RemoteSource>,
     ) -> Result<(), RemoteError> {
         // The clock gives a higher number even if this machine has not read, or does not trust, the record that it
         // replaces.
         let before = before.map_or(0, |known| known.serial);
         let next = before.max(self.highest_serial(name)).saturating_add(1);
-        let known = Known {
+        let known = RemoteSource {
             content: content.clone(),
             mirrored,
             serial: next.max(unix_seconds()),
@@ -425,70 +425,70 @@ impl Inner {
 
     /// Whether the remote may have an object, as far as known.
     pub(crate) fn may_have(&self, object: &Digest) -> bool {
-        !held(&self.absent).contains(object) && self.is_read()
+        !lock(&self.absent).contains(object) && self.is_read()
     }
 
     /// Records that the remote does not have an object. If the credentials cannot read the private area, reports that.
-    pub(crate) fn not_there(&self, object: Digest) {
+    pub(crate) fn record_absent(&self, object: Digest) {
         if self.remote.hides() {
-            self.say_once(Topic::Hidden, || {
+            self.report_once(Topic::Hidden, || {
                 format!(
                     "the credentials do not permit reading `private/` in the remote {}; objects in it are treated as missing",
-                    self.remote.shown()
+                    self.remote.name()
                 )
             });
         }
-        self.set_absent(object);
+        self.mark_absent(object);
     }
 
-    pub(crate) fn set_absent(&self, object: Digest) {
-        let mut there = held(&self.there);
+    pub(crate) fn mark_absent(&self, object: Digest) {
+        let mut present = lock(&self.present);
         for area in Area::ALL {
-            there.remove(&(area, object));
+            present.remove(&(area, object));
         }
-        drop(there);
-        held(&self.absent).insert(object);
+        drop(present);
+        lock(&self.absent).insert(object);
     }
 
     /// Records that an object is damaged in the remote, and reports it.
-    pub(crate) fn set_wrong(&self, object: Digest) {
-        self.set_absent(object);
-        held(&self.wrong).insert(object);
-        self.say_once(Topic::Damaged, || {
+    pub(crate) fn mark_damaged(&self, object: Digest) {
+        self.mark_absent(object);
+        lock(&self.damaged).insert(object);
+        self.report_once(Topic::Damaged, || {
             format!(
                 "the object {} in the remote {} is damaged; it is computed here and sent again (further damaged objects are not reported)",
                 object.short(),
-                self.remote.shown()
+                self.remote.name()
             )
         });
     }
 
     /// Records that a bundle is damaged in the mirror; the caller has reported it.
-    pub(crate) fn mark_wrong(&self, bundle: Digest) {
-        held(&self.wrong).insert(bundle);
+    pub(crate) fn mark_bundle_damaged(&self, bundle: Digest) {
+        lock(&self.damaged).insert(bundle);
     }
 
-    pub(crate) fn is_wrong(&self, object: &Digest) -> bool {
-        held(&self.wrong).contains(object)
+    pub(crate) fn is_damaged(&self, object: &Digest) -> bool {
+        lock(&self.damaged).contains(object)
     }
 
     /// Records that an object is in this area.
-    pub(crate) fn set_there(&self, area: Area, object: Digest) {
-        held(&self.there).insert((area, object));
+    pub(crate) fn mark_present(&self, area: Area, object: Digest) {
+        lock(&self.present).insert((area, object));
     }
 
     /// Records that an object or bundle was sent, which repairs a damaged one.
-    pub(crate) fn set_sent(&self, object: Digest) {
-        held(&self.absent).remove(&object);
-        held(&self.wrong).remove(&object);
+    pub(crate) fn mark_sent(&self, object: Digest) {
+        lock(&self.absent).remove(&object);
+        lock(&self.damaged).remove(&object);
     }
 }
 
-fn is_used(state: &mut Use) -> bool {
-    if matches!(state, Use::NotUntil(then) if *then <= Instant::now()) {
-        *state = Use::Yes;
+fn is_usable(state: &mut Availability) -> bool {
+    if matches!(state, Availability::PausedUntil(then) if *then <= Instant::now()) {
+        *state = Availability::Usable;
     }
-    *state == Use::Yes
+    *state == Availability::Usable
 }
 
 #[cfg(test)]
@@ -517,11 +517,16 @@ mod tests {
         let path = object_store::path::Path::from(place);
         let put = || futures::executor::block_on(store.put(&path, sealed.clone().into())).unwrap();
         put();
-        let said: Arc<Mutex<Vec<String>>> = Arc::default();
+        let reported: Arc<Mutex<Vec<String>>> = Arc::default();
         let link = |key| {
-            let said = said.clone();
-            let say: Say = Arc::new(move |text: &str| held(&said).push(text.to_owned()));
-            let link = Link::to(Remote::over(store.clone(), "r", key, &[public]), false, say);
+            let reported = reported.clone();
+            let sink: MessageSink =
+                Arc::new(move |text: &str| lock(&reported).push(text.to_owned()));
+            let link = Link::to(
+                Remote::with_store(store.clone(), "r", key, &[public]),
+                false,
+                sink,
+            );
             let link = link.unwrap();
             link.remember_in(&cache);
             link
@@ -545,8 +550,11 @@ mod tests {
         assert_eq!(known.remote, "r");
         put();
         assert!(reader.source("c").unwrap().is_none());
-        let said = held(&said).join(" ");
-        assert!(said.contains("it has the serial number 0"), "{said}");
+        let reported = lock(&reported).join(" ");
+        assert!(
+            reported.contains("it has the serial number 0"),
+            "{reported}"
+        );
     }
 
     #[test]
@@ -555,11 +563,11 @@ mod tests {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let key = SigningKey::make("a").unwrap();
         let public = key.public();
-        let say: Say = Arc::new(|_: &str| {});
+        let sink: MessageSink = Arc::new(|_: &str| {});
         let writer = Link::to(
-            Remote::over(store.clone(), "https://host/team", Some(key), &[]),
+            Remote::with_store(store.clone(), "https://host/team", Some(key), &[]),
             false,
-            say.clone(),
+            sink.clone(),
         );
         let content = Content {
             digest: Digest::of(b"x"),
@@ -568,10 +576,10 @@ mod tests {
             sha256: None,
         };
         writer.unwrap().send_source("c", &content, None).unwrap();
-        let remote = || Remote::over(store.clone(), "s3://bucket/team", None, &[public]);
-        let reader = Link::to(remote(), false, say.clone()).unwrap();
+        let remote = || Remote::with_store(store.clone(), "s3://bucket/team", None, &[public]);
+        let reader = Link::to(remote(), false, sink.clone()).unwrap();
         assert!(reader.source("c").unwrap().is_none());
-        let reader = Link::to(remote().same_as(&addresses), false, say).unwrap();
+        let reader = Link::to(remote().same_as(&addresses), false, sink).unwrap();
         assert!(reader.source("c").unwrap().is_some());
     }
 }

@@ -19,38 +19,38 @@ use prep_core::Ranges;
 use tokio::sync::OnceCell;
 
 use crate::error::RemoteError;
-use crate::hashes::{self, REGION, Regions, STRETCH, Stretches};
-use crate::link::{Inner, Link, held};
-use crate::requests::{REQUEST, together};
+use crate::hashes::{self, REGION_BYTES, Regions, STRETCH_BYTES, Stretches};
+use crate::link::{Inner, Link, lock};
+use crate::requests::{REQUEST_BYTES, combine};
 
 /// Maximum number of requests ahead of the reader, and of their bytes.
-const AHEAD: usize = 32;
-const BYTES_AHEAD: u64 = 64 << 20;
+const MAX_REQUESTS_AHEAD: usize = 32;
+const MAX_BYTES_AHEAD: u64 = 64 << 20;
 /// Number of requests whose bytes are kept, and their bytes. Several threads may read at different positions.
-const KEPT: usize = 64;
-const BYTES_KEPT: u64 = 128 << 20;
+const MAX_KEPT_REQUESTS: usize = 64;
+const MAX_KEPT_BYTES: u64 = 128 << 20;
 /// Number of regions whose hashes are kept.
-const REGIONS_KEPT: usize = 64;
+const MAX_KEPT_REGIONS: usize = 64;
 /// Size in bytes of the first request that was not announced.
-const FIRST: u64 = 64 << 10;
+const FIRST_REQUEST_BYTES: u64 = 64 << 10;
 
 /// A bundle that is read in place. Cheap to create: the first request is made when it is first read.
 pub struct MirroredBundle {
-    shared: Arc<Shared>,
+    shared: Arc<BundleReader>,
 }
 
-struct Shared {
+struct BundleReader {
     link: Arc<Inner>,
     digest: Digest,
     bytes: u64,
     regions: OnceCell<Regions>,
     stretches: Mutex<BTreeMap<u64, Arc<OnceCell<Stretches>>>>,
-    state: Mutex<State>,
+    state: Mutex<ReaderState>,
     arrived: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ReaderState {
     /// Announced requests by their ends, disjoint, with the number of announced bytes in each.
     expected: BTreeMap<u64, (Range<u64>, u64)>,
     /// Requests in the order in which they were made.
@@ -75,7 +75,7 @@ struct Request {
     left: u64,
 }
 
-impl State {
+impl ReaderState {
     /// Drops the least recently used requests. A request that was fetched ahead stays until all of its announced bytes
     /// are read, unless there are too many requests.
     fn make_room(&mut self) {
@@ -83,12 +83,12 @@ impl State {
             let lengths = self.requests.iter();
             let bytes: u64 = lengths.map(|one| one.range.end - one.range.start).sum();
             let count = self.requests.len();
-            if count < KEPT && bytes < BYTES_KEPT {
+            if count < MAX_KEPT_REQUESTS && bytes < MAX_KEPT_BYTES {
                 return;
             }
             let arrived = self.requests.iter().enumerate();
             let arrived = arrived.filter(|(_, one)| one.bytes.is_some());
-            let too_many = count >= 2 * KEPT || bytes >= 2 * BYTES_KEPT;
+            let too_many = count >= 2 * MAX_KEPT_REQUESTS || bytes >= 2 * MAX_KEPT_BYTES;
             let may_go = arrived.filter(|(_, one)| one.used > 0 && one.left == 0 || too_many);
             let oldest = may_go
                 .min_by_key(|(_, one)| one.used)
@@ -104,7 +104,7 @@ impl State {
 impl Link {
     /// Returns the bundle with this digest and length in the mirror.
     pub fn bundle(&self, digest: Digest, bytes: u64) -> Arc<MirroredBundle> {
-        let shared = Shared {
+        let shared = BundleReader {
             link: self.inner().clone(),
             digest,
             bytes,
@@ -120,33 +120,33 @@ impl Link {
 }
 
 /// The reason why a part of a bundle is not available.
-enum Lost {
+enum ReadError {
     Absent,
     Damaged,
     Failed(RemoteError),
 }
 
-impl From<RemoteError> for Lost {
-    fn from(error: RemoteError) -> Lost {
-        Lost::Failed(error)
+impl From<RemoteError> for ReadError {
+    fn from(error: RemoteError) -> ReadError {
+        ReadError::Failed(error)
     }
 }
 
-impl Shared {
-    fn lost(&self) -> io::Error {
+impl BundleReader {
+    fn read_failure(&self) -> io::Error {
         let digest = self.digest;
         io::Error::other(StoreError::Missing { digest })
     }
 
     /// Reports the reason, unless that was done before.
-    fn report(&self, lost: &Lost) {
-        match lost {
-            Lost::Absent => self.link.not_there(self.digest),
-            Lost::Failed(error) => self.link.trouble(error, false),
-            Lost::Damaged => {
-                self.link.mark_wrong(self.digest);
-                let (digest, remote) = (self.digest.short(), self.link.remote.shown());
-                self.link.other(format!(
+    fn report(&self, error: &ReadError) {
+        match error {
+            ReadError::Absent => self.link.record_absent(self.digest),
+            ReadError::Failed(error) => self.link.report_error(error, false),
+            ReadError::Damaged => {
+                self.link.mark_bundle_damaged(self.digest);
+                let (digest, remote) = (self.digest.short(), self.link.remote.name());
+                self.link.report_other(format!(
                     "the bundle {digest} in the mirror {remote} is damaged; it is downloaded from its source instead"
                 ));
             }
@@ -155,38 +155,38 @@ impl Shared {
 
     /// Extends a range to whole stretches.
     fn aligned(&self, range: Range<u64>) -> Range<u64> {
-        let start = range.start / STRETCH * STRETCH;
-        start..range.end.next_multiple_of(STRETCH).min(self.bytes)
+        let start = range.start / STRETCH_BYTES * STRETCH_BYTES;
+        start..range.end.next_multiple_of(STRETCH_BYTES).min(self.bytes)
     }
 
-    async fn list(&self, place: Range<u64>) -> Result<Bytes, Lost> {
+    async fn list(&self, place: Range<u64>) -> Result<Bytes, ReadError> {
         let list = self.link.remote.hashes(&self.digest, place).await?;
-        list.ok_or(Lost::Absent)
+        list.ok_or(ReadError::Absent)
     }
 
-    async fn regions(&self) -> Result<&Regions, Lost> {
+    async fn regions(&self) -> Result<&Regions, ReadError> {
         let open = async || {
             // After an error the remote is skipped. A bundle that is being read continues.
             if !self.link.is_read() {
-                return Err(Lost::Absent);
+                return Err(ReadError::Absent);
             }
             // For a single region, the list is not needed.
             let list = match hashes::regions(self.bytes) {
                 0 | 1 => Bytes::new(),
-                _ => self.list(hashes::place_of_regions(self.bytes)).await?,
+                _ => self.list(hashes::region_hash_range(self.bytes)).await?,
             };
-            Regions::open(self.digest, self.bytes, &list).ok_or(Lost::Damaged)
+            Regions::open(self.digest, self.bytes, &list).ok_or(ReadError::Damaged)
         };
         self.regions.get_or_try_init(open).await
     }
 
     /// Returns the hashes of a region's stretches.
-    async fn stretches(&self, region: u64) -> Result<Arc<OnceCell<Stretches>>, Lost> {
+    async fn stretches(&self, region: u64) -> Result<Arc<OnceCell<Stretches>>, ReadError> {
         let cell = {
-            let mut kept = held(&self.stretches);
+            let mut kept = lock(&self.stretches);
             let cell = kept.entry(region).or_default().clone();
             // Readers move from the beginning to the end, so the regions behind are dropped first.
-            if kept.len() > REGIONS_KEPT {
+            if kept.len() > MAX_KEPT_REGIONS {
                 match kept
                     .first_key_value()
                     .is_some_and(|(first, _)| *first < region)
@@ -198,40 +198,40 @@ impl Shared {
             cell
         };
         let open = async || {
-            let place = hashes::place_of_stretches(self.bytes, region);
+            let place = hashes::stretch_hash_range(self.bytes, region);
             let (regions, list) = try_join(self.regions(), self.list(place)).await?;
-            regions.stretches(region, &list).ok_or(Lost::Damaged)
+            regions.stretches(region, &list).ok_or(ReadError::Damaged)
         };
         cell.get_or_try_init(open).await?;
         Ok(cell)
     }
 
     /// Fetches and verifies a range, which begins and ends with stretches.
-    async fn fetch(&self, range: Range<u64>) -> Result<Bytes, Lost> {
+    async fn fetch(&self, range: Range<u64>) -> Result<Bytes, ReadError> {
         let bytes = async {
             let got = self
                 .link
                 .remote
                 .stretch(&self.digest, range.clone())
                 .await?;
-            got.ok_or(Lost::Absent)
+            got.ok_or(ReadError::Absent)
         };
-        let regions = range.start / REGION..range.end.div_ceil(REGION);
+        let regions = range.start / REGION_BYTES..range.end.div_ceil(REGION_BYTES);
         let hashes = try_join_all(regions.map(|region| self.stretches(region)));
         let (bytes, hashes) = try_join(bytes, hashes).await?;
         if bytes.len() as u64 != range.end - range.start {
-            return Err(Lost::Damaged);
+            return Err(ReadError::Damaged);
         }
         let mut at = range.start;
         for own in &hashes {
-            let end = range.end.min((at / REGION + 1) * REGION);
+            let end = range.end.min((at / REGION_BYTES + 1) * REGION_BYTES);
             let places = [at, end].map(|place| usize::try_from(place - range.start));
             let [Ok(from), Ok(to)] = places else {
-                return Err(Lost::Damaged);
+                return Err(ReadError::Damaged);
             };
-            let piece = bytes.get(from..to).ok_or(Lost::Damaged)?;
+            let piece = bytes.get(from..to).ok_or(ReadError::Damaged)?;
             if !own.get().is_some_and(|own| own.fit(at, piece)) {
-                return Err(Lost::Damaged);
+                return Err(ReadError::Damaged);
             }
             at = end;
         }
@@ -239,7 +239,7 @@ impl Shared {
     }
 
     /// Requests a range unless it is present or on its way.
-    fn request(self: &Arc<Self>, state: &mut State, range: Range<u64>) {
+    fn request(self: &Arc<Self>, state: &mut ReaderState, range: Range<u64>) {
         if state.requests.iter().any(|one| one.range == range) {
             return;
         }
@@ -256,12 +256,12 @@ impl Shared {
         self.link.spawn(async move {
             let bytes = match shared.fetch(range.clone()).await {
                 Ok(bytes) => Some(bytes),
-                Err(lost) => {
-                    shared.report(&lost);
+                Err(error) => {
+                    shared.report(&error);
                     None
                 }
             };
-            let mut state = held(&shared.state);
+            let mut state = lock(&shared.state);
             state.broken |= bytes.is_none();
             for one in &mut state.requests {
                 if one.range == range {
@@ -274,7 +274,7 @@ impl Shared {
     }
 
     /// Returns the range to request for the byte at `offset`.
-    fn wanted(&self, state: &mut State, offset: u64, length: u64) -> Range<u64> {
+    fn request_range(&self, state: &mut ReaderState, offset: u64, length: u64) -> Range<u64> {
         let announced = state.expected.range(offset + 1..).next();
         if let Some((_, (range, _))) = announced.filter(|(_, (range, _))| range.contains(&offset)) {
             return range.clone();
@@ -287,8 +287,10 @@ impl Shared {
             return here.range.clone();
         }
         let length = match state.last.end == offset {
-            true => (2 * (state.last.end - state.last.start)).clamp(FIRST, REQUEST),
-            false => length.clamp(FIRST, REQUEST),
+            true => {
+                (2 * (state.last.end - state.last.start)).clamp(FIRST_REQUEST_BYTES, REQUEST_BYTES)
+            }
+            false => length.clamp(FIRST_REQUEST_BYTES, REQUEST_BYTES),
         };
         let range = self.aligned(offset..(offset + length).min(self.bytes));
         state.last = range.clone();
@@ -299,11 +301,11 @@ impl Shared {
         if offset >= self.bytes || buffer.is_empty() {
             return Ok(0);
         }
-        let mut state = held(&self.state);
-        let wanted = self.wanted(&mut state, offset, buffer.len() as u64);
+        let mut state = lock(&self.state);
+        let wanted = self.request_range(&mut state, offset, buffer.len() as u64);
         loop {
             if state.broken {
-                return Err(self.lost());
+                return Err(self.read_failure());
             }
             // Requests of other threads may have evicted the range.
             self.request(&mut state, wanted.clone());
@@ -318,7 +320,7 @@ impl Shared {
                 Some(bytes)
             });
             if let Some(bytes) = bytes {
-                self.go_ahead(&mut state, &wanted);
+                self.read_ahead(&mut state, &wanted);
                 let start = usize::try_from(offset - wanted.start).unwrap_or(usize::MAX);
                 let rest = bytes.get(start..).unwrap_or_default();
                 let count = rest.len().min(buffer.len());
@@ -331,7 +333,7 @@ impl Shared {
                 }
                 return Ok(count);
             }
-            self.go_ahead(&mut state, &wanted);
+            self.read_ahead(&mut state, &wanted);
             state = self
                 .arrived
                 .wait(state)
@@ -340,12 +342,15 @@ impl Shared {
     }
 
     /// Requests the announced ranges that follow `from`.
-    fn go_ahead(self: &Arc<Self>, state: &mut State, from: &Range<u64>) {
+    fn read_ahead(self: &Arc<Self>, state: &mut ReaderState, from: &Range<u64>) {
         let mut bytes = 0;
-        let next = state.expected.range(from.end + 1..).take(AHEAD);
+        let next = state
+            .expected
+            .range(from.end + 1..)
+            .take(MAX_REQUESTS_AHEAD);
         let next = next.map(|(_, (range, _))| range).take_while(|range| {
             bytes += range.end - range.start;
-            bytes <= BYTES_AHEAD
+            bytes <= MAX_BYTES_AHEAD
         });
         // Ranges that were requested before have been read or are being read. A slow reader must not fetch them again.
         let next = next.filter(|range| range.end > state.front);
@@ -370,7 +375,7 @@ impl Ranges for MirroredBundle {
     fn expect(&self, ranges: Vec<Range<u64>>) {
         let aligned = ranges.iter().cloned();
         let aligned = aligned.map(|range| self.shared.aligned(range));
-        let expected = together(aligned.collect());
+        let expected = combine(aligned.collect());
         let mut expected: BTreeMap<u64, (Range<u64>, u64)> = expected
             .into_iter()
             .map(|range| (range.end, (range, 0)))
@@ -385,7 +390,7 @@ impl Ranges for MirroredBundle {
                 *bytes += common.end - common.start;
             }
         }
-        let mut state = held(&self.shared.state);
+        let mut state = lock(&self.shared.state);
         state.front = 0;
         state.expected = expected;
     }

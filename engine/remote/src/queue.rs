@@ -18,20 +18,20 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::error::RemoteError;
 use crate::layout::Area;
-use crate::link::{Inner, Link, held};
-use crate::remote::Put;
+use crate::link::{Inner, Link, lock};
+use crate::remote::PutOutcome;
 
 /// Maximum memory of waiting jobs in bytes. A larger single job is accepted when the queue is empty.
-const MOST: u64 = 128 << 20;
+const MAX_QUEUED_BYTES: u64 = 128 << 20;
 /// Estimated memory in bytes of a name, a number or a short text, including the allocator's overhead.
-const SMALL: u64 = 64;
+const ENTRY_BYTES: u64 = 64;
 /// Objects of a result that are sent concurrently.
-const SIDE_BY_SIDE: usize = 4;
+const CONCURRENT_OBJECTS: usize = 4;
 /// Pause between two checks of whether everything was sent.
-const GLANCE: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Name prefix of steps whose outputs everybody may see.
-const PUBLIC: &str = "public/";
+const PUBLIC_PREFIX: &str = "public/";
 
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -46,7 +46,9 @@ impl Queue {
     fn enter(&self, bytes: u64) -> bool {
         let fits = |held: u64| match held {
             0 => Some(bytes),
-            _ => held.checked_add(bytes).filter(|sum| *sum <= MOST),
+            _ => held
+                .checked_add(bytes)
+                .filter(|sum| *sum <= MAX_QUEUED_BYTES),
         };
         let entered = self
             .bytes
@@ -89,21 +91,21 @@ impl Job {
             Job::Result { offer, .. } => {
                 let digests = offer.entry.references.len() + offer.given.len();
                 let names = offer.entry.outputs.keys();
-                let names: u64 = names.map(|name| SMALL + name.len() as u64).sum();
-                SMALL
+                let names: u64 = names.map(|name| ENTRY_BYTES + name.len() as u64).sum();
+                ENTRY_BYTES
                     + digests as u64 * size_of::<Digest>() as u64
                     + names
                     + weight(&offer.entry.record)
             }
-            Job::Bundle { .. } => SMALL,
-            Job::Source { name, .. } => SMALL + name.len() as u64,
+            Job::Bundle { .. } => ENTRY_BYTES,
+            Job::Source { name, .. } => ENTRY_BYTES + name.len() as u64,
         }
     }
 }
 
 /// Estimates the memory of a record in bytes.
 fn weight(value: &Value) -> u64 {
-    SMALL
+    ENTRY_BYTES
         + match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
             Value::String(text) => text.len() as u64,
@@ -119,9 +121,9 @@ fn weight(value: &Value) -> u64 {
 
 /// The result of sending a result.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Sent {
+pub enum SendOutcome {
     /// It was sent; holds what happened to its record.
-    Put(Put),
+    Recorded(PutOutcome),
     /// It was not sent, because this object is neither on this machine nor in the remote.
     Incomplete(Digest),
 }
@@ -130,8 +132,8 @@ impl Link {
     /// Queues a job, unless the remote cannot be written.
     pub(crate) fn enqueue(&self, job: Job) {
         let inner = self.inner();
-        if !inner.remote.takes() {
-            inner.no_key();
+        if !inner.remote.is_writable() {
+            inner.report_no_key();
             return;
         }
         if !inner.is_written() {
@@ -139,13 +141,13 @@ impl Link {
         }
         let bytes = job.bytes();
         if !inner.queue.enter(bytes) {
-            inner.dropped();
+            inner.report_dropped();
             return;
         }
         let sender = inner.queue.sender.get_or_init(|| start(inner));
         if sender.send((job, bytes)).is_err() {
             inner.queue.leave(bytes);
-            inner.dropped();
+            inner.report_dropped();
         }
     }
 
@@ -164,7 +166,7 @@ impl Link {
     /// Waits until everything was sent or has failed, or until `stop` returns true.
     pub fn finish(&self, stop: impl Fn() -> bool) {
         while self.pending() > 0 && !stop() {
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(CHECK_INTERVAL);
         }
     }
 
@@ -172,7 +174,7 @@ impl Link {
     ///
     /// # Errors
     /// If the remote does not accept it.
-    pub fn send(&self, offer: Offer, store: &Store) -> Result<Sent, RemoteError> {
+    pub fn send(&self, offer: Offer, store: &Store) -> Result<SendOutcome, RemoteError> {
         let (inner, store) = (self.inner().clone(), store.clone());
         self.inner()
             .wait(async move { result(&inner, &offer, &store).await })
@@ -210,7 +212,7 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
                     }
                 };
                 if let Err(error) = sent {
-                    inner.trouble(&error, true);
+                    inner.report_error(&error, true);
                 }
             }
             inner.queue.leave(bytes);
@@ -220,31 +222,37 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
 }
 
 /// Sends the objects of a result, then its entry with their lengths.
-async fn result(inner: &Arc<Inner>, offer: &Offer, store: &Store) -> Result<Sent, RemoteError> {
-    let is_public = offer.step.starts_with(PUBLIC);
+async fn result(
+    inner: &Arc<Inner>,
+    offer: &Offer,
+    store: &Store,
+) -> Result<SendOutcome, RemoteError> {
+    let is_public = offer.step.starts_with(PUBLIC_PREFIX);
     let mut objects: Vec<Digest> = offer.entry.objects().copied().collect();
     objects.sort_unstable();
     objects.dedup();
     // If one object of the result is damaged in the remote, others may be damaged as well, so all are sent again.
-    let anew = objects.iter().any(|digest| inner.is_wrong(digest));
+    let replace = objects.iter().any(|digest| inner.is_damaged(digest));
     let sent = stream::iter(objects)
         .map(|digest| async move {
             let area = match is_public && !offer.given.contains(&digest) {
                 true => Area::Open,
                 false => Area::Private,
             };
-            let found = object(inner, area, digest, store, anew).await?;
+            let found = object(inner, area, digest, store, replace).await?;
             Ok::<_, RemoteError>((digest, found))
         })
-        .buffer_unordered(SIDE_BY_SIDE)
-        .try_collect::<HashMap<Digest, Found>>()
+        .buffer_unordered(CONCURRENT_OBJECTS)
+        .try_collect::<HashMap<Digest, ObjectLocation>>()
         .await?;
-    let mut absent = sent.iter().filter(|(_, found)| **found == Found::Nowhere);
+    let mut absent = sent
+        .iter()
+        .filter(|(_, found)| **found == ObjectLocation::Missing);
     if let Some((digest, _)) = absent.next() {
-        return Ok(Sent::Incomplete(*digest));
+        return Ok(SendOutcome::Incomplete(*digest));
     }
     let length = |digest: &Digest| match sent.get(digest) {
-        Some(Found::Here(length)) => Some(*length),
+        Some(ObjectLocation::Local(length)) => Some(*length),
         _ => None,
     };
     let mut entry = offer.entry.clone();
@@ -262,9 +270,9 @@ async fn result(inner: &Arc<Inner>, offer: &Offer, store: &Store) -> Result<Sent
         competition, step, ..
     } = offer;
     match &put {
-        Put::New | Put::Same => {}
-        Put::Rejected(rejected) => inner.rejected("a result", rejected),
-        Put::Different(theirs) => {
+        PutOutcome::New | PutOutcome::Same => {}
+        PutOutcome::Rejected(rejected) => inner.report_rejection("a result", rejected),
+        PutOutcome::Different(theirs) => {
             let differs = offer.entry.outputs.iter().find(|(name, digest)| {
                 theirs
                     .outputs
@@ -275,22 +283,22 @@ async fn result(inner: &Arc<Inner>, offer: &Offer, store: &Store) -> Result<Sent
                 let other = theirs.outputs.get(name).map(Digest::short);
                 (ours.short(), other.unwrap_or_default())
             });
-            inner.other(format!(
+            inner.report_other(format!(
                 "`{competition}/{step}` is not deterministic: for the same inputs, this machine produced {ours} and the remote has {other}; please report it"
             ));
         }
     }
-    Ok(Sent::Put(put))
+    Ok(SendOutcome::Recorded(put))
 }
 
 /// Location of an object that a result needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum ObjectLocation {
     /// On this machine, with this length, and now also in the remote.
-    Here(u64),
+    Local(u64),
     /// Only in the remote.
-    There,
-    Nowhere,
+    Remote,
+    Missing,
 }
 
 /// Ensures that an object is in this area of the remote.
@@ -299,10 +307,12 @@ async fn object(
     area: Area,
     digest: Digest,
     store: &Store,
-    anew: bool,
-) -> Result<Found, RemoteError> {
-    if !anew && held(&inner.there).contains(&(area, digest)) {
-        return Ok(store.len_of(&digest).map_or(Found::There, Found::Here));
+    replace: bool,
+) -> Result<ObjectLocation, RemoteError> {
+    if !replace && lock(&inner.present).contains(&(area, digest)) {
+        return Ok(store
+            .len_of(&digest)
+            .map_or(ObjectLocation::Remote, ObjectLocation::Local));
     }
     let store = store.clone();
     let opened = tokio::task::spawn_blocking(move || {
@@ -318,20 +328,27 @@ async fn object(
     let (length, file) = match opened.await {
         Ok(Ok(found)) => found,
         // The copy in the remote is known to be damaged.
-        _ if inner.is_wrong(&digest) => return Ok(Found::Nowhere),
+        _ if inner.is_damaged(&digest) => return Ok(ObjectLocation::Missing),
         // The object may have come from the remote.
         _ => return in_remote(inner, area, digest).await,
     };
     let file = Arc::new(file);
-    inner.remote.put_object(area, &digest, file, anew).await?;
-    inner.set_sent(digest);
-    inner.set_there(area, digest);
-    Ok(Found::Here(length))
+    inner
+        .remote
+        .put_object(area, &digest, file, replace)
+        .await?;
+    inner.mark_sent(digest);
+    inner.mark_present(area, digest);
+    Ok(ObjectLocation::Local(length))
 }
 
 /// Checks whether the remote has an object that is not on this machine. For a public object, a copy in the private area
 /// is not enough, because public readers cannot read that area.
-async fn in_remote(inner: &Arc<Inner>, area: Area, digest: Digest) -> Result<Found, RemoteError> {
+async fn in_remote(
+    inner: &Arc<Inner>,
+    area: Area,
+    digest: Digest,
+) -> Result<ObjectLocation, RemoteError> {
     let remote = &inner.remote;
     let is_in = |area| async move {
         let length = remote.object_length(area, &digest).await?;
@@ -348,19 +365,19 @@ async fn in_remote(inner: &Arc<Inner>, area: Area, digest: Digest) -> Result<Fou
         Area::Open => false,
     };
     if !is_there {
-        return Ok(Found::Nowhere);
+        return Ok(ObjectLocation::Missing);
     }
-    inner.set_there(area, digest);
-    Ok(Found::There)
+    inner.mark_present(area, digest);
+    Ok(ObjectLocation::Remote)
 }
 
 /// Sends a bundle to the mirror unless it is there. Replaces it if it was found damaged.
 async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(), RemoteError> {
-    let anew = inner.is_wrong(&content.digest);
+    let replace = inner.is_damaged(&content.digest);
     let remote = &inner.remote;
-    let put = remote.put_bundle(&content.digest, Arc::new(file), anew);
+    let put = remote.put_bundle(&content.digest, Arc::new(file), replace);
     put.await?;
-    inner.set_sent(content.digest);
+    inner.mark_sent(content.digest);
     Ok(())
 }
 
@@ -377,7 +394,7 @@ async fn source(
         .filter(|known| known.content.digest == content.digest);
     let is_mirrored = same.is_some_and(|known| known.mirrored);
     let mirrored = match file {
-        Some(file) if !is_mirrored || inner.is_wrong(&content.digest) => {
+        Some(file) if !is_mirrored || inner.is_damaged(&content.digest) => {
             bundle(inner, content, file).await?;
             true
         }
@@ -413,7 +430,7 @@ mod tests {
             created: 0,
             millis: 0,
             lengths: Vec::new(),
-            elsewhere: false,
+            is_remote: false,
         };
         let offer = Offer {
             key: digest,

@@ -16,21 +16,21 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::address::{Address, Credentials};
-use crate::error::{RemoteError, is_forbidden, meaning};
+use crate::error::{RemoteError, classify, is_forbidden};
 use crate::key::{PublicKey, SigningKey};
 use crate::layout::{self, Area};
-use crate::signed::{self, Rejected};
-use crate::trust::Trusted;
+use crate::signed::{self, Rejection};
+use crate::trust::TrustedSigner;
 
 /// Maximum length of a record in bytes. Longer ones are never written.
-const LONGEST_RECORD: u64 = 256 << 20;
-/// Minimum transfer rate of a response in bytes per second, checked after [`PATIENCE`].
-const LEAST_RATE: u64 = 4 << 10;
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_RECORD_BYTES: u64 = 256 << 20;
+/// Minimum transfer rate of a response in bytes per second, checked after [`RATE_CHECK_AFTER`].
+const MIN_BYTES_PER_SECOND: u64 = 4 << 10;
+const RATE_CHECK_AFTER: Duration = Duration::from_secs(60);
 
 /// The result of creating an entry.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Put {
+pub enum PutOutcome {
     /// The entry was created.
     New,
     /// The same entry existed.
@@ -38,12 +38,12 @@ pub enum Put {
     /// The entry of the same step and inputs has other outputs.
     Different(Box<LedgerEntry>),
     /// An entry existed that is not trusted. It was left unchanged.
-    Rejected(Rejected),
+    Rejected(Rejection),
 }
 
 /// The record of a source, shared by all machines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
+pub struct RemoteSource {
     /// Digests and length of the source.
     #[serde(flatten)]
     pub content: Content,
@@ -68,17 +68,17 @@ fn is_zero(serial: &u64) -> bool {
 }
 
 /// The bytes of an object as they arrive.
-pub(crate) type Pieces = BoxStream<'static, Result<Bytes, RemoteError>>;
+pub(crate) type ByteChunks = BoxStream<'static, Result<Bytes, RemoteError>>;
 
 /// A remote cache.
 #[derive(Debug)]
 pub struct Remote {
     pub(crate) store: Arc<dyn ObjectStore>,
     root: Path,
-    pub(crate) shown: String,
+    pub(crate) name: String,
     pub(crate) read_only: bool,
     key: Option<SigningKey>,
-    trusted: Vec<Trusted>,
+    trusted: Vec<TrustedSigner>,
     /// Other addresses of the same remote.
     same_as: Vec<String>,
     /// Whether reading something in the private area was denied.
@@ -99,10 +99,11 @@ impl Remote {
         address: &Address,
         credentials: &Credentials,
         key: Option<SigningKey>,
-        trusted: &[Trusted],
+        trusted: &[TrustedSigner],
     ) -> Result<Remote, RemoteError> {
         let (store, root) = address.open(credentials)?;
-        let remote = Remote::over(store, &address.shown(), key, &[]).trusting(trusted);
+        let remote =
+            Remote::with_store(store, &address.without_secrets(), key, &[]).trusting(trusted);
         Ok(Remote {
             root,
             read_only: address.is_read_only(),
@@ -112,7 +113,7 @@ impl Remote {
 
     /// Returns the same remote, which also trusts these keys within their limits.
     #[must_use]
-    pub fn trusting(mut self, trusted: &[Trusted]) -> Remote {
+    pub fn trusting(mut self, trusted: &[TrustedSigner]) -> Remote {
         self.trusted.extend_from_slice(trusted);
         self
     }
@@ -120,24 +121,24 @@ impl Remote {
     /// Returns the same remote, which is also known by these addresses. Records that were written for them are valid.
     #[must_use]
     pub fn same_as(self, addresses: &[Address]) -> Remote {
-        let same_as = addresses.iter().map(Address::shown).collect();
+        let same_as = addresses.iter().map(Address::without_secrets).collect();
         Remote { same_as, ..self }
     }
 
-    /// Creates a remote in an existing store; messages call it `shown`.
-    pub fn over(
+    /// Creates a remote in an existing store; messages call it `name`.
+    pub fn with_store(
         store: Arc<dyn ObjectStore>,
-        shown: &str,
+        name: &str,
         key: Option<SigningKey>,
         trusted: &[PublicKey],
     ) -> Remote {
         let own = key.as_ref().map(SigningKey::public);
         let trusted = trusted.iter().copied().chain(own);
-        let trusted = trusted.map(Trusted::from).collect();
+        let trusted = trusted.map(TrustedSigner::from).collect();
         Remote {
             store,
             root: Path::default(),
-            shown: shown.to_owned(),
+            name: name.to_owned(),
             read_only: false,
             key,
             trusted,
@@ -149,12 +150,12 @@ impl Remote {
     }
 
     /// Returns the address without secrets.
-    pub fn shown(&self) -> &str {
-        &self.shown
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Whether the remote can be written: it is writable and there is a key.
-    pub fn takes(&self) -> bool {
+    pub fn is_writable(&self) -> bool {
         !self.read_only && self.key.is_some()
     }
 
@@ -181,12 +182,12 @@ impl Remote {
         path
     }
 
-    fn reading(&self, error: &object_store::Error) -> RemoteError {
-        meaning(&self.shown, error, false)
+    fn read_error(&self, error: &object_store::Error) -> RemoteError {
+        classify(&self.name, error, false)
     }
 
-    pub(crate) fn writing(&self, error: &object_store::Error) -> RemoteError {
-        meaning(&self.shown, error, true)
+    pub(crate) fn write_error(&self, error: &object_store::Error) -> RemoteError {
+        classify(&self.name, error, true)
     }
 
     /// Turns "not found" into `None`; a missing bucket remains an error. In the private area, a denied read is also
@@ -198,8 +199,8 @@ impl Remote {
     ) -> Result<Option<T>, RemoteError> {
         match result {
             Ok(value) => Ok(Some(value)),
-            Err(error) => match (&error, self.reading(&error)) {
-                (_, place @ RemoteError::NoPlace { .. }) => Err(place),
+            Err(error) => match (&error, self.read_error(&error)) {
+                (_, place @ RemoteError::NoBucket { .. }) => Err(place),
                 (object_store::Error::NotFound { .. }, _) => Ok(None),
                 _ if layout::is_private(name) && is_forbidden(&error) => {
                     self.hidden.store(true, Ordering::Relaxed);
@@ -219,7 +220,7 @@ impl Remote {
         &self,
         key: &Digest,
         competition: &str,
-    ) -> Result<Option<Result<LedgerEntry, Rejected>>, RemoteError> {
+    ) -> Result<Option<Result<LedgerEntry, Rejection>>, RemoteError> {
         let name = layout::entry(key);
         let found = self.record::<LedgerEntry>(&name, competition).await?;
         Ok(found.map(|entry| {
@@ -228,7 +229,7 @@ impl Remote {
             let is_described = Digest::of(described.as_bytes()) == *key;
             match is_described || has_long_number(&entry.record) {
                 true => Ok(entry),
-                false => Err(Rejected::OtherStep),
+                false => Err(Rejection::OtherStep),
             }
         }))
     }
@@ -242,18 +243,18 @@ impl Remote {
         key: &Digest,
         entry: &LedgerEntry,
         competition: &str,
-    ) -> Result<Put, RemoteError> {
+    ) -> Result<PutOutcome, RemoteError> {
         let name = layout::entry(key);
         let sealed = self.seal(&name, entry)?;
         if self.create(&name, sealed).await? {
-            return Ok(Put::New);
+            return Ok(PutOutcome::New);
         }
         Ok(match self.entry(key, competition).await? {
-            Some(Ok(theirs)) if theirs.outputs == entry.outputs => Put::Same,
-            Some(Ok(theirs)) => Put::Different(Box::new(theirs)),
-            Some(Err(rejected)) => Put::Rejected(rejected),
+            Some(Ok(theirs)) if theirs.outputs == entry.outputs => PutOutcome::Same,
+            Some(Ok(theirs)) => PutOutcome::Different(Box::new(theirs)),
+            Some(Err(rejected)) => PutOutcome::Rejected(rejected),
             // The existing entry was removed just now; it will be created again when needed.
-            None => Put::Same,
+            None => PutOutcome::Same,
         })
     }
 
@@ -261,23 +262,26 @@ impl Remote {
     ///
     /// # Errors
     /// If the remote cannot be read.
-    pub async fn source(&self, name: &str) -> Result<Option<Result<Known, Rejected>>, RemoteError> {
+    pub async fn source(
+        &self,
+        name: &str,
+    ) -> Result<Option<Result<RemoteSource, Rejection>>, RemoteError> {
         let (place, competition) = (layout::source(name), layout::competition_of(name));
-        let found = self.record::<Known>(&place, competition).await?;
+        let found = self.record::<RemoteSource>(&place, competition).await?;
         Ok(found.map(|known| {
             let known = known?;
-            match self.is_here(&known.remote) {
+            match self.is_this_remote(&known.remote) {
                 true => Ok(known),
-                false => Err(Rejected::OtherRemote(known.remote)),
+                false => Err(Rejection::OtherRemote(known.remote)),
             }
         }))
     }
 
     /// Whether a record that was written for the address `remote` is valid here. Records of versions without addresses
     /// are valid everywhere.
-    fn is_here(&self, remote: &str) -> bool {
+    fn is_this_remote(&self, remote: &str) -> bool {
         let same = |address: &str| address.trim_end_matches('/') == remote.trim_end_matches('/');
-        remote.is_empty() || same(&self.shown) || self.same_as.iter().any(|one| same(one))
+        remote.is_empty() || same(&self.name) || self.same_as.iter().any(|one| same(one))
     }
 
     /// Writes the record of a source. A source may change, so this replaces the existing record, which should have a
@@ -285,15 +289,15 @@ impl Remote {
     ///
     /// # Errors
     /// If the record cannot be written.
-    pub async fn put_source(&self, name: &str, known: &Known) -> Result<(), RemoteError> {
+    pub async fn put_source(&self, name: &str, known: &RemoteSource) -> Result<(), RemoteError> {
         let name = layout::source(name);
-        let known = Known {
-            remote: self.shown.clone(),
+        let known = RemoteSource {
+            remote: self.name.clone(),
             ..known.clone()
         };
         let sealed = self.seal(&name, &known)?;
         let put = self.store.put(&self.path(&name), sealed.into()).await;
-        put.map(drop).map_err(|error| self.writing(&error))
+        put.map(drop).map_err(|error| self.write_error(&error))
     }
 
     /// Returns the names of all sources in the remote.
@@ -303,13 +307,13 @@ impl Remote {
     pub async fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let folder = self.path(layout::SOURCES);
         let listed = self.store.list(Some(&folder)).try_collect::<Vec<_>>().await;
-        let listed = listed.map_err(|error| self.reading(&error))?;
+        let listed = listed.map_err(|error| self.read_error(&error))?;
         let files = listed.iter().filter_map(|one| one.location.filename());
         Ok(files.filter_map(layout::source_of).collect())
     }
 
     fn seal<T: Serialize>(&self, name: &str, record: &T) -> Result<Vec<u8>, RemoteError> {
-        let remote = || self.shown.clone();
+        let remote = || self.name.clone();
         if self.read_only {
             return Err(RemoteError::ReadOnly { remote: remote() });
         }
@@ -325,21 +329,21 @@ impl Remote {
         &self,
         name: &str,
         competition: &str,
-    ) -> Result<Option<Result<T, Rejected>>, RemoteError> {
+    ) -> Result<Option<Result<T, Rejection>>, RemoteError> {
         let got = self.store.get(&self.path(name)).await;
         let Some(got) = self.found(name, got)? else {
             return Ok(None);
         };
-        if got.meta.size > LONGEST_RECORD {
-            return Ok(Some(Err(Rejected::Shape)));
+        if got.meta.size > MAX_RECORD_BYTES {
+            return Ok(Some(Err(Rejection::Malformed)));
         }
         // The announced length may be wrong, so the limit is checked again.
         let mut pieces = self.pieces(got);
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.try_next().await? {
             bytes.extend_from_slice(&piece);
-            if bytes.len() as u64 > LONGEST_RECORD {
-                return Ok(Some(Err(Rejected::Shape)));
+            if bytes.len() as u64 > MAX_RECORD_BYTES {
+                return Ok(Some(Err(Rejection::Malformed)));
             }
         }
         Ok(Some(signed::open(&self.trusted, competition, name, &bytes)))
@@ -347,8 +351,8 @@ impl Remote {
 
     /// Returns the bytes of a response as they arrive. Fails if the server sends too few bytes for a long time. The
     /// timeout of a single read does not notice a server that sends one byte now and then.
-    fn pieces(&self, got: GetResult) -> Pieces {
-        let shown = self.shown.clone();
+    fn pieces(&self, got: GetResult) -> ByteChunks {
+        let name = self.name.clone();
         let (mut waited, mut bytes) = (Duration::ZERO, 0);
         let timed = stream::unfold(got.into_stream(), |mut pieces| async move {
             let began = Instant::now();
@@ -356,12 +360,12 @@ impl Remote {
             Some(((piece, began.elapsed()), pieces))
         });
         let pieces = timed.map(move |(piece, time)| {
-            let piece = piece.map_err(|error| meaning(&shown, &error, false))?;
+            let piece = piece.map_err(|error| classify(&name, &error, false))?;
             waited += time;
             bytes += piece.len() as u64;
             match is_too_slow(waited, bytes) {
-                true => Err(RemoteError::Slow {
-                    remote: shown.clone(),
+                true => Err(RemoteError::Overloaded {
+                    remote: name.clone(),
                 }),
                 false => Ok(piece),
             }
@@ -390,9 +394,9 @@ impl Remote {
                     return Ok(false);
                 }
                 let put = self.store.put(&path, payload).await;
-                put.map(|_| true).map_err(|error| self.writing(&error))
+                put.map(|_| true).map_err(|error| self.write_error(&error))
             }
-            Err(error) => Err(self.writing(&error)),
+            Err(error) => Err(self.write_error(&error)),
         }
     }
 
@@ -420,7 +424,7 @@ impl Remote {
     pub(crate) async fn open_up(&self, digest: &Digest) -> Result<(), RemoteError> {
         let [from, to] = [Area::Private, Area::Open].map(|area| layout::object(area, digest));
         let copied = self.store.copy(&self.path(&from), &self.path(&to)).await;
-        copied.map_err(|error| self.writing(&error))
+        copied.map_err(|error| self.write_error(&error))
     }
 
     /// Returns the length of a bundle in the mirror, `None` if it does not exist.
@@ -438,7 +442,7 @@ impl Remote {
     pub(crate) async fn object(
         self: &Arc<Self>,
         digest: &Digest,
-    ) -> Result<Option<(u64, Pieces)>, RemoteError> {
+    ) -> Result<Option<(u64, ByteChunks)>, RemoteError> {
         for area in Area::ALL {
             let name = layout::object(area, digest);
             let got = self.store.get(&self.path(&name)).await;
@@ -502,7 +506,7 @@ fn has_long_number(record: &serde_json::Value) -> bool {
 
 /// Whether `bytes` is too little for the waiting time.
 fn is_too_slow(waited: Duration, bytes: u64) -> bool {
-    waited > PATIENCE && bytes / waited.as_secs().max(1) < LEAST_RATE
+    waited > RATE_CHECK_AFTER && bytes / waited.as_secs().max(1) < MIN_BYTES_PER_SECOND
 }
 
 #[cfg(test)]
@@ -515,9 +519,9 @@ mod tests {
             (0, 0, false),
             (60, 0, false),
             (61, 3, true),
-            (61, 61 * LEAST_RATE, false),
-            (3600, 61 * LEAST_RATE, true),
-            (3600, 3600 * LEAST_RATE, false),
+            (61, 61 * MIN_BYTES_PER_SECOND, false),
+            (3600, 61 * MIN_BYTES_PER_SECOND, true),
+            (3600, 3600 * MIN_BYTES_PER_SECOND, false),
         ] {
             let waited = Duration::from_secs(seconds);
             assert_eq!(

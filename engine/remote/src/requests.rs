@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 /// Maximum size of a request in bytes.
-pub(crate) const REQUEST: u64 = 8 << 20;
+pub(crate) const REQUEST_BYTES: u64 = 8 << 20;
 /// Maximum size in bytes of a gap between two ranges that is fetched with them.
-const GAP: u64 = 128 << 10;
+const MAX_GAP_BYTES: u64 = 128 << 10;
 /// Gaps are fetched as long as their total is at most 1/32 of the useful bytes.
-const WASTE: u64 = 32;
+const MAX_WASTE_SHARE: u64 = 32;
 
 /// Returns requests that cover all ranges. Neighbouring ranges and small gaps are combined; long requests are split.
-pub(crate) fn together(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+pub(crate) fn combine(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut joined: Vec<Range<u64>> = Vec::new();
@@ -19,7 +19,7 @@ pub(crate) fn together(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
         useful += range.end - range.start;
         if let Some(last) = joined.last_mut() {
             let gap = range.start.saturating_sub(last.end);
-            if gap == 0 || (gap <= GAP && (waste + gap) * WASTE <= useful) {
+            if gap == 0 || (gap <= MAX_GAP_BYTES && (waste + gap) * MAX_WASTE_SHARE <= useful) {
                 waste += gap;
                 last.end = last.end.max(range.end);
                 continue;
@@ -28,8 +28,8 @@ pub(crate) fn together(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
         joined.push(range);
     }
     let pieces = joined.into_iter().flat_map(|range| {
-        let starts = (range.start..range.end).step_by(REQUEST as usize);
-        starts.map(move |start| start..(start + REQUEST).min(range.end))
+        let starts = (range.start..range.end).step_by(REQUEST_BYTES as usize);
+        starts.map(move |start| start..(start + REQUEST_BYTES).min(range.end))
     });
     pieces.collect()
 }
@@ -43,16 +43,16 @@ mod tests {
     fn neighbours_move_together_and_gaps_do_not() {
         let k = 1u64 << 10;
         let m = 1u64 << 20;
-        assert_eq!(together(vec![]), Vec::<Range<u64>>::new());
+        assert_eq!(combine(vec![]), Vec::<Range<u64>>::new());
         let touching = vec![32 * k..48 * k, 0..16 * k, 16 * k..32 * k];
-        assert_eq!(together(touching), [0..48 * k]);
+        assert_eq!(combine(touching), [0..48 * k]);
         // A small gap next to large needed ranges, and a long gap.
-        assert_eq!(together(vec![0..4 * m, 4 * m + 64 * k..5 * m]), [0..5 * m]);
+        assert_eq!(combine(vec![0..4 * m, 4 * m + 64 * k..5 * m]), [0..5 * m]);
         assert_eq!(
-            together(vec![0..4 * m, 6 * m..7 * m]),
+            combine(vec![0..4 * m, 6 * m..7 * m]),
             [0..4 * m, 6 * m..7 * m]
         );
-        let long = together(vec![0..20 * m]);
+        let long = combine(vec![0..20 * m]);
         assert_eq!(long, [0..8 * m, 8 * m..16 * m, 16 * m..20 * m]);
     }
 }

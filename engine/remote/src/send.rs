@@ -14,14 +14,14 @@ use crate::layout::{self, Area};
 use crate::remote::Remote;
 
 /// Files longer than this are sent in parts of at least this size, in bytes.
-const PART: u64 = 8 << 20;
+const PART_BYTES: u64 = 8 << 20;
 /// Maximum number of parts of a file; stores allow a little more.
-const MOST_PARTS: u64 = 9_000;
+const MAX_PARTS: u64 = 9_000;
 /// Parts of a file that are sent concurrently.
 const PARTS_IN_FLIGHT: usize = 4;
 
 impl Remote {
-    /// Sends an object, unless it exists. With `anew`, replaces an existing one.
+    /// Sends an object, unless it exists. With `replace`, replaces an existing one.
     ///
     /// # Errors
     /// If the object cannot be written, or the file does not contain the object.
@@ -30,13 +30,13 @@ impl Remote {
         area: Area,
         digest: &Digest,
         file: Arc<File>,
-        anew: bool,
+        replace: bool,
     ) -> Result<(), RemoteError> {
         let name = layout::object(area, digest);
-        self.put_file(&name, digest, file, anew).await
+        self.put_file(&name, digest, file, replace).await
     }
 
-    /// Sends a bundle's hash list and then the bundle, unless they exist. With `anew`, replaces them.
+    /// Sends a bundle's hash list and then the bundle, unless they exist. With `replace`, replaces them.
     ///
     /// # Errors
     /// As [`put_object`](Self::put_object).
@@ -44,28 +44,28 @@ impl Remote {
         &self,
         digest: &Digest,
         file: Arc<File>,
-        anew: bool,
+        replace: bool,
     ) -> Result<(), RemoteError> {
-        self.put_hashes(digest, &file, anew).await?;
+        self.put_hashes(digest, &file, replace).await?;
         let name = layout::bundle(digest);
-        self.put_file(&name, digest, file, anew).await
+        self.put_file(&name, digest, file, replace).await
     }
 
     async fn put_hashes(
         &self,
         digest: &Digest,
         file: &Arc<File>,
-        anew: bool,
+        replace: bool,
     ) -> Result<(), RemoteError> {
         let bytes = self.length_of(digest, file)?;
         let name = layout::hashes(digest);
         let length = list_bytes(bytes);
-        if !anew && self.length(&name).await? == Some(length) {
+        if !replace && self.length(&name).await? == Some(length) {
             return Ok(());
         }
         let path = self.path(&name);
         let upload = self.store.put_multipart(&path).await;
-        let upload = upload.map_err(|error| self.writing(&error))?;
+        let upload = upload.map_err(|error| self.write_error(&error))?;
         let mut upload = WriteMultipart::new_with_chunk_size(upload, part_of(length));
         let made = self.write_hashes(&mut upload, digest, file, bytes).await;
         self.end(upload, made).await
@@ -89,7 +89,7 @@ impl Remote {
             };
             hashing = rest;
             let room = upload.wait_for_capacity(PARTS_IN_FLIGHT).await;
-            room.map_err(|error| self.writing(&error))?;
+            room.map_err(|error| self.write_error(&error))?;
             upload.write(&list);
         }
         let (list, root) = hashing.finish();
@@ -107,28 +107,28 @@ impl Remote {
         name: &str,
         digest: &Digest,
         file: Arc<File>,
-        anew: bool,
+        replace: bool,
     ) -> Result<(), RemoteError> {
         if self.read_only {
-            let remote = self.shown.clone();
+            let remote = self.name.clone();
             return Err(RemoteError::ReadOnly { remote });
         }
         let bytes = self.length_of(digest, &file)?;
-        if !anew && self.length(name).await? == Some(bytes) {
+        if !replace && self.length(name).await? == Some(bytes) {
             return Ok(());
         }
         let path = self.path(name);
-        if bytes <= PART {
+        if bytes <= PART_BYTES {
             let content = self.read(&file, digest, 0..bytes).await?;
             if Digest::of(&content) != *digest {
                 return Err(self.unreadable(digest));
             }
             let put = self.store.put(&path, content.into()).await;
-            put.map_err(|error| self.writing(&error))?;
+            put.map_err(|error| self.write_error(&error))?;
             self.sent.fetch_add(bytes, Ordering::Relaxed);
         } else {
             let upload = self.store.put_multipart(&path).await;
-            let upload = upload.map_err(|error| self.writing(&error))?;
+            let upload = upload.map_err(|error| self.write_error(&error))?;
             self.put_parts(upload, digest, &file, bytes).await?;
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Remote {
             let content = self.read(file, digest, range).await?;
             hasher.update(&content);
             let room = upload.wait_for_capacity(PARTS_IN_FLIGHT).await;
-            room.map_err(|error| self.writing(&error))?;
+            room.map_err(|error| self.write_error(&error))?;
             upload.put(content.into());
             self.sent.fetch_add(length, Ordering::Relaxed);
         }
@@ -183,7 +183,7 @@ impl Remote {
         match sent {
             Ok(()) => {
                 let finished = upload.finish().await;
-                finished.map(drop).map_err(|error| self.writing(&error))
+                finished.map(drop).map_err(|error| self.write_error(&error))
             }
             Err(error) => {
                 // Parts of an incomplete upload are not visible; the store removes them eventually.
@@ -219,7 +219,7 @@ impl Remote {
 
     fn unreadable(&self, digest: &Digest) -> RemoteError {
         RemoteError::Failed {
-            remote: self.shown.clone(),
+            remote: self.name.clone(),
             cause: format!(
                 "the file of {} on this machine cannot be read or has changed; it was not sent",
                 digest.short()
@@ -230,6 +230,6 @@ impl Remote {
 
 /// Returns the size in bytes of the parts of a file with `bytes` bytes.
 fn part_of(bytes: u64) -> usize {
-    let part = PART.max(bytes.div_ceil(MOST_PARTS).next_multiple_of(1 << 20));
+    let part = PART_BYTES.max(bytes.div_ceil(MAX_PARTS).next_multiple_of(1 << 20));
     usize::try_from(part).unwrap_or(usize::MAX)
 }

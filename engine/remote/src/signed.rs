@@ -9,19 +9,20 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::key::{PublicKey, SigningKey};
-use crate::trust::{self, Trusted};
+use crate::trust::{self, TrustedSigner};
 
 const MAGIC: &str = "prep-signed-v1";
 
 /// The reason why a record is not trusted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Rejected {
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
+pub enum Rejection {
     /// The record has no signature.
     #[error("it is not signed")]
     Unsigned,
     /// The signer is not trusted.
     #[error("it is signed by {0}, which is not trusted")]
-    Foreign(PublicKey),
+    UntrustedKey(PublicKey),
     /// The signature is not valid for these bytes and this name.
     #[error("its signature is not valid: it was modified, or copied from another place")]
     Forged,
@@ -33,7 +34,7 @@ pub enum Rejected {
     Expired(PublicKey),
     /// The JSON does not have the expected form.
     #[error("it is signed, but does not have the expected form")]
-    Shape,
+    Malformed,
     /// The record belongs to another step.
     #[error("it is signed, but describes another step than the one it is stored for")]
     OtherStep,
@@ -44,7 +45,7 @@ pub enum Rejected {
     #[error(
         "it has serial number {found}, but a record with {highest} was seen before: an old record was restored"
     )]
-    Old { found: u64, highest: u64 },
+    Outdated { found: u64, highest: u64 },
 }
 
 fn message(name: &str, json: &[u8]) -> Vec<u8> {
@@ -68,25 +69,25 @@ pub(crate) fn seal<T: Serialize>(
 
 /// Parses the record of the file `name`, if it is signed by a key that is trusted for `competition`.
 pub(crate) fn open<T: DeserializeOwned>(
-    trusted: &[Trusted],
+    trusted: &[TrustedSigner],
     competition: &str,
     name: &str,
     bytes: &[u8],
-) -> Result<T, Rejected> {
-    let (line, json) = split(bytes).ok_or(Rejected::Unsigned)?;
+) -> Result<T, Rejection> {
+    let (line, json) = split(bytes).ok_or(Rejection::Unsigned)?;
     let mut words = line.split(' ');
     let (Some(MAGIC), Some(key), Some(signature), None) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return Err(Rejected::Unsigned);
+        return Err(Rejection::Unsigned);
     };
-    let key: PublicKey = key.parse().map_err(|_| Rejected::Unsigned)?;
+    let key: PublicKey = key.parse().map_err(|_| Rejection::Unsigned)?;
     trust::check(trusted, key, competition)?;
-    let signature = BASE64.decode(signature).map_err(|_| Rejected::Forged)?;
+    let signature = BASE64.decode(signature).map_err(|_| Rejection::Forged)?;
     if !key.has_signed(&message(name, json), &signature) {
-        return Err(Rejected::Forged);
+        return Err(Rejection::Forged);
     }
-    serde_json::from_slice(json).map_err(|_| Rejected::Shape)
+    serde_json::from_slice(json).map_err(|_| Rejection::Malformed)
 }
 
 fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
@@ -105,18 +106,18 @@ mod tests {
             SigningKey::make("a").unwrap(),
             SigningKey::make("b").unwrap(),
         );
-        let trusted = [Trusted::from(ours.public())];
+        let trusted = [TrustedSigner::from(ours.public())];
         let sealed = seal(&ours, "v1/ledger/x", &vec![1, 2]).unwrap();
         let read = |name: &str, bytes: &[u8]| open::<Vec<u8>>(&trusted, "c", name, bytes);
         assert_eq!(read("v1/ledger/x", &sealed), Ok(vec![1, 2]));
-        assert_eq!(read("v1/ledger/y", &sealed), Err(Rejected::Forged));
+        assert_eq!(read("v1/ledger/y", &sealed), Err(Rejection::Forged));
         let foreign = seal(&theirs, "v1/ledger/x", &vec![1, 2]).unwrap();
         let answer = read("v1/ledger/x", &foreign);
-        assert_eq!(answer, Err(Rejected::Foreign(theirs.public())));
-        assert_eq!(read("v1/ledger/x", b"[1,2]"), Err(Rejected::Unsigned));
-        assert_eq!(read("v1/ledger/x", b""), Err(Rejected::Unsigned));
+        assert_eq!(answer, Err(Rejection::UntrustedKey(theirs.public())));
+        assert_eq!(read("v1/ledger/x", b"[1,2]"), Err(Rejection::Unsigned));
+        assert_eq!(read("v1/ledger/x", b""), Err(Rejection::Unsigned));
         let shape = seal(&ours, "v1/ledger/x", &"text").unwrap();
-        assert_eq!(read("v1/ledger/x", &shape), Err(Rejected::Shape));
+        assert_eq!(read("v1/ledger/x", &shape), Err(Rejection::Malformed));
         for at in 0..sealed.len() {
             let mut changed = sealed.clone();
             changed[at] ^= 1;

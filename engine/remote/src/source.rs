@@ -11,7 +11,7 @@ use crate::link::Link;
 use crate::queue::Job;
 
 /// A source with a mirror in front of it.
-pub struct Mirrored {
+pub struct MirroredSource {
     inner: Box<dyn Source>,
     /// The name under which the store records the source's content.
     name: String,
@@ -19,10 +19,10 @@ pub struct Mirrored {
     md5: Option<String>,
     sha256: Option<String>,
     link: Link,
-    asked: OnceLock<Option<Content>>,
+    remote_answer: OnceLock<Option<Content>>,
 }
 
-impl Mirrored {
+impl MirroredSource {
     /// Wraps `inner`, whose content the store records under `name`.
     pub fn new(
         inner: Box<dyn Source>,
@@ -30,29 +30,31 @@ impl Mirrored {
         md5: Option<&str>,
         sha256: Option<&str>,
         link: Link,
-    ) -> Mirrored {
-        Mirrored {
+    ) -> MirroredSource {
+        MirroredSource {
             inner,
             name: name.to_owned(),
             md5: md5.map(str::to_owned),
             sha256: sha256.map(str::to_owned),
             link,
-            asked: OnceLock::new(),
+            remote_answer: OnceLock::new(),
         }
     }
 
     /// Returns the content that the remote records for this source, if it matches the published checksums.
-    fn told(&self) -> Option<&Content> {
-        self.asked.get_or_init(|| self.ask()).as_ref()
+    fn remote_content(&self) -> Option<&Content> {
+        self.remote_answer
+            .get_or_init(|| self.query_remote())
+            .as_ref()
     }
 
-    fn ask(&self) -> Option<Content> {
+    fn query_remote(&self) -> Option<Content> {
         let inner = self.link.inner();
-        let (asked, name) = (inner.clone(), self.name.clone());
-        let known = inner.ask(async move { asked.source(&name).await })??;
+        let (link, name) = (inner.clone(), self.name.clone());
+        let known = inner.ask(async move { link.source(&name).await })??;
         let fits = self.is_published(&known.content);
         if !fits {
-            inner.other(format!(
+            inner.report_other(format!(
                 "the bundle of `{}` in the mirror does not have the published checksum; it is not used",
                 self.name
             ));
@@ -62,28 +64,29 @@ impl Mirrored {
 
     fn is_published(&self, content: &Content) -> bool {
         let sums = [(&self.md5, &content.md5), (&self.sha256, &content.sha256)];
-        sums.iter().all(|(published, told)| {
+        sums.iter().all(|(published, found)| {
             published.as_ref().is_none_or(|published| {
-                told.as_ref()
-                    .is_some_and(|told| told.eq_ignore_ascii_case(published))
+                found
+                    .as_ref()
+                    .is_some_and(|found| found.eq_ignore_ascii_case(published))
             })
         })
     }
 
     /// Returns the content that can be read from the mirror: the source is not on this machine, and the content was not
     /// found lost.
-    fn elsewhere(&self, context: &Context) -> Result<Option<Content>, StepError> {
+    fn mirrored_content(&self, context: &Context) -> Result<Option<Content>, StepError> {
         if self.inner.location().is_some() {
             return Ok(None);
         }
         let known = context.store.named_sources(&self.name)?.into_iter();
         let mut known = known.map(|record| record.content());
         let known = known.find(|content| self.is_published(content));
-        let content = known.or_else(|| self.told().cloned());
+        let content = known.or_else(|| self.remote_content().cloned());
         Ok(content.filter(|content| !context.is_lost(&content.digest)))
     }
 
-    fn read_there(&self, context: &Context, content: &Content) {
+    fn read_from_mirror(&self, context: &Context, content: &Content) {
         let bundle = self.link.bundle(content.digest, content.bytes);
         context.set_ranges(content.digest, bundle);
     }
@@ -94,7 +97,7 @@ impl Mirrored {
         if !self.link.mirrors() {
             return Ok(());
         }
-        let digest = FileValue::of(value)?.digest;
+        let digest = FileValue::from_value(value)?.digest;
         let mut records = context.store.named_sources(&self.name)?.into_iter();
         // A part of a bundle is recorded under another name.
         let record = records.find(|record| record.digest == digest);
@@ -111,23 +114,23 @@ fn value(content: &Content) -> Value {
     FileValue::outside(content.digest, content.bytes).into_value()
 }
 
-impl Source for Mirrored {
+impl Source for MirroredSource {
     fn kind(&self) -> &'static str {
         self.inner.kind()
     }
 
     fn state(&self, context: &Context) -> Result<SourceState, StepError> {
         let state = self.inner.state(context)?;
-        match (&state, self.elsewhere(context)?) {
+        match (&state, self.mirrored_content(context)?) {
             (SourceState::Unread { .. }, _) | (_, None) => Ok(state),
             (SourceState::Known { value: known }, Some(content)) => {
                 if value(&content).digest() == *known {
-                    self.read_there(context, &content);
+                    self.read_from_mirror(context, &content);
                 }
                 Ok(state)
             }
             (SourceState::Missing, Some(content)) => {
-                self.read_there(context, &content);
+                self.read_from_mirror(context, &content);
                 // From now on, the content is known without the remote.
                 if !context.store.is_read_only() {
                     context.store.name_content(&self.name, &content)?;
@@ -140,9 +143,9 @@ impl Source for Mirrored {
     }
 
     fn run(&self, context: &Context) -> Result<Value, StepError> {
-        if let Some(content) = self.elsewhere(context)? {
+        if let Some(content) = self.mirrored_content(context)? {
             context.store.name_content(&self.name, &content)?;
-            self.read_there(context, &content);
+            self.read_from_mirror(context, &content);
             return Ok(value(&content));
         }
         let value = self.inner.run(context)?;

@@ -10,19 +10,19 @@ use prep_cache::{Digest, LedgerEntry, Offer, Store, Tier};
 use tokio::sync::mpsc::Sender;
 
 use crate::error::RemoteError;
-use crate::link::{Link, held};
+use crate::link::{Link, lock};
 use crate::queue::Job;
 use crate::remote::Remote;
 
 /// Chunks of an object that are buffered between network and disk.
-const PIECES: usize = 8;
+const MAX_QUEUED_CHUNKS: usize = 8;
 
 /// Maximum number of remembered lengths, about 60 MB. Objects whose length was dropped are treated like those of
 /// entries without lengths.
 const MAX_LENGTHS: usize = 1 << 20;
 
 /// A link as the tier of a store.
-struct Below {
+struct LinkTier {
     link: Link,
     /// The store without the tier.
     store: Store,
@@ -30,16 +30,16 @@ struct Below {
     expected: Mutex<HashMap<Digest, u64>>,
 }
 
-impl Below {
-    fn limit(&self, object: &Digest) -> Limit {
-        match held(&self.expected).get(object) {
-            Some(length) => Limit::Exactly(*length),
-            None => Limit::Room(self.store.free_space()),
+impl LinkTier {
+    fn limit(&self, object: &Digest) -> LengthLimit {
+        match lock(&self.expected).get(object) {
+            Some(length) => LengthLimit::Exactly(*length),
+            None => LengthLimit::Room(self.store.free_space()),
         }
     }
 }
 
-impl fmt::Debug for Below {
+impl fmt::Debug for LinkTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.link.fmt(f)
     }
@@ -48,9 +48,9 @@ impl fmt::Debug for Below {
 impl Link {
     /// Returns the store with the remote as its second level: it fetches results that it does not have, and offers new
     /// ones.
-    pub fn below(&self, store: &Store) -> Store {
+    pub fn attach(&self, store: &Store) -> Store {
         self.remember_in(store);
-        store.with_tier(Arc::new(Below {
+        store.with_tier(Arc::new(LinkTier {
             link: self.clone(),
             store: store.clone(),
             expected: Mutex::default(),
@@ -58,17 +58,17 @@ impl Link {
     }
 }
 
-impl Tier for Below {
+impl Tier for LinkTier {
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry> {
         let inner = self.link.inner();
         let (remote, key, competition) = (inner.remote.clone(), *key, competition.to_owned());
         match inner.ask(async move { remote.entry(&key, &competition).await })?? {
             Ok(entry) => Some(LedgerEntry {
-                elsewhere: true,
+                is_remote: true,
                 ..entry
             }),
             Err(rejected) => {
-                inner.rejected("a result", &rejected);
+                inner.report_rejection("a result", &rejected);
                 None
             }
         }
@@ -79,7 +79,7 @@ impl Tier for Below {
     }
 
     fn expect(&self, object: &Digest, length: u64) {
-        let mut expected = held(&self.expected);
+        let mut expected = lock(&self.expected);
         if expected.len() >= MAX_LENGTHS {
             expected.clear();
         }
@@ -91,7 +91,7 @@ impl Tier for Below {
         if !inner.is_read() {
             return Ok(false);
         }
-        let (sender, mut receiver) = tokio::sync::mpsc::channel(PIECES);
+        let (sender, mut receiver) = tokio::sync::mpsc::channel(MAX_QUEUED_CHUNKS);
         let (remote, digest) = (inner.remote.clone(), *object);
         let limit = self.limit(object);
         inner.spawn(async move {
@@ -103,37 +103,37 @@ impl Tier for Below {
         loop {
             // Works on threads of any runtime, unlike the channel's own blocking call.
             match futures::executor::block_on(receiver.recv()) {
-                Some(Piece::Bytes(bytes)) => to.write_all(&bytes)?,
-                Some(Piece::End) => return Ok(true),
-                Some(Piece::Failed(error)) => {
-                    inner.trouble(&error, false);
-                    inner.set_absent(*object);
+                Some(Chunk::Bytes(bytes)) => to.write_all(&bytes)?,
+                Some(Chunk::End) => return Ok(true),
+                Some(Chunk::Failed(error)) => {
+                    inner.report_error(&error, false);
+                    inner.mark_absent(*object);
                     return Ok(false);
                 }
-                Some(Piece::OtherLength) => {
-                    inner.set_wrong(*object);
+                Some(Chunk::OtherLength) => {
+                    inner.mark_damaged(*object);
                     return Ok(false);
                 }
-                Some(Piece::NoRoom(length)) => {
-                    inner.set_absent(*object);
-                    inner.other(format!(
+                Some(Chunk::NoRoom(length)) => {
+                    inner.mark_absent(*object);
+                    inner.report_other(format!(
                         "the object {} in the remote {} is too large ({}) for the free disk space; it is not fetched",
                         object.short(),
-                        inner.remote.shown(),
+                        inner.remote.name(),
                         prep_core::units::bytes(length)
                     ));
                     return Ok(false);
                 }
-                Some(Piece::Absent) | None => {
-                    inner.not_there(*object);
+                Some(Chunk::Absent) | None => {
+                    inner.record_absent(*object);
                     return Ok(false);
                 }
             }
         }
     }
 
-    fn was_wrong(&self, object: &Digest) {
-        self.link.inner().set_wrong(*object);
+    fn report_damaged(&self, object: &Digest) {
+        self.link.inner().mark_damaged(*object);
     }
 
     fn offer(&self, offer: Offer) {
@@ -144,7 +144,7 @@ impl Tier for Below {
 }
 
 /// Messages while an object is being fetched.
-enum Piece {
+enum Chunk {
     Bytes(bytes::Bytes),
     End,
     Absent,
@@ -157,7 +157,7 @@ enum Piece {
 
 /// Limit on the bytes that are fetched of an object.
 #[derive(Clone, Copy)]
-enum Limit {
+enum LengthLimit {
     /// The exact length, from a trusted entry.
     Exactly(u64),
     /// The entry has no lengths. The announced length must fit into the free space, if known.
@@ -168,33 +168,33 @@ enum Limit {
 async fn receive(
     remote: &Arc<Remote>,
     digest: &Digest,
-    limit: Limit,
-    sender: &Sender<Piece>,
-) -> Piece {
+    limit: LengthLimit,
+    sender: &Sender<Chunk>,
+) -> Chunk {
     let (length, mut pieces) = match remote.object(digest).await {
         Ok(Some(found)) => found,
-        Ok(None) => return Piece::Absent,
-        Err(error) => return Piece::Failed(error),
+        Ok(None) => return Chunk::Absent,
+        Err(error) => return Chunk::Failed(error),
     };
     match limit {
-        Limit::Exactly(expected) if expected != length => return Piece::OtherLength,
-        Limit::Room(Some(free)) if length > free => return Piece::NoRoom(length),
-        Limit::Exactly(_) | Limit::Room(_) => {}
+        LengthLimit::Exactly(expected) if expected != length => return Chunk::OtherLength,
+        LengthLimit::Room(Some(free)) if length > free => return Chunk::NoRoom(length),
+        LengthLimit::Exactly(_) | LengthLimit::Room(_) => {}
     }
     let mut left = length;
     while let Some(piece) = pieces.next().await {
         let bytes = match piece {
             Ok(bytes) => bytes,
-            Err(error) => return Piece::Failed(error),
+            Err(error) => return Chunk::Failed(error),
         };
         // The server may send more than it announced.
         let Some(rest) = left.checked_sub(bytes.len() as u64) else {
-            return Piece::OtherLength;
+            return Chunk::OtherLength;
         };
         left = rest;
-        if sender.send(Piece::Bytes(bytes)).await.is_err() {
-            return Piece::End;
+        if sender.send(Chunk::Bytes(bytes)).await.is_err() {
+            return Chunk::End;
         }
     }
-    Piece::End
+    Chunk::End
 }

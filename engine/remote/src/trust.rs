@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::key::PublicKey;
-use crate::signed::Rejected;
+use crate::signed::Rejection;
 
 /// A key whose signatures are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trusted {
+pub struct TrustedSigner {
     /// The key.
     pub key: PublicKey,
     /// The competitions for which it is trusted; `None` for all.
@@ -18,10 +18,10 @@ pub struct Trusted {
     pub until: Option<u64>,
 }
 
-impl From<PublicKey> for Trusted {
+impl From<PublicKey> for TrustedSigner {
     /// Trusts the key for all competitions, without end.
-    fn from(key: PublicKey) -> Trusted {
-        Trusted {
+    fn from(key: PublicKey) -> TrustedSigner {
+        TrustedSigner {
             key,
             competitions: None,
             until: None,
@@ -32,27 +32,27 @@ impl From<PublicKey> for Trusted {
 /// Checks whether a signature by `key` on a record of `competition` is trusted now. If a key is listed several times,
 /// one entry that allows it is enough.
 pub(crate) fn check(
-    trusted: &[Trusted],
+    trusted: &[TrustedSigner],
     key: PublicKey,
     competition: &str,
-) -> Result<(), Rejected> {
+) -> Result<(), Rejection> {
     check_at(trusted, key, competition, unix_seconds())
 }
 
 fn check_at(
-    trusted: &[Trusted],
+    trusted: &[TrustedSigner],
     key: PublicKey,
     competition: &str,
     now: u64,
-) -> Result<(), Rejected> {
-    let mut rejected = Rejected::Foreign(key);
+) -> Result<(), Rejection> {
+    let mut rejected = Rejection::UntrustedKey(key);
     for one in trusted.iter().filter(|one| one.key == key) {
         if one.until.is_some_and(|until| until <= now) {
-            rejected = Rejected::Expired(key);
+            rejected = Rejection::Expired(key);
         } else if let Some(listed) = &one.competitions
             && !listed.contains(competition)
         {
-            rejected = Rejected::OutOfScope {
+            rejected = Rejection::OutOfScope {
                 key,
                 competition: competition.to_owned(),
             };
@@ -78,23 +78,23 @@ mod tests {
     fn a_key_is_believed_for_its_competitions_until_its_end() {
         let key = |name| SigningKey::make(name).unwrap().public();
         let (all, some, old, stranger) = (key("a"), key("b"), key("c"), key("d"));
-        let limited = |key, ids: &[&str], until| Trusted {
+        let limited = |key, ids: &[&str], until| TrustedSigner {
             key,
             competitions: Some(ids.iter().map(|id| (*id).to_owned()).collect()),
             until,
         };
         let trusted = [
-            Trusted::from(all),
+            TrustedSigner::from(all),
             limited(some, &["x", "y"], None),
-            Trusted {
+            TrustedSigner {
                 until: Some(100),
-                ..Trusted::from(old)
+                ..TrustedSigner::from(old)
             },
             limited(old, &["z"], None),
         ];
         let check = |key, competition, now| check_at(&trusted, key, competition, now);
         let out_of_scope = |key, competition: &str| {
-            Err(Rejected::OutOfScope {
+            Err(Rejection::OutOfScope {
                 key,
                 competition: competition.to_owned(),
             })
@@ -105,11 +105,14 @@ mod tests {
         assert_eq!(check(old, "x", 99), Ok(()));
         assert_eq!(check(old, "z", 1_000), Ok(()));
         assert_eq!(check(old, "x", 100), out_of_scope(old, "x"));
-        assert_eq!(check(stranger, "x", 0), Err(Rejected::Foreign(stranger)));
+        assert_eq!(
+            check(stranger, "x", 0),
+            Err(Rejection::UntrustedKey(stranger))
+        );
         let only_old = &trusted[2..3];
         assert_eq!(
             check_at(only_old, old, "x", 100),
-            Err(Rejected::Expired(old))
+            Err(Rejection::Expired(old))
         );
     }
 }

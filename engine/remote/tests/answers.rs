@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use prep_cache::{Content, Digest};
-use prep_remote::{Address, Credentials, Known, Remote, RemoteError, SigningKey};
+use prep_remote::{Address, Credentials, Remote, RemoteError, RemoteSource, SigningKey};
 
 /// A server that gives the same answer to every request. Its thread ends with the process.
 fn server(status: &str, body: &str) -> String {
@@ -39,7 +39,7 @@ fn remote(endpoint: &str, url: &str) -> Remote {
 }
 
 fn put(remote: &Remote) -> RemoteError {
-    let known = Known {
+    let known = RemoteSource {
         content: Content {
             digest: Digest::of(b"x"),
             bytes: 1,
@@ -87,10 +87,10 @@ fn an_answer_has_the_meaning_of_its_status_and_code() {
         (
             "404 Not Found",
             "<Error><Code>NoSuchBucket</Code></Error>",
-            |error| matches!(error, RemoteError::NoPlace { .. }),
+            |error| matches!(error, RemoteError::NoBucket { .. }),
         ),
         ("503 Service Unavailable", "", |error| {
-            matches!(error, RemoteError::Slow { .. })
+            matches!(error, RemoteError::Overloaded { .. })
         }),
     ];
     std::thread::scope(|scope| {
@@ -109,5 +109,8 @@ fn a_server_that_is_not_there_cannot_be_reached() {
     let endpoint = format!("http://{}", free.local_addr().unwrap());
     drop(free);
     let error = put(&remote(&endpoint, "s3://bucket/team"));
-    assert!(matches!(error, RemoteError::Away { .. }), "{error:?}");
+    assert!(
+        matches!(error, RemoteError::Unreachable { .. }),
+        "{error:?}"
+    );
 }

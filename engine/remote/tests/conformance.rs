@@ -15,7 +15,9 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use prep_cache::{Content, Digest, LedgerEntry, Offer, Store};
 use prep_core::Ranges;
-use prep_remote::{Area, Link, Put, Rejected, Remote, RemoteError, Say, SigningKey, Trusted};
+use prep_remote::{
+    Area, Link, MessageSink, PutOutcome, Rejection, Remote, RemoteError, SigningKey, TrustedSigner,
+};
 
 struct Machine {
     store: Store,
@@ -28,12 +30,12 @@ impl Machine {
     fn new(remote: Remote) -> Machine {
         let dir = tempfile::tempdir().unwrap();
         let said: Arc<Mutex<Vec<String>>> = Arc::default();
-        let say: Say = {
+        let sink: MessageSink = {
             let said = said.clone();
             Arc::new(move |text: &str| said.lock().unwrap().push(text.to_owned()))
         };
-        let link = Link::to(remote, true, say).unwrap();
-        let store = link.below(&Store::open(&dir.path().join("store")).unwrap());
+        let link = Link::to(remote, true, sink).unwrap();
+        let store = link.attach(&Store::open(&dir.path().join("store")).unwrap());
         Machine {
             store,
             link,
@@ -59,7 +61,7 @@ impl Machine {
             created: 1,
             millis: 2,
             lengths: Vec::new(),
-            elsewhere: false,
+            is_remote: false,
         };
         self.store.record(&key, &entry).unwrap();
         let (competition, step, given) = ("c".to_owned(), step.to_owned(), given.to_vec());
@@ -101,26 +103,26 @@ fn what_one_machine_made_the_other_finds() {
     over_all(|store| {
         let key = key("a");
         let public = key.public();
-        let one = Machine::new(Remote::over(store.clone(), "r", Some(key), &[]));
+        let one = Machine::new(Remote::with_store(store.clone(), "r", Some(key), &[]));
         let (secret, _) = one.make("table/train", b"answers", &[]);
         let base = Digest::of(b"answers");
         let long = vec![7u8; 20 << 20];
         let (open, entry) = one.make("public/train.csv", &long, &[base]);
         assert_eq!(one.said(), "");
 
-        let two = Machine::new(Remote::over(store.clone(), "r", None, &[public]));
+        let two = Machine::new(Remote::with_store(store.clone(), "r", None, &[public]));
         for key in [secret, open] {
             let found = two.store.find(&key, "c").unwrap().unwrap();
-            assert!(found.elsewhere);
+            assert!(found.is_remote);
             assert_eq!(two.store.missing(&found), []);
-            assert!(!two.store.missing_here(&found).is_empty());
+            assert!(!two.store.missing_locally(&found).is_empty());
         }
         for object in entry.objects() {
             two.store.open_object(object).unwrap();
         }
         // The second time, no request is sent, because the object is in the cache.
         let found = two.store.lookup(&open).unwrap().unwrap();
-        assert_eq!(two.store.missing_here(&found), []);
+        assert_eq!(two.store.missing_locally(&found), []);
         assert_eq!(two.said(), "");
 
         // A user without access to `private/` sees the output, and not what it was made of.
@@ -143,11 +145,11 @@ fn agents_see_what_is_for_everybody() {
     let faulty = Faulty::new(Arc::new(InMemory::new()));
     let key = key("a");
     let public = key.public();
-    let one = Machine::new(Remote::over(faulty.clone(), "r", Some(key), &[]));
+    let one = Machine::new(Remote::with_store(faulty.clone(), "r", Some(key), &[]));
     let (_, secret) = one.make("private/test.csv", b"answers", &[]);
     let (_, open) = one.make("public/train.csv", b"rows", &[]);
     faulty.set(Fault::Forbids);
-    let two = Machine::new(Remote::over(faulty, "r", None, &[public]));
+    let two = Machine::new(Remote::with_store(faulty, "r", None, &[public]));
     let opened = |entry: &LedgerEntry| two.store.open_object(entry.objects().next().unwrap());
     assert!(opened(&open).is_ok());
     assert_eq!(two.said(), "");
@@ -167,8 +169,13 @@ fn an_entry_is_made_once_and_another_result_is_reported() {
     over_all(|store| {
         let trusted = key("a");
         let public = trusted.public();
-        let one = Machine::new(Remote::over(store.clone(), "r", Some(trusted), &[]));
-        let two = Machine::new(Remote::over(store.clone(), "r", Some(key("b")), &[public]));
+        let one = Machine::new(Remote::with_store(store.clone(), "r", Some(trusted), &[]));
+        let two = Machine::new(Remote::with_store(
+            store.clone(),
+            "r",
+            Some(key("b")),
+            &[public],
+        ));
         let (id, first) = one.make("s", b"1", &[]);
         two.make("s", b"1", &[]);
         assert_eq!(two.said(), "", "an equal result is not sent");
@@ -186,10 +193,20 @@ fn an_entry_is_made_once_and_another_result_is_reported() {
 #[test]
 fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
     over_all(|store| {
-        let one = Machine::new(Remote::over(store.clone(), "r", Some(key("theirs")), &[]));
+        let one = Machine::new(Remote::with_store(
+            store.clone(),
+            "r",
+            Some(key("theirs")),
+            &[],
+        ));
         let (foreign, _) = one.make("s", b"1", &[]);
         let (other, _) = one.make("t", b"1", &[]);
-        let two = Machine::new(Remote::over(store.clone(), "r", Some(key("ours")), &[]));
+        let two = Machine::new(Remote::with_store(
+            store.clone(),
+            "r",
+            Some(key("ours")),
+            &[],
+        ));
         assert!(two.store.find(&foreign, "c").unwrap().is_none());
         assert!(two.store.find(&other, "c").unwrap().is_none());
         assert_eq!(
@@ -221,7 +238,7 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
         });
         let copied = Digest::of(b"copied");
         put(&copied, sealed.to_vec());
-        let three = Machine::new(Remote::over(store.clone(), "r", None, &[]));
+        let three = Machine::new(Remote::with_store(store.clone(), "r", None, &[]));
         assert!(three.store.find(&good, "c").unwrap().is_none());
         assert!(two.store.find(&copied, "c").unwrap().is_none());
         assert!(
@@ -235,7 +252,7 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
             &two.store.find(&good, "c").unwrap().unwrap(),
             "c",
         ));
-        assert_eq!(put.unwrap(), Put::Rejected(Rejected::Unsigned));
+        assert_eq!(put.unwrap(), PutOutcome::Rejected(Rejection::Unsigned));
     });
 }
 
@@ -244,9 +261,14 @@ fn beside(fault: Fault) -> (Arc<Faulty>, Machine, Digest, Digest) {
     let faulty = Faulty::new(Arc::new(InMemory::new()));
     let signing = key("a");
     let public = signing.public();
-    let one = Machine::new(Remote::over(faulty.clone(), "r", Some(signing), &[]));
+    let one = Machine::new(Remote::with_store(faulty.clone(), "r", Some(signing), &[]));
     let (id, entry) = one.make("s", &[5; 100_000], &[]);
-    let two = Machine::new(Remote::over(faulty.clone(), "r", Some(key("b")), &[public]));
+    let two = Machine::new(Remote::with_store(
+        faulty.clone(),
+        "r",
+        Some(key("b")),
+        &[public],
+    ));
     faulty.set(fault);
     (faulty, two, id, entry.outputs["value"])
 }
@@ -331,7 +353,7 @@ fn wrong_bytes_are_never_kept() {
         // Made again, it replaces the damaged one.
         two.make("s", &[5; 100_000], &[]);
         faulty.set(Fault::None);
-        let three = Machine::new(Remote::over(faulty.clone(), "r", None, &[]));
+        let three = Machine::new(Remote::with_store(faulty.clone(), "r", None, &[]));
         three.store.open_object(&object).unwrap();
     }
 }
@@ -361,7 +383,7 @@ fn a_record_that_is_not_whole_is_not_believed() {
 #[test]
 fn an_entry_never_stands_there_without_its_objects() {
     over_all(|store| {
-        let one = Machine::new(Remote::over(store.clone(), "r", Some(key("a")), &[]));
+        let one = Machine::new(Remote::with_store(store.clone(), "r", Some(key("a")), &[]));
         one.make("s", b"1", &[Digest::of(b"nowhere")]);
         assert!(!names(&store).iter().any(|name| name.contains("ledger")));
     });
@@ -382,7 +404,7 @@ fn a_bundle_is_read_where_it_lies() {
         };
         let signing = key("a");
         let public = signing.public();
-        let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+        let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
         let file = File::open(&path).unwrap();
         one.link.send_source("c", &content, Some(file)).unwrap();
         // Again: nothing moves.
@@ -391,7 +413,7 @@ fn a_bundle_is_read_where_it_lies() {
         one.link.send_source("c", &content, Some(file)).unwrap();
         assert_eq!(one.link.remote().sent(), sent);
 
-        let two = Machine::new(Remote::over(store.clone(), "r", None, &[public]));
+        let two = Machine::new(Remote::with_store(store.clone(), "r", None, &[public]));
         assert_eq!(two.link.sources().unwrap(), ["c"]);
         let bundle = two.link.bundle(content.digest, content.bytes);
         // A tenth of it, in scattered members.
@@ -447,7 +469,7 @@ fn many_readers_move_nothing_twice() {
         md5: None,
         sha256: None,
     };
-    let one = Machine::new(Remote::over(store, "r", Some(key("a")), &[]));
+    let one = Machine::new(Remote::with_store(store, "r", Some(key("a")), &[]));
     let file = File::open(&path).unwrap();
     one.link.send_source("c", &content, Some(file)).unwrap();
     let bundle = one.link.bundle(content.digest, content.bytes);
@@ -488,7 +510,7 @@ fn a_damaged_bundle_is_lost_not_wrong() {
             md5: None,
             sha256: None,
         };
-        let one = Machine::new(Remote::over(faulty.clone(), "r", Some(key("a")), &[]));
+        let one = Machine::new(Remote::with_store(faulty.clone(), "r", Some(key("a")), &[]));
         let file = File::open(&path).unwrap();
         one.link.send_source("c", &content, Some(file)).unwrap();
         faulty.set(fault);
@@ -514,7 +536,7 @@ fn a_damaged_bundle_is_sent_anew() {
         md5: None,
         sha256: None,
     };
-    let one = Machine::new(Remote::over(store.clone(), "r", Some(key("a")), &[]));
+    let one = Machine::new(Remote::with_store(store.clone(), "r", Some(key("a")), &[]));
     let send = || {
         let file = File::open(&path).unwrap();
         one.link.send_source("c", &content, Some(file)).unwrap();
@@ -548,7 +570,7 @@ fn a_damaged_bundle_is_sent_anew() {
 #[test]
 fn what_is_sent_is_held_against_its_name() {
     over_all(|store| {
-        let remote = Remote::over(store.clone(), "r", Some(key("a")), &[]);
+        let remote = Remote::with_store(store.clone(), "r", Some(key("a")), &[]);
         let mut file = tempfile::tempfile().unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         for length in [10usize, 20 << 20] {
@@ -579,7 +601,7 @@ fn no_more_is_fetched_than_the_entry_says() {
     over_all(|store| {
         let signing = key("a");
         let public = signing.public();
-        let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+        let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
         let (id, entry) = one.make("s", b"short", &[]);
         let object = entry.outputs["value"];
         let [place] = &place_of(&store, &object)[..] else {
@@ -587,14 +609,14 @@ fn no_more_is_fetched_than_the_entry_says() {
         };
         let long = vec![1; 8 << 20];
         futures::executor::block_on(store.put(place, long.into())).unwrap();
-        let two = Machine::new(Remote::over(store.clone(), "r", None, &[public]));
+        let two = Machine::new(Remote::with_store(store.clone(), "r", None, &[public]));
         let found = two.store.find(&id, "c").unwrap().unwrap();
         assert_eq!(found.lengths, [5]);
         assert!(two.store.open_object(&object).is_err());
         assert!(two.said().contains("is damaged"), "{}", two.said());
         assert_eq!(two.link.remote().received(), 0);
         // The length is known to a later process, too, which finds the entry here.
-        let again = two.link.below(&Store::open(two.store.root()).unwrap());
+        let again = two.link.attach(&Store::open(two.store.root()).unwrap());
         assert!(again.lookup(&id).unwrap().is_some());
         assert!(again.open_object(&object).is_err());
         assert_eq!(two.link.remote().received(), 0);
@@ -607,15 +629,15 @@ fn an_entry_without_lengths_is_used() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let signing = key("a");
     let public = signing.public();
-    let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+    let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
     let (id, entry) = one.make("s", b"content", &[]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let path = Path::from(format!("v1/ledger/{id}"));
     runtime.block_on(store.delete(&path)).unwrap();
     assert!(entry.lengths.is_empty());
     let put = one.link.remote().put_entry(&id, &entry, "c");
-    assert_eq!(runtime.block_on(put).unwrap(), Put::New);
-    let two = Machine::new(Remote::over(store, "r", None, &[public]));
+    assert_eq!(runtime.block_on(put).unwrap(), PutOutcome::New);
+    let two = Machine::new(Remote::with_store(store, "r", None, &[public]));
     assert!(two.store.find(&id, "c").unwrap().is_some());
     two.store.open_object(&entry.outputs["value"]).unwrap();
     assert_eq!(two.said(), "");
@@ -627,12 +649,12 @@ fn an_entry_describes_the_step_that_it_is_stored_for() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let signing = key("a");
     let public = signing.public();
-    let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+    let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
     let (_, entry) = one.make("s", b"content", &[]);
     let other = Digest::of(b"another step");
     let put = one.link.remote().put_entry(&other, &entry, "c");
     futures::executor::block_on(put).unwrap();
-    let two = Machine::new(Remote::over(store, "r", None, &[public]));
+    let two = Machine::new(Remote::with_store(store, "r", None, &[public]));
     assert!(two.store.find(&other, "c").unwrap().is_none());
     assert!(
         two.said().contains("describes another step"),
@@ -646,12 +668,12 @@ fn a_key_counts_for_its_competitions_and_until_its_end() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let signing = key("a");
     let public = signing.public();
-    let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+    let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
     let (id, _) = one.make("s", b"content", &[]);
-    let limited = |competition: &str, until| Trusted {
+    let limited = |competition: &str, until| TrustedSigner {
         competitions: Some([competition.to_owned()].into()),
         until,
-        ..Trusted::from(public)
+        ..TrustedSigner::from(public)
     };
     for (trusted, is_found, says) in [
         (limited("c", None), true, ""),
@@ -659,7 +681,7 @@ fn a_key_counts_for_its_competitions_and_until_its_end() {
         (limited("d", None), false, "is not trusted for `c`"),
         (limited("c", Some(1)), false, "is not trusted any more"),
     ] {
-        let remote = Remote::over(store.clone(), "r", None, &[]).trusting(&[trusted]);
+        let remote = Remote::with_store(store.clone(), "r", None, &[]).trusting(&[trusted]);
         let two = Machine::new(remote);
         assert_eq!(
             two.store.find(&id, "c").unwrap().is_some(),
@@ -677,7 +699,7 @@ fn a_public_object_reaches_the_public_area() {
     over_all(|store| {
         let signing = key("a");
         let public = signing.public();
-        let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+        let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
         let (_, entry) = one.make("table/train", b"rows", &[]);
         let object = entry.outputs["value"];
         assert_eq!(place_of(&store, &object).len(), 1);
@@ -686,7 +708,12 @@ fn a_public_object_reaches_the_public_area() {
         // Where the object is not on the machine that offers the result, the remote copies it.
         let (_, entry) = one.make("table/test", b"more rows", &[]);
         let object = entry.outputs["value"];
-        let two = Machine::new(Remote::over(store.clone(), "r", Some(key("b")), &[public]));
+        let two = Machine::new(Remote::with_store(
+            store.clone(),
+            "r",
+            Some(key("b")),
+            &[public],
+        ));
         let offer = Offer {
             key: Digest::of(b"public"),
             entry,
@@ -713,9 +740,9 @@ fn an_old_record_of_a_source_is_not_believed() {
         let (wrong, right) = (content(b"wrong"), content(b"right"));
         let signing = key("a");
         let public = signing.public();
-        let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+        let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
         let reader =
-            |shown: &str| Machine::new(Remote::over(store.clone(), shown, None, &[public]));
+            |shown: &str| Machine::new(Remote::with_store(store.clone(), shown, None, &[public]));
         let two = reader("r");
         let told = |machine: &Machine| {
             let known = machine.link.source("c/s/f.csv").unwrap();

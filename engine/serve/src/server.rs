@@ -128,7 +128,7 @@ impl Server {
     /// # Errors
     /// When threads cannot be started.
     pub fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
-        prep_cache::probe(THREADS + 1)?;
+        prep_cache::check_threads(THREADS + 1)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .max_blocking_threads(64)

@@ -448,7 +448,7 @@ impl Builder<'_> {
         let step = step.ok_or_else(|| BuildError::Incomplete(name.to_owned()))?;
         let mut step = self.located(step).declared(declaration);
         if is_published {
-            step = step.with_sums();
+            step = step.with_sha256();
         }
         Ok((self.add(name, step, inputs)?, trees))
     }

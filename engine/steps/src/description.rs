@@ -83,7 +83,7 @@ impl Description {
         let value = input(inputs, name)?;
         // Writing to a String cannot fail.
         let _ = write!(text, "- `{path}`");
-        match FileValue::of(value) {
+        match FileValue::from_value(value) {
             Ok(file) => {
                 if let Some(rows) = file.rows {
                     let _ = write!(text, ": {rows} rows");
@@ -149,7 +149,7 @@ impl Description {
 /// Returns the first bytes of an output, and whether they are its entire content. The output is an object, or a tree
 /// with one file.
 fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
-    let content = match FileValue::of(value) {
+    let content = match FileValue::from_value(value) {
         Ok(file) => ContentRef::Object {
             digest: file.digest,
             bytes: file.bytes,

@@ -109,7 +109,7 @@ pub(crate) struct LocatedStep {
     declaration: Option<Span>,
     keys: BTreeMap<&'static str, Span>,
     /// True if the result may be published unchanged.
-    with_sums: bool,
+    with_sha256: bool,
 }
 
 impl LocatedStep {
@@ -119,14 +119,17 @@ impl LocatedStep {
             source,
             declaration: None,
             keys: BTreeMap::new(),
-            with_sums: false,
+            with_sha256: false,
         }
     }
 
     /// Makes the step compute checksums of its results while it writes them.
-    pub(crate) fn with_sums(self) -> LocatedStep {
-        let with_sums = true;
-        LocatedStep { with_sums, ..self }
+    pub(crate) fn with_sha256(self) -> LocatedStep {
+        let with_sha256 = true;
+        LocatedStep {
+            with_sha256,
+            ..self
+        }
     }
 
     pub(crate) fn declared(self, declaration: &Declaration) -> LocatedStep {
@@ -200,8 +203,8 @@ impl Step for LocatedStep {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let outputs = match self.with_sums {
-            true => self.step.run(&context.with_sums(), inputs),
+        let outputs = match self.with_sha256 {
+            true => self.step.run(&context.with_sha256(), inputs),
             false => self.step.run(context, inputs),
         };
         outputs.map_err(|error| self.place(error))

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 use prep_core::Failure;
-use prep_fetch::Looked;
+use prep_fetch::BundlePreview;
 use prep_formats::limits::Limits;
 use prep_formats::pandas::{Column, ColumnType, Frame, ReadOptions, Scanner, read_frame};
 use prep_formats::read_at::ReadAt;
@@ -114,7 +114,7 @@ pub fn local(path: &Path, limits: &Limits) -> Result<Bundle, Error> {
 }
 
 /// Reads a bundle on Kaggle: its listing, and the beginning of its tables.
-pub fn remote(looked: &Looked) -> Bundle {
+pub fn remote(looked: &BundlePreview) -> Bundle {
     let found = looked
         .zip
         .entries

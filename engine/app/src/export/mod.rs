@@ -22,7 +22,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use md5::{Digest as _, Md5};
-use prep_core::{Cancel, Cancellable, Failure};
+use prep_core::{Cancel, CancellableReader, Failure};
 use prep_formats::pandas::{ReadOptions, Scanner, Schema};
 use prep_steps::Expand;
 use serde::Serialize;
@@ -253,7 +253,7 @@ fn list(folder: &Path, name: &str, found: &mut Found) -> Result<(), Error> {
 /// A file that is read once: what is read through it is summed up, and a table's columns are found.
 struct Reading {
     path: String,
-    inner: Cancellable<File>,
+    inner: CancellableReader<File>,
     length: u64,
     md5: Md5,
     bytes: u64,

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use prep_cache::{Digest, LedgerEntry, Store};
 use prep_core::{
-    Action, Cancel, Context, Failure, NodeId, Reporter, RunOptions, RunReport, State, StepOutcome,
-    resolve, run,
+    Action, Cancel, Context, Failure, NodeId, NodeState, Reporter, RunOptions, RunReport,
+    StepOutcome, resolve, run,
 };
 use serde::Serialize;
 
@@ -98,7 +98,7 @@ pub fn rerun(
     reporter: &Arc<dyn Reporter>,
     done: &dyn Fn(&Rerun),
 ) -> Result<Vec<Rerun>, Error> {
-    let recorded = Store::look(&task.settings.store_dir)?;
+    let recorded = Store::open_or_empty(&task.settings.store_dir)?;
     let mut all = Vec::new();
     for id in ids {
         let folder = tempfile::Builder::new()
@@ -193,7 +193,7 @@ impl Rerunning<'_> {
                 Action::Sink(_) => continue,
             };
             let (key, result) = match made.states.get(&node) {
-                Some(State::Known {
+                Some(NodeState::Known {
                     record: Some(record),
                     outputs,
                     ..
@@ -231,8 +231,8 @@ impl Rerunning<'_> {
         let mut entries = vec![(Place::Cache, self.recorded.lookup(key)?)];
         if let Some(link) = self.task.settings.remote.as_ref().filter(|_| is_shared) {
             // This store has no entries and is only read, so it finds only the remote's entries.
-            let nothing = Store::look(&scratch.root().join("nothing"))?;
-            entries.push((Place::Remote, link.below(&nothing).find(key, self.id)?));
+            let nothing = Store::open_or_empty(&scratch.root().join("nothing"))?;
+            entries.push((Place::Remote, link.attach(&nothing).find(key, self.id)?));
         }
         let mut is_recorded = false;
         let mut differences = Vec::new();

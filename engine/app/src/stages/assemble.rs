@@ -78,7 +78,7 @@ pub(crate) fn assemble(
         refused: Vec::new(),
     };
     // Each competition separately: if one fails half-way, its steps are left out.
-    let mut built = context.spread(
+    let mut built = context.map_parallel(
         chosen.entries.len(),
         0,
         || (),

@@ -93,7 +93,7 @@ pub(crate) fn confirm(ended: &Ended, competition: &Competition) -> Result<(), Er
     let link = ended.task.settings.remote.as_ref();
     for origin in origins(&ended.graph, nodes, competition, store, value)? {
         store.confirm_source(&origin.name, &origin.record)?;
-        if let Some(link) = link.filter(|link| link.remote().takes()) {
+        if let Some(link) = link.filter(|link| link.remote().is_writable()) {
             link.offer_source(&origin.name, &origin.record.content());
         }
     }

@@ -19,7 +19,7 @@ pub(crate) fn bundle(ended: &Ended, competition: &Competition) -> Option<BundleD
     let node = nodes.find(|node| ended.graph.node(**node).name == "bundle")?;
     let value = ended.report.outputs.get(node)?.values().next()?;
     let value = Value::load(store, value).ok()?;
-    let digest = FileValue::of(&value).ok()?.digest;
+    let digest = FileValue::from_value(&value).ok()?.digest;
     if competition.is_partial() {
         return Some(blake3(&digest, BundleStatus::Part));
     }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use prep_cache::Store;
-use prep_core::{Cancel, Context, Graph, LastSteps, NodeId, Reason, Resolution, State, resolve};
+use prep_core::{
+    Cancel, Context, Graph, LastSteps, NodeId, NodeState, Reason, Resolution, resolve,
+};
 use serde::Serialize;
 
 use super::assemble::{Assembly, Competition, assemble};
@@ -49,7 +51,9 @@ impl Plan {
     /// # Errors
     /// When nothing can be planned. Errors of single competitions are in the result.
     pub fn look(task: &Task, ids: &[String]) -> Result<Plan, Error> {
-        let store = task.settings.below(Store::look(&task.settings.store_dir)?);
+        let store = task
+            .settings
+            .below(Store::open_or_empty(&task.settings.store_dir)?);
         let context = Context::new(store, task.settings.limits(), Cancel::default());
         Plan::make(task, ids, &prep_sql::Session::planner(), &context)
     }
@@ -132,8 +136,10 @@ impl Plan {
         let (runs, reason) = match (state, self.resolution.work.get(&id).cloned()) {
             (_, None) => (Runs::No, None),
             // Without an earlier run, there is no earlier result to compare with.
-            (Some(State::Pending { .. }), Some(_)) if !ran => (Runs::Yes, Some(Reason::FirstRun)),
-            (Some(State::Pending { .. }), reason) => (Runs::Maybe, reason),
+            (Some(NodeState::Pending { .. }), Some(_)) if !ran => {
+                (Runs::Yes, Some(Reason::FirstRun))
+            }
+            (Some(NodeState::Pending { .. }), reason) => (Runs::Maybe, reason),
             (_, reason) => (Runs::Yes, reason),
         };
         PlannedStep {

@@ -84,7 +84,7 @@ impl Run {
         // What is not stored is read from the bundle once more, by a later run or by another machine.
         let stays_here = options.keep_bundles && settings.remote.is_none();
         let context = match stays_here {
-            true => context.with_room_to_hold(settings.memory / PART_TO_HOLD),
+            true => context.with_memory_results(settings.memory / PART_TO_HOLD),
             false => context,
         };
         prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
@@ -109,7 +109,7 @@ impl Run {
 
     /// Runs no step but checks: the results of the other steps are found in the cache or in the remote, or the run fails.
     pub fn find_only(&mut self) {
-        self.context.only_found = true;
+        self.context.no_execute = true;
     }
 
     /// Carries it out, and blocks until its end.

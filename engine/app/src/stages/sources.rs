@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prep_core::{Failure, Source};
-use prep_fetch::{KaggleBundle, LocalFolder, Members, PartOfBundle, Sums, WebAddress, WebFile};
-use prep_remote::Mirrored;
+use prep_fetch::{
+    KaggleBundle, LocalDirectory, Members, PartOfBundle, PublishedChecksums, WebAddress, WebFile,
+};
+use prep_remote::MirroredSource;
 use prep_spec::Pipeline;
 use prep_spec::model::{Place, RemoteFile};
 use serde::Serialize;
@@ -80,7 +82,7 @@ fn mirrored(
     sha256: Option<&str>,
 ) -> Box<dyn Source> {
     match &settings.remote {
-        Some(link) => Box::new(Mirrored::new(source, name, md5, sha256, link.clone())),
+        Some(link) => Box::new(MirroredSource::new(source, name, md5, sha256, link.clone())),
         None => source,
     }
 }
@@ -137,7 +139,7 @@ impl Further {
                 }
                 Place::Folder(folder) => {
                     let path = resolve(entry, &name, folder)?;
-                    (Box::new(LocalFolder::new(&name, path)), None)
+                    (Box::new(LocalDirectory::new(&name, path)), None)
                 }
             };
             found.listed.push(FurtherSource {
@@ -170,11 +172,11 @@ fn web_file(
         url: &remote.url,
     };
     let sums = match task.options.checks_sources() {
-        true => Sums {
+        true => PublishedChecksums {
             md5: remote.md5.clone(),
             sha256: remote.sha256.clone(),
         },
-        false => Sums::default(),
+        false => PublishedChecksums::default(),
     };
     let folders = task.options.source_dirs();
     let (data, network) = (&task.settings.data_dir, task.network.clone());

@@ -3,8 +3,8 @@
 use std::fs::File;
 
 use prep_cache::{Digest, Offer, Store};
-use prep_core::{Action, Cancel, Context, Failure, NodeId, State, Value};
-use prep_remote::{Link, Put, Sent};
+use prep_core::{Action, Cancel, Context, Failure, NodeId, NodeState, Value};
+use prep_remote::{Link, PutOutcome, SendOutcome};
 use serde::Serialize;
 
 use super::unstored;
@@ -53,7 +53,7 @@ pub fn push(
         ..task.clone()
     };
     let settings = &task.settings;
-    let store = Store::look(&settings.store_dir)?;
+    let store = Store::open_or_empty(&settings.store_dir)?;
     let context = Context::new(store, settings.limits(), cancel.clone());
     let plan = Plan::make(&task, ids, &prep_sql::Session::planner(), &context)?;
     let mut plan = plan.complete()?;
@@ -105,7 +105,7 @@ impl Pushing<'_> {
         }
         let state = self.plan.resolution.states.get(&id);
         let record = match state {
-            Some(State::Known {
+            Some(NodeState::Known {
                 record: Some(record),
                 missing,
                 ..
@@ -128,12 +128,12 @@ impl Pushing<'_> {
             step: node.name.clone(),
         };
         match self.link.send(offer, store)? {
-            Sent::Put(Put::New) => pushed.new += 1,
-            Sent::Put(Put::Same) => pushed.there += 1,
-            Sent::Put(Put::Different(_) | Put::Rejected(_)) => {
+            SendOutcome::Recorded(PutOutcome::New) => pushed.new += 1,
+            SendOutcome::Recorded(PutOutcome::Same) => pushed.there += 1,
+            SendOutcome::Recorded(PutOutcome::Different(_) | PutOutcome::Rejected(_)) => {
                 pushed.refused.push(node.name.clone());
             }
-            Sent::Incomplete(_) => pushed.not_here.push(node.name.clone()),
+            SendOutcome::Incomplete(_) => pushed.not_here.push(node.name.clone()),
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ impl Pushing<'_> {
         for (_, port) in self.plan.graph.inputs(id) {
             let state = self.plan.resolution.states.get(&port.node);
             let value = match state {
-                Some(State::Known { outputs, .. }) => outputs.get(&port.output),
+                Some(NodeState::Known { outputs, .. }) => outputs.get(&port.output),
                 _ => None,
             };
             let Some(value) = value else {
@@ -164,7 +164,7 @@ impl Pushing<'_> {
     fn sources(&self, competition: &Competition, pushed: &mut Pushed) -> Result<(), Error> {
         let (plan, store) = (self.plan, &self.context.store);
         let value = |id| match plan.resolution.states.get(&id) {
-            Some(State::Known { outputs, .. }) => outputs.get("value").copied(),
+            Some(NodeState::Known { outputs, .. }) => outputs.get("value").copied(),
             _ => None,
         };
         let nodes = plan.nodes_of(&competition.id);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use prep_core::{Timing, Waited, units, write_trace};
+use prep_core::{Timing, WaitTimes, units, write_trace};
 
 use crate::error::CliError;
 use crate::output::file::write_whole;
@@ -49,7 +49,7 @@ fn table(timings: &[Timing]) -> Table {
     table
 }
 
-fn waited(waited: &Waited) -> String {
+fn waited(waited: &WaitTimes) -> String {
     let parts = [
         (waited.turn, "its turn"),
         (waited.lock, "another process"),
@@ -86,7 +86,7 @@ mod tests {
                 wall: 2500,
                 cpu: 4000,
                 read: 1_000_000,
-                waited: Waited {
+                waited: WaitTimes {
                     turn: 3,
                     lock: 1500,
                     memory: 20,

@@ -113,7 +113,7 @@ impl ConfigArgs {
         let address = |url: &Setting<String>| -> Result<Setting<String>, CliError> {
             let address = prep_remote::Address::parse(&url.value);
             Ok(Setting {
-                value: address.map_err(prep_app::Error::from)?.shown(),
+                value: address.map_err(prep_app::Error::from)?.without_secrets(),
                 origin: url.origin.clone(),
             })
         };

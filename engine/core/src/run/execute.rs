@@ -7,42 +7,43 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use prep_cache::{
-    Digest, LedgerEntry, LockGuard, Offer, StoreError, Usage, make_folder, try_lock_file,
+    Digest, LedgerEntry, LockGuard, Offer, StoreError, Usage, create_directory, try_lock_file,
 };
 
-use super::Shared;
+use super::RunShared;
 use crate::figures::millis;
 use crate::graph::NodeId;
-use crate::objects::Held;
-use crate::resolve::{State, resolve_with};
+use crate::objects::MemoryResult;
+use crate::resolve::{NodeState, resolve_with};
 use crate::{
-    Action, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, StepError, Value, Waited,
+    Action, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, StepError, Value,
+    WaitTimes,
 };
 
 /// Memory claim of a source in bytes; sources read in chunks.
-const MEMORY_OF_SOURCE: u64 = 16 << 20;
+const SOURCE_MEMORY_BYTES: u64 = 16 << 20;
 
 /// A node that can start.
 pub(super) struct Task {
     pub id: NodeId,
     /// Its state from before its inputs were known.
-    pub state: Option<State>,
+    pub state: Option<NodeState>,
     pub digests: BTreeMap<String, Digest>,
     pub ready_since: Instant,
     pub blocked_since: Option<Instant>,
 }
 
 /// The result of a task.
-pub(super) struct Ending {
+pub(super) struct TaskResult {
     pub id: NodeId,
     /// The state in which it was to run. `None` if it was up to date, or if that could not be determined.
-    pub state: Option<State>,
+    pub state: Option<NodeState>,
     /// `Ok(None)`: another process holds its lock.
-    pub result: Result<Option<Ended>, StepError>,
+    pub result: Result<Option<NodeResult>, StepError>,
 }
 
 /// The result of a node.
-pub(super) enum Ended {
+pub(super) enum NodeResult {
     Outputs {
         record: Option<KeyRecord>,
         outputs: BTreeMap<String, Digest>,
@@ -50,7 +51,7 @@ pub(super) enum Ended {
         objects: Vec<Digest>,
         ran: Option<Figures>,
         /// Results that are only kept in memory.
-        held: Vec<Arc<Held>>,
+        held: Vec<Arc<MemoryResult>>,
     },
     Sink {
         record: KeyRecord,
@@ -58,10 +59,10 @@ pub(super) enum Ended {
     },
 }
 
-impl Ended {
+impl NodeResult {
     /// Outputs that the ledger knows.
-    fn found(record: KeyRecord, entry: LedgerEntry) -> Ended {
-        Ended::Outputs {
+    fn found(record: KeyRecord, entry: LedgerEntry) -> NodeResult {
+        NodeResult::Outputs {
             record: Some(record),
             outputs: entry.outputs,
             objects: [entry.references, entry.unstored].concat(),
@@ -73,7 +74,7 @@ impl Ended {
 
 /// Takes the lock of a node, if it has one. Returns `None` if another process holds it.
 fn try_lock(
-    shared: &Shared,
+    shared: &RunShared,
     id: NodeId,
     record: Option<&KeyRecord>,
 ) -> Result<Option<Option<LockGuard>>, StepError> {
@@ -86,7 +87,7 @@ fn try_lock(
             None => return Ok(Some(None)),
             Some(path) => {
                 if let Some(folder) = path.parent() {
-                    make_folder(folder).map_err(|cause| {
+                    create_directory(folder).map_err(|cause| {
                         let path = folder.to_owned();
                         StoreError::Io {
                             action: "create the directory",
@@ -106,17 +107,21 @@ fn try_lock(
 impl Task {
     /// Executes the node on this thread: checks whether it has to run, takes its lock, loads its inputs, claims memory,
     /// runs, and records the result.
-    pub fn execute(self, shared: &Shared) -> Ending {
+    pub fn execute(self, shared: &RunShared) -> TaskResult {
         let id = self.id;
         let mut state = None;
         let work = AssertUnwindSafe(|| self.work(shared, &mut state));
-        let result = catch_unwind(work).unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
-        Ending { id, state, result }
+        let result = catch_unwind(work).unwrap_or_else(|panic| Err(panic_error(panic.as_ref())));
+        TaskResult { id, state, result }
     }
 
-    fn work(self, shared: &Shared, to_run: &mut Option<State>) -> Result<Option<Ended>, StepError> {
+    fn work(
+        self,
+        shared: &RunShared,
+        to_run: &mut Option<NodeState>,
+    ) -> Result<Option<NodeResult>, StepError> {
         let state = match self.state {
-            Some(state) if !matches!(state, State::Pending { .. }) => state,
+            Some(state) if !matches!(state, NodeState::Pending { .. }) => state,
             _ => {
                 let inputs = self.digests.clone();
                 let resolved = resolve_with(
@@ -127,13 +132,13 @@ impl Task {
                     &shared.last,
                 )?;
                 match resolved {
-                    State::Known {
+                    NodeState::Known {
                         record,
                         outputs,
                         objects,
                         missing,
                     } if missing.is_empty() => {
-                        return Ok(Some(Ended::Outputs {
+                        return Ok(Some(NodeResult::Outputs {
                             record,
                             outputs,
                             objects,
@@ -141,15 +146,15 @@ impl Task {
                             held: Vec::new(),
                         }));
                     }
-                    State::Current { record } => {
-                        return Ok(Some(Ended::Sink { record, ran: None }));
+                    NodeState::Current { record } => {
+                        return Ok(Some(NodeResult::Sink { record, ran: None }));
                     }
                     state => state,
                 }
             }
         };
         let record = match &state {
-            State::Stale { record, .. } | State::Known { record, .. } => record.clone(),
+            NodeState::Stale { record, .. } | NodeState::Known { record, .. } => record.clone(),
             _ => None,
         };
         let reason = state.reason();
@@ -160,25 +165,27 @@ impl Task {
         };
         let now = Instant::now();
         let blocked = self.blocked_since.unwrap_or(now);
-        let mut waited = Waited {
+        let mut waited = WaitTimes {
             turn: millis(blocked - self.ready_since),
             lock: millis(now - blocked),
             memory: 0,
         };
         let (inputs, bytes) = load(shared, self.id, &self.digests)?;
-        let memory = shared.context.memory.counted();
+        let memory = shared.context.memory.with_own_counter();
         let asked = Instant::now();
         let claim = memory.claim(bytes);
         waited.memory = millis(asked.elapsed());
         let progress = Arc::new(Progress::default());
-        let context = shared.context.of_step(progress, memory, lock.map(Arc::new));
-        let ready = Ready {
+        let context = shared
+            .context
+            .for_step(progress, memory, lock.map(Arc::new));
+        let prepared = PreparedTask {
             id: self.id,
             record,
             reason,
             waited,
         };
-        let ended = ready.run(shared, &context, &inputs);
+        let ended = prepared.run(shared, &context, &inputs);
         drop(claim);
         ended.map(Some)
     }
@@ -186,7 +193,7 @@ impl Task {
 
 /// Loads the inputs of a node, which may have to be fetched from a remote. Also returns the memory to claim, in bytes.
 fn load(
-    shared: &Shared,
+    shared: &RunShared,
     id: NodeId,
     digests: &BTreeMap<String, Digest>,
 ) -> Result<(Inputs, u64), StepError> {
@@ -196,7 +203,7 @@ fn load(
         inputs.insert(name.clone(), value);
     }
     let bytes = match &shared.graph.node(id).action {
-        Action::Source(_) => MEMORY_OF_SOURCE,
+        Action::Source(_) => SOURCE_MEMORY_BYTES,
         Action::Step(step) => step.memory(&inputs),
         Action::Sink(sink) => sink.memory(&inputs),
     };
@@ -204,15 +211,20 @@ fn load(
 }
 
 /// A node that has its lock, its inputs and its memory.
-struct Ready {
+struct PreparedTask {
     id: NodeId,
     record: Option<KeyRecord>,
     reason: Reason,
-    waited: Waited,
+    waited: WaitTimes,
 }
 
-impl Ready {
-    fn run(self, shared: &Shared, context: &Context, inputs: &Inputs) -> Result<Ended, StepError> {
+impl PreparedTask {
+    fn run(
+        self,
+        shared: &RunShared,
+        context: &Context,
+        inputs: &Inputs,
+    ) -> Result<NodeResult, StepError> {
         context.check()?;
         let node = shared.graph.node(self.id);
         let reason = self.reason;
@@ -224,14 +236,14 @@ impl Ready {
                 reason,
                 progress: context.progress.clone(),
             });
-            Watch::start(self.waited)
+            Stopwatch::start(self.waited)
         };
         match (&node.action, self.record) {
             (Action::Source(source), _) => {
                 let watch = begin();
                 let value = source.run(context)?;
                 let digest = value.save(&context.store)?;
-                Ok(Ended::Outputs {
+                Ok(NodeResult::Outputs {
                     record: None,
                     outputs: BTreeMap::from([("value".to_owned(), digest)]),
                     objects: value.objects,
@@ -245,9 +257,9 @@ impl Ready {
                 if let Some(entry) = context.store.lookup(&key)?
                     && context.missing(&entry).is_empty()
                 {
-                    return Ok(Ended::found(record, entry));
+                    return Ok(NodeResult::found(record, entry));
                 }
-                if context.only_found && step.is_shared() {
+                if context.no_execute && step.is_shared() {
                     let name = &node.name;
                     return Err(StepError::input(format!(
                         "the output of `{name}` is not in the remote cache; `prep run` computes it"
@@ -266,7 +278,7 @@ impl Ready {
                 references.dedup();
                 let objects = references.clone();
                 let is_unstored = |object: &Digest| {
-                    context.is_held(object) && context.store.len_of(object).is_none()
+                    context.is_in_memory(object) && context.store.len_of(object).is_none()
                 };
                 let (unstored, references) = references.into_iter().partition(is_unstored);
                 let ran = watch.stop(shared, context);
@@ -278,7 +290,7 @@ impl Ready {
                     created: unix_seconds(),
                     millis: ran.wall,
                     lengths: Vec::new(),
-                    elsewhere: false,
+                    is_remote: false,
                 };
                 context.store.record(&key, &entry)?;
                 if step.is_shared() {
@@ -287,26 +299,26 @@ impl Ready {
                         entry: entry.clone(),
                         competition: node.competition.clone(),
                         step: node.name.clone(),
-                        given: given(inputs),
+                        given: input_objects(inputs),
                     });
                 }
-                Ok(Ended::Outputs {
+                Ok(NodeResult::Outputs {
                     record: Some(record),
                     outputs,
                     objects,
                     ran: Some(ran),
-                    held: context.take_holding(),
+                    held: context.take_memory_results(),
                 })
             }
             (Action::Sink(sink), Some(record)) => {
                 let key = record.key();
                 if self.waited.lock > 0 && sink.is_current(context, &key)? {
-                    return Ok(Ended::Sink { record, ran: None });
+                    return Ok(NodeResult::Sink { record, ran: None });
                 }
                 let watch = begin();
                 sink.run(context, &key, inputs)?;
                 let ran = Some(watch.stop(shared, context));
-                Ok(Ended::Sink { record, ran })
+                Ok(NodeResult::Sink { record, ran })
             }
             (_, None) => Err(StepError::internal(
                 "a step was started before its inputs were known",
@@ -316,30 +328,30 @@ impl Ready {
 }
 
 /// Returns all objects that the inputs refer to.
-fn given(inputs: &Inputs) -> Vec<Digest> {
+fn input_objects(inputs: &Inputs) -> Vec<Digest> {
     let objects = inputs.values().flat_map(|value| &value.objects);
     objects.copied().collect()
 }
 
 /// Measures a step on its thread.
-struct Watch {
+struct Stopwatch {
     started: Instant,
     before: Usage,
-    waited: Waited,
+    waited: WaitTimes,
 }
 
-impl Watch {
-    fn start(waited: Waited) -> Watch {
-        Watch {
+impl Stopwatch {
+    fn start(waited: WaitTimes) -> Stopwatch {
+        Stopwatch {
             started: Instant::now(),
             before: Usage::of_this_thread(),
             waited,
         }
     }
 
-    fn stop(self, shared: &Shared, context: &Context) -> Figures {
-        let own = Usage::of_this_thread().since(self.before);
-        let used = own.and(context.threads.usage());
+    fn stop(self, shared: &RunShared, context: &Context) -> Figures {
+        let of_thread = Usage::of_this_thread().since(self.before);
+        let used = of_thread.plus(context.threads.usage());
         Figures {
             began: millis(self.started - shared.began),
             wall: millis(self.started.elapsed()),
@@ -358,7 +370,7 @@ pub(super) fn unix_seconds() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> StepError {
+fn panic_error(panic: &(dyn Any + Send)) -> StepError {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     let text = text.unwrap_or("no message");

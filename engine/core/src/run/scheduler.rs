@@ -6,19 +6,19 @@ use std::time::Instant;
 
 use prep_cache::Digest;
 
-use super::execute::{Ended, Ending, Task};
-use super::holding::Holding;
-use super::{RunOptions, RunReport, Shared};
+use super::execute::{NodeResult, Task, TaskResult};
+use super::memory_results::MemoryResults;
+use super::{RunOptions, RunReport, RunShared};
 use crate::graph::NodeId;
-use crate::objects::Held;
-use crate::resolve::{State, missing_output};
+use crate::objects::MemoryResult;
+use crate::resolve::{NodeState, missing_output};
 use crate::{Event, Failure, Figures, Reason, Resolution, StepError, StepOutcome, chain};
 
 pub(super) struct Scheduler {
-    shared: Arc<Shared>,
+    shared: Arc<RunShared>,
     keep_going: bool,
     oldest_first: bool,
-    pub states: HashMap<NodeId, State>,
+    pub states: HashMap<NodeId, NodeState>,
     pub report: RunReport,
     /// Number of feeding nodes that have not ended yet.
     waiting: HashMap<NodeId, usize>,
@@ -30,7 +30,7 @@ pub(super) struct Scheduler {
     /// Time at which the lock of a node was first found taken.
     blocked_since: HashMap<NodeId, Instant>,
     /// Results in memory that steps may still need.
-    holding: Holding,
+    memory_results: MemoryResults,
     /// Why each started node runs.
     pub reasons: HashMap<NodeId, Reason>,
     /// Nothing new starts.
@@ -39,14 +39,14 @@ pub(super) struct Scheduler {
     stopped_by: Option<String>,
     /// Objects that were needed and found damaged or missing, with the number of the resolution in which that happened.
     lost: HashMap<Digest, usize>,
-    /// Number of times the graph was resolved again.
-    looks: usize,
-    /// The graph has to be resolved again.
-    pub again: bool,
+    /// Number of times the graph was resolved needs_resolve.
+    resolutions: usize,
+    /// The graph has to be resolved needs_resolve.
+    pub needs_resolve: bool,
 }
 
 impl Scheduler {
-    pub fn new(shared: Arc<Shared>, options: &RunOptions, resolution: Resolution) -> Scheduler {
+    pub fn new(shared: Arc<RunShared>, options: &RunOptions, resolution: Resolution) -> Scheduler {
         let mut scheduler = Scheduler {
             shared,
             keep_going: options.keep_going,
@@ -58,26 +58,26 @@ impl Scheduler {
             blocked: Vec::new(),
             ready_since: HashMap::new(),
             blocked_since: HashMap::new(),
-            holding: Holding::default(),
+            memory_results: MemoryResults::default(),
             reasons: HashMap::new(),
             stop: false,
             stopped_by: None,
             lost: HashMap::new(),
-            looks: 0,
-            again: false,
+            resolutions: 0,
+            needs_resolve: false,
         };
-        scheduler.set_out(resolution);
+        scheduler.init(resolution);
         scheduler
     }
 
     /// Initialises the states and the ready nodes from a resolution.
-    fn set_out(&mut self, resolution: Resolution) {
+    fn init(&mut self, resolution: Resolution) {
         for (id, state) in &resolution.states {
             if resolution.work.contains_key(id) {
                 continue;
             }
             self.report.outcomes.insert(*id, StepOutcome::Reused);
-            if let State::Known { outputs, .. } = state {
+            if let NodeState::Known { outputs, .. } = state {
                 self.report.outputs.insert(*id, outputs.clone());
             }
         }
@@ -113,11 +113,11 @@ impl Scheduler {
             ready: Vec::new(),
             ready_since: HashMap::new(),
             blocked_since: HashMap::new(),
-            looks: self.looks + 1,
-            again: false,
+            resolutions: self.resolutions + 1,
+            needs_resolve: false,
             ..self
         };
-        next.set_out(resolution);
+        next.init(resolution);
         for (id, outcome) in self.report.outcomes {
             let ended = match outcome {
                 StepOutcome::Done { .. } => next.report.outcomes.contains_key(&id),
@@ -132,35 +132,35 @@ impl Scheduler {
         }
         let outcomes = &next.report.outcomes;
         next.ready.retain(|id| !outcomes.contains_key(id));
-        next.hold_on();
+        next.pass_on_results();
         next
     }
 
     /// Registers results in memory for the nodes that have not ended, including users of nodes that are now known and
     /// pass the results on.
-    fn hold_on(&mut self) {
-        if self.holding.is_empty() {
+    fn pass_on_results(&mut self) {
+        if self.memory_results.is_empty() {
             return;
         }
         for id in self.report.outputs.keys() {
             let objects = self.objects_of(*id).collect();
-            self.holding
-                .give(Vec::new(), &objects, &self.open_users(*id));
+            self.memory_results
+                .give(Vec::new(), &objects, &self.unfinished_users(*id));
         }
         let outcomes = &self.report.outcomes;
-        self.holding.retain(|id| !outcomes.contains_key(&id));
+        self.memory_results.retain(|id| !outcomes.contains_key(&id));
     }
 
     /// Records an object that a step needed and did not find. Returns `false` if the object was already lost before the
-    /// last resolution, since making it again does not help.
-    fn note_lost(&mut self, error: &StepError) -> bool {
+    /// last resolution, since making it needs_resolve does not help.
+    fn handle_lost(&mut self, error: &StepError) -> bool {
         let Some(object) = error.lost_object() else {
             return false;
         };
-        self.shared.context.set_lost(object);
+        self.shared.context.record_lost(object);
         // Concurrent steps may lose the same object.
-        let first = *self.lost.entry(object).or_insert(self.looks) == self.looks;
-        self.again |= first;
+        let first = *self.lost.entry(object).or_insert(self.resolutions) == self.resolutions;
+        self.needs_resolve |= first;
         first
     }
 
@@ -183,7 +183,7 @@ impl Scheduler {
                         blocked_since: self.blocked_since.get(&id).copied(),
                     });
                 }
-                Err(cause) => self.ended(id, Err(cause)),
+                Err(cause) => self.finish_node(id, Err(cause)),
             }
         }
     }
@@ -197,24 +197,24 @@ impl Scheduler {
     }
 
     /// Processes the end of a node, or sets the node aside if another process holds its lock.
-    pub fn take(&mut self, ending: Ending) {
-        let Ending { id, state, result } = ending;
+    pub fn process(&mut self, ending: TaskResult) {
+        let TaskResult { id, state, result } = ending;
         if let Some(state) = state {
             self.reasons.insert(id, state.reason());
             self.states.insert(id, state);
         }
         match result {
-            Ok(Some(ended)) => self.ended(id, Ok(ended)),
+            Ok(Some(ended)) => self.finish_node(id, Ok(ended)),
             Ok(None) => {
                 self.blocked.push(id);
                 self.blocked_since.entry(id).or_insert_with(Instant::now);
             }
-            Err(error) => self.ended(id, Err(error)),
+            Err(error) => self.finish_node(id, Err(error)),
         }
     }
 
-    /// Makes nodes ready again whose locks other processes held.
-    pub fn try_blocked_again(&mut self) {
+    /// Makes nodes ready needs_resolve whose locks other processes held.
+    pub fn retry_blocked(&mut self) {
         self.ready.extend(self.blocked.drain(..).rev());
     }
 
@@ -230,35 +230,35 @@ impl Scheduler {
         inputs.map(digest).collect()
     }
 
-    fn ended(&mut self, id: NodeId, result: Result<Ended, StepError>) {
+    fn finish_node(&mut self, id: NodeId, result: Result<NodeResult, StepError>) {
         let outcome = match result {
-            Ok(Ended::Outputs {
+            Ok(NodeResult::Outputs {
                 record,
                 outputs,
                 objects,
                 ran,
                 held,
             }) => {
-                self.hold(id, held, &objects);
+                self.keep_results(id, held, &objects);
                 self.report.outputs.insert(id, outputs.clone());
                 self.states.insert(
                     id,
-                    State::Known {
+                    NodeState::Known {
                         record,
                         outputs,
                         objects,
                         missing: Vec::new(),
                     },
                 );
-                self.done(id, ran)
+                self.outcome(id, ran)
             }
-            Ok(Ended::Sink { record, ran }) => {
-                self.states.insert(id, State::Current { record });
-                self.done(id, ran)
+            Ok(NodeResult::Sink { record, ran }) => {
+                self.states.insert(id, NodeState::Current { record });
+                self.outcome(id, ran)
             }
             Err(error) if error.failure() == Failure::Cancelled => StepOutcome::Cancelled,
-            // The node has not ended: it runs when the object exists again.
-            Err(error) if self.note_lost(&error) => return,
+            // The node has not ended: it runs when the object exists needs_resolve.
+            Err(error) if self.handle_lost(&error) => return,
             Err(error) => {
                 if !self.keep_going {
                     self.stop = true;
@@ -274,7 +274,7 @@ impl Scheduler {
             }
         };
         let well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
-        self.end(id, outcome);
+        self.record_outcome(id, outcome);
         if !well {
             self.skip_users(id);
             return;
@@ -290,7 +290,7 @@ impl Scheduler {
         }
         if ready.len() > 1 {
             // `next` takes from the end of the list.
-            ready.sort_by_cached_key(|user| self.bytes_given(*user));
+            ready.sort_by_cached_key(|user| self.input_bytes(*user));
         }
         let now = Instant::now();
         let since = ready.iter().map(|user| (*user, now));
@@ -299,17 +299,17 @@ impl Scheduler {
     }
 
     /// Keeps results in memory for the users of a node, even if the node only passes them on.
-    fn hold(&mut self, id: NodeId, held: Vec<Arc<Held>>, objects: &[Digest]) {
-        if held.is_empty() && self.holding.is_empty() {
+    fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
+        if held.is_empty() && self.memory_results.is_empty() {
             return;
         }
         let objects = objects.iter().copied().collect();
-        let users = self.open_users(id);
-        self.holding.give(held, &objects, &users);
+        let users = self.unfinished_users(id);
+        self.memory_results.give(held, &objects, &users);
     }
 
     /// Returns the users of a node that have not ended.
-    fn open_users(&self, id: NodeId) -> HashSet<NodeId> {
+    fn unfinished_users(&self, id: NodeId) -> HashSet<NodeId> {
         let users = self.shared.graph.users(id).into_iter();
         users
             .filter(|user| !self.report.outcomes.contains_key(user))
@@ -319,14 +319,14 @@ impl Scheduler {
     /// Returns the objects that the known outputs of a node refer to.
     fn objects_of(&self, id: NodeId) -> impl Iterator<Item = Digest> {
         let objects = match self.states.get(&id) {
-            Some(State::Known { objects, .. }) => objects.as_slice(),
+            Some(NodeState::Known { objects, .. }) => objects.as_slice(),
             _ => &[],
         };
         objects.iter().copied()
     }
 
     /// Returns the total length of the objects that a node's inputs refer to.
-    fn bytes_given(&self, id: NodeId) -> u64 {
+    fn input_bytes(&self, id: NodeId) -> u64 {
         let inputs = self.shared.graph.inputs(id);
         let nodes: HashSet<NodeId> = inputs.iter().map(|(_, port)| port.node).collect();
         let objects: BTreeSet<Digest> = nodes
@@ -339,7 +339,7 @@ impl Scheduler {
             .sum()
     }
 
-    fn done(&mut self, id: NodeId, ran: Option<Figures>) -> StepOutcome {
+    fn outcome(&mut self, id: NodeId, ran: Option<Figures>) -> StepOutcome {
         let Some(figures) = ran else {
             return StepOutcome::Reused;
         };
@@ -349,7 +349,7 @@ impl Scheduler {
         }
     }
 
-    fn end(&mut self, id: NodeId, outcome: StepOutcome) {
+    fn record_outcome(&mut self, id: NodeId, outcome: StepOutcome) {
         let node = self.shared.graph.node(id);
         self.shared.reporter.event(&Event::StepEnded {
             competition: node.competition.clone(),
@@ -358,7 +358,7 @@ impl Scheduler {
             outcome: outcome.clone(),
         });
         self.report.outcomes.insert(id, outcome);
-        self.holding.retain(|user| user != id);
+        self.memory_results.retain(|user| user != id);
     }
 
     fn skip_users(&mut self, id: NodeId) {
@@ -366,7 +366,7 @@ impl Scheduler {
         let mut stack = self.shared.graph.users(id);
         while let Some(user) = stack.pop() {
             if self.waiting.contains_key(&user) && !self.report.outcomes.contains_key(&user) {
-                self.end(
+                self.record_outcome(
                     user,
                     StepOutcome::Skipped {
                         because: because.clone(),
@@ -399,7 +399,7 @@ impl Scheduler {
             },
         };
         for id in open {
-            self.end(id, outcome.clone());
+            self.record_outcome(id, outcome.clone());
         }
     }
 }

@@ -12,11 +12,11 @@ use crate::download::{Order, download};
 use crate::error::FetchError;
 use crate::network::{LazyNetwork, Network};
 use crate::resume::hashing::Digests;
-use crate::resume::partial::{Locked, Partial};
+use crate::resume::partial::{LockOutcome, Partial};
 use crate::wire::item::Item;
 
 /// Pause between two checks of another process's lock.
-const GLANCE: Duration = Duration::from_millis(100);
+const LOCK_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The bundle of one competition.
 #[derive(Debug, Clone)]
@@ -92,9 +92,9 @@ pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partia
     loop {
         context.check()?;
         match Partial::try_lock(target)? {
-            Locked::Ours(partial) => return Ok(Some(Arc::new(partial))),
-            Locked::Complete => return Ok(None),
-            Locked::Busy => std::thread::sleep(GLANCE),
+            LockOutcome::Ours(partial) => return Ok(Some(Arc::new(partial))),
+            LockOutcome::Complete => return Ok(None),
+            LockOutcome::Busy => std::thread::sleep(LOCK_CHECK_INTERVAL),
         }
     }
 }

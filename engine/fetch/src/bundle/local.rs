@@ -14,23 +14,23 @@ use crate::error::FetchError;
 /// The bundle of one competition, or the file of another source, at one of several paths.
 #[derive(Debug, Clone)]
 pub struct LocalBundle {
-    what: What,
+    what: FileLabel,
     /// The name under which the store records the content.
     name: String,
     candidates: Vec<PathBuf>,
-    sums: Sums,
+    sums: PublishedChecksums,
 }
 
 /// Names of the file and its owner in messages.
 #[derive(Debug, Clone)]
-pub(crate) struct What {
+pub(crate) struct FileLabel {
     pub(crate) title: String,
     pub(crate) owner: String,
 }
 
 /// Published checksums in hexadecimal. `None`: not checked.
 #[derive(Debug, Clone, Default)]
-pub struct Sums {
+pub struct PublishedChecksums {
     /// MD5.
     pub md5: Option<String>,
     /// SHA-256.
@@ -39,6 +39,7 @@ pub struct Sums {
 
 /// An error of a local bundle.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum BundleError {
     /// The file does not exist.
     #[error("no {what}: looked for {}; download it from {owner}, or name its folder with --source", list(.looked))]
@@ -86,11 +87,11 @@ impl LocalBundle {
             .iter()
             .flat_map(|folder| [folder.join(&name), folder.join(id).join(&name)])
             .collect();
-        let what = What {
+        let what = FileLabel {
             title: "bundle".to_owned(),
             owner: "Kaggle".to_owned(),
         };
-        let sums = Sums {
+        let sums = PublishedChecksums {
             md5: md5.map(str::to_owned),
             sha256: None,
         };
@@ -99,10 +100,10 @@ impl LocalBundle {
 
     /// Creates a source that looks for a file at `candidates`, in this order.
     pub(crate) fn of_file(
-        what: What,
+        what: FileLabel,
         name: &str,
         candidates: Vec<PathBuf>,
-        sums: Sums,
+        sums: PublishedChecksums,
     ) -> LocalBundle {
         LocalBundle {
             what,

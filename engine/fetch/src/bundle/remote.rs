@@ -12,7 +12,7 @@ use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{ZipEntry, ZipError, ZipListing};
 use tokio::time::sleep;
 
-use crate::download::first::{End, Stop, first_answer};
+use crate::download::first::{SessionEnd, SessionStop, first_answer};
 use crate::error::FetchError;
 use crate::network::Network;
 use crate::trouble::Trouble;
@@ -21,7 +21,7 @@ use crate::wire::body::Body;
 use crate::wire::identity::Identity;
 use crate::wire::item::Item;
 use crate::wire::location::Location;
-use crate::wire::retry::{Next, Retry};
+use crate::wire::retry::{Retry, RetryAction};
 use crate::wire::shared::Shared;
 
 /// The member list of a bundle on the server.
@@ -39,7 +39,7 @@ pub struct RemoteZip {
 
 /// The member list of a bundle on the server, with the first bytes of some members.
 #[derive(Debug)]
-pub struct Looked {
+pub struct BundlePreview {
     /// The member list.
     pub zip: RemoteZip,
     /// Paths and first bytes of members.
@@ -58,7 +58,7 @@ impl Network {
         most: usize,
         wanted: impl Fn(&str) -> bool,
         cancel: &Cancel,
-    ) -> Result<Looked, FetchError> {
+    ) -> Result<BundlePreview, FetchError> {
         let zip = self.list(id, cancel)?;
         let remote = Remote::open(self, id, cancel)?;
         let mut fronts = Vec::new();
@@ -74,7 +74,7 @@ impl Network {
                 fronts.push((entry.path.clone(), front));
             }
         }
-        Ok(Looked { zip, fronts })
+        Ok(BundlePreview { zip, fronts })
     }
 
     /// Lists the bundle of `id` with one API call; reads the central directory by ranges.
@@ -231,9 +231,9 @@ async fn fetch(
                 let object = answer.object.clone();
                 read(shared, answer).await.map(|bytes| (object, bytes))
             }
-            Err(Stop::Error(error)) => return Err(error),
-            Err(Stop::End(End::StartAnew(trouble))) => Err(trouble),
-            Err(Stop::End(_)) => return Err(FetchError::KeepsChanging { times: 1 }),
+            Err(SessionStop::Error(error)) => return Err(error),
+            Err(SessionStop::End(SessionEnd::StartOver(trouble))) => Err(trouble),
+            Err(SessionStop::End(_)) => return Err(FetchError::KeepsChanging { times: 1 }),
         };
         let trouble = match answer {
             Ok(done) => return Ok(done),
@@ -241,10 +241,10 @@ async fn fetch(
         };
         let kept = || "nothing was changed".to_owned();
         match retry.next(&shared.options, trouble, kept)? {
-            Next::After(pause) => sleep(pause).await,
-            Next::NewAddress => {}
+            RetryAction::After(pause) => sleep(pause).await,
+            RetryAction::NewAddress => {}
             // A listing needs ranges.
-            Next::WithoutRanges(cause) => {
+            RetryAction::WithoutRanges(cause) => {
                 return Err(FetchError::GaveUp {
                     cause,
                     attempts: retry.failures(),

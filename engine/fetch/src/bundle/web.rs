@@ -11,7 +11,7 @@ use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use crate::bundle::downloaded::source_path;
 use crate::bundle::kaggle::{fill, lock};
-use crate::bundle::local::{LocalBundle, Sums, What};
+use crate::bundle::local::{FileLabel, LocalBundle, PublishedChecksums};
 use crate::error::FetchError;
 use crate::network::LazyNetwork;
 use crate::wire::item::Item;
@@ -53,7 +53,7 @@ impl WebFile {
         address: WebAddress<'_>,
         data: &Path,
         folders: &[&Path],
-        sums: Sums,
+        sums: PublishedChecksums,
         network: impl Into<LazyNetwork>,
     ) -> Result<WebFile, FetchError> {
         let WebAddress { source, file, url } = address;
@@ -64,7 +64,7 @@ impl WebFile {
             .flat_map(|folder| [folder.join(file), folder.join(id).join(file)])
             .collect();
         candidates.push(target.clone());
-        let what = What {
+        let what = FileLabel {
             title: format!("file of the source `{source}`"),
             owner: item.owner(),
         };

@@ -13,11 +13,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::credentials::parts::{self, Held};
-use crate::credentials::{Credentials, CredentialsError, Found, Origin};
+use crate::credentials::parts::{self, ParsedCredentials};
+use crate::credentials::{Credentials, CredentialsError, FoundCredentials, Origin};
 
 /// The environment of the process. The caller reads it, because this library does not.
-pub struct Places<'a> {
+pub struct Environment<'a> {
     /// Returns the value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// The user's home directory, for `~/` in a path.
@@ -30,10 +30,12 @@ pub struct Places<'a> {
 ///
 /// # Errors
 /// If there are no credentials: the error of the first place that should have some, or [`CredentialsError::Missing`].
-pub fn find(places: &Places<'_>) -> Result<Found, CredentialsError> {
+pub fn find_credentials(
+    environment: &Environment<'_>,
+) -> Result<FoundCredentials, CredentialsError> {
     let mut search = Search::default();
     let variable = |name: &str| {
-        let value = (places.variable)(name)?.trim().to_owned();
+        let value = (environment.variable)(name)?.trim().to_owned();
         (!value.is_empty()).then_some(value)
     };
     let is_notebook =
@@ -42,7 +44,7 @@ pub fn find(places: &Places<'_>) -> Result<Found, CredentialsError> {
         search.file(Path::new(&path), parts::token);
     }
     if let Some(text) = variable("KAGGLE_API_TOKEN") {
-        match token_file(&text, places.home) {
+        match token_file(&text, environment.home) {
             Some(path) => {
                 if !path.exists() {
                     let cause = std::io::ErrorKind::NotFound.into();
@@ -57,7 +59,7 @@ pub fn find(places: &Places<'_>) -> Result<Found, CredentialsError> {
         }
     }
     let config_dir = variable("KAGGLE_CONFIG_DIR").map(PathBuf::from);
-    let mut dirs = places.config_dirs.to_vec();
+    let mut dirs = environment.config_dirs.to_vec();
     let after_home = dirs.len().min(1);
     dirs.splice(after_home..after_home, config_dir.clone());
     for dir in &dirs {
@@ -67,9 +69,9 @@ pub fn find(places: &Places<'_>) -> Result<Found, CredentialsError> {
     }
     let (username, key) = (variable("KAGGLE_USERNAME"), variable("KAGGLE_KEY"));
     let pair = parts::pair(username.as_deref(), key.as_deref());
-    let is_pair = matches!(pair, Ok(Held::Credentials(_)));
+    let is_pair = matches!(pair, Ok(ParsedCredentials::Credentials(_)));
     search.add(Origin::Variables("KAGGLE_USERNAME and KAGGLE_KEY"), pair);
-    let of_tools = config_dir.iter().chain(places.config_dirs);
+    let of_tools = config_dir.iter().chain(environment.config_dirs);
     for dir in of_tools {
         let path = dir.join("kaggle.json");
         // A user or key in a variable completes the other one in the file.
@@ -115,7 +117,11 @@ struct Search {
 }
 
 impl Search {
-    fn file(&mut self, path: &Path, read: impl FnOnce(&str) -> Result<Held, &'static str>) {
+    fn file(
+        &mut self,
+        path: &Path,
+        read: impl FnOnce(&str) -> Result<ParsedCredentials, &'static str>,
+    ) {
         let origin = Origin::File(path.to_path_buf());
         match std::fs::read_to_string(path) {
             Ok(text) => {
@@ -133,11 +139,15 @@ impl Search {
         }
     }
 
-    fn add(&mut self, origin: Origin, held: Result<Held, &'static str>) {
+    fn add(&mut self, origin: Origin, held: Result<ParsedCredentials, &'static str>) {
         match held {
-            Ok(Held::Nothing) => {}
-            Ok(Held::Credentials(_)) if self.found.is_some() => self.others.push(origin),
-            Ok(Held::Credentials(credentials)) => self.found = Some((credentials, origin)),
+            Ok(ParsedCredentials::Nothing) => {}
+            Ok(ParsedCredentials::Credentials(_)) if self.found.is_some() => {
+                self.others.push(origin)
+            }
+            Ok(ParsedCredentials::Credentials(credentials)) => {
+                self.found = Some((credentials, origin))
+            }
             Err(reason) => self.defective(CredentialsError::Malformed { origin, reason }),
         }
     }
@@ -153,7 +163,7 @@ impl Search {
         username: bool,
         key: bool,
         dirs: Vec<PathBuf>,
-    ) -> Result<Found, CredentialsError> {
+    ) -> Result<FoundCredentials, CredentialsError> {
         let half = match (username, key) {
             (true, false) => Some(("KAGGLE_USERNAME", "KAGGLE_KEY")),
             (false, true) => Some(("KAGGLE_KEY", "KAGGLE_USERNAME")),
@@ -164,7 +174,7 @@ impl Search {
                 // Skipped places are reported, because the user may expect them to be used.
                 let skipped = self.defect.map(|defect| format!("skipped: {defect}"));
                 self.warnings.extend(skipped);
-                Ok(Found {
+                Ok(FoundCredentials {
                     credentials,
                     origin,
                     others: self.others,

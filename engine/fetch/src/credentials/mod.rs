@@ -1,4 +1,4 @@
-//! Credentials for Kaggle's API ([`Credentials`]), and their origin ([`Found`]).
+//! Credentials for Kaggle's API ([`Credentials`]), and their origin ([`FoundCredentials`]).
 //!
 //! ```text
 //! find    searches the places in which Kaggle's own tools keep credentials
@@ -18,14 +18,19 @@ use thiserror::Error;
 
 use crate::secret::Secret;
 
-pub use find::{Places, find};
+pub use find::{Environment, find_credentials};
 pub use login::Login;
 
 /// Credentials for the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
     /// A user and a key, sent as HTTP Basic authentication.
-    Key { username: String, key: Secret },
+    Key {
+        /// The user's name.
+        username: String,
+        /// The API key.
+        key: Secret,
+    },
     /// An API token, sent as a bearer token.
     Token(Secret),
     /// A token that expires, sent as a bearer token and renewed by prep.
@@ -84,7 +89,7 @@ impl fmt::Display for Origin {
 
 /// Credentials, with the places where they were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundCredentials {
     /// The credentials.
     pub credentials: Credentials,
     /// Their origin.
@@ -95,9 +100,9 @@ pub struct Found {
     pub warnings: Vec<String>,
 }
 
-impl From<Credentials> for Found {
-    fn from(credentials: Credentials) -> Found {
-        Found {
+impl From<Credentials> for FoundCredentials {
+    fn from(credentials: Credentials) -> FoundCredentials {
+        FoundCredentials {
             credentials,
             origin: Origin::Program,
             others: Vec::new(),
@@ -108,6 +113,7 @@ impl From<Credentials> for Found {
 
 /// The reason why there are no credentials.
 #[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum CredentialsError {
     /// No place contains credentials; holds the directories that were searched.
     #[error(

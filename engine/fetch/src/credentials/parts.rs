@@ -9,7 +9,7 @@ use crate::credentials::{Credentials, Login};
 use crate::secret::Secret;
 
 /// The content of a place.
-pub(crate) enum Held {
+pub(crate) enum ParsedCredentials {
     Credentials(Credentials),
     /// No credentials, for example a file with other settings only.
     Nothing,
@@ -19,16 +19,21 @@ pub(crate) enum Held {
 const TOKEN_PREFIX: &str = "KGAT_";
 
 /// Parses a token; ignores white space around it.
-pub(crate) fn token(text: &str) -> Result<Held, &'static str> {
+pub(crate) fn token(text: &str) -> Result<ParsedCredentials, &'static str> {
     let text = text.trim();
     match text.is_empty() {
-        true => Ok(Held::Nothing),
-        false => sendable(text).map(|token| Held::Credentials(Credentials::Token(token))),
+        true => Ok(ParsedCredentials::Nothing),
+        false => {
+            sendable(text).map(|token| ParsedCredentials::Credentials(Credentials::Token(token)))
+        }
     }
 }
 
 /// Combines a user and a key. A token in place of the key needs no user.
-pub(crate) fn pair(username: Option<&str>, key: Option<&str>) -> Result<Held, &'static str> {
+pub(crate) fn pair(
+    username: Option<&str>,
+    key: Option<&str>,
+) -> Result<ParsedCredentials, &'static str> {
     let given = |text: Option<&str>| {
         text.map(str::trim)
             .filter(|text| !text.is_empty())
@@ -38,9 +43,12 @@ pub(crate) fn pair(username: Option<&str>, key: Option<&str>) -> Result<Held, &'
         (_, Some(key)) if key.starts_with(TOKEN_PREFIX) => token(&key),
         (Some(username), Some(key)) => {
             let key = sendable(&key)?;
-            Ok(Held::Credentials(Credentials::Key { username, key }))
+            Ok(ParsedCredentials::Credentials(Credentials::Key {
+                username,
+                key,
+            }))
         }
-        _ => Ok(Held::Nothing),
+        _ => Ok(ParsedCredentials::Nothing),
     }
 }
 
@@ -69,9 +77,9 @@ pub(crate) fn json(
     text: &str,
     username: Option<&str>,
     key: Option<&str>,
-) -> Result<Held, &'static str> {
+) -> Result<ParsedCredentials, &'static str> {
     if text.trim().is_empty() {
-        return Ok(Held::Nothing);
+        return Ok(ParsedCredentials::Nothing);
     }
     // The parser's message may quote the file, so it is dropped.
     let file: KaggleJson =
@@ -83,14 +91,14 @@ pub(crate) fn json(
 }
 
 /// Parses `credentials.json`.
-pub(crate) fn login(path: &Path, text: &str) -> Result<Held, &'static str> {
+pub(crate) fn login(path: &Path, text: &str) -> Result<ParsedCredentials, &'static str> {
     if text.trim().is_empty() {
-        return Ok(Held::Nothing);
+        return Ok(ParsedCredentials::Nothing);
     }
     let login = Login::parse(path, text).ok_or("are not JSON as `kaggle auth login` writes it")?;
     Ok(match login.can_renew() {
-        true => Held::Credentials(Credentials::Login(login)),
-        false => Held::Nothing,
+        true => ParsedCredentials::Credentials(Credentials::Login(login)),
+        false => ParsedCredentials::Nothing,
     })
 }
 

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::download::receive::{Broken, Sink, receive};
+use crate::download::receive::{AnswerError, Sink, receive};
 use crate::error::FetchError;
 use crate::trouble::Trouble;
-use crate::wire::answer::{Answer, NoAnswer, ask};
+use crate::wire::answer::{Answer, AnswerFailure, ask};
 use crate::wire::identity::Identity;
 use crate::wire::location::Location;
 use crate::wire::shared::Shared;
 
 /// The reason why a connection failed.
-pub(crate) enum Failed {
+pub(crate) enum ConnectionError {
     /// The request can be repeated.
     Trouble(Trouble),
     /// The object on the server has changed.
@@ -38,19 +38,21 @@ pub(crate) async fn connection(
     request: Request<'_>,
     range: &Range<u64>,
     ready: Option<(Answer, OwnedSemaphorePermit)>,
-) -> Result<(), Failed> {
+) -> Result<(), ConnectionError> {
     let (answer, _permit) = match (ready, request.location) {
         (Some(ready), _) => ready,
         (None, Some(location)) => {
-            let permit = shared.permit().await.map_err(Failed::Fatal)?;
+            let permit = shared.permit().await.map_err(ConnectionError::Fatal)?;
             match ask(shared, &location, range.clone(), Some(request.object)).await {
                 Ok(answer) => {
                     request.has_served.store(true, Ordering::Relaxed);
                     (answer, permit)
                 }
-                Err(NoAnswer::Changed) => return Err(Failed::Changed),
-                Err(NoAnswer::Refused(error)) => return Err(Failed::Fatal(error)),
-                Err(NoAnswer::Trouble(trouble)) => return Err(Failed::Trouble(trouble)),
+                Err(AnswerFailure::Changed) => return Err(ConnectionError::Changed),
+                Err(AnswerFailure::Refused(error)) => return Err(ConnectionError::Fatal(error)),
+                Err(AnswerFailure::Trouble(trouble)) => {
+                    return Err(ConnectionError::Trouble(trouble));
+                }
             }
         }
         // A connection is never started without a location.
@@ -58,13 +60,13 @@ pub(crate) async fn connection(
     };
     let (host, end) = (answer.host.clone(), answer.range.end);
     match receive(shared, sink, answer).await {
-        Ok(()) if end < range.end => Err(Failed::Trouble(Trouble::Short {
+        Ok(()) if end < range.end => Err(ConnectionError::Trouble(Trouble::Short {
             host,
             offset: end,
             missing: range.end - end,
         })),
         Ok(()) => Ok(()),
-        Err(Broken::Trouble(trouble)) => Err(Failed::Trouble(trouble)),
-        Err(Broken::Fatal(error)) => Err(Failed::Fatal(error)),
+        Err(AnswerError::Trouble(trouble)) => Err(ConnectionError::Trouble(trouble)),
+        Err(AnswerError::Fatal(error)) => Err(ConnectionError::Fatal(error)),
     }
 }

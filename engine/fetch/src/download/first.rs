@@ -8,35 +8,35 @@ use tokio::time::sleep;
 use crate::error::FetchError;
 use crate::resume::hashing::Digests;
 use crate::trouble::Trouble;
-use crate::wire::answer::{Answer, NoAnswer, ask};
+use crate::wire::answer::{Answer, AnswerFailure, ask};
 use crate::wire::api;
 use crate::wire::identity::Identity;
 use crate::wire::item::Item;
 use crate::wire::location::Location;
-use crate::wire::retry::{Next, Retry};
+use crate::wire::retry::{Retry, RetryAction};
 use crate::wire::shared::Shared;
 
 /// How a session ended.
-pub(crate) enum End {
+pub(crate) enum SessionEnd {
     /// All bytes were fetched. The digests are `Some` if the whole object was fetched.
     Complete(Option<Digests>, Identity),
     /// The object on the server has changed.
     Changed,
     /// The server does not support ranges and the connection broke.
-    StartAnew(Trouble),
+    StartOver(Trouble),
 }
 
-pub(crate) type Step<T> = Result<T, Stop>;
+pub(crate) type SessionResult<T> = Result<T, SessionStop>;
 
 /// The reason why a session stops.
-pub(crate) enum Stop {
-    End(End),
+pub(crate) enum SessionStop {
+    End(SessionEnd),
     Error(FetchError),
 }
 
-impl From<FetchError> for Stop {
-    fn from(error: FetchError) -> Stop {
-        Stop::Error(error)
+impl From<FetchError> for SessionStop {
+    fn from(error: FetchError) -> SessionStop {
+        SessionStop::Error(error)
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn first_answer(
     range: Range<u64>,
     known: Option<&Identity>,
     retry: &mut Retry,
-) -> Step<(Answer, OwnedSemaphorePermit)> {
+) -> SessionResult<(Answer, OwnedSemaphorePermit)> {
     loop {
         let permit = shared.permit().await?;
         let at = match &*location {
@@ -58,19 +58,21 @@ pub(crate) async fn first_answer(
         };
         let trouble = match ask(shared, &at, range.clone(), known).await {
             Ok(answer) => return Ok((answer, permit)),
-            Err(NoAnswer::Changed) => return Err(Stop::End(End::Changed)),
-            Err(NoAnswer::Refused(error)) => return Err(error.into()),
-            Err(NoAnswer::Trouble(trouble)) => trouble,
+            Err(AnswerFailure::Changed) => return Err(SessionStop::End(SessionEnd::Changed)),
+            Err(AnswerFailure::Refused(error)) => return Err(error.into()),
+            Err(AnswerFailure::Trouble(trouble)) => trouble,
         };
         drop(permit);
         let kept = || "nothing was lost, run again to go on".into();
         match retry.next(&shared.options, trouble, kept)? {
-            Next::After(pause) => sleep(pause).await,
-            Next::NewAddress => {
+            RetryAction::After(pause) => sleep(pause).await,
+            RetryAction::NewAddress => {
                 *location = None;
                 shared.addresses.forget(&item.key());
             }
-            Next::WithoutRanges(trouble) => return Err(Stop::End(End::StartAnew(trouble))),
+            RetryAction::WithoutRanges(trouble) => {
+                return Err(SessionStop::End(SessionEnd::StartOver(trouble)));
+            }
         }
     }
 }

@@ -15,17 +15,17 @@ use crate::error::FetchError;
 use crate::resume::hashing::Digests;
 use crate::trouble::Trouble;
 use crate::wire::identity::Identity;
-use crate::wire::retry::{Next, Retry};
-use first::End;
+use crate::wire::retry::{Retry, RetryAction};
+use first::SessionEnd;
 use session::Session;
 
 pub(crate) use order::Order;
 
 /// Number of replacements of the object on the server after which a download gives up.
-const REPLACED: u32 = 3;
+const MAX_REPLACEMENTS: u32 = 3;
 
 /// Number of complete downloads with a wrong MD5 after which a download gives up.
-const DAMAGED: u32 = 2;
+const MAX_DAMAGED: u32 = 2;
 
 /// Help if the bytes do not have the MD5 that the server sent.
 const ON_THE_WAY: &str =
@@ -44,13 +44,14 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
     let mut retry = Retry::default();
     loop {
         match Session::run(order, &mut location, ranges).await? {
-            End::Complete(None, _) => return Ok(None),
-            End::Complete(Some(digests), object) => match verdict(order, &digests, &object)? {
+            SessionEnd::Complete(None, _) => return Ok(None),
+            SessionEnd::Complete(Some(digests), object) => match verdict(order, &digests, &object)?
+            {
                 None => return Ok(Some(digests)),
                 Some(expected) => {
                     order.partial.clear()?;
                     damaged += 1;
-                    if damaged >= DAMAGED {
+                    if damaged >= MAX_DAMAGED {
                         return Err(FetchError::Damaged {
                             item: order.item.to_string(),
                             found: digests.md5,
@@ -64,14 +65,14 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                     }
                 }
             },
-            End::Changed => {
+            SessionEnd::Changed => {
                 order.partial.clear()?;
                 replaced += 1;
-                if replaced >= REPLACED {
+                if replaced >= MAX_REPLACEMENTS {
                     return Err(FetchError::KeepsChanging { times: replaced });
                 }
             }
-            End::StartAnew(cause) => {
+            SessionEnd::StartOver(cause) => {
                 order.partial.clear()?;
                 let kept = || {
                     "this server sends no ranges, so each attempt starts at the front".to_owned()
@@ -79,7 +80,9 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                 if matches!(cause, Trouble::RangeIgnored { .. }) {
                     // Not a failure: from now on, the whole file is requested.
                     ranges = false;
-                } else if let Next::After(pause) = retry.next(&order.shared.options, cause, kept)? {
+                } else if let RetryAction::After(pause) =
+                    retry.next(&order.shared.options, cause, kept)?
+                {
                     sleep(pause).await;
                 }
             }

@@ -8,7 +8,7 @@
 const GAIN: f64 = 1.05;
 
 /// Ticks before an increase is tried again.
-const HOLD: u32 = 20;
+const PACES_TO_HOLD: u32 = 20;
 
 #[derive(Debug)]
 pub(crate) struct Pace {
@@ -46,7 +46,7 @@ impl Pace {
         match self.before.take() {
             Some((connections, earlier)) if rate < earlier * GAIN => {
                 self.connections = connections;
-                self.hold = HOLD;
+                self.hold = PACES_TO_HOLD;
             }
             _ if self.connections < self.most => {
                 self.before = Some((self.connections, rate));
@@ -61,7 +61,7 @@ impl Pace {
     pub(crate) fn slow_down(&mut self) {
         self.connections = (self.connections / 2).max(1);
         self.before = None;
-        self.hold = HOLD;
+        self.hold = PACES_TO_HOLD;
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Chunk {
 
 /// The reason why an answer ended early.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum AnswerError {
     Trouble(Trouble),
     Fatal(FetchError),
 }
@@ -52,17 +52,21 @@ pub(crate) struct Sink {
 
 /// Passes on the bytes of an answer with their offsets. The answer must begin at the start of a piece. This runs on a
 /// thread of the runtime, which also serves all other downloads and timers, so it never accesses the disk.
-pub(crate) async fn receive(shared: &Shared, sink: &Sink, answer: Answer) -> Result<(), Broken> {
+pub(crate) async fn receive(
+    shared: &Shared,
+    sink: &Sink,
+    answer: Answer,
+) -> Result<(), AnswerError> {
     let (range, total) = (answer.range.clone(), answer.object.total);
     let mut cursor = Cursor::new(sink, range, total);
     let expected = answer.expected;
     let mut body = Body::of(answer);
-    while let Some(chunk) = body.next(shared).await.map_err(Broken::Trouble)? {
+    while let Some(chunk) = body.next(shared).await.map_err(AnswerError::Trouble)? {
         if cursor.offset == 0
             && expected == Expected::Zip
             && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk))
         {
-            return Err(Broken::Fatal(FetchError::NotZip {
+            return Err(AnswerError::Fatal(FetchError::NotZip {
                 host: body.host().to_owned(),
                 got: format!("{}, {}", Looks::of(&chunk), units::bytes(total)),
                 expected: in_words(expected, None),

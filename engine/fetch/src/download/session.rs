@@ -20,14 +20,14 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, interval, sleep_until};
 
-use crate::download::connection::{Failed, Request, connection};
-use crate::download::first::{End, Step, Stop, first_answer};
+use crate::download::connection::{ConnectionError, Request, connection};
+use crate::download::first::{SessionEnd, SessionResult, SessionStop, first_answer};
 use crate::download::order::Order;
 use crate::download::pace::Pace;
 use crate::download::receive::{Chunk, Sink, WholePiece};
 use crate::error::FetchError;
-use crate::resume::hashing::{Digester, News};
-use crate::resume::left;
+use crate::resume::earlier;
+use crate::resume::hashing::{DigestProgress, Digester};
 use crate::resume::map::Map;
 use crate::resume::pieces::Pieces;
 use crate::trouble::Trouble;
@@ -35,24 +35,24 @@ use crate::wire::answer::Answer;
 use crate::wire::api;
 use crate::wire::identity::Identity;
 use crate::wire::location::Location;
-use crate::wire::retry::{Next, Retry};
+use crate::wire::retry::{Retry, RetryAction};
 use prep_core::units;
 
 /// Interval between two adjustments of the number of connections.
 const TICK: Duration = Duration::from_millis(500);
 
 /// Maximum number of chunks that wait to be written. A chunk has at most some hundred kilobytes.
-const WAITING: usize = 16;
+const MAX_QUEUED_CHUNKS: usize = 16;
 
 /// Number of times that pieces may be read back with other bytes than were written.
 const REREADS: u32 = 3;
 
 /// The task and the result of a connection.
-struct Ended {
+struct ConnectionEnd {
     range: Range<u64>,
     round: u64,
     address: u64,
-    result: Result<(), Failed>,
+    result: Result<(), ConnectionError>,
 }
 
 pub(crate) struct Session<'a> {
@@ -66,7 +66,7 @@ pub(crate) struct Session<'a> {
     /// `None` if only some ranges are requested.
     digester: Option<Digester>,
     sink: Sink,
-    connections: JoinSet<Ended>,
+    connections: JoinSet<ConnectionEnd>,
     pace: Pace,
     /// Failures since the last completed piece.
     retry: Retry,
@@ -90,10 +90,10 @@ impl<'a> Session<'a> {
         order: &'a Order,
         location: &'a mut Option<Location>,
         ranges: bool,
-    ) -> Result<End, FetchError> {
+    ) -> Result<SessionEnd, FetchError> {
         match Self::drive(order, location, ranges).await {
-            Ok(end) | Err(Stop::End(end)) => Ok(end),
-            Err(Stop::Error(error)) => Err(error),
+            Ok(end) | Err(SessionStop::End(end)) => Ok(end),
+            Err(SessionStop::Error(error)) => Err(error),
         }
     }
 
@@ -101,7 +101,7 @@ impl<'a> Session<'a> {
         order: &'a Order,
         location: &'a mut Option<Location>,
         ranges: bool,
-    ) -> Step<End> {
+    ) -> SessionResult<SessionEnd> {
         let most = if ranges {
             order.shared.options.range
         } else {
@@ -110,7 +110,7 @@ impl<'a> Session<'a> {
         let mut retry = Retry::default();
         let shared = &order.shared;
         let item = &order.item;
-        let (object, state, first) = match left::load(&order.partial)? {
+        let (object, state, first) = match earlier::load(&order.partial)? {
             Some(left) => {
                 let object = left.object.clone();
                 let first = match left.pieces().take(most) {
@@ -130,11 +130,11 @@ impl<'a> Session<'a> {
                 check_md5(order, &object)?;
                 order.require_space(order.needed(&object))?;
                 order.require_map(&object)?;
-                let state = left::begin(&order.partial, &object, order.shared.options.piece)?;
+                let state = earlier::begin(&order.partial, &object, order.shared.options.piece)?;
                 (object, state, Some(first))
             }
         };
-        let (chunks, receiver) = channel(WAITING);
+        let (chunks, receiver) = channel(MAX_QUEUED_CHUNKS);
         let mut pieces = state.pieces;
         if let Some(wanted) = &order.wanted {
             pieces.restrict(wanted);
@@ -194,12 +194,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    async fn serve(&mut self, mut chunks: Receiver<Chunk>) -> Step<End> {
+    async fn serve(&mut self, mut chunks: Receiver<Chunk>) -> SessionResult<SessionEnd> {
         let mut ticks = interval(TICK);
         let mut before = 0;
         loop {
             if self.digester.is_none() && self.pieces.is_complete() {
-                return Ok(End::Complete(None, self.object.clone()));
+                return Ok(SessionEnd::Complete(None, self.object.clone()));
             }
             self.connect().await?;
             let pause = self.pause.unwrap_or_else(Instant::now);
@@ -221,10 +221,10 @@ impl<'a> Session<'a> {
                 }
                 // Yields first, so that a task that watches for Ctrl-C can run.
                 () = yield_now(), if can_follow => match self.follow()? {
-                    Some(News::Digests(digests)) => {
-                        return Ok(End::Complete(Some(digests), self.object.clone()));
+                    Some(DigestProgress::Digests(digests)) => {
+                        return Ok(SessionEnd::Complete(Some(digests), self.object.clone()));
                     }
-                    Some(News::Bad(piece)) => self.reread(piece)?,
+                    Some(DigestProgress::Bad(piece)) => self.reread(piece)?,
                     None => {}
                 },
                 _ = ticks.tick() => {
@@ -240,7 +240,7 @@ impl<'a> Session<'a> {
     }
 
     /// Starts connections up to the current limit, as far as there are missing pieces.
-    async fn connect(&mut self) -> Step<()> {
+    async fn connect(&mut self) -> SessionResult<()> {
         if self.whole || self.pause.is_some() {
             return Ok(());
         }
@@ -278,7 +278,7 @@ impl<'a> Session<'a> {
                 has_served: &has_served,
             };
             let result = connection(&shared, &sink, request, &range, ready).await;
-            Ended {
+            ConnectionEnd {
                 range,
                 round,
                 address,
@@ -288,7 +288,7 @@ impl<'a> Session<'a> {
     }
 
     /// Writes bytes that arrived.
-    fn write(&mut self, chunk: Chunk) -> Step<()> {
+    fn write(&mut self, chunk: Chunk) -> SessionResult<()> {
         let written = self.order.partial.write(&chunk.bytes, chunk.offset);
         written.map_err(|error| error.needing(self.pieces.missing_bytes()))?;
         match chunk.completes {
@@ -298,7 +298,7 @@ impl<'a> Session<'a> {
     }
 
     /// Adds the next piece to the digests.
-    fn follow(&mut self) -> Result<Option<News>, FetchError> {
+    fn follow(&mut self) -> Result<Option<DigestProgress>, FetchError> {
         let Some(digester) = &mut self.digester else {
             return Ok(None);
         };
@@ -307,7 +307,7 @@ impl<'a> Session<'a> {
     }
 
     /// Records a piece that was written.
-    fn record(&mut self, written: WholePiece) -> Step<()> {
+    fn record(&mut self, written: WholePiece) -> SessionResult<()> {
         let WholePiece { piece, crc } = written;
         let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
         let number =
@@ -324,7 +324,7 @@ impl<'a> Session<'a> {
     }
 
     /// Handles a piece whose bytes on disk do not match its record.
-    fn reread(&mut self, piece: usize) -> Step<()> {
+    fn reread(&mut self, piece: usize) -> SessionResult<()> {
         let range = self.pieces.range(piece);
         self.rereads += 1;
         if self.rereads > REREADS && self.pieces.missing_bytes() == 0 {
@@ -345,21 +345,21 @@ impl<'a> Session<'a> {
     }
 
     /// Handles the end of a connection.
-    fn ended(&mut self, ended: Ended) -> Step<()> {
+    fn ended(&mut self, ended: ConnectionEnd) -> SessionResult<()> {
         self.pieces.give_back(&ended.range);
         if ended.address == self.address {
             self.is_tried = false;
         }
         let trouble = match ended.result {
             Ok(()) => return Ok(()),
-            Err(Failed::Changed) => return Err(Stop::End(End::Changed)),
-            Err(Failed::Fatal(error)) => {
+            Err(ConnectionError::Changed) => return Err(SessionStop::End(SessionEnd::Changed)),
+            Err(ConnectionError::Fatal(error)) => {
                 return Err(error.needing(self.pieces.missing_bytes()).into());
             }
-            Err(Failed::Trouble(trouble)) if self.whole => {
-                return Err(Stop::End(End::StartAnew(trouble)));
+            Err(ConnectionError::Trouble(trouble)) if self.whole => {
+                return Err(SessionStop::End(SessionEnd::StartOver(trouble)));
             }
-            Err(Failed::Trouble(trouble)) => trouble,
+            Err(ConnectionError::Trouble(trouble)) => trouble,
         };
         if matches!(trouble, Trouble::Address { .. }) {
             if ended.address < self.address {
@@ -383,9 +383,11 @@ impl<'a> Session<'a> {
         }
         let kept = || kept(self.order, &self.pieces);
         match self.retry.next(&self.order.shared.options, trouble, kept)? {
-            Next::After(pause) => self.pause = Some(Instant::now() + pause),
-            Next::NewAddress => {}
-            Next::WithoutRanges(trouble) => return Err(Stop::End(End::StartAnew(trouble))),
+            RetryAction::After(pause) => self.pause = Some(Instant::now() + pause),
+            RetryAction::NewAddress => {}
+            RetryAction::WithoutRanges(trouble) => {
+                return Err(SessionStop::End(SessionEnd::StartOver(trouble)));
+            }
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ pub(crate) struct Digests {
 
 /// The result of processing a piece.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum DigestProgress {
     /// All pieces were processed.
     Digests(Digests),
     /// The piece does not match its CRC. It has to be written again.
@@ -84,7 +84,7 @@ impl Digester {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub(crate) fn follow(&mut self) -> io::Result<Option<News>> {
+    pub(crate) fn follow(&mut self) -> io::Result<Option<DigestProgress>> {
         if let Some(crc) = self.crcs.get_mut(self.piece)
             && let Some(expected) = *crc
         {
@@ -94,7 +94,7 @@ impl Digester {
             self.file.read_exact_at(part, self.offset)?;
             if crc32fast::hash(part) != expected {
                 *crc = None;
-                return Ok(Some(News::Bad(self.piece)));
+                return Ok(Some(DigestProgress::Bad(self.piece)));
             }
             self.blake3.update(part);
             self.md5.update(part);
@@ -103,7 +103,7 @@ impl Digester {
         }
         let is_whole = self.offset >= self.total;
         Ok(is_whole.then(|| {
-            News::Digests(Digests {
+            DigestProgress::Digests(Digests {
                 digest: self.blake3.finalize().into(),
                 md5: hex(&self.md5.clone().finalize()),
             })

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::identity::Identity;
 
-const RECORD: usize = 12;
+const RECORD_BYTES: usize = 12;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
@@ -23,7 +23,7 @@ struct Header {
     object: Identity,
 }
 
-const FORMAT: u32 = 1;
+const FORMAT_VERSION: u32 = 1;
 
 /// An open map to which records are appended.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Map {
 
 /// The content of a map.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct MapContent {
     pub(crate) object: Identity,
     pub(crate) piece: u64,
     /// Pieces and their CRC-32; later records replace earlier ones.
@@ -46,7 +46,7 @@ impl Map {
     /// Creates a new map, replacing an existing one.
     pub(crate) fn create(path: &Path, object: &Identity, piece: u64) -> io::Result<Map> {
         let header = Header {
-            format: FORMAT,
+            format: FORMAT_VERSION,
             piece,
             object: object.clone(),
         };
@@ -61,7 +61,7 @@ impl Map {
     }
 
     /// Opens a map to continue it. Returns `None` if there is no usable map.
-    pub(crate) fn open(path: &Path) -> io::Result<Option<(Map, Known)>> {
+    pub(crate) fn open(path: &Path) -> io::Result<Option<(Map, MapContent)>> {
         let mut file = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -77,20 +77,20 @@ impl Map {
             Ok(header) => header,
             Err(_) => return Ok(None),
         };
-        if header.format != FORMAT || header.piece == 0 {
+        if header.format != FORMAT_VERSION || header.piece == 0 {
             return Ok(None);
         }
         let seed = crc32fast::hash(line);
         let records: Vec<(u32, u32)> = records
-            .as_chunks::<RECORD>()
+            .as_chunks::<RECORD_BYTES>()
             .0
             .iter()
             .map_while(|record| decode(seed, record))
             .collect();
-        let valid = (line.len() + records.len() * RECORD) as u64;
+        let valid = (line.len() + records.len() * RECORD_BYTES) as u64;
         file.set_len(valid)?;
         file.seek(SeekFrom::Start(valid))?;
-        let known = Known {
+        let known = MapContent {
             object: header.object,
             piece: header.piece,
             records,
@@ -112,8 +112,8 @@ fn check(seed: u32, piece: u32, crc: u32) -> u32 {
     hasher.finalize()
 }
 
-fn encode(seed: u32, piece: u32, crc: u32) -> [u8; RECORD] {
-    let mut record = [0; RECORD];
+fn encode(seed: u32, piece: u32, crc: u32) -> [u8; RECORD_BYTES] {
+    let mut record = [0; RECORD_BYTES];
     let parts = [piece, crc, check(seed, piece, crc)];
     for (place, part) in record.as_chunks_mut::<4>().0.iter_mut().zip(parts) {
         *place = part.to_le_bytes();
@@ -121,7 +121,7 @@ fn encode(seed: u32, piece: u32, crc: u32) -> [u8; RECORD] {
     record
 }
 
-fn decode(seed: u32, record: &[u8; RECORD]) -> Option<(u32, u32)> {
+fn decode(seed: u32, record: &[u8; RECORD_BYTES]) -> Option<(u32, u32)> {
     let [piece, crc, sum] = record.as_chunks::<4>().0 else {
         return None;
     };
@@ -157,7 +157,7 @@ mod tests {
             let opened = Map::open(&path)?;
             assert_eq!(opened.is_some(), cut >= line, "{cut}");
             if let Some((mut map, known)) = opened {
-                assert_eq!(known.records, records[..(cut - line) / RECORD]);
+                assert_eq!(known.records, records[..(cut - line) / RECORD_BYTES]);
                 assert_eq!(known.object, identity("\"a\""));
                 map.append(5, 5)?;
                 let (_, known) = Map::open(&path)?.unwrap();
@@ -174,7 +174,7 @@ mod tests {
         let mut map = Map::create(&path, &identity("\"a\""), 10)?;
         let seed = map.seed;
         map.append(0, 7)?;
-        map.file.write_all(&[0; RECORD])?;
+        map.file.write_all(&[0; RECORD_BYTES])?;
         map.append(1, 7)?;
         assert_eq!(Map::open(&path)?.unwrap().1.records, [(0, 7)]);
         let mut map = Map::create(&path, &identity("\"b\""), 10)?;

@@ -25,7 +25,7 @@ pub(crate) struct Partial {
 
 /// The result of trying to lock a partial file.
 #[derive(Debug)]
-pub(crate) enum Locked {
+pub(crate) enum LockOutcome {
     Ours(Partial),
     /// Another process has the lock.
     Busy,
@@ -41,9 +41,9 @@ fn beside(target: &Path, suffix: &str) -> PathBuf {
 
 impl Partial {
     /// Opens and locks the partial file of `target`.
-    pub(crate) fn try_lock(target: &Path) -> Result<Locked, FetchError> {
+    pub(crate) fn try_lock(target: &Path) -> Result<LockOutcome, FetchError> {
         if target.exists() {
-            return Ok(Locked::Complete);
+            return Ok(LockOutcome::Complete);
         }
         let path = beside(target, ".partial");
         let error = |action| {
@@ -51,10 +51,10 @@ impl Partial {
             move |cause| FetchError::io(action, &path, cause)
         };
         if let Some(folder) = target.parent() {
-            prep_cache::make_folder(folder).map_err(error("create the directory of"))?;
+            prep_cache::create_directory(folder).map_err(error("create the directory of"))?;
         }
         let Some(lock) = prep_cache::try_lock_file(&path)? else {
-            return Ok(Locked::Busy);
+            return Ok(LockOutcome::Busy);
         };
         let file = OpenOptions::new()
             .read(true)
@@ -65,13 +65,13 @@ impl Partial {
             .map_err(error("open"))?;
         // Another process may have renamed the file before it was locked.
         if !is_file_at(&file, &path).map_err(error("examine"))? {
-            return Ok(Locked::Busy);
+            return Ok(LockOutcome::Busy);
         }
         if target.exists() {
             std::fs::remove_file(&path).map_err(error("remove"))?;
-            return Ok(Locked::Complete);
+            return Ok(LockOutcome::Complete);
         }
-        Ok(Locked::Ours(Partial {
+        Ok(LockOutcome::Ours(Partial {
             map: beside(target, ".partial.map"),
             file: Arc::new(file),
             lock: Mutex::new(Some(lock)),

@@ -7,7 +7,7 @@ use reqwest::{Response, StatusCode};
 
 use crate::error::FetchError;
 use crate::trouble::Trouble;
-use crate::wire::api::{self, Message, Problem, REDIRECTS};
+use crate::wire::api::{self, CallError, Message, REDIRECTS};
 use crate::wire::identity::{Identity, content_range};
 use crate::wire::location::{Expected, Location, follow};
 use crate::wire::send::send;
@@ -31,7 +31,7 @@ pub(crate) struct Answer {
 
 /// The reason why there is no usable answer.
 #[derive(Debug)]
-pub(crate) enum NoAnswer {
+pub(crate) enum AnswerFailure {
     /// The request can be repeated.
     Trouble(Trouble),
     /// The object on the server has changed or no longer exists.
@@ -40,9 +40,9 @@ pub(crate) enum NoAnswer {
     Refused(FetchError),
 }
 
-impl From<Trouble> for NoAnswer {
-    fn from(trouble: Trouble) -> NoAnswer {
-        NoAnswer::Trouble(trouble)
+impl From<Trouble> for AnswerFailure {
+    fn from(trouble: Trouble) -> AnswerFailure {
+        AnswerFailure::Trouble(trouble)
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) async fn ask(
     location: &Location,
     range: Range<u64>,
     expected: Option<&Identity>,
-) -> Result<Answer, NoAnswer> {
+) -> Result<Answer, AnswerFailure> {
     let mut message = location.message().clone();
     // The store must not see anything but the signature.
     let mut with_credentials = location.is_api();
@@ -71,13 +71,13 @@ pub(crate) async fn ask(
         if response.status().is_redirection() {
             let to = response.headers().get(LOCATION);
             let to = follow(&message.url, to.and_then(|to| to.to_str().ok()));
-            message = Message::get(to.map_err(NoAnswer::Refused)?);
+            message = Message::get(to.map_err(AnswerFailure::Refused)?);
             with_credentials = false;
             continue;
         }
         return judge(shared, location, response, host, &range, expected).await;
     }
-    Err(NoAnswer::Refused(FetchError::Redirect {
+    Err(AnswerFailure::Refused(FetchError::Redirect {
         from: location.host(),
         to: crate::wire::location::host(&message.url),
         reason: "there are too many of them",
@@ -88,11 +88,13 @@ pub(crate) async fn ask(
 async fn authorized(
     shared: &Shared,
     request: reqwest::RequestBuilder,
-) -> Result<reqwest::RequestBuilder, NoAnswer> {
+) -> Result<reqwest::RequestBuilder, AnswerFailure> {
     match api::authorize(shared, request, None).await {
         Ok((request, _)) => Ok(request),
-        Err(Problem::Trouble(trouble, _)) => Err(NoAnswer::Trouble(trouble)),
-        Err(Problem::Fatal(error) | Problem::Absent(error)) => Err(NoAnswer::Refused(error)),
+        Err(CallError::Trouble(trouble, _)) => Err(AnswerFailure::Trouble(trouble)),
+        Err(CallError::Fatal(error) | CallError::Absent(error)) => {
+            Err(AnswerFailure::Refused(error))
+        }
     }
 }
 
@@ -111,7 +113,7 @@ async fn judge(
     host: String,
     asked: &Range<u64>,
     expected: Option<&Identity>,
-) -> Result<Answer, NoAnswer> {
+) -> Result<Answer, AnswerFailure> {
     let status = response.status();
     let code = status.as_u16();
     let kind = location.expected();
@@ -119,7 +121,7 @@ async fn judge(
         let length = response.content_length();
         let body = api::text_of(shared, response).await;
         let length = length.unwrap_or(body.len() as u64);
-        return Err(NoAnswer::Refused(FetchError::NotZip {
+        return Err(AnswerFailure::Refused(FetchError::NotZip {
             host,
             got: format!("HTML, {}", units::bytes(length)),
             expected: in_words(kind, expected),
@@ -132,7 +134,7 @@ async fn judge(
     match status {
         StatusCode::PARTIAL_CONTENT => part(response, host, asked, expected).map(usable),
         StatusCode::OK => whole(response, host, expected).map(usable),
-        StatusCode::RANGE_NOT_SATISFIABLE if expected.is_some() => Err(NoAnswer::Changed),
+        StatusCode::RANGE_NOT_SATISFIABLE if expected.is_some() => Err(AnswerFailure::Changed),
         // A new address may help: different stores answer requests with an expired address with any of these.
         StatusCode::BAD_REQUEST
         | StatusCode::UNAUTHORIZED
@@ -143,11 +145,13 @@ async fn judge(
         {
             Err(Trouble::Address { host, code }.into())
         }
-        StatusCode::NOT_FOUND | StatusCode::GONE => Err(NoAnswer::Refused(FetchError::NoFile {
-            path: location.url().path().to_owned(),
-            host,
-            code,
-        })),
+        StatusCode::NOT_FOUND | StatusCode::GONE => {
+            Err(AnswerFailure::Refused(FetchError::NoFile {
+                path: location.url().path().to_owned(),
+                host,
+                code,
+            }))
+        }
         _ if api::is_passing(status) || status == StatusCode::RANGE_NOT_SATISFIABLE => {
             let retry_after = api::wanted_pause(&response);
             Err(Trouble::Status {
@@ -158,7 +162,7 @@ async fn judge(
             .into())
         }
         // The body may quote the signed request, so it is not shown.
-        _ => Err(NoAnswer::Refused(FetchError::Refused {
+        _ => Err(AnswerFailure::Refused(FetchError::Refused {
             host,
             code,
             message: String::new(),
@@ -183,10 +187,10 @@ fn part(
     host: String,
     asked: &Range<u64>,
     expected: Option<&Identity>,
-) -> Result<Answer, NoAnswer> {
+) -> Result<Answer, AnswerFailure> {
     let other = |what: String| {
         let host = host.clone();
-        NoAnswer::Trouble(Trouble::OtherRange { host, what })
+        AnswerFailure::Trouble(Trouble::OtherRange { host, what })
     };
     let Some((range, total)) = content_range(response.headers()) else {
         let value = response.headers().get(CONTENT_RANGE);
@@ -197,7 +201,7 @@ fn part(
     };
     let object = Identity::of(response.headers(), total);
     if expected.is_some_and(|expected| !expected.agrees(&object)) {
-        return Err(NoAnswer::Changed);
+        return Err(AnswerFailure::Changed);
     }
     if range.start != asked.start || range.end > asked.end {
         return Err(other(format!(
@@ -226,13 +230,13 @@ fn whole(
     response: Response,
     host: String,
     expected: Option<&Identity>,
-) -> Result<Answer, NoAnswer> {
+) -> Result<Answer, AnswerFailure> {
     let Some(total) = response.content_length() else {
-        return Err(NoAnswer::Refused(FetchError::NoLength { host }));
+        return Err(AnswerFailure::Refused(FetchError::NoLength { host }));
     };
     let object = Identity::of(response.headers(), total);
     match expected {
-        Some(expected) if !expected.agrees(&object) => Err(NoAnswer::Changed),
+        Some(expected) if !expected.agrees(&object) => Err(AnswerFailure::Changed),
         Some(_) => Err(Trouble::RangeIgnored { host }.into()),
         None => Ok(Answer {
             response,

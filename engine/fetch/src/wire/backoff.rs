@@ -7,16 +7,16 @@ use std::time::{Duration, SystemTime};
 use crate::options::Options;
 
 /// Maximum pause, unless the server requests a longer one. A connection that works again is found within a minute.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Returns the pause after `failures` failures in a row, by the options.
-pub(crate) fn own_pause(failures: u32, options: &Options) -> Duration {
-    pause(failures, options.backoff, options.patience.min(LONGEST))
+pub(crate) fn pause_after(failures: u32, options: &Options) -> Duration {
+    pause(failures, options.backoff, options.patience.min(MAX_PAUSE))
 }
 
 /// Returns the approximate sum of all later pauses after `failures` failures in a row, if every attempt fails.
-pub(crate) fn own_pauses(failures: u32, options: &Options) -> Duration {
-    let most = options.patience.min(LONGEST);
+pub(crate) fn later_pauses(failures: u32, options: &Options) -> Duration {
+    let most = options.patience.min(MAX_PAUSE);
     let later = (failures + 1)..options.attempts;
     // On average, a pause is three quarters of its maximum.
     later

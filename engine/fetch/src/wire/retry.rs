@@ -9,14 +9,14 @@ use std::time::Duration;
 use crate::error::FetchError;
 use crate::options::Options;
 use crate::trouble::Trouble;
-use crate::waiting::Waiting;
+use crate::waiting::WaitReport;
 use crate::wire::backoff;
 
 /// Number of rejected new addresses in a row after which to give up.
-const ADDRESSES: u32 = 3;
+const MAX_NEW_ADDRESSES: u32 = 3;
 
 /// Number of answers in a row that ignore the range after which the server is treated as not supporting ranges.
-const IGNORED: u32 = 2;
+const MAX_IGNORED_RANGES: u32 = 2;
 
 /// Counts failures in a row.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(crate) struct Retry {
 
 /// The next action.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum RetryAction {
     /// Repeat the request after this pause.
     After(Duration),
     /// Repeat the request with a new address.
@@ -71,7 +71,7 @@ impl Retry {
         options: &Options,
         trouble: Trouble,
         kept: impl FnOnce() -> String,
-    ) -> Result<Next, FetchError> {
+    ) -> Result<RetryAction, FetchError> {
         let give_up = |cause, attempts| {
             Err(FetchError::GaveUp {
                 cause,
@@ -81,21 +81,21 @@ impl Retry {
         };
         if matches!(trouble, Trouble::Address { .. }) {
             self.addresses += 1;
-            return match self.addresses < ADDRESSES {
-                true => Ok(Next::NewAddress),
+            return match self.addresses < MAX_NEW_ADDRESSES {
+                true => Ok(RetryAction::NewAddress),
                 false => give_up(trouble, self.addresses),
             };
         }
         self.failures += 1;
         if matches!(trouble, Trouble::RangeIgnored { .. }) {
             self.ignored += 1;
-            if self.ignored >= IGNORED {
-                return Ok(Next::WithoutRanges(trouble));
+            if self.ignored >= MAX_IGNORED_RANGES {
+                return Ok(RetryAction::WithoutRanges(trouble));
             }
         }
         let last = self.failures >= options.attempts;
         let asked = trouble.retry_after();
-        let wait = asked.unwrap_or_else(|| backoff::own_pause(self.failures, options));
+        let wait = asked.unwrap_or_else(|| backoff::pause_after(self.failures, options));
         let is_limit = matches!(trouble, Trouble::Status { code: 429, .. });
         let overloaded = is_limit && (last || self.stops_when_limited);
         match trouble {
@@ -110,11 +110,11 @@ impl Retry {
             }
             trouble if last => give_up(trouble, self.failures),
             trouble => {
-                let until = wait + backoff::own_pauses(self.failures, options);
-                if let Some(waiting) = Waiting::after(&trouble, wait, until) {
+                let until = wait + backoff::later_pauses(self.failures, options);
+                if let Some(waiting) = WaitReport::after(&trouble, wait, until) {
                     options.watcher.report(&waiting);
                 }
-                Ok(Next::After(wait))
+                Ok(RetryAction::After(wait))
             }
         }
     }
@@ -155,9 +155,9 @@ mod tests {
     fn course(troubles: Vec<Trouble>) -> Vec<&'static str> {
         let mut retry = Retry::default();
         let word = |trouble| match retry.next(&options(), trouble, String::new) {
-            Ok(Next::After(_)) => "again",
-            Ok(Next::NewAddress) => "address",
-            Ok(Next::WithoutRanges(_)) => "whole",
+            Ok(RetryAction::After(_)) => "again",
+            Ok(RetryAction::NewAddress) => "address",
+            Ok(RetryAction::WithoutRanges(_)) => "whole",
             Err(FetchError::Quota { .. }) => "quota",
             Err(_) => "end",
         };

@@ -4,7 +4,7 @@ use reqwest::{RequestBuilder, Response};
 use tokio::time::{sleep, timeout};
 
 use crate::trouble::{self, Trouble};
-use crate::waiting::{SLOW, Waiting};
+use crate::waiting::{SLOW_AFTER, WaitReport};
 use crate::wire::shared::Shared;
 
 /// Sends a request and waits for the header of the answer, at most for the stall timeout. Reports a silence of some
@@ -18,12 +18,12 @@ pub(crate) async fn send(
     let stall = shared.options.stall;
     let answer = timeout(stall, request.send());
     let report = async {
-        sleep(SLOW).await;
+        sleep(SLOW_AFTER).await;
         let host = host.clone();
         shared
             .options
             .watcher
-            .report(&Waiting::Silence { host, until: stall });
+            .report(&WaitReport::Silence { host, until: stall });
         std::future::pending::<()>().await;
     };
     let answer = tokio::select! {

@@ -9,7 +9,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::credentials::Found;
+use crate::credentials::FoundCredentials;
 use crate::error::FetchError;
 use crate::options::Options;
 use crate::wire::addresses::Addresses;
@@ -17,21 +17,21 @@ use crate::wire::api::endpoint::Endpoint;
 use crate::wire::rate::RateLimit;
 
 /// Timeout of connecting. An unreachable host is reported soon, and the other protocol is tried.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Threads of the asynchronous runtime.
 const THREADS: usize = 2;
 
 /// Keep-alive of the thread for blocking work: ten years, so that it never ends.
-const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) options: Options,
     pub(crate) endpoint: Endpoint,
     /// Found on the first API call.
-    credentials: OnceLock<Found>,
-    find: Box<Find>,
+    credentials: OnceLock<FoundCredentials>,
+    find: Box<CredentialsFinder>,
     finding: Mutex<()>,
     pub(crate) rate: RateLimit,
     pub(crate) addresses: Addresses,
@@ -40,11 +40,14 @@ pub(crate) struct Shared {
 }
 
 /// A function that finds credentials.
-pub(crate) type Find = dyn Fn() -> Result<Found, FetchError> + Send + Sync;
+pub(crate) type CredentialsFinder = dyn Fn() -> Result<FoundCredentials, FetchError> + Send + Sync;
 
 impl Shared {
     /// Creates the shared state. Makes no connection.
-    pub(crate) fn new(options: Options, find: Box<Find>) -> Result<Shared, FetchError> {
+    pub(crate) fn new(
+        options: Options,
+        find: Box<CredentialsFinder>,
+    ) -> Result<Shared, FetchError> {
         let setup = |cause: String| FetchError::Setup { cause };
         let rpc = options.rpc_endpoint.as_deref();
         let endpoint = Endpoint::parse(&options.endpoint, rpc, options.protocol).map_err(setup)?;
@@ -54,11 +57,11 @@ impl Shared {
                 error.kind()
             ))
         };
-        prep_cache::probe(THREADS + 1).map_err(no_threads)?;
+        prep_cache::check_threads(THREADS + 1).map_err(no_threads)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("fetch")
-            .thread_keep_alive(FOR_GOOD)
+            .thread_keep_alive(THREAD_KEEP_ALIVE)
             .enable_all()
             .build()
             .map_err(no_threads)?;
@@ -81,7 +84,7 @@ impl Shared {
     }
 
     /// Returns the credentials for the API. They are searched for until they are found once.
-    pub(crate) fn credentials(&self) -> Result<&Found, FetchError> {
+    pub(crate) fn credentials(&self) -> Result<&FoundCredentials, FetchError> {
         if let Some(found) = self.credentials.get() {
             return Ok(found);
         }
@@ -94,7 +97,7 @@ impl Shared {
     }
 
     /// Returns the credentials if they were already needed.
-    pub(crate) fn known_credentials(&self) -> Option<&Found> {
+    pub(crate) fn known_credentials(&self) -> Option<&FoundCredentials> {
         self.credentials.get()
     }
 
@@ -140,7 +143,7 @@ fn client(options: &Options) -> Result<Client, String> {
         .redirect(Policy::none())
         .referer(false)
         .tcp_nodelay(true)
-        .connect_timeout(options.stall.min(CONNECT))
+        .connect_timeout(options.stall.min(CONNECT_TIMEOUT))
         .pool_max_idle_per_host(options.connections);
     let builder = if options.proxies {
         builder

@@ -77,7 +77,7 @@ impl Competition {
 
 /// Collects the content of the page.
 pub fn collect(task: &Task, wanted: &Wanted<'_>) -> Result<Report, Error> {
-    let store = Store::look(&task.settings.store_dir)?;
+    let store = Store::open_or_empty(&task.settings.store_dir)?;
     let share = THUMBNAILS / wanted.ids.len().max(1);
     let competitions = wanted.ids.iter();
     let competitions = competitions.map(|id| competition(task, &store, wanted.graded, id, share));

@@ -75,7 +75,7 @@ impl Step for Checksum {
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let value = input(inputs, "file")?;
-        let content = match FileValue::of(value) {
+        let content = match FileValue::from_value(value) {
             Ok(file) => ContentRef::Object {
                 digest: file.digest,
                 bytes: file.bytes,

@@ -90,7 +90,7 @@ impl Step for ExpandArchives {
 
 /// The content of an output that is a single file, stored or copied.
 fn content_of(context: &Context, value: &Value) -> Result<ContentRef, StepError> {
-    if let Ok(FileValue { digest, bytes, .. }) = FileValue::of(value) {
+    if let Ok(FileValue { digest, bytes, .. }) = FileValue::from_value(value) {
         return Ok(ContentRef::Object { digest, bytes });
     }
     let tree = Tree::load(context, value)?;

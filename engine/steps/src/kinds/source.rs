@@ -2,7 +2,7 @@
 //!
 //! Paths begin with `NAME:`, so that paths are unique among all sources of a pipeline.
 
-use prep_core::{FileValue, FolderValue, StepError};
+use prep_core::{DirectoryValue, FileValue, StepError};
 use prep_spec::split_source;
 
 use super::function_step::FunctionStep;
@@ -21,11 +21,11 @@ pub(crate) fn source_tree(name: String, file: Option<String>) -> FunctionStep {
         };
         match &file {
             Some(name) => {
-                let file = FileValue::of(value)?;
+                let file = FileValue::from_value(value)?;
                 push(name, file.digest, file.bytes);
             }
             None => {
-                for (path, file) in FolderValue::of(value)?.files {
+                for (path, file) in DirectoryValue::from_value(value)?.files {
                     push(&path, file.digest, file.bytes);
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use arrow::array::RecordBatch;
-use prep_cache::{Permit, probe};
+use prep_cache::{Permit, check_threads};
 use prep_core::{Context, Failure, Inputs, StepError};
 use prep_spec::model::Query;
 use prep_sql::{QueryError, QueryLimits, QueryRows, ResultColumn, Session};
@@ -124,7 +124,7 @@ fn runtime(
         .filter_map(|value| TableValue::of(value).ok());
     let is_helped =
         !query.is_stream() && tables.map(|table| table.len()).sum::<u64>() > MIN_ROWS_FOR_HELPER;
-    let permit = match is_helped && probe(1).is_ok() {
+    let permit = match is_helped && check_threads(1).is_ok() {
         true => context.threads.try_take(),
         false => None,
     };

@@ -11,7 +11,7 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use prep_cache::{Permit, start};
+use prep_cache::{Permit, try_spawn};
 
 /// Bytes per chunk.
 pub(super) const CHUNK_BYTES: usize = 1 << 18;
@@ -41,7 +41,7 @@ impl ReadAhead {
     ) -> Result<ReadAhead, R> {
         let (full, chunks) = sync_channel(MAX_CHUNKS);
         let (recycled, empty) = channel();
-        let thread = start(reader, move |reader| {
+        let thread = try_spawn(reader, move |reader| {
             permit.work(|| {
                 let send = |chunk| full.send(chunk).is_ok();
                 read(reader, || empty.try_recv().unwrap_or_default(), send);

@@ -33,7 +33,7 @@ impl TextWriter {
     /// Creates a writer for the text of a file of `bytes` bytes.
     pub fn new(context: &Context, bytes: u64) -> Result<TextWriter, StepError> {
         // A published text becomes a file anyway.
-        let is_kept_in_memory = bytes >= MIN_IN_MEMORY_BYTES && !context.store.has_sums();
+        let is_kept_in_memory = bytes >= MIN_IN_MEMORY_BYTES && !context.store.computes_sha256();
         let in_memory = is_kept_in_memory
             .then(|| InMemoryText::new(context, bytes))
             .flatten();
@@ -99,7 +99,7 @@ impl InMemoryText {
     /// Allocates memory for the text of a file of `bytes` bytes. `None` if there is not enough.
     fn new(context: &Context, bytes: u64) -> Option<InMemoryText> {
         let bytes = bytes.checked_add(bytes / EXTRA_DIVISOR + EXTRA_BYTES)?;
-        let claim = context.try_claim_to_hold(bytes)?;
+        let claim = context.try_claim_for_result(bytes)?;
         let buffer = Buffer::with_capacity(usize::try_from(bytes).ok()?).ok()?;
         Some(InMemoryText { buffer, claim })
     }

@@ -8,7 +8,7 @@ mod trees;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use prep_cache::{Digest, LedgerEntry, Moment, Store};
+use prep_cache::{Digest, EarlierRun, LedgerEntry, Store};
 use prep_contents::ContentsError;
 use prep_core::{Cancel, Context, Failure, FileValue, KeyRecord, Value};
 use prep_diff::{FileDifference, Options, two_files};
@@ -45,7 +45,7 @@ pub fn diff_moments(
     };
     let store = Store::open_existing(&settings.store_dir)?.ok_or_else(none)?;
     let history = store.last_run(id, variant)?.ok_or_else(none)?;
-    let mut moments = vec![history.moment()];
+    let mut moments = vec![history.as_earlier_run()];
     moments.extend(history.earlier);
     let before = steps(&store, id, moment(&moments, id, old)?)?;
     let after = steps(&store, id, moment(&moments, id, new)?)?;
@@ -76,7 +76,7 @@ pub fn diff_moments(
     Ok(found)
 }
 
-fn moment<'a>(moments: &'a [Moment], id: &str, number: usize) -> Result<&'a Moment, Error> {
+fn moment<'a>(moments: &'a [EarlierRun], id: &str, number: usize) -> Result<&'a EarlierRun, Error> {
     moments.get(number).ok_or_else(|| {
         let shown = moments.iter().enumerate().map(|(number, moment)| {
             let time = i64::try_from(moment.recorded)
@@ -92,7 +92,7 @@ fn moment<'a>(moments: &'a [Moment], id: &str, number: usize) -> Result<&'a Mome
 }
 
 /// Reads the ledger's entries of a run's steps. The publication has no entry.
-fn steps(store: &Store, id: &str, moment: &Moment) -> Result<Steps, Error> {
+fn steps(store: &Store, id: &str, moment: &EarlierRun) -> Result<Steps, Error> {
     let mut steps = Steps::new();
     let mut lost = 0_usize;
     for (name, key) in &moment.steps {
@@ -190,6 +190,6 @@ fn value(store: &Store, digest: Option<Digest>) -> Option<Value> {
 }
 
 fn file(store: &Store, value: &Option<Value>) -> Option<prep_cache::Object> {
-    let file = FileValue::of(value.as_ref()?).ok()?;
+    let file = FileValue::from_value(value.as_ref()?).ok()?;
     store.open_object(&file.digest).ok()
 }

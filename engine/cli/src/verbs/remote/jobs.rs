@@ -112,7 +112,7 @@ impl Common {
         Ok(JobPlan {
             ids,
             // Without what may be a secret: credentials come from where jobs run.
-            remote: address.shown(),
+            remote: address.without_secrets(),
             data_dir: session.settings.data_dir.clone(),
             downloads: self.downloads,
             workers: self.workers,

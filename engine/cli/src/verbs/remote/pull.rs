@@ -43,7 +43,7 @@ impl Pull {
             Ok(known.filter(|id| task.catalog.find(id).is_some()).collect())
         })?;
         if ids.is_empty() {
-            let message = format!("the remote {} knows no competition", link.remote().shown());
+            let message = format!("the remote {} knows no competition", link.remote().name());
             return Err(CliError::new(Exit::Input, message)
                 .help("run `prep remote push` on a machine where they are prepared"));
         }

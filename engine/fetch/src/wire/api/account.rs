@@ -6,7 +6,7 @@ use reqwest::header::DATE;
 use serde::Deserialize;
 
 use crate::error::FetchError;
-use crate::wire::api::ask::{Problem, Reply, ask};
+use crate::wire::api::ask::{CallError, Reply, ask};
 use crate::wire::api::body::text_of;
 use crate::wire::api::calls::Call;
 use crate::wire::location::host;
@@ -54,9 +54,9 @@ pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
                     host: host(&message.url),
                 })
             }
-            Reply::Elsewhere(url) => {
-                Err(Problem::Fatal(FetchError::Unexpected { host: host(&url) }))
-            }
+            Reply::Elsewhere(url) => Err(CallError::Fatal(FetchError::Unexpected {
+                host: host(&url),
+            })),
         },
     )
     .await

@@ -12,7 +12,7 @@ use crate::wire::api::body::{is_html, is_passing, text_of, wanted_pause};
 use crate::wire::api::calls::{Call, Message};
 use crate::wire::api::endpoint::Protocol;
 use crate::wire::location::{follow, host};
-use crate::wire::retry::{Next, Retry};
+use crate::wire::retry::{Retry, RetryAction};
 use crate::wire::send;
 use crate::wire::shared::Shared;
 use prep_core::units;
@@ -31,7 +31,7 @@ pub(crate) enum Reply {
 
 /// The reason why there is no successful answer.
 #[derive(Debug)]
-pub(crate) enum Problem {
+pub(crate) enum CallError {
     /// The protocol or the requested resource does not exist; the other protocol may have it.
     Absent(FetchError),
     /// The request can be repeated. Also holds the server's message.
@@ -39,13 +39,13 @@ pub(crate) enum Problem {
     Fatal(FetchError),
 }
 
-impl Problem {
+impl CallError {
     /// Whether the other protocol may work.
     fn may_be_of_protocol(&self) -> bool {
         matches!(
             self,
-            Problem::Absent(_)
-                | Problem::Trouble(Trouble::Unreachable { .. } | Trouble::Stalled { .. }, _)
+            CallError::Absent(_)
+                | CallError::Trouble(Trouble::Unreachable { .. } | Trouble::Stalled { .. }, _)
         )
     }
 }
@@ -59,19 +59,19 @@ pub(crate) async fn ask<T>(
     shared: &Shared,
     call: Call<'_>,
     mut retry: Retry,
-    read: impl AsyncFn(Reply) -> Result<T, Problem>,
+    read: impl AsyncFn(Reply) -> Result<T, CallError>,
 ) -> Result<T, FetchError> {
     loop {
         let (trouble, message) = match either(shared, call, &read).await {
             Ok(value) => return Ok(value),
-            Err(Problem::Absent(error) | Problem::Fatal(error)) => return Err(error),
-            Err(Problem::Trouble(trouble, message)) => (trouble, message),
+            Err(CallError::Absent(error) | CallError::Fatal(error)) => return Err(error),
+            Err(CallError::Trouble(trouble, message)) => (trouble, message),
         };
         let next = retry.next(&shared.options, trouble, || "nothing was changed".into());
         match next.map_err(|error| error.with_message(message))? {
-            Next::After(pause) => sleep(pause).await,
+            RetryAction::After(pause) => sleep(pause).await,
             // The API returns addresses and does not use ranges.
-            Next::NewAddress | Next::WithoutRanges(_) => {}
+            RetryAction::NewAddress | RetryAction::WithoutRanges(_) => {}
         }
     }
 }
@@ -80,8 +80,8 @@ pub(crate) async fn ask<T>(
 async fn either<T>(
     shared: &Shared,
     call: Call<'_>,
-    read: &impl AsyncFn(Reply) -> Result<T, Problem>,
-) -> Result<T, Problem> {
+    read: &impl AsyncFn(Reply) -> Result<T, CallError>,
+) -> Result<T, CallError> {
     let first = shared.endpoint.preferred();
     let once = async |protocol| match once(shared, protocol, call).await {
         Some(Ok(reply)) => Some(read(reply).await),
@@ -100,20 +100,20 @@ async fn either<T>(
             shared.endpoint.prefer(first.other());
             ended
         }
-        (Some(_), Some(problem @ Problem::Absent(_))) => Err(problem),
+        (Some(_), Some(problem @ CallError::Absent(_))) => Err(problem),
         (Some(ended), _) => ended,
         (None, Some(problem)) => Err(problem),
-        (None, None) => Err(Problem::Fatal(FetchError::Setup {
+        (None, None) => Err(CallError::Fatal(FetchError::Setup {
             cause: "the endpoint has no path".into(),
         })),
     }
 }
 
 /// Whether the result comes from the API, and not from a page or an overloaded server in its place.
-fn is_of_api<T>(ended: &Result<T, Problem>) -> bool {
+fn is_of_api<T>(ended: &Result<T, CallError>) -> bool {
     match ended {
         Ok(_) => true,
-        Err(Problem::Fatal(error)) => matches!(
+        Err(CallError::Fatal(error)) => matches!(
             error,
             FetchError::Unauthorised { .. }
                 | FetchError::RulesNotAccepted { .. }
@@ -129,7 +129,7 @@ async fn once(
     shared: &Shared,
     protocol: Protocol,
     call: Call<'_>,
-) -> Option<Result<Reply, Problem>> {
+) -> Option<Result<Reply, CallError>> {
     let message = call.message(&shared.endpoint, protocol)?;
     Some(follow_redirects(shared, message, call).await)
 }
@@ -138,13 +138,13 @@ async fn follow_redirects(
     shared: &Shared,
     mut message: Message,
     call: Call<'_>,
-) -> Result<Reply, Problem> {
+) -> Result<Reply, CallError> {
     let mut refused = None;
     for _ in 0..=REDIRECTS {
         let request = message.request(&shared.client);
         let (request, token) = authorize(shared, request, refused.as_ref()).await?;
         let answer = send(shared, request, &message.url).await;
-        let answer = answer.map_err(|trouble| Problem::Trouble(trouble, String::new()))?;
+        let answer = answer.map_err(|trouble| CallError::Trouble(trouble, String::new()))?;
         let status = answer.status();
         // The login may have been revoked, or the clock may be wrong. A new token may help, so it is tried once.
         if status == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() {
@@ -158,14 +158,14 @@ async fn follow_redirects(
             .headers()
             .get(LOCATION)
             .and_then(|to| to.to_str().ok());
-        let to = follow(&message.url, to).map_err(Problem::Fatal)?;
+        let to = follow(&message.url, to).map_err(CallError::Fatal)?;
         if !shared.endpoint.is_trusted(&to) {
             return Ok(Reply::Elsewhere(to));
         }
         // Valid credentials never lead to a login page, so they are not sent to it.
         if is_login(&to) {
             let host = host(&to);
-            return Err(Problem::Fatal(FetchError::LoginPage { host }));
+            return Err(CallError::Fatal(FetchError::LoginPage { host }));
         }
         // As in browsers, only these two statuses keep the method.
         if !matches!(status.as_u16(), 307 | 308) {
@@ -174,7 +174,7 @@ async fn follow_redirects(
         message.url = to;
     }
     let host = host(&message.url);
-    Err(Problem::Fatal(FetchError::Redirect {
+    Err(CallError::Fatal(FetchError::Redirect {
         from: host.clone(),
         to: host,
         reason: "there are too many of them",
@@ -193,12 +193,12 @@ async fn judge(
     answer: Response,
     message: Message,
     call: Call<'_>,
-) -> Result<Reply, Problem> {
+) -> Result<Reply, CallError> {
     let status = answer.status();
     let host = host(&message.url);
     if is_html(&answer) && status.is_success() {
         let page = text_of(shared, answer).await;
-        return Err(Problem::Fatal(FetchError::NotZip {
+        return Err(CallError::Fatal(FetchError::NotZip {
             host,
             got: format!("HTML, {}", units::bytes(page.len() as u64)),
             expected: "a redirect to a zip archive".into(),
@@ -209,11 +209,11 @@ async fn judge(
     }
     let retry_after = wanted_pause(&answer);
     let text = text_of(shared, answer).await;
-    let found = shared.credentials().map_err(Problem::Fatal)?;
+    let found = shared.credentials().map_err(CallError::Fatal)?;
     let message = message::of_api(&text, &found.credentials);
     let id = call.id().to_owned();
     let says = |part: &str| message.to_lowercase().contains(part);
-    Err(Problem::Fatal(match status.as_u16() {
+    Err(CallError::Fatal(match status.as_u16() {
         401 => FetchError::Unauthorised {
             used: found.origin.to_string(),
             others: found.others.iter().map(ToString::to_string).collect(),
@@ -225,14 +225,14 @@ async fn judge(
         403 => FetchError::Forbidden { id, message },
         404 if id.is_empty() => {
             let code = 404;
-            return Err(Problem::Absent(FetchError::Refused {
+            return Err(CallError::Absent(FetchError::Refused {
                 host,
                 code,
                 message,
             }));
         }
         404 => {
-            return Err(Problem::Absent(FetchError::NoSuchCompetition {
+            return Err(CallError::Absent(FetchError::NoSuchCompetition {
                 id,
                 message,
             }));
@@ -243,10 +243,10 @@ async fn judge(
                 code,
                 retry_after,
             };
-            return Err(Problem::Trouble(trouble, message));
+            return Err(CallError::Trouble(trouble, message));
         }
         code @ (405 | 410 | 501) => {
-            return Err(Problem::Absent(FetchError::Refused {
+            return Err(CallError::Absent(FetchError::Refused {
                 host,
                 code,
                 message,

@@ -10,7 +10,7 @@ use crate::error::FetchError;
 use crate::message;
 use crate::secret::Secret;
 use crate::trouble::Trouble;
-use crate::wire::api::ask::{self, Problem};
+use crate::wire::api::ask::{self, CallError};
 use crate::wire::api::body::{is_passing, text_of, wanted_pause};
 use crate::wire::api::calls::Call;
 use crate::wire::location::host;
@@ -24,8 +24,8 @@ pub(crate) async fn authorize(
     shared: &Shared,
     request: RequestBuilder,
     refused: Option<&Secret>,
-) -> Result<(RequestBuilder, Option<Secret>), Problem> {
-    let found = shared.credentials().map_err(Problem::Fatal)?;
+) -> Result<(RequestBuilder, Option<Secret>), CallError> {
+    let found = shared.credentials().map_err(CallError::Fatal)?;
     Ok(match &found.credentials {
         Credentials::Key { username, key } => {
             (request.basic_auth(username, Some(key.expose())), None)
@@ -43,7 +43,7 @@ async fn token_of(
     shared: &Shared,
     login: &Login,
     refused: Option<&Secret>,
-) -> Result<Secret, Problem> {
+) -> Result<Secret, CallError> {
     let valid = || {
         let token = login.token(shared.options.clock.now());
         token.filter(|token| Some(token) != refused)
@@ -66,11 +66,11 @@ struct NewToken {
     expires_in: u64,
 }
 
-async fn renew(shared: &Shared, login: &Login) -> Result<Secret, Problem> {
+async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
     let path = || login.path().to_path_buf();
     let Some(refresh_token) = login.refresh_token() else {
         let message = String::new();
-        return Err(Problem::Fatal(FetchError::LoginExpired {
+        return Err(CallError::Fatal(FetchError::LoginExpired {
             path: path(),
             message,
         }));
@@ -88,7 +88,7 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, Problem> {
         let answer = match ask::send(shared, message.request(&shared.client), &url).await {
             Ok(answer) => answer,
             Err(trouble) => {
-                last.get_or_insert(Problem::Trouble(trouble, String::new()));
+                last.get_or_insert(CallError::Trouble(trouble, String::new()));
                 continue;
             }
         };
@@ -111,20 +111,20 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, Problem> {
                 code,
                 retry_after,
             };
-            return Err(Problem::Trouble(trouble, message));
+            return Err(CallError::Trouble(trouble, message));
         }
         let refused = FetchError::LoginExpired {
             path: path(),
             message,
         };
         match status.as_u16() {
-            404 | 405 | 410 | 501 => last = Some(Problem::Fatal(refused)),
-            _ => return Err(Problem::Fatal(refused)),
+            404 | 405 | 410 | 501 => last = Some(CallError::Fatal(refused)),
+            _ => return Err(CallError::Fatal(refused)),
         }
     }
     let message = String::new();
     Err(last.unwrap_or_else(|| {
-        Problem::Fatal(FetchError::LoginExpired {
+        CallError::Fatal(FetchError::LoginExpired {
             path: path(),
             message,
         })

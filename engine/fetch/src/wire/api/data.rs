@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::FetchError;
-use crate::wire::api::ask::{Problem, Reply, ask};
+use crate::wire::api::ask::{CallError, Reply, ask};
 use crate::wire::api::body::text_of;
 use crate::wire::api::calls::Call;
 use crate::wire::retry::Retry;
@@ -125,12 +125,12 @@ pub(crate) async fn json<T: DeserializeOwned>(
             let text = text_of(shared, answer).await;
             // The parser's message may quote the response, so it is dropped.
             serde_json::from_str(&text).map_err(|_| {
-                Problem::Fatal(FetchError::Unexpected {
+                CallError::Fatal(FetchError::Unexpected {
                     host: crate::wire::location::host(&message.url),
                 })
             })
         }
-        Reply::Elsewhere(url) => Err(Problem::Fatal(FetchError::Unexpected {
+        Reply::Elsewhere(url) => Err(CallError::Fatal(FetchError::Unexpected {
             host: crate::wire::location::host(&url),
         })),
     })

@@ -3,7 +3,7 @@
 use reqwest::Response;
 
 use crate::error::FetchError;
-use crate::wire::api::ask::{Problem, Reply, ask};
+use crate::wire::api::ask::{CallError, Reply, ask};
 use crate::wire::api::body::is_of_type;
 use crate::wire::api::calls::{Call, Message};
 use crate::wire::item::Item;
@@ -56,7 +56,7 @@ async fn sent_directly(
     mut answer: Response,
     message: &Message,
     item: &Item,
-) -> Result<Location, Problem> {
+) -> Result<Location, CallError> {
     let is_json = is_of_type(&answer, "application/json");
     let start = match answer.chunk().await {
         Ok(chunk) => chunk.unwrap_or_default(),
@@ -69,7 +69,7 @@ async fn sent_directly(
         true => "JSON".to_owned(),
         false => "something else".to_owned(),
     };
-    Err(Problem::Fatal(FetchError::NotZip {
+    Err(CallError::Fatal(FetchError::NotZip {
         host: host(&message.url),
         got,
         expected: "a redirect to a zip archive".into(),

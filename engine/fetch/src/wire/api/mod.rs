@@ -32,7 +32,7 @@ pub use account::Account;
 pub use data::{DataFile, DataSummary};
 
 pub(crate) use account::account;
-pub(crate) use ask::{Problem, REDIRECTS};
+pub(crate) use ask::{CallError, REDIRECTS};
 pub(crate) use authorize::authorize;
 pub(crate) use body::{is_html, is_passing, text_of, wanted_pause};
 pub(crate) use calls::Message;

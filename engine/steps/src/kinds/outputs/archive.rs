@@ -165,7 +165,7 @@ pub(crate) fn place(
         "." => "",
         path => path.strip_suffix("/.").unwrap_or(path),
     };
-    if let Ok(file) = FileValue::of(value) {
+    if let Ok(file) = FileValue::from_value(value) {
         let content = ContentRef::Object {
             digest: file.digest,
             bytes: file.bytes,

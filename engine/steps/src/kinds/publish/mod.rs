@@ -155,7 +155,7 @@ impl Publish {
         let outputs = self.outputs.iter().chain(&self.expanded);
         let outputs = outputs.map(|(name, path)| {
             let value: &Value = crate::value::input(inputs, name)?;
-            if let Ok(file) = FileValue::of(value) {
+            if let Ok(file) = FileValue::from_value(value) {
                 let FileValue {
                     digest,
                     bytes,

@@ -153,7 +153,7 @@ fn each(
         context.check()?;
         Ok((number, sum(number)?))
     };
-    let mut sums = context.spread(count, THREAD_BYTES, || (), each)?;
+    let mut sums = context.map_parallel(count, THREAD_BYTES, || (), each)?;
     sums.sort_unstable_by_key(|(number, _)| *number);
     Ok(sums.into_iter().map(|(_, sum)| sum).collect())
 }

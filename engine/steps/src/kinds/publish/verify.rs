@@ -109,7 +109,7 @@ pub(super) fn intact_files(
         }
         Ok(())
     };
-    context.spread(listing.len(), READER_BYTES, || (), check)?;
+    context.map_parallel(listing.len(), READER_BYTES, || (), check)?;
     let holds = |place: usize| {
         let intact = intact.get(place);
         intact.is_some_and(|intact| intact.load(Ordering::Relaxed))

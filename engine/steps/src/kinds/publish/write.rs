@@ -216,7 +216,7 @@ fn write_files(
         Ok(())
     };
     let count = changes.write.len();
-    context.spread(count, THREAD_BYTES, Worker::default, one)?;
+    context.map_parallel(count, THREAD_BYTES, Worker::default, one)?;
     Ok(())
 }
 

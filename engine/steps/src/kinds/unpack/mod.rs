@@ -104,7 +104,7 @@ impl Step for Unpack {
         let archive = input(inputs, "archive")?;
         let files = match &self.path {
             None => {
-                let file = FileValue::of(archive)?;
+                let file = FileValue::from_value(archive)?;
                 let content = ContentRef::Object {
                     digest: file.digest,
                     bytes: file.bytes,

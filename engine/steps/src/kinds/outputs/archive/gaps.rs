@@ -222,7 +222,7 @@ impl Write for GappedObject {
             return self.object.write(bytes);
         }
         let count = announced.min(bytes.len() as u64);
-        let place = self.object.leave_room(count).map_err(io::Error::other)?;
+        let place = self.object.reserve(count).map_err(io::Error::other)?;
         if !self.is_in_gap {
             self.gaps.places.borrow_mut().push(place);
         }

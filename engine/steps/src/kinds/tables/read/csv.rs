@@ -7,7 +7,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
 
-use prep_cache::{Permit, start_scoped};
+use prep_cache::{Permit, try_spawn_scoped};
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{CsvError, ReadOptions, Rewriter, Rewritten, first_misfit, normalise};
 use prep_spec::model::ColumnKind;
@@ -58,7 +58,7 @@ fn read(
             let scan = |text: Box<TextWriter>| {
                 thread.work(|| scan_pieces(&options, read, inflated, *text, empty))
             };
-            let scanner = start_scoped(scope, Builder::new(), text, scan)?;
+            let scanner = try_spawn_scoped(scope, Builder::new(), text, scan)?;
             let inflated = inflate(context, opener, content, read, move |chunk| {
                 let taken = full.send(chunk).is_ok();
                 Ok(taken.then(|| recycled.try_recv().unwrap_or_default()))

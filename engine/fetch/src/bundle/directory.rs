@@ -8,12 +8,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prep_core::{Context, FolderFile, FolderValue, Source, SourceState, StepError, Value};
+use prep_core::{Context, DirectoryFile, DirectoryValue, Source, SourceState, StepError, Value};
 use thiserror::Error;
 
 /// A source of all files below a directory.
 #[derive(Debug, Clone)]
-pub struct LocalFolder {
+pub struct LocalDirectory {
     /// The name of the source.
     name: String,
     path: PathBuf,
@@ -21,7 +21,8 @@ pub struct LocalFolder {
 
 /// An error of a directory source.
 #[derive(Debug, Error)]
-pub enum FolderError {
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
+pub enum DirectoryError {
     /// The directory does not exist.
     #[error(
         "the source `{name}`: the directory {path} does not exist; correct `folder` in the pipeline, or create the directory"
@@ -46,17 +47,17 @@ pub enum FolderError {
     },
 }
 
-impl LocalFolder {
+impl LocalDirectory {
     /// Creates the source `name` for the directory `path`.
-    pub fn new(name: &str, path: PathBuf) -> LocalFolder {
-        LocalFolder {
+    pub fn new(name: &str, path: PathBuf) -> LocalDirectory {
+        LocalDirectory {
             name: name.to_owned(),
             path,
         }
     }
 
     fn failed(&self, path: &Path, cause: io::Error) -> StepError {
-        StepError::machine(FolderError::Io {
+        StepError::machine(DirectoryError::Io {
             name: self.name.clone(),
             path: path.to_path_buf(),
             cause,
@@ -64,7 +65,7 @@ impl LocalFolder {
     }
 
     fn odd(&self, path: &Path, what: &'static str) -> StepError {
-        StepError::input(FolderError::Odd {
+        StepError::input(DirectoryError::Odd {
             name: self.name.clone(),
             path: path.to_path_buf(),
             what,
@@ -102,7 +103,7 @@ impl LocalFolder {
     }
 }
 
-impl Source for LocalFolder {
+impl Source for LocalDirectory {
     fn kind(&self) -> &'static str {
         "folder"
     }
@@ -111,7 +112,7 @@ impl Source for LocalFolder {
         if !self.path.is_dir() {
             return Ok(SourceState::Missing);
         }
-        let mut value = FolderValue::default();
+        let mut value = DirectoryValue::default();
         let mut unread = 0;
         let mut is_known = true;
         for (name, (path, bytes)) in self.files()? {
@@ -119,7 +120,7 @@ impl Source for LocalFolder {
                 Some(record) => {
                     let digest = record.digest;
                     context.set_location(digest, path);
-                    value.files.insert(name, FolderFile { digest, bytes });
+                    value.files.insert(name, DirectoryFile { digest, bytes });
                 }
                 None => {
                     is_known = false;
@@ -137,7 +138,7 @@ impl Source for LocalFolder {
 
     fn run(&self, context: &Context) -> Result<Value, StepError> {
         if !self.path.is_dir() {
-            return Err(StepError::input(FolderError::Missing {
+            return Err(StepError::input(DirectoryError::Missing {
                 name: self.name.clone(),
                 path: self.path.clone(),
             }));
@@ -145,7 +146,7 @@ impl Source for LocalFolder {
         let files = self.files()?;
         let total = files.values().map(|(_, bytes)| bytes).sum();
         context.progress.set_total_bytes(total);
-        let mut value = FolderValue::default();
+        let mut value = DirectoryValue::default();
         for (name, (path, bytes)) in files {
             context.check()?;
             let progress = |bytes| context.progress.add_bytes(bytes);
@@ -156,7 +157,7 @@ impl Source for LocalFolder {
             let digest = record.digest;
             context.set_location(digest, path);
             context.progress.add_file();
-            value.files.insert(name, FolderFile { digest, bytes });
+            value.files.insert(name, DirectoryFile { digest, bytes });
         }
         Ok(value.into_value())
     }

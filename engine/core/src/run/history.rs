@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 
 use prep_cache::{FailedStep, HistoryStep};
 
-use super::Shared;
+use super::RunShared;
 use super::execute::unix_seconds;
 use super::scheduler::Scheduler;
 use crate::graph::NodeId;
-use crate::resolve::State;
+use crate::resolve::NodeState;
 use crate::{Action, Failure, LastRun, StepOutcome};
 
 /// Stores the key record of each step that is up to date now, and why it last ran.
-pub(super) fn remember(
-    shared: &Shared,
+pub(super) fn record(
+    shared: &RunShared,
     scheduler: &Scheduler,
     variant: &str,
 ) -> Result<(), prep_cache::StoreError> {
@@ -49,11 +49,11 @@ pub(super) fn remember(
             if let Some(step) = failed_check(shared, scheduler, id) {
                 failed.insert(name.clone(), step);
             }
-            let (State::Known {
+            let (NodeState::Known {
                 record: Some(record),
                 ..
             }
-            | State::Current { record }) = &scheduler.states[&id]
+            | NodeState::Current { record }) = &scheduler.states[&id]
             else {
                 if let Some(before) = before {
                     steps.insert(name.clone(), before.clone());
@@ -96,7 +96,7 @@ pub(super) fn remember(
 
 /// Returns the record of a failed check. Only checks are recorded, because their result depends only on their record.
 /// Other failures may not happen again.
-fn failed_check(shared: &Shared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
+fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,
         message,
@@ -104,7 +104,7 @@ fn failed_check(shared: &Shared, scheduler: &Scheduler, id: NodeId) -> Option<Fa
     else {
         return None;
     };
-    let Some(State::Stale {
+    let Some(NodeState::Stale {
         record: Some(record),
         ..
     }) = scheduler.states.get(&id)

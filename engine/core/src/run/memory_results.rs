@@ -6,13 +6,13 @@ use std::sync::Arc;
 use prep_cache::Digest;
 
 use crate::graph::NodeId;
-use crate::objects::Held;
+use crate::objects::MemoryResult;
 
 /// Results in memory, each with the nodes that may need it and have not ended. A result without such nodes is dropped.
 #[derive(Default)]
-pub(super) struct Holding(Vec<(Arc<Held>, HashSet<NodeId>)>);
+pub(super) struct MemoryResults(Vec<(Arc<MemoryResult>, HashSet<NodeId>)>);
 
-impl Holding {
+impl MemoryResults {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -21,7 +21,7 @@ impl Holding {
     /// results that the node only passed on.
     pub fn give(
         &mut self,
-        held: Vec<Arc<Held>>,
+        held: Vec<Arc<MemoryResult>>,
         objects: &BTreeSet<Digest>,
         users: &HashSet<NodeId>,
     ) {

@@ -1,16 +1,16 @@
 //! Continues the download of an earlier process, or starts a new one.
 
 use crate::error::FetchError;
-use crate::resume::map::{Known, Map};
+use crate::resume::map::{Map, MapContent};
 use crate::resume::partial::Partial;
 use crate::resume::pieces::{Pieces, max_bytes};
 use crate::wire::identity::Identity;
 
 /// A partial file with a matching map.
-pub(crate) struct Left {
+pub(crate) struct EarlierDownload {
     pub(crate) object: Identity,
     map: Map,
-    known: Known,
+    known: MapContent,
 }
 
 /// The state with which a session starts.
@@ -25,7 +25,7 @@ pub(crate) struct State {
 
 /// Returns the state of an earlier session if it can be used: its map is valid, the file has the length that the map
 /// records, and the server can confirm that the object is still the same.
-pub(crate) fn load(partial: &Partial) -> Result<Option<Left>, FetchError> {
+pub(crate) fn load(partial: &Partial) -> Result<Option<EarlierDownload>, FetchError> {
     let error = |cause| FetchError::io("read", &partial.map, cause);
     let Some((map, known)) = Map::open(&partial.map).map_err(error)? else {
         return Ok(None);
@@ -37,14 +37,14 @@ pub(crate) fn load(partial: &Partial) -> Result<Option<Left>, FetchError> {
         .len();
     let total = known.object.total;
     let fits = length == total && total <= max_bytes(known.piece) && known.object.is_telling();
-    Ok(fits.then(|| Left {
+    Ok(fits.then(|| EarlierDownload {
         object: known.object.clone(),
         map,
         known,
     }))
 }
 
-impl Left {
+impl EarlierDownload {
     /// Returns the existing pieces.
     pub(crate) fn pieces(&self) -> Pieces {
         let mut pieces = Pieces::new(self.object.total, self.known.piece);

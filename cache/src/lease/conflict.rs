@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::held::parse;
-use super::{Mode, Taker, prefix, token};
+use super::holder::parse;
+use super::{Candidate, Mode, prefix, token};
 use crate::process::ProcessState;
 
 /// Maximum number of listings when files are renamed or removed before they are read.
@@ -19,24 +19,24 @@ const MAX_LISTINGS: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conflict {
     /// Other processes only request the lock and will step back.
-    Asked,
+    Requested,
     /// The holder may be dead: it has not been seen alive.
-    Doubtful,
+    Uncertain,
     Held,
 }
 
 /// Checks the files of other processes repeatedly, with the state kept between two checks.
-pub(super) struct Look<'a> {
+pub(super) struct ConflictCheck<'a> {
     pub(super) holders: &'a Path,
     pub(super) own: &'a Path,
     pub(super) mode: Mode,
-    pub(super) taker: &'a Taker,
+    pub(super) candidate: &'a Candidate,
     /// Tokens of the processes that requested the lock at the first check. A process that announces itself later finds
     /// this process's file and steps back, so there is no need to wait for it.
     pub(super) rivals: Option<Vec<String>>,
 }
 
-impl Look<'_> {
+impl ConflictCheck<'_> {
     /// Returns the conflict that prevents this process from taking the lock, if any. Breaks the locks of dead holders.
     pub(super) fn conflict(&mut self) -> io::Result<Option<Conflict>> {
         'again: for _ in 0..MAX_LISTINGS {
@@ -57,9 +57,9 @@ impl Look<'_> {
                 let observed = observe(&path, &content);
                 let holder = parse(&content);
                 let state = holder.as_ref().map_or(ProcessState::Unknown, |holder| {
-                    holder.process.state(&self.taker.process)
+                    holder.process.state(&self.candidate.process)
                 });
-                let is_silent = observed.same_for >= self.taker.timing.silence;
+                let is_silent = observed.same_for >= self.candidate.timing.silence;
                 if state == ProcessState::Gone || is_silent {
                     match break_lock(self.holders, &path, &content, mode_of(&name))? {
                         true => continue,
@@ -77,14 +77,14 @@ impl Look<'_> {
                     _ if state == ProcessState::Runs || observed.has_changed => {
                         return Ok(Some(Conflict::Held));
                     }
-                    _ => return Ok(Some(Conflict::Doubtful)),
+                    _ => return Ok(Some(Conflict::Uncertain)),
                 }
             }
-            let conflict = (!asking.is_empty()).then_some(Conflict::Asked);
+            let conflict = (!asking.is_empty()).then_some(Conflict::Requested);
             self.rivals = Some(asking);
             return Ok(conflict);
         }
-        Ok(Some(Conflict::Doubtful))
+        Ok(Some(Conflict::Uncertain))
     }
 
     /// Whether a process announced itself after the first check of this one.
@@ -155,41 +155,41 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 
 /// The content of a holder's file, as this process last saw it.
 #[derive(Clone, Debug)]
-struct Seen {
+struct LastContent {
     content: Vec<u8>,
     since: Instant,
     has_changed: bool,
 }
 
 /// The observations of this process of the files of other processes.
-static SEEN: Mutex<Option<HashMap<PathBuf, Seen>>> = Mutex::new(None);
+static SEEN: Mutex<Option<HashMap<PathBuf, LastContent>>> = Mutex::new(None);
 
 #[derive(Clone, Copy, Debug)]
-struct Observed {
+struct Observation {
     /// How long the file has had this content, at least.
     same_for: Duration,
     /// Whether it had another content before.
     has_changed: bool,
 }
 
-fn observe(path: &Path, content: &[u8]) -> Observed {
+fn observe(path: &Path, content: &[u8]) -> Observation {
     let mut seen = SEEN.lock();
     let seen = seen
         .get_or_insert_default()
         .entry(path.to_owned())
-        .or_insert_with(|| Seen {
+        .or_insert_with(|| LastContent {
             content: content.to_owned(),
             since: Instant::now(),
             has_changed: false,
         });
     if seen.content != content {
-        *seen = Seen {
+        *seen = LastContent {
             content: content.to_owned(),
             since: Instant::now(),
             has_changed: true,
         };
     }
-    Observed {
+    Observation {
         same_for: seen.since.elapsed(),
         has_changed: seen.has_changed,
     }

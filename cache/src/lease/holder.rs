@@ -10,8 +10,8 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 
-use super::look::is_gone;
-use super::{Mode, Taker, prefix, token};
+use super::conflict::is_gone;
+use super::{Candidate, Mode, prefix, token};
 use crate::machine;
 use crate::process::ProcessId;
 
@@ -31,11 +31,11 @@ pub(super) struct Holder {
 }
 
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HolderFile {
     pub(super) path: PathBuf,
     token: String,
-    pub(super) taker: Taker,
-    pub(super) state: Mutex<HeldState>,
+    pub(super) candidate: Candidate,
+    pub(super) state: Mutex<HolderState>,
     pub(super) released: Condvar,
     pub(super) is_lost: AtomicBool,
     /// Value of [`since_boot`] at the last heartbeat, in milliseconds.
@@ -43,25 +43,29 @@ pub(super) struct Held {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct HeldState {
+pub(super) struct HolderState {
     pub(super) has_lock: bool,
     heartbeats: u64,
     pub(super) is_released: bool,
 }
 
 /// Creates a lease file in `holders`. Creates the directory if it does not exist.
-pub(super) fn announce(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Held> {
+pub(super) fn announce(
+    holders: &Path,
+    mode: Mode,
+    candidate: &Candidate,
+) -> io::Result<HolderFile> {
     let token = token();
-    let held = Held {
+    let held = HolderFile {
         path: holders.join(format!("{}{token}", prefix(mode))),
         token,
-        taker: taker.clone(),
+        candidate: candidate.clone(),
         state: Mutex::default(),
         released: Condvar::new(),
         is_lost: AtomicBool::new(false),
         last_heartbeat: AtomicU64::new(millis(since_boot())),
     };
-    let content = held.content(&HeldState::default());
+    let content = held.content(&HolderState::default());
     let mut failed = ErrorKind::NotFound.into();
     for _ in 0..MAX_ANNOUNCEMENTS {
         // Another process may remove the empty directory at any moment, so both calls may fail.
@@ -88,11 +92,11 @@ pub(super) fn announce(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<
     Err(failed)
 }
 
-impl Held {
-    fn content(&self, state: &HeldState) -> Vec<u8> {
+impl HolderFile {
+    fn content(&self, state: &HolderState) -> Vec<u8> {
         let holder = Holder {
             host: machine::host().unwrap_or_default(),
-            process: self.taker.process.clone(),
+            process: self.candidate.process.clone(),
             token: self.token.clone(),
             has_lock: state.has_lock.into(),
             heartbeat: format!("{:020}", state.heartbeats),
@@ -147,8 +151,8 @@ impl Held {
     pub(super) fn keep_alive(&self) {
         loop {
             let mut state = self.state.lock();
-            let heartbeat = self.taker.timing.heartbeat;
-            let is_held = |state: &mut HeldState| !state.is_released;
+            let heartbeat = self.candidate.timing.heartbeat;
+            let is_held = |state: &mut HolderState| !state.is_released;
             self.released.wait_while_for(&mut state, is_held, heartbeat);
             drop(state);
             // After an error, a later heartbeat may still succeed.

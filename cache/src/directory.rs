@@ -9,7 +9,7 @@ use std::path::Path;
 /// # Errors
 /// The errors of [`fs::create_dir_all`]. If a dangling symbolic link is in the way, the error names the link, because
 /// the system only reports that a file exists.
-pub fn make_folder(path: &Path) -> io::Result<()> {
+pub fn create_directory(path: &Path) -> io::Result<()> {
     let made = fs::create_dir_all(path);
     made.map_err(|error| {
         let dangling = path.ancestors().find_map(|link| {

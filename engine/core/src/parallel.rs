@@ -10,9 +10,9 @@ use crate::context::Context;
 use crate::{Claim, StepError};
 
 /// Number of items between two checks for cancellation.
-const BETWEEN_CHECKS: usize = 16;
+const ITEMS_BETWEEN_CHECKS: usize = 16;
 
-struct Shared<'a, S, T, Start, Each> {
+struct ParallelLoop<'a, S, T, Start, Each> {
     context: &'a Context,
     count: usize,
     /// Memory that each further thread claims, in bytes.
@@ -33,14 +33,14 @@ impl Context {
     ///
     /// # Errors
     /// The first failure, or the cancellation of the run.
-    pub fn spread<S, T: Send>(
+    pub fn map_parallel<S, T: Send>(
         &self,
         count: usize,
         bytes: u64,
         start: impl Fn() -> S + Sync,
         each: impl Fn(&mut S, usize) -> Result<T, StepError> + Sync,
     ) -> Result<Vec<T>, StepError> {
-        let shared = Shared {
+        let shared = ParallelLoop {
             context: self,
             count,
             bytes,
@@ -62,7 +62,7 @@ impl Context {
 
 fn work<'scope, S, T: Send, Start, Each>(
     scope: &'scope Scope<'scope, '_>,
-    shared: &'scope Shared<'_, S, T, Start, Each>,
+    shared: &'scope ParallelLoop<'_, S, T, Start, Each>,
     is_first: bool,
 ) where
     Start: Fn() -> S + Sync,
@@ -86,7 +86,7 @@ fn work<'scope, S, T: Send, Start, Each>(
             });
             drop(helper);
         }
-        let checked = match turn % BETWEEN_CHECKS {
+        let checked = match turn % ITEMS_BETWEEN_CHECKS {
             0 => shared.context.check(),
             _ => Ok(()),
         };
@@ -102,7 +102,7 @@ fn work<'scope, S, T: Send, Start, Each>(
     shared.done.lock().append(&mut mine);
 }
 
-impl<S, T, Start, Each> Shared<'_, S, T, Start, Each> {
+impl<S, T, Start, Each> ParallelLoop<'_, S, T, Start, Each> {
     /// Takes one more thread and its memory, if both are free.
     fn another(&self) -> Option<(Permit, Claim)> {
         if self.threads.load(Ordering::Relaxed) >= self.context.limits.jobs {
