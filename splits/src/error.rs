@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use crate::keys::Role;
-use crate::size::Size;
+use crate::keys::KeyRole;
+use crate::size::SplitSize;
 
 /// A split that is impossible. Where scikit-learn or pandas raises an error, this crate returns one for the same
 /// reason.
@@ -23,7 +23,7 @@ pub enum SplitError {
         /// `test_size` or `train_size`.
         name: &'static str,
         /// The size as given.
-        size: Size,
+        size: SplitSize,
         /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
@@ -33,7 +33,7 @@ pub enum SplitError {
         /// `test_size` or `train_size`.
         name: &'static str,
         /// The size as given.
-        size: Size,
+        size: SplitSize,
     },
     /// Two fractions whose sum exceeds 1.
     #[error(
@@ -89,7 +89,7 @@ pub enum SplitError {
         /// The method.
         method: &'static str,
         /// The role of the keys.
-        role: Role,
+        role: KeyRole,
     },
     /// The number of keys differs from the number of rows.
     #[error("{keys} keys were given for {rows} rows")]

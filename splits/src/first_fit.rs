@@ -2,8 +2,8 @@
 
 use crate::error::SplitError;
 use crate::groups::Groups;
-use crate::shuffle_split::{Order, Split};
-use crate::size::{PartSizes, Size};
+use crate::shuffle_split::{Split, SplitOrder};
+use crate::size::{PartSizes, SplitSize};
 
 /// Puts a group into the test part if it still fits into the remaining test rows, and otherwise into the train part.
 ///
@@ -12,7 +12,11 @@ use crate::size::{PartSizes, Size};
 ///
 /// # Errors
 /// Invalid sizes, as in [`PartSizes::new`]; [`SplitError::EmptyPart`] if no group fits.
-pub fn first_fit(codes: &[u32], test_size: Size, order: Order) -> Result<Split, SplitError> {
+pub fn first_fit(
+    codes: &[u32],
+    test_size: SplitSize,
+    order: SplitOrder,
+) -> Result<Split, SplitError> {
     let groups = Groups::new(codes)?;
     let rows = groups.rows_total();
     let mut room = PartSizes::new(rows, Some(test_size), None)?.test as usize;

@@ -2,8 +2,8 @@
 
 use crate::error::SplitError;
 use crate::groups::Groups;
-use crate::shuffle_split::{Order, Split, shuffle_split};
-use crate::size::Size;
+use crate::shuffle_split::{Split, SplitOrder, shuffle_split};
+use crate::size::SplitSize;
 
 /// Splits the distinct keys by `train_test_split`; the rows follow their keys. Sizes are numbers or fractions of keys.
 ///
@@ -13,10 +13,10 @@ use crate::size::Size;
 /// As in [`shuffle_split`], and [`SplitError::SparseKeys`].
 pub fn group_split(
     keys: &[u32],
-    test_size: Option<Size>,
-    train_size: Option<Size>,
+    test_size: Option<SplitSize>,
+    train_size: Option<SplitSize>,
     seed: u32,
-    order: Order,
+    order: SplitOrder,
 ) -> Result<Split, SplitError> {
     let groups = Groups::new(keys)?;
     let split = shuffle_split(groups.len(), test_size, train_size, seed)?;

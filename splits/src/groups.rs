@@ -1,7 +1,7 @@
 //! An index from keys to rows, which all methods that work on groups use.
 
 use crate::error::SplitError;
-use crate::shuffle_split::{Order, Split};
+use crate::shuffle_split::{Split, SplitOrder};
 
 /// The rows of each key in row order, accessible in O(1).
 ///
@@ -81,7 +81,7 @@ impl Groups {
     }
 
     /// Turns a split of keys into a split of rows: each row goes to the part of its key.
-    pub fn lay_out(&self, keys: &Split, order: Order) -> Split {
+    pub fn lay_out(&self, keys: &Split, order: SplitOrder) -> Split {
         let lay = |keys: &[u32]| {
             keys.iter()
                 .flat_map(|&key| self.rows(key))

@@ -11,7 +11,7 @@ use crate::shuffle_split::Split;
 /// The meaning of equal keys for a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum KeyRole {
     /// Rows with the same key go to the same part.
     Groups,
     /// Both parts have the same proportions of keys (scikit-learn's `stratify`).
@@ -20,24 +20,24 @@ pub enum Role {
     Within,
 }
 
-impl Role {
+impl KeyRole {
     /// The name in a pipeline.
     pub fn name(self) -> &'static str {
         match self {
-            Role::Groups => "groups",
-            Role::Stratify => "stratify",
-            Role::Within => "within",
+            KeyRole::Groups => "groups",
+            KeyRole::Stratify => "stratify",
+            KeyRole::Within => "within",
         }
     }
 
     /// Whether keys must be numbered in sorted order, because scikit-learn calls `numpy.unique`. Otherwise they are
     /// numbered by first appearance.
     pub fn is_sorted(self) -> bool {
-        self == Role::Stratify
+        self == KeyRole::Stratify
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for KeyRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -45,10 +45,10 @@ impl fmt::Display for Role {
 
 /// One key per row, and the role of the keys.
 #[derive(Debug, Clone, Copy)]
-pub struct Keys<'a> {
+pub struct SplitKeys<'a> {
     /// The role of the keys.
-    pub role: Role,
-    /// A code 0, 1, 2, ... for each row, without gaps; see [`Role::is_sorted`] for the numbering.
+    pub role: KeyRole,
+    /// A code 0, 1, 2, ... for each row, without gaps; see [`KeyRole::is_sorted`] for the numbering.
     pub codes: &'a [u32],
 }
 

@@ -1,16 +1,16 @@
-//! The entry point: [`split`] applies a [`Method`], which has the form and the names of a pipeline's `split` section.
+//! The entry point: [`split`] applies a [`SplitAlgorithm`], which has the form and the names of a pipeline's `split` section.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::SplitError;
 use crate::first_fit::first_fit;
 use crate::group_split::group_split;
-use crate::keys::{Keys, Role, within};
+use crate::keys::{KeyRole, SplitKeys, within};
 use crate::python_random::PythonRandom;
 use crate::python_sample::python_sample;
 use crate::sample::sample;
-use crate::shuffle_split::{Order, Split, shuffle_split};
-use crate::size::{PartSizes, Size};
+use crate::shuffle_split::{Split, SplitOrder, shuffle_split};
+use crate::size::{PartSizes, SplitSize};
 use crate::stratified::stratified_split;
 
 /// A method of splitting rows, with its parameters. They have the names of scikit-learn and pandas.
@@ -22,71 +22,71 @@ use crate::stratified::stratified_split;
 /// | `first_fit` | groups | `file` |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Method {
+pub enum SplitAlgorithm {
     /// scikit-learn's `train_test_split` of rows, or of groups if keys have the role `groups`. See [`shuffle_split`],
     /// [`group_split`], [`stratified_split`].
     Shuffle {
         /// Fraction or number of test rows, or of keys for groups.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        test_size: Option<Size>,
+        test_size: Option<SplitSize>,
         /// Fraction or number of train rows, or of keys for groups.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        train_size: Option<Size>,
+        train_size: Option<SplitSize>,
         /// `random_state`.
         seed: u32,
         /// Order of the rows inside the parts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        order: Option<Order>,
+        order: Option<SplitOrder>,
     },
     /// pandas' `DataFrame.sample`: the sampled rows are the test part. See [`sample`].
     Sample {
         /// pandas' `frac` or `n`. A fraction of the rows is rounded to the nearest integer, halves to even.
-        test_size: Size,
+        test_size: SplitSize,
         /// `random_state`.
         seed: u32,
         /// Order of the test rows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        order: Option<Order>,
+        order: Option<SplitOrder>,
     },
     /// Python's `random.sample`: the sampled rows are the test part. See [`python_sample`].
     PythonSample {
         /// Fraction or number of test rows. A fraction of the rows is rounded to the nearest integer, halves to even.
-        test_size: Size,
+        test_size: SplitSize,
         /// Seed of `random.Random`.
         seed: u32,
         /// Order of the test rows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        order: Option<Order>,
+        order: Option<SplitOrder>,
     },
     /// Entire groups go to the test part, in order of appearance, as long as they fit. See [`first_fit`].
     FirstFit {
         /// Fraction or maximum number of test rows.
-        test_size: Size,
+        test_size: SplitSize,
         /// Order of the rows inside the parts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        order: Option<Order>,
+        order: Option<SplitOrder>,
     },
 }
 
-impl Method {
+impl SplitAlgorithm {
     /// The name in a pipeline.
     pub fn name(&self) -> &'static str {
         match self {
-            Method::Shuffle { .. } => "shuffle",
-            Method::Sample { .. } => "sample",
-            Method::PythonSample { .. } => "python_sample",
-            Method::FirstFit { .. } => "first_fit",
+            SplitAlgorithm::Shuffle { .. } => "shuffle",
+            SplitAlgorithm::Sample { .. } => "sample",
+            SplitAlgorithm::PythonSample { .. } => "python_sample",
+            SplitAlgorithm::FirstFit { .. } => "first_fit",
         }
     }
 
     /// The same method with another size of the test part.
     #[must_use]
-    pub fn with_test_size(mut self, size: Size) -> Method {
+    pub fn with_test_size(mut self, size: SplitSize) -> SplitAlgorithm {
         match &mut self {
-            Method::Shuffle { test_size, .. } => *test_size = Some(size),
-            Method::Sample { test_size, .. }
-            | Method::PythonSample { test_size, .. }
-            | Method::FirstFit { test_size, .. } => *test_size = size,
+            SplitAlgorithm::Shuffle { test_size, .. } => *test_size = Some(size),
+            SplitAlgorithm::Sample { test_size, .. }
+            | SplitAlgorithm::PythonSample { test_size, .. }
+            | SplitAlgorithm::FirstFit { test_size, .. } => *test_size = size,
         }
         self
     }
@@ -99,40 +99,43 @@ impl Method {
     /// [`SplitError::Random`].
     pub fn check(&self) -> Result<(), SplitError> {
         match *self {
-            Method::Shuffle {
+            SplitAlgorithm::Shuffle {
                 test_size,
                 train_size,
                 ..
             } => PartSizes::check(test_size, train_size),
-            Method::FirstFit { test_size, .. } => PartSizes::check(Some(test_size), None),
-            Method::Sample { test_size, .. } | Method::PythonSample { test_size, .. } => {
+            SplitAlgorithm::FirstFit { test_size, .. } => PartSizes::check(Some(test_size), None),
+            SplitAlgorithm::Sample { test_size, .. }
+            | SplitAlgorithm::PythonSample { test_size, .. } => {
                 test_size.sampled(u32::MAX).map(|_| ())
             }
         }
     }
 
     /// The roles of keys that the method supports.
-    pub fn roles(&self) -> &'static [Role] {
+    pub fn roles(&self) -> &'static [KeyRole] {
         match self {
-            Method::Shuffle { .. } => &[Role::Groups, Role::Stratify, Role::Within],
-            Method::Sample { .. } => &[Role::Within],
-            Method::PythonSample { .. } => &[],
-            Method::FirstFit { .. } => &[Role::Groups],
+            SplitAlgorithm::Shuffle { .. } => {
+                &[KeyRole::Groups, KeyRole::Stratify, KeyRole::Within]
+            }
+            SplitAlgorithm::Sample { .. } => &[KeyRole::Within],
+            SplitAlgorithm::PythonSample { .. } => &[],
+            SplitAlgorithm::FirstFit { .. } => &[KeyRole::Groups],
         }
     }
 
     /// Whether the method requires keys.
     pub fn needs_keys(&self) -> bool {
-        matches!(self, Method::FirstFit { .. })
+        matches!(self, SplitAlgorithm::FirstFit { .. })
     }
 }
 
 /// Splits a table of `rows` rows into train and test rows by `method`; `keys` has one key per row.
 ///
 /// ```
-/// use prep_splits::{Method, Order, Size, split};
+/// use prep_splits::{SplitAlgorithm, SplitOrder, SplitSize, split};
 ///
-/// let method = Method::Sample { test_size: Size::Rows(2), seed: 0, order: Some(Order::File) };
+/// let method = SplitAlgorithm::Sample { test_size: SplitSize::Rows(2), seed: 0, order: Some(SplitOrder::File) };
 /// let parts = split(&method, 5, None)?;
 /// assert_eq!((parts.train, parts.test), (vec![1, 3, 4], vec![0, 2]));
 /// # Ok::<(), prep_splits::SplitError>(())
@@ -140,7 +143,11 @@ impl Method {
 ///
 /// # Errors
 /// [`SplitError`]: keys that are missing, not supported, sparse or not one per row; sizes that the method rejects.
-pub fn split(method: &Method, rows: usize, keys: Option<Keys<'_>>) -> Result<Split, SplitError> {
+pub fn split(
+    method: &SplitAlgorithm,
+    rows: usize,
+    keys: Option<SplitKeys<'_>>,
+) -> Result<Split, SplitError> {
     let count = u32::try_from(rows).map_err(|_| SplitError::TooManyRows { rows })?;
     let name = method.name();
     if let Some(keys) = keys {
@@ -162,39 +169,39 @@ pub fn split(method: &Method, rows: usize, keys: Option<Keys<'_>>) -> Result<Spl
     let role = keys.map(|keys| keys.role);
     let codes = keys.map(|keys| keys.codes).unwrap_or_default();
     let of_rows_or_within = |split_rows: &dyn Fn(u32) -> Result<Split, SplitError>| match role {
-        Some(Role::Within) => within(codes, split_rows),
+        Some(KeyRole::Within) => within(codes, split_rows),
         _ => split_rows(count),
     };
     match *method {
-        Method::Shuffle {
+        SplitAlgorithm::Shuffle {
             test_size,
             train_size,
             seed,
             order,
         } => match role {
-            Some(Role::Groups) => {
-                let order = order.unwrap_or(Order::File);
+            Some(KeyRole::Groups) => {
+                let order = order.unwrap_or(SplitOrder::File);
                 group_split(codes, test_size, train_size, seed, order)
             }
-            Some(Role::Stratify) => stratified_split(codes, test_size, train_size, seed)
-                .map(|split| split.ordered(order.unwrap_or(Order::Split))),
+            Some(KeyRole::Stratify) => stratified_split(codes, test_size, train_size, seed)
+                .map(|split| split.ordered(order.unwrap_or(SplitOrder::Split))),
             _ => of_rows_or_within(&|rows| shuffle_split(rows, test_size, train_size, seed))
-                .map(|split| split.ordered(order.unwrap_or(Order::Split))),
+                .map(|split| split.ordered(order.unwrap_or(SplitOrder::Split))),
         },
-        Method::Sample {
+        SplitAlgorithm::Sample {
             test_size,
             seed,
             order,
         } => of_rows_or_within(&|rows| sample(rows, test_size, seed))
-            .map(|split| split.ordered(order.unwrap_or(Order::Split))),
-        Method::PythonSample {
+            .map(|split| split.ordered(order.unwrap_or(SplitOrder::Split))),
+        SplitAlgorithm::PythonSample {
             test_size,
             seed,
             order,
         } => python_sample(count, test_size, &mut PythonRandom::new(seed.into()))
-            .map(|split| split.ordered(order.unwrap_or(Order::Split))),
-        Method::FirstFit { test_size, order } => {
-            first_fit(codes, test_size, order.unwrap_or(Order::File))
+            .map(|split| split.ordered(order.unwrap_or(SplitOrder::Split))),
+        SplitAlgorithm::FirstFit { test_size, order } => {
+            first_fit(codes, test_size, order.unwrap_or(SplitOrder::File))
         }
     }
 }

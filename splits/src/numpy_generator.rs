@@ -8,19 +8,19 @@ use crate::pcg64::Pcg64;
 /// `numpy.random.default_rng(seed)`.
 ///
 /// ```
-/// use prep_splits::Generator;
-/// assert_eq!(Generator::new(0).random(), 0.6369616873214543);
+/// use prep_splits::NumpyGenerator;
+/// assert_eq!(NumpyGenerator::new(0).random(), 0.6369616873214543);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Generator {
+pub struct NumpyGenerator {
     bits: Pcg64,
 }
 
-impl Generator {
+impl NumpyGenerator {
     /// Seeds through a [`SeedSequence`](crate::SeedSequence). NumPy also accepts seeds above 64 bits; this crate does
     /// not.
     pub fn new(seed: u64) -> Self {
-        Generator {
+        NumpyGenerator {
             bits: Pcg64::new(seed),
         }
     }

@@ -1,6 +1,6 @@
 //! NumPy's legacy generator, `numpy.random.RandomState`, which NumPy's compatibility policy (NEP 19) keeps stable.
 //!
-//! scikit-learn and pandas use it. Bounded integers are drawn by masking and rejection; the newer `Generator` uses
+//! scikit-learn and pandas use it. Bounded integers are drawn by masking and rejection; the newer `NumpyGenerator` uses
 //! Lemire's method.
 
 use serde::{Deserialize, Serialize};

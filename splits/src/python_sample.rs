@@ -4,7 +4,7 @@ use crate::error::SplitError;
 use crate::python_random::PythonRandom;
 use crate::sample::complement;
 use crate::shuffle_split::Split;
-use crate::size::Size;
+use crate::size::SplitSize;
 
 /// `generator.sample(range(rows), k)`: the test part in the order drawn. The train part is the remaining rows in table
 /// order.
@@ -15,7 +15,7 @@ use crate::size::Size;
 /// A fraction outside 0..=1, or more rows than the table has.
 pub fn python_sample(
     rows: u32,
-    test_size: Size,
+    test_size: SplitSize,
     generator: &mut PythonRandom,
 ) -> Result<Split, SplitError> {
     let test = generator.sample(rows, test_size.sampled(rows)?)?;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::RandomError;
-use crate::numpy_generator::Generator;
+use crate::numpy_generator::NumpyGenerator;
 use crate::numpy_legacy::RandomState;
 use crate::python_random::PythonRandom;
 
@@ -46,7 +46,7 @@ pub enum Rng {
     /// See [`RngKind::Numpy`].
     Numpy(RandomState),
     /// See [`RngKind::NumpyGenerator`].
-    NumpyGenerator(Generator),
+    NumpyGenerator(NumpyGenerator),
     /// See [`RngKind::Python`].
     Python(PythonRandom),
 }
@@ -62,7 +62,7 @@ impl Rng {
                 let seed = u32::try_from(seed).map_err(|_| RandomError::SeedTooLarge { seed })?;
                 Rng::Numpy(RandomState::new(seed))
             }
-            RngKind::NumpyGenerator => Rng::NumpyGenerator(Generator::new(seed)),
+            RngKind::NumpyGenerator => Rng::NumpyGenerator(NumpyGenerator::new(seed)),
             RngKind::Python => Rng::Python(PythonRandom::new(seed)),
         })
     }

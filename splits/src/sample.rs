@@ -3,14 +3,14 @@
 use crate::error::SplitError;
 use crate::numpy_legacy::RandomState;
 use crate::shuffle_split::Split;
-use crate::size::Size;
+use crate::size::SplitSize;
 
 /// `frame.sample(n=.. or frac=.., random_state=seed)`: the sampled rows are the test part in the order drawn. The train
 /// part is the remaining rows in table order.
 ///
 /// # Errors
 /// A fraction outside 0..=1, or more rows than the table has.
-pub fn sample(rows: u32, test_size: Size, seed: u32) -> Result<Split, SplitError> {
+pub fn sample(rows: u32, test_size: SplitSize, seed: u32) -> Result<Split, SplitError> {
     let wanted = test_size.sampled(rows)?;
     let test = RandomState::new(seed).choice(rows, wanted)?;
     let train = complement(rows, &test);

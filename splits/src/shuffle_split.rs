@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::SplitError;
 use crate::numpy_legacy::RandomState;
-use crate::size::{PartSizes, Size};
+use crate::size::{PartSizes, SplitSize};
 
 /// The positions of the rows of both parts, in output order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,7 +18,7 @@ pub struct Split {
 /// The order of the rows in a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum SplitOrder {
     /// As in the table that was split.
     File,
     /// The order of the draw. For groups: the groups in drawn order, the rows of each group in table order.
@@ -26,9 +26,9 @@ pub enum Order {
 }
 
 impl Split {
-    /// Sorts the rows for [`Order::File`]; [`Order::Split`] changes nothing.
-    pub fn ordered(mut self, order: Order) -> Self {
-        if order == Order::File {
+    /// Sorts the rows for [`SplitOrder::File`]; [`SplitOrder::Split`] changes nothing.
+    pub fn ordered(mut self, order: SplitOrder) -> Self {
+        if order == SplitOrder::File {
             self.train.sort_unstable();
             self.test.sort_unstable();
         }
@@ -44,8 +44,8 @@ impl Split {
 /// Sizes that scikit-learn rejects, see [`PartSizes::new`].
 pub fn shuffle_split(
     rows: u32,
-    test_size: Option<Size>,
-    train_size: Option<Size>,
+    test_size: Option<SplitSize>,
+    train_size: Option<SplitSize>,
     seed: u32,
 ) -> Result<Split, SplitError> {
     let sizes = PartSizes::new(rows, test_size, train_size)?;

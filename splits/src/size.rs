@@ -9,7 +9,7 @@ use crate::error::SplitError;
 
 /// A fraction or a number of rows. In YAML and JSON, `0.1` is a fraction and `9914` a number of rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Size {
+pub enum SplitSize {
     /// A fraction of the rows, or of the keys if keys are split.
     Fraction(f64),
     /// A number of rows, or of keys if keys are split.
@@ -17,17 +17,17 @@ pub enum Size {
 }
 
 /// scikit-learn's default test size: a quarter.
-impl Default for Size {
+impl Default for SplitSize {
     fn default() -> Self {
-        Size::Fraction(0.25)
+        SplitSize::Fraction(0.25)
     }
 }
 
-impl Size {
+impl SplitSize {
     /// The fraction `part / (part + rest)`, divided as doubles, in order to reproduce the proportions of an existing
     /// split.
     pub fn share(part: u32, rest: u32) -> Self {
-        Size::Fraction(f64::from(part) / (f64::from(part) + f64::from(rest)))
+        SplitSize::Fraction(f64::from(part) / (f64::from(part) + f64::from(rest)))
     }
 
     /// Interprets a computed number: an integer of at least 1 is a number of rows, any other number is a fraction.
@@ -36,14 +36,14 @@ impl Size {
     ///
     /// # Errors
     /// [`SplitError::NeverFits`] if the number is not finite, or is an integer of more than 32 bits.
-    pub fn from_number(number: f64) -> Result<Size, SplitError> {
+    pub fn from_number(number: f64) -> Result<SplitSize, SplitError> {
         let is_integer = number.fract() == 0.0 && number >= 1.0;
         match is_integer {
-            true if number <= f64::from(u32::MAX) => Ok(Size::Rows(number as u32)),
-            false if number.is_finite() => Ok(Size::Fraction(number)),
+            true if number <= f64::from(u32::MAX) => Ok(SplitSize::Rows(number as u32)),
+            false if number.is_finite() => Ok(SplitSize::Fraction(number)),
             _ => Err(SplitError::NeverFits {
                 name: "test_size",
-                size: Size::Fraction(number),
+                size: SplitSize::Fraction(number),
             }),
         }
     }
@@ -55,18 +55,22 @@ impl Size {
     /// [`SplitError::OutOfRange`] for a fraction outside 0..=1; [`SplitError::Random`] for more than `rows` rows.
     pub fn sampled(self, rows: u32) -> Result<u32, SplitError> {
         match self {
-            Size::Fraction(value) if !(0.0..=1.0).contains(&value) => Err(SplitError::OutOfRange {
-                name: "test_size",
-                value,
-                low: 0.0,
-                high: 1.0,
-            }),
-            Size::Fraction(fraction) => Ok((fraction * f64::from(rows)).round_ties_even() as u32),
-            Size::Rows(wanted) if wanted > rows => {
+            SplitSize::Fraction(value) if !(0.0..=1.0).contains(&value) => {
+                Err(SplitError::OutOfRange {
+                    name: "test_size",
+                    value,
+                    low: 0.0,
+                    high: 1.0,
+                })
+            }
+            SplitSize::Fraction(fraction) => {
+                Ok((fraction * f64::from(rows)).round_ties_even() as u32)
+            }
+            SplitSize::Rows(wanted) if wanted > rows => {
                 let (wanted, population) = (wanted.into(), rows.into());
                 Err(crate::RandomError::SampleTooLarge { wanted, population }.into())
             }
-            Size::Rows(wanted) => Ok(wanted),
+            SplitSize::Rows(wanted) => Ok(wanted),
         }
     }
 }
@@ -87,9 +91,9 @@ impl PartSizes {
     /// rest; if both are missing, a quarter of the rows is the test part.
     ///
     /// ```
-    /// use prep_splits::{PartSizes, Size};
+    /// use prep_splits::{PartSizes, SplitSize};
     /// // 0.14 * 100 is slightly above 14 in doubles.
-    /// let sizes = PartSizes::new(100, Some(Size::Fraction(0.14)), None);
+    /// let sizes = PartSizes::new(100, Some(SplitSize::Fraction(0.14)), None);
     /// assert_eq!(sizes, Ok(PartSizes { train: 85, test: 15 }));
     /// ```
     ///
@@ -97,11 +101,11 @@ impl PartSizes {
     /// As in scikit-learn: a size out of range, parts that exceed the rows, an empty part.
     pub fn new(
         rows: u32,
-        test_size: Option<Size>,
-        train_size: Option<Size>,
+        test_size: Option<SplitSize>,
+        train_size: Option<SplitSize>,
     ) -> Result<Self, SplitError> {
         let test_size = match (test_size, train_size) {
-            (None, None) => Some(Size::default()),
+            (None, None) => Some(SplitSize::default()),
             (given, _) => given,
         };
         check("test_size", test_size, rows)?;
@@ -133,8 +137,8 @@ impl PartSizes {
 impl PartSizes {
     /// Rejects the sizes that [`new`](Self::new) rejects for every number of rows.
     pub(crate) fn check(
-        test_size: Option<Size>,
-        train_size: Option<Size>,
+        test_size: Option<SplitSize>,
+        train_size: Option<SplitSize>,
     ) -> Result<(), SplitError> {
         for (name, size) in [("test_size", test_size), ("train_size", train_size)] {
             if let Some(size) = size
@@ -148,9 +152,12 @@ impl PartSizes {
 }
 
 /// Rejects two fractions whose sum exceeds 1.
-fn check_sum(test_size: Option<Size>, train_size: Option<Size>) -> Result<(), SplitError> {
+fn check_sum(
+    test_size: Option<SplitSize>,
+    train_size: Option<SplitSize>,
+) -> Result<(), SplitError> {
     match (test_size, train_size) {
-        (Some(Size::Fraction(test_size)), Some(Size::Fraction(train_size)))
+        (Some(SplitSize::Fraction(test_size)), Some(SplitSize::Fraction(train_size)))
             if train_size + test_size > 1.0 =>
         {
             Err(SplitError::FractionsExceedOne {
@@ -163,11 +170,11 @@ fn check_sum(test_size: Option<Size>, train_size: Option<Size>) -> Result<(), Sp
 }
 
 /// Rejects a fraction outside (0, 1), and a number outside 1..rows.
-fn check(name: &'static str, size: Option<Size>, rows: u32) -> Result<(), SplitError> {
+fn check(name: &'static str, size: Option<SplitSize>, rows: u32) -> Result<(), SplitError> {
     let valid = match size {
         None => true,
-        Some(Size::Fraction(fraction)) => fraction > 0.0 && fraction < 1.0,
-        Some(Size::Rows(count)) => count > 0 && count < rows,
+        Some(SplitSize::Fraction(fraction)) => fraction > 0.0 && fraction < 1.0,
+        Some(SplitSize::Rows(count)) => count > 0 && count < rows,
     };
     match size {
         Some(size) if !valid => Err(SplitError::SizeOutOfRange { name, size, rows }),
@@ -176,32 +183,32 @@ fn check(name: &'static str, size: Option<Size>, rows: u32) -> Result<(), SplitE
 }
 
 /// The number of rows of a size; `round` is applied to fractions.
-fn count(size: Size, rows: u32, round: fn(f64) -> f64) -> u64 {
+fn count(size: SplitSize, rows: u32, round: fn(f64) -> f64) -> u64 {
     match size {
-        Size::Fraction(fraction) => round(fraction * f64::from(rows)) as u64,
-        Size::Rows(count) => count.into(),
+        SplitSize::Fraction(fraction) => round(fraction * f64::from(rows)) as u64,
+        SplitSize::Rows(count) => count.into(),
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for SplitSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Size::Fraction(fraction) => write!(f, "{fraction:?}"),
-            Size::Rows(rows) => write!(f, "{rows}"),
+            SplitSize::Fraction(fraction) => write!(f, "{fraction:?}"),
+            SplitSize::Rows(rows) => write!(f, "{rows}"),
         }
     }
 }
 
-impl Serialize for Size {
+impl Serialize for SplitSize {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
-            Size::Fraction(fraction) => serializer.serialize_f64(fraction),
-            Size::Rows(rows) => serializer.serialize_u32(rows),
+            SplitSize::Fraction(fraction) => serializer.serialize_f64(fraction),
+            SplitSize::Rows(rows) => serializer.serialize_u32(rows),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Size {
+impl<'de> Deserialize<'de> for SplitSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(SizeVisitor)
     }
@@ -210,18 +217,20 @@ impl<'de> Deserialize<'de> for Size {
 struct SizeVisitor;
 
 impl Visitor<'_> for SizeVisitor {
-    type Value = Size;
+    type Value = SplitSize;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a fraction such as 0.1 or a number of rows such as 1000")
     }
 
-    fn visit_f64<E: Error>(self, fraction: f64) -> Result<Size, E> {
-        Ok(Size::Fraction(fraction))
+    fn visit_f64<E: Error>(self, fraction: f64) -> Result<SplitSize, E> {
+        Ok(SplitSize::Fraction(fraction))
     }
 
-    fn visit_u64<E: Error>(self, rows: u64) -> Result<Size, E> {
+    fn visit_u64<E: Error>(self, rows: u64) -> Result<SplitSize, E> {
         let wrong = || E::invalid_value(serde::de::Unexpected::Unsigned(rows), &self);
-        u32::try_from(rows).map(Size::Rows).map_err(|_| wrong())
+        u32::try_from(rows)
+            .map(SplitSize::Rows)
+            .map_err(|_| wrong())
     }
 }

@@ -4,7 +4,7 @@ use crate::error::SplitError;
 use crate::groups::Groups;
 use crate::numpy_legacy::RandomState;
 use crate::shuffle_split::Split;
-use crate::size::{PartSizes, Size};
+use crate::size::{PartSizes, SplitSize};
 
 /// `train_test_split(range(n), .., stratify=classes, random_state=seed)`.
 ///
@@ -14,8 +14,8 @@ use crate::size::{PartSizes, Size};
 /// A class of one row, a part with fewer rows than classes, or sizes that scikit-learn rejects.
 pub fn stratified_split(
     classes: &[u32],
-    test_size: Option<Size>,
-    train_size: Option<Size>,
+    test_size: Option<SplitSize>,
+    train_size: Option<SplitSize>,
     seed: u32,
 ) -> Result<Split, SplitError> {
     let groups = Groups::new(classes)?;

@@ -2,7 +2,7 @@
 
 use crate::common;
 use common::{Digest, digest, get, recorded};
-use prep_splits::{Generator, Mt19937, PythonRandom, RandomError, RandomState, Rng, RngKind};
+use prep_splits::{Mt19937, NumpyGenerator, PythonRandom, RandomError, RandomState, Rng, RngKind};
 use serde_json::Value;
 
 /// Calls a draw as often as there are recorded values, and compares the bits of doubles.
@@ -95,11 +95,11 @@ fn numpy_calls_in_sequence() {
 #[test]
 fn numpy_default_rng() {
     for entry in recorded("numpy_generator.json", "random") {
-        let mut generator = Generator::new(get(&entry, "seed"));
+        let mut generator = NumpyGenerator::new(get(&entry, "seed"));
         same_bits(&entry, 0, || generator.random());
     }
     for entry in recorded("numpy_generator.json", "uniform") {
-        let mut generator = Generator::new(get(&entry, "seed"));
+        let mut generator = NumpyGenerator::new(get(&entry, "seed"));
         same_bits(&entry, 0, || generator.uniform(1.0, 100.0));
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::codes;
 use codes::{codes_by_appearance, codes_by_order};
-use prep_splits::{Groups, Keys, Method, PartSizes, Role, Size, SplitError, split};
+use prep_splits::{
+    Groups, KeyRole, PartSizes, SplitAlgorithm, SplitError, SplitKeys, SplitSize, split,
+};
 use proptest::prelude::*;
 
-fn parse(text: &str) -> Result<Method, serde_json::Error> {
+fn parse(text: &str) -> Result<SplitAlgorithm, serde_json::Error> {
     serde_json::from_str(text)
 }
 
@@ -64,8 +66,8 @@ fn misspelt_methods_are_refused() {
     }
 }
 
-fn error(method: &str, rows: usize, keys: Option<(Role, &[u32])>) -> SplitError {
-    let keys = keys.map(|(role, codes)| Keys { role, codes });
+fn error(method: &str, rows: usize, keys: Option<(KeyRole, &[u32])>) -> SplitError {
+    let keys = keys.map(|(role, codes)| SplitKeys { role, codes });
     split(&parse(method).unwrap(), rows, keys).unwrap_err()
 }
 
@@ -81,27 +83,27 @@ fn keys_are_checked() {
         }
     );
     for (method, name, role) in [
-        (first_fit, "first_fit", Role::Within),
+        (first_fit, "first_fit", KeyRole::Within),
         (
             r#"{"method":"sample","test_size":1,"seed":0}"#,
             "sample",
-            Role::Groups,
+            KeyRole::Groups,
         ),
         (
             r#"{"method":"python_sample","test_size":1,"seed":0}"#,
             "python_sample",
-            Role::Stratify,
+            KeyRole::Stratify,
         ),
     ] {
         let unused = SplitError::KeysUnused { method: name, role };
         assert_eq!(error(method, 2, Some((role, &[0, 1]))), unused);
     }
     assert_eq!(
-        error(SHUFFLE, 3, Some((Role::Groups, &[0, 1]))),
+        error(SHUFFLE, 3, Some((KeyRole::Groups, &[0, 1]))),
         SplitError::KeysLength { keys: 2, rows: 3 }
     );
     assert_eq!(
-        error(SHUFFLE, 3, Some((Role::Groups, &[0, 2, 3]))),
+        error(SHUFFLE, 3, Some((KeyRole::Groups, &[0, 2, 3]))),
         SplitError::SparseKeys {
             keys: 4,
             missing: 1
@@ -112,7 +114,11 @@ fn keys_are_checked() {
         missing: 1,
     };
     assert_eq!(
-        error(SHUFFLE, 3, Some((Role::Groups, &[0, u32::MAX, u32::MAX]))),
+        error(
+            SHUFFLE,
+            3,
+            Some((KeyRole::Groups, &[0, u32::MAX, u32::MAX]))
+        ),
         sparse
     );
 }
@@ -130,8 +136,11 @@ fn refusals_say_why() {
         SplitError::TooManyRows { rows: usize::MAX }
     );
     // Two rows of one key: one key to split.
-    assert_eq!(error(SHUFFLE, 2, Some((Role::Groups, &[0, 0]))), empty(1));
-    let size = Size::Rows(3);
+    assert_eq!(
+        error(SHUFFLE, 2, Some((KeyRole::Groups, &[0, 0]))),
+        empty(1)
+    );
+    let size = SplitSize::Rows(3);
     let all = r#"{"method":"shuffle","test_size":3,"seed":0}"#;
     assert_eq!(
         error(all, 3, None),
@@ -160,7 +169,7 @@ fn refusals_say_why() {
     );
     let stratified = r#"{"method":"shuffle","test_size":0.5,"seed":0}"#;
     assert_eq!(
-        error(stratified, 3, Some((Role::Stratify, &[0, 0, 1]))),
+        error(stratified, 3, Some((KeyRole::Stratify, &[0, 0, 1]))),
         SplitError::ClassTooSmall { class: 1 }
     );
     let stratified = r#"{"method":"shuffle","test_size":1,"seed":0}"#;
@@ -170,7 +179,7 @@ fn refusals_say_why() {
         classes: 2,
     };
     assert_eq!(
-        error(stratified, 4, Some((Role::Stratify, &[0, 0, 1, 1]))),
+        error(stratified, 4, Some((KeyRole::Stratify, &[0, 0, 1, 1]))),
         few
     );
     let groups = SHUFFLE;
@@ -186,14 +195,17 @@ fn refusals_say_why() {
             .count(),
         1
     );
-    assert_eq!(error(groups, 3, Some((Role::Within, &[0, 0, 1]))), inside);
+    assert_eq!(
+        error(groups, 3, Some((KeyRole::Within, &[0, 0, 1]))),
+        inside
+    );
     let first_fit = r#"{"method":"first_fit","test_size":1}"#;
     let none = SplitError::EmptyPart {
         part: "test",
         rows: 4,
     };
     assert_eq!(
-        error(first_fit, 4, Some((Role::Groups, &[0, 0, 1, 1]))),
+        error(first_fit, 4, Some((KeyRole::Groups, &[0, 0, 1, 1]))),
         none
     );
 }
@@ -253,8 +265,8 @@ fn sizes_that_fit_no_table() {
             "{text}"
         );
         if parameter.is_some() {
-            let keys = Keys {
-                role: Role::Groups,
+            let keys = SplitKeys {
+                role: KeyRole::Groups,
                 codes: &[0, 1, 2, 3],
             };
             assert!(
@@ -279,7 +291,7 @@ fn codes_number_keys() {
 }
 
 /// Every method that gives all rows to one of the two parts.
-fn methods() -> impl Strategy<Value = Method> {
+fn methods() -> impl Strategy<Value = SplitAlgorithm> {
     let texts = vec![
         SHUFFLE,
         r#"{"method":"shuffle","train_size":0.75,"seed":7,"order":"file"}"#,
@@ -296,10 +308,10 @@ proptest! {
     fn parts_are_disjoint_and_cover_all_rows(
         method in methods(),
         names in prop::collection::vec(0u8..12, 0..200),
-        role in prop::option::of(prop::sample::select(vec![Role::Groups, Role::Stratify, Role::Within])),
+        role in prop::option::of(prop::sample::select(vec![KeyRole::Groups, KeyRole::Stratify, KeyRole::Within])),
     ) {
         let codes = codes_by_appearance(&names);
-        let keys = role.map(|role| Keys { role, codes: &codes });
+        let keys = role.map(|role| SplitKeys { role, codes: &codes });
         // A refusal is fine; a split must be whole.
         if let Ok(parts) = split(&method, names.len(), keys) {
             let mut rows = [parts.train, parts.test].concat();
@@ -311,8 +323,8 @@ proptest! {
     #[test]
     fn group_methods_keep_groups_together(seed: u32, names in prop::collection::vec(0u8..12, 2..200)) {
         let keys = codes_by_appearance(&names);
-        let method = Method::Shuffle { test_size: Some(Size::Fraction(0.3)), train_size: None, seed, order: None };
-        if let Ok(parts) = split(&method, keys.len(), Some(Keys { role: Role::Groups, codes: &keys })) {
+        let method = SplitAlgorithm::Shuffle { test_size: Some(SplitSize::Fraction(0.3)), train_size: None, seed, order: None };
+        if let Ok(parts) = split(&method, keys.len(), Some(SplitKeys { role: KeyRole::Groups, codes: &keys })) {
             for row in parts.train {
                 prop_assert!(parts.test.iter().all(|&other| keys[other as usize] != keys[row as usize]));
             }
@@ -321,9 +333,9 @@ proptest! {
 
     #[test]
     fn parts_have_their_sizes(rows in 0u32..5000, test in 0.0..1.0, train in prop::option::of(0.0..1.0), seed: u32) {
-        let (test_size, train_size) = (Some(Size::Fraction(test)), train.map(Size::Fraction));
+        let (test_size, train_size) = (Some(SplitSize::Fraction(test)), train.map(SplitSize::Fraction));
         if let Ok(sizes) = PartSizes::new(rows, test_size, train_size) {
-            let parts = split(&Method::Shuffle { test_size, train_size, seed, order: None }, rows as usize, None).unwrap();
+            let parts = split(&SplitAlgorithm::Shuffle { test_size, train_size, seed, order: None }, rows as usize, None).unwrap();
             prop_assert_eq!((parts.train.len(), parts.test.len()), (sizes.train as usize, sizes.test as usize));
         }
     }
@@ -332,20 +344,20 @@ proptest! {
 #[test]
 fn a_computed_number_is_a_size_only_if_it_is_finite() {
     for (number, size) in [
-        (0.25, Some(Size::Fraction(0.25))),
-        (1.0, Some(Size::Rows(1))),
-        (4_294_967_295.0, Some(Size::Rows(u32::MAX))),
+        (0.25, Some(SplitSize::Fraction(0.25))),
+        (1.0, Some(SplitSize::Rows(1))),
+        (4_294_967_295.0, Some(SplitSize::Rows(u32::MAX))),
         (4_294_967_296.0, None),
         (1e300, None),
         // The split itself refuses these.
-        (1.5, Some(Size::Fraction(1.5))),
-        (0.0, Some(Size::Fraction(0.0))),
-        (-3.0, Some(Size::Fraction(-3.0))),
+        (1.5, Some(SplitSize::Fraction(1.5))),
+        (0.0, Some(SplitSize::Fraction(0.0))),
+        (-3.0, Some(SplitSize::Fraction(-3.0))),
         (f64::INFINITY, None),
         (f64::NEG_INFINITY, None),
         (f64::NAN, None),
     ] {
-        assert_eq!(Size::from_number(number).ok(), size, "{number}");
+        assert_eq!(SplitSize::from_number(number).ok(), size, "{number}");
         for text in [
             r#"{"method":"shuffle","seed":0}"#,
             r#"{"method":"sample","test_size":0.5,"seed":0}"#,

@@ -5,7 +5,8 @@ use crate::common;
 use codes::{codes_by_appearance, codes_by_order};
 use common::{Digest, digest, get, recorded};
 use prep_splits::{
-    Keys, Method, Order, PythonRandom, Role, Size, Split, SplitError, python_sample, split,
+    KeyRole, PythonRandom, Split, SplitAlgorithm, SplitError, SplitKeys, SplitOrder, SplitSize,
+    python_sample, split,
 };
 use serde_json::Value;
 
@@ -21,8 +22,8 @@ fn by_appearance(entry: &Value) -> Vec<u32> {
     codes_by_appearance(keys(entry))
 }
 
-fn keyed(method: &Method, role: Role, codes: &[u32]) -> Result<Split, SplitError> {
-    split(method, codes.len(), Some(Keys { role, codes }))
+fn keyed(method: &SplitAlgorithm, role: KeyRole, codes: &[u32]) -> Result<Split, SplitError> {
+    split(method, codes.len(), Some(SplitKeys { role, codes }))
 }
 
 /// Compares with the recorded parts, or asks for an error where the original refused.
@@ -45,7 +46,7 @@ fn check(entry: &Value, result: Result<Split, SplitError>) {
 }
 
 /// A size, which JSON writes as pandas and scikit-learn read it: `1.0` is a share, `1` a count.
-fn size(entry: &Value, field: &str) -> Option<Size> {
+fn size(entry: &Value, field: &str) -> Option<SplitSize> {
     get(entry, field)
 }
 
@@ -53,11 +54,11 @@ fn size(entry: &Value, field: &str) -> Option<Size> {
 fn shuffle() {
     for entry in recorded("splits.json", "shuffle") {
         let test_size = match get::<Option<[u32; 2]>>(&entry, "share") {
-            Some([part, rest]) => Some(Size::share(part, rest)),
+            Some([part, rest]) => Some(SplitSize::share(part, rest)),
             None => size(&entry, "test_size"),
         };
         let train_size = size(&entry, "train_size");
-        let method = Method::Shuffle {
+        let method = SplitAlgorithm::Shuffle {
             test_size,
             train_size,
             seed: get(&entry, "seed"),
@@ -71,14 +72,14 @@ fn shuffle() {
 fn stratified() {
     for entry in recorded("splits.json", "stratified") {
         let (test_size, train_size) = (size(&entry, "test_size"), size(&entry, "train_size"));
-        let method = Method::Shuffle {
+        let method = SplitAlgorithm::Shuffle {
             test_size,
             train_size,
             seed: get(&entry, "seed"),
             order: None,
         };
         let codes = codes_by_order(&keys(&entry));
-        check(&entry, keyed(&method, Role::Stratify, &codes));
+        check(&entry, keyed(&method, KeyRole::Stratify, &codes));
     }
 }
 
@@ -86,7 +87,7 @@ fn stratified() {
 fn sample() {
     for entry in recorded("splits.json", "sample") {
         let test_size = get(&entry, "test_size");
-        let method = Method::Sample {
+        let method = SplitAlgorithm::Sample {
             test_size,
             seed: get(&entry, "seed"),
             order: None,
@@ -98,37 +99,40 @@ fn sample() {
 #[test]
 fn groups_by_membership_and_end_to_end() {
     for entry in recorded("splits.json", "groups") {
-        let order: Order = get(&entry, "order");
+        let order: SplitOrder = get(&entry, "order");
         let codes = match order {
-            Order::File => by_appearance(&entry),
-            Order::Split => codes_by_order(&keys(&entry)),
+            SplitOrder::File => by_appearance(&entry),
+            SplitOrder::Split => codes_by_order(&keys(&entry)),
         };
         let test_size = size(&entry, "test_size");
         let seed = get(&entry, "seed");
         // Rows of groups stay in file order unless said otherwise.
-        let order = (order == Order::Split).then_some(order);
-        let method = Method::Shuffle {
+        let order = (order == SplitOrder::Split).then_some(order);
+        let method = SplitAlgorithm::Shuffle {
             test_size,
             train_size: None,
             seed,
             order,
         };
-        check(&entry, keyed(&method, Role::Groups, &codes));
+        check(&entry, keyed(&method, KeyRole::Groups, &codes));
     }
 }
 
 #[test]
 fn within_keys() {
     for entry in recorded("splits.json", "within") {
-        let method: Method = get(&entry, "method");
-        check(&entry, keyed(&method, Role::Within, &by_appearance(&entry)));
+        let method: SplitAlgorithm = get(&entry, "method");
+        check(
+            &entry,
+            keyed(&method, KeyRole::Within, &by_appearance(&entry)),
+        );
     }
 }
 
 #[test]
 fn python_samples() {
     for entry in recorded("splits.json", "python_sample") {
-        let method = Method::PythonSample {
+        let method = SplitAlgorithm::PythonSample {
             test_size: get(&entry, "test_size"),
             seed: get(&entry, "seed"),
             order: None,
@@ -143,7 +147,7 @@ fn python_samples_in_sequence() {
     for entry in recorded("splits.json", "samples_in_sequence") {
         let mut generator = PythonRandom::new(get(&entry, "seed"));
         for part in get::<Vec<Value>>(&entry, "samples") {
-            let size: Size = get(&part, "test_size");
+            let size: SplitSize = get(&part, "test_size");
             let split = python_sample(get(&part, "rows"), size, &mut generator).unwrap();
             assert_eq!(digest(&split.test), get::<Digest>(&part, "test"), "{entry}");
         }
@@ -153,11 +157,14 @@ fn python_samples_in_sequence() {
 #[test]
 fn first_fit() {
     for entry in recorded("splits.json", "first_fit") {
-        let method = Method::FirstFit {
-            test_size: Size::Rows(get(&entry, "wanted")),
+        let method = SplitAlgorithm::FirstFit {
+            test_size: SplitSize::Rows(get(&entry, "wanted")),
             order: None,
         };
-        check(&entry, keyed(&method, Role::Groups, &by_appearance(&entry)));
+        check(
+            &entry,
+            keyed(&method, KeyRole::Groups, &by_appearance(&entry)),
+        );
     }
 }
 
@@ -176,8 +183,8 @@ fn published_sizes() {
         (150, 0.14, 22),
     ];
     for (rows, share, test) in sizes {
-        let method = Method::Shuffle {
-            test_size: Some(Size::Fraction(share)),
+        let method = SplitAlgorithm::Shuffle {
+            test_size: Some(SplitSize::Fraction(share)),
             train_size: None,
             seed: 0,
             order: None,
@@ -189,12 +196,12 @@ fn published_sizes() {
             "{share} of {rows}"
         );
     }
-    let share = Size::share(57_458, 220_025);
-    let method = Method::Shuffle {
+    let share = SplitSize::share(57_458, 220_025);
+    let method = SplitAlgorithm::Shuffle {
         test_size: Some(share),
         train_size: None,
         seed: 0,
-        order: Some(Order::File),
+        order: Some(SplitOrder::File),
     };
     let parts = split(&method, 220_025, None).unwrap();
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Digests of the data that a score depends on.
 
 use prep_core::{Failure, canonical};
-use prep_digests::{Facts, Sha256, Trees, digest_of_folder};
+use prep_digests::{DatasetDigests, Sha256, Trees, digest_of_directory};
 use prep_grade::report::Digests;
 use prep_spec::{BASE_VARIANT, Pipeline};
 
@@ -40,7 +40,7 @@ pub(crate) fn noted(
     trees: Option<Trees>,
 ) -> Digests {
     let (leaderboard, rules) = (leaderboard(entry), rules(pipeline));
-    let facts = trees.map(|trees| Facts::new(variant, &trees, leaderboard, rules));
+    let facts = trees.map(|trees| DatasetDigests::new(variant, &trees, leaderboard, rules));
     Digests {
         all: facts.map(|facts| text(facts.digest())),
         public: trees.map(|trees| text(trees.public.sha256)),
@@ -56,7 +56,7 @@ pub(crate) fn noted(
 ///
 /// # Errors
 /// When it is not prepared, or cannot be read; when its pipeline has mistakes.
-pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Facts, Error> {
+pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<DatasetDigests, Error> {
     let entry = catalog.get(id)?;
     let folder = settings.data_dir.join(id).join("prepared");
     let manifest = prepared::manifest(&settings.data_dir, id)?;
@@ -73,13 +73,18 @@ pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Facts, 
         None => read(settings, id)?,
     };
     let rules = rules(&entry.load(&variant)?);
-    Ok(Facts::new(&variant, &trees, leaderboard(entry), rules))
+    Ok(DatasetDigests::new(
+        &variant,
+        &trees,
+        leaderboard(entry),
+        rules,
+    ))
 }
 
 fn read(settings: &Settings, id: &str) -> Result<Trees, Error> {
     let folder = settings.data_dir.join(id).join("prepared");
     let tree = |section: &str| {
-        digest_of_folder(&folder.join(section), settings.jobs).map_err(|(path, error)| {
+        digest_of_directory(&folder.join(section), settings.jobs).map_err(|(path, error)| {
             let message = format!("cannot read {}: {error}", path.display());
             Error::new(Failure::Machine, message)
         })

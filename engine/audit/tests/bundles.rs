@@ -7,7 +7,7 @@ use md5::{Digest, Md5};
 use prep_audit::Report;
 use prep_audit::bundle::{self, Expected, known};
 use prep_contents::Limits;
-use prep_formats::zip::{Method, ZipWriter};
+use prep_formats::zip::{ZipMethod, ZipWriter};
 
 fn noise(length: usize, seed: u32) -> Vec<u8> {
     let mut state = seed;
@@ -21,7 +21,7 @@ fn noise(length: usize, seed: u32) -> Vec<u8> {
 fn zip(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Vec::new());
     for (name, content) in members {
-        zip.add_file(name, Method::Deflate, content.as_slice())
+        zip.add_file(name, ZipMethod::Deflate, content.as_slice())
             .unwrap();
     }
     zip.finish().unwrap()

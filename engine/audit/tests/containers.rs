@@ -11,7 +11,7 @@ use prep_formats::bson::push_json;
 use prep_formats::json;
 use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
-use prep_formats::zip::{Method, ZipWriter};
+use prep_formats::zip::{ZipMethod, ZipWriter};
 
 const NONE: Harm = Harm::None;
 const FORM: Harm = Harm::Form;
@@ -19,7 +19,7 @@ const CONTENT: Harm = Harm::Content;
 
 type Members<'a> = &'a [(&'a str, &'a [u8])];
 
-fn zip(method: Method, members: Members<'_>) -> Vec<u8> {
+fn zip(method: ZipMethod, members: Members<'_>) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in members {
         zip.add_file(name, method, &mut &content[..]).unwrap();
@@ -139,22 +139,22 @@ fn cases() -> Vec<Case> {
     add(
         "a member renamed",
         "x.zip",
-        zip(Method::Deflate, &[("a.csv", CSV), ("c.txt", b"one\n")]),
-        zip(Method::Deflate, two),
+        zip(ZipMethod::Deflate, &[("a.csv", CSV), ("c.txt", b"one\n")]),
+        zip(ZipMethod::Deflate, two),
         &[("files-renamed", CONTENT)],
     );
     add(
         "zip stored",
         "x.zip",
-        zip(Method::Stored, two),
-        zip(Method::Deflate, two),
+        zip(ZipMethod::Stored, two),
+        zip(ZipMethod::Deflate, two),
         repacked,
     );
     add(
         "zip member",
         "x.zip",
-        zip(Method::Stored, changed),
-        zip(Method::Deflate, two),
+        zip(ZipMethod::Stored, changed),
+        zip(ZipMethod::Deflate, two),
         harmless_and_not,
     );
     add(
@@ -174,15 +174,15 @@ fn cases() -> Vec<Case> {
     add(
         "a zip in a tar",
         "x.tar.gz",
-        gzip(6, &tar(&[("s.zip", &zip(Method::Deflate, changed))])),
-        gzip(6, &tar(&[("s.zip", &zip(Method::Deflate, two))])),
+        gzip(6, &tar(&[("s.zip", &zip(ZipMethod::Deflate, changed))])),
+        gzip(6, &tar(&[("s.zip", &zip(ZipMethod::Deflate, two))])),
         harmless_and_not,
     );
     add(
         "a zip in a tar, packed again",
         "x.tar.gz",
-        gzip(6, &tar(&[("s.zip", &zip(Method::Stored, two))])),
-        gzip(6, &tar(&[("s.zip", &zip(Method::Deflate, two))])),
+        gzip(6, &tar(&[("s.zip", &zip(ZipMethod::Stored, two))])),
+        gzip(6, &tar(&[("s.zip", &zip(ZipMethod::Deflate, two))])),
         repacked,
     );
     add("gzip", "x.csv.gz", gzip(9, CSV), gzip(0, CSV), repacked);
@@ -203,13 +203,13 @@ fn cases() -> Vec<Case> {
         tar(two),
         &[("files-damaged", CONTENT)],
     );
-    let mut flipped = zip(Method::Stored, two);
+    let mut flipped = zip(ZipMethod::Stored, two);
     flipped[40] ^= 1;
     add(
         "a zip with wrong checksums",
         "x.zip",
         flipped,
-        zip(Method::Stored, two),
+        zip(ZipMethod::Stored, two),
         &[("files-damaged", CONTENT)],
     );
     add(
@@ -315,10 +315,10 @@ fn cases() -> Vec<Case> {
         "arrays in an archive",
         "x.npz",
         zip(
-            Method::Stored,
+            ZipMethod::Stored,
             &[("a.npy", &npy("<f8", false, "(2, 3)", 0, &one(1, 7.0)))],
         ),
-        zip(Method::Deflate, &[("a.npy", &array)]),
+        zip(ZipMethod::Deflate, &[("a.npy", &array)]),
         &[("values-changed", CONTENT)],
     );
     let documents = [

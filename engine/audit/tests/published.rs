@@ -144,11 +144,11 @@ fn versions_of_a_parquet_file() {
 #[test]
 fn a_split_with_another_seed() {
     use prep_audit::tree::SplitSearch;
-    use prep_splits::{Method, Size, split};
+    use prep_splits::{SplitAlgorithm, SplitSize, split};
     let home = tempfile::tempdir().unwrap();
     let write = |root: &Path, seed: u32, share: f64| {
-        let method = Method::Shuffle {
-            test_size: Some(Size::Fraction(share)),
+        let method = SplitAlgorithm::Shuffle {
+            test_size: Some(SplitSize::Fraction(share)),
             train_size: None,
             seed,
             order: None,
@@ -178,7 +178,7 @@ fn a_split_with_another_seed() {
         train: "public/train.csv".into(),
         test: "public/test.csv".into(),
         seed: 0,
-        test_size: Some(Size::Fraction(0.1)),
+        test_size: Some(SplitSize::Fraction(0.1)),
         answers: Some("private/test.csv".into()),
     };
     for path in ["public/train.csv", "public/test.csv", "private/test.csv"] {
@@ -207,7 +207,7 @@ fn a_sum_may_be_that_of_an_older_bundles_member() {
     let zip = |members: &[(&str, &[u8])]| {
         let mut zip = prep_formats::zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
         for (name, content) in members {
-            let method = prep_formats::zip::Method::Deflate;
+            let method = prep_formats::zip::ZipMethod::Deflate;
             zip.add_file(name, method, &mut &content[..]).unwrap();
         }
         zip.finish().unwrap().into_inner()

@@ -9,7 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use prep_formats::archive::MemberKind;
 use prep_formats::gzip::is_gzip;
 use prep_formats::limits::ArchiveBudget;
-use prep_formats::zip::{Directory, EntryKind};
+use prep_formats::zip::{EntryKind, ZipDirectory};
 use prep_formats::{sevenz, tar};
 
 use crate::error::{ContentsError, Result};
@@ -126,6 +126,6 @@ pub(crate) fn directory(
     file: &File,
     range: Range<u64>,
     budget: &ArchiveBudget,
-) -> Result<Directory> {
-    Directory::read(file, range, budget).map_err(ContentsError::of)
+) -> Result<ZipDirectory> {
+    ZipDirectory::read(file, range, budget).map_err(ContentsError::of)
 }

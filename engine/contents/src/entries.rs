@@ -148,7 +148,7 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
     use prep_formats::limits::{Limit, Limits};
-    use prep_formats::zip::{Method, ZipWriter};
+    use prep_formats::zip::{ZipMethod, ZipWriter};
 
     use super::*;
 
@@ -222,7 +222,7 @@ mod tests {
         for level in 0..levels {
             let name = if level == 0 { "x" } else { "a.zip" };
             let mut writer = ZipWriter::new(Vec::new());
-            let method = Method::Stored;
+            let method = ZipMethod::Stored;
             writer.add_file(name, method, content.as_slice()).unwrap();
             content = writer.finish().unwrap();
         }

@@ -321,7 +321,7 @@ impl Read for Counted<'_> {
 mod tests {
     use prep_formats::limits::Limits;
     use prep_formats::tar::TarWriter;
-    use prep_formats::zip::{Method, ZipWriter};
+    use prep_formats::zip::{ZipMethod, ZipWriter};
 
     use super::*;
 
@@ -338,7 +338,7 @@ mod tests {
         let mut writer = ZipWriter::new(Vec::new());
         for (name, content) in members {
             let bytes = content.as_bytes();
-            writer.add_file(name, Method::Stored, bytes).unwrap();
+            writer.add_file(name, ZipMethod::Stored, bytes).unwrap();
         }
         writer.finish().unwrap()
     }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use prep_formats::limits::{Bounded, Limit, Limits};
+use prep_formats::limits::{BoundedReader, Limit, Limits};
 use tempfile::{NamedTempFile, TempPath};
 
 use crate::Resources;
@@ -105,7 +105,7 @@ pub fn spool(content: &mut dyn Read, resources: &Resources<'_>) -> Result<TempPa
     std::fs::create_dir_all(temp).map_err(ContentsError::at(temp))?;
     let mut file = NamedTempFile::new_in(temp).map_err(ContentsError::at(temp))?;
     io::copy(
-        &mut Bounded::new(content, &resources.limits, Limit::Spooled),
+        &mut BoundedReader::new(content, &resources.limits, Limit::Spooled),
         &mut file,
     )?;
     Ok(file.into_temp_path())
@@ -179,7 +179,7 @@ pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
 /// When it cannot be read, or is longer than the limits allow.
 pub fn whole(path: &Path, limits: &Limits) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut content = Bounded::new(open(path)?, limits, Limit::Record);
+    let mut content = BoundedReader::new(open(path)?, limits, Limit::Record);
     let read = content.read_to_end(&mut bytes);
     read.map_err(ContentsError::at(path))?;
     Ok(bytes)

@@ -19,14 +19,14 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use fuzzing::{fuzz, seeds};
 use prep_formats::tar::TarWriter;
-use prep_formats::zip::{Method, ZipWriter};
+use prep_formats::zip::{ZipMethod, ZipWriter};
 
 fn files(names: &[&str]) -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/kinds");
     seeds(&root, names)
 }
 
-fn zip(members: &[(&str, &[u8])], method: Method) -> Vec<u8> {
+fn zip(members: &[(&str, &[u8])], method: ZipMethod) -> Vec<u8> {
     let mut writer = ZipWriter::new(Vec::new());
     for (name, content) in members {
         writer.add_file(name, method, *content).unwrap();
@@ -52,8 +52,8 @@ fn gzip(content: &[u8]) -> Vec<u8> {
 /// Nested archives of all kinds.
 fn archives() -> Vec<Vec<u8>> {
     let text: &[(&str, &[u8])] = &[("a.csv", b"id,x\n1,2\n"), ("b/c.txt", b"text")];
-    let stored = zip(text, Method::Stored);
-    let deflated = zip(text, Method::Deflate);
+    let stored = zip(text, ZipMethod::Stored);
+    let deflated = zip(text, ZipMethod::Deflate);
     let plain = tar(text);
     let packed = gzip(&plain);
     let inner: Vec<(&str, &[u8])> = vec![
@@ -63,12 +63,15 @@ fn archives() -> Vec<Vec<u8>> {
         ("t.tar.gz", &packed),
     ];
     let mut all = vec![
-        zip(&inner, Method::Stored),
-        zip(&inner, Method::Deflate),
+        zip(&inner, ZipMethod::Stored),
+        zip(&inner, ZipMethod::Deflate),
         tar(&inner),
         gzip(&tar(&inner)),
-        gzip(&zip(&inner, Method::Stored)),
-        zip(&[("a.zip", &zip(&inner, Method::Stored))], Method::Stored),
+        gzip(&zip(&inner, ZipMethod::Stored)),
+        zip(
+            &[("a.zip", &zip(&inner, ZipMethod::Stored))],
+            ZipMethod::Stored,
+        ),
     ];
     all.extend(files(&["archives/bundle"]));
     all

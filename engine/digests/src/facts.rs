@@ -8,7 +8,7 @@ use crate::tree::{TreeDigest, Trees};
 /// The inputs of a competition's scores, by digest. Two datasets with equal digests give every submission the same
 /// score.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct DatasetDigests {
     /// Variant of the pipeline: `v1` or `fixed`.
     pub variant: String,
     /// All files of `prepared/public`, which participants receive.
@@ -22,15 +22,15 @@ pub struct Facts {
     pub rules: Option<Sha256>,
 }
 
-impl Facts {
+impl DatasetDigests {
     /// Collects the digests of one competition in one variant.
     pub fn new(
         variant: &str,
         trees: &Trees,
         leaderboard: Option<Sha256>,
         rules: Option<Sha256>,
-    ) -> Facts {
-        Facts {
+    ) -> DatasetDigests {
+        DatasetDigests {
             variant: variant.to_owned(),
             public: trees.public,
             answers: trees.private,
@@ -51,7 +51,7 @@ impl Facts {
         ]
     }
 
-    /// The SHA-256 of the lines `name value`, one for each of [`Facts::lines`].
+    /// The SHA-256 of the lines `name value`, one for each of [`DatasetDigests::lines`].
     pub fn digest(&self) -> Sha256 {
         let lines = self.lines().into_iter();
         let lines: String = lines
@@ -66,7 +66,7 @@ fn none() -> String {
 }
 
 /// The SHA-256 of the lines `id digest` of several competitions, sorted by id.
-pub fn root_of<'a>(digests: impl IntoIterator<Item = (&'a str, Sha256)>) -> Sha256 {
+pub fn combined_digest<'a>(digests: impl IntoIterator<Item = (&'a str, Sha256)>) -> Sha256 {
     let mut lines: Vec<String> = digests
         .into_iter()
         .map(|(id, digest)| format!("{id} {digest}\n"))
@@ -90,7 +90,7 @@ mod tests {
             public: tree(b"public"),
             private: tree(b"private"),
         };
-        let facts = Facts::new("v1", &trees, Some(Sha256::of(b"l")), None);
+        let facts = DatasetDigests::new("v1", &trees, Some(Sha256::of(b"l")), None);
         let text = format!(
             "answers {}\nleaderboard {}\npublic {}\nrules none\nvariant v1\n",
             Sha256::of(b"private"),
@@ -99,15 +99,21 @@ mod tests {
         );
         assert_eq!(facts.digest(), Sha256::of(text.as_bytes()));
         let other = [
-            Facts::new("fixed", &trees, facts.leaderboard, None),
-            Facts::new("v1", &trees, None, None),
-            Facts::new("v1", &trees, facts.leaderboard, facts.leaderboard),
+            DatasetDigests::new("fixed", &trees, facts.leaderboard, None),
+            DatasetDigests::new("v1", &trees, None, None),
+            DatasetDigests::new("v1", &trees, facts.leaderboard, facts.leaderboard),
         ];
         for one in other {
             assert_ne!(one.digest(), facts.digest());
         }
         let (a, b) = (Sha256::of(b"a"), Sha256::of(b"b"));
-        assert_eq!(root_of([("x", a), ("y", b)]), root_of([("y", b), ("x", a)]));
-        assert_ne!(root_of([("x", a), ("y", b)]), root_of([("x", b), ("y", a)]));
+        assert_eq!(
+            combined_digest([("x", a), ("y", b)]),
+            combined_digest([("y", b), ("x", a)])
+        );
+        assert_ne!(
+            combined_digest([("x", a), ("y", b)]),
+            combined_digest([("x", b), ("y", a)])
+        );
     }
 }

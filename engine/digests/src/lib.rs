@@ -27,8 +27,12 @@ mod origin;
 mod sha256;
 mod tree;
 
-pub use facts::{Facts, root_of};
-pub use lock::{BundleDigest, BundleStatus, Difference, Lock, LockError, Locked};
-pub use origin::{ChecksumStatus, Origin};
-pub use sha256::{Hasher, Sha256, ShaError};
-pub use tree::{TreeDigest, TreeHasher, Trees, digest_of_file, digest_of_folder, digest_of_reader};
+pub use facts::{DatasetDigests, combined_digest};
+pub use lock::{
+    BundleDigest, BundleStatus, LockDifference, LockedDataset, Lockfile, LockfileError,
+};
+pub use origin::{ChecksumStatus, DataOrigin};
+pub use sha256::{Sha256, Sha256Error, Sha256Hasher};
+pub use tree::{
+    TreeDigest, TreeHasher, Trees, digest_of_directory, digest_of_file, digest_of_reader,
+};

@@ -26,7 +26,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::facts::Facts;
+use crate::facts::DatasetDigests;
 use crate::sha256::Sha256;
 use crate::tree::{TreeDigest, Trees};
 
@@ -47,7 +47,7 @@ const COMPARABLE: &str = "comparable_with_v1";
 
 /// A lock file that cannot be used.
 #[derive(Debug, Error)]
-pub enum LockError {
+pub enum LockfileError {
     /// A newer program wrote the file.
     #[error(
         "it has version {found}, but this program reads at most version {VERSION}: a newer prep is needed"
@@ -65,14 +65,14 @@ pub enum LockError {
 
 /// The content of a lock file: the facts of all competitions in a data directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lock {
+pub struct Lockfile {
     /// Facts by name, for each competition's id and variant.
     entries: BTreeMap<(String, String), BTreeMap<String, String>>,
 }
 
 /// The facts of one competition in one variant, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Locked(BTreeMap<String, String>);
+pub struct LockedDataset(BTreeMap<String, String>);
 
 /// The digest of the bundle that the data were prepared from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +122,7 @@ fn is_verified(bundle: &str) -> bool {
 
 /// A fact whose value differs from the locked one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct LockDifference {
     /// Name of the fact.
     pub fact: String,
     /// The value in the lock file, if it has one.
@@ -131,7 +131,7 @@ pub struct Difference {
     pub found: Option<String>,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for LockDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let none = || "none".to_owned();
         let (locked, found) = (self.locked.clone(), self.found.clone());
@@ -140,10 +140,10 @@ impl fmt::Display for Difference {
     }
 }
 
-impl Locked {
+impl LockedDataset {
     /// The facts that are known before anything is prepared.
-    pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> Locked {
-        let mut locked = Locked::default();
+    pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> LockedDataset {
+        let mut locked = LockedDataset::default();
         for (fact, digest) in [("leaderboard", leaderboard), ("rules", rules)] {
             if let Some(digest) = digest {
                 locked.0.insert(fact.to_owned(), format!("sha256:{digest}"));
@@ -154,7 +154,7 @@ impl Locked {
 
     /// Adds the digests of the prepared files.
     #[must_use]
-    pub fn with_trees(mut self, trees: &Trees) -> Locked {
+    pub fn with_trees(mut self, trees: &Trees) -> LockedDataset {
         for (fact, tree) in [("answers", &trees.private), ("public", &trees.public)] {
             self.0.insert(fact.to_owned(), tree_text(tree));
         }
@@ -163,7 +163,7 @@ impl Locked {
 
     /// Adds the bundle's digest, if it is known.
     #[must_use]
-    pub fn with_bundle(mut self, bundle: Option<&BundleDigest>) -> Locked {
+    pub fn with_bundle(mut self, bundle: Option<&BundleDigest>) -> LockedDataset {
         if let Some(bundle) = bundle {
             self.0.insert(BUNDLE.to_owned(), bundle.to_string());
         }
@@ -173,7 +173,7 @@ impl Locked {
     /// Adds whether scores are comparable with the benchmark's. `obstacles` are the reasons why not; empty means
     /// comparable.
     #[must_use]
-    pub fn with_comparability(mut self, obstacles: &[String]) -> Locked {
+    pub fn with_comparability(mut self, obstacles: &[String]) -> LockedDataset {
         let text = match obstacles {
             [] => "yes".to_owned(),
             obstacles => format!("no: {}", obstacles.join("; ")),
@@ -184,7 +184,7 @@ impl Locked {
 
     /// Adds the SHA-256 of the pipeline file and the version of the program.
     #[must_use]
-    pub fn with_origin(mut self, pipeline: Sha256, program: &str) -> Locked {
+    pub fn with_origin(mut self, pipeline: Sha256, program: &str) -> LockedDataset {
         let pipeline = format!("sha256:{pipeline}");
         self.0.insert("pipeline".to_owned(), pipeline);
         self.0.insert("program".to_owned(), program.to_owned());
@@ -203,7 +203,7 @@ impl Locked {
     /// The facts that determine scores and whose values differ between `self` (locked) and `found`.
     ///
     /// Digests of files that `found` lacks are skipped: nothing is prepared yet.
-    pub fn differences(&self, found: &Locked) -> Vec<Difference> {
+    pub fn differences(&self, found: &LockedDataset) -> Vec<LockDifference> {
         let names = self.0.keys().chain(found.0.keys());
         let names: std::collections::BTreeSet<&String> = names.collect();
         let is_tree = |name: &str| matches!(name, "answers" | "public");
@@ -212,7 +212,7 @@ impl Locked {
             .filter(|name| !ORIGINS.contains(&name.as_str()))
             .filter(|name| found.0.contains_key(*name) || !is_tree(name))
             .filter(|name| self.0.get(*name) != found.0.get(*name))
-            .map(|name| Difference {
+            .map(|name| LockDifference {
                 fact: name.clone(),
                 locked: self.0.get(name).cloned(),
                 found: found.0.get(name).cloned(),
@@ -243,27 +243,29 @@ fn tree_of(text: &str) -> Option<TreeDigest> {
     })
 }
 
-impl Lock {
+impl Lockfile {
     /// Parses a lock file.
     ///
     /// # Errors
-    /// [`LockError`] if the version is newer, or a line is malformed or repeats a fact.
-    pub fn parse(text: &str) -> Result<Lock, LockError> {
-        let mut lock = Lock::default();
+    /// [`LockfileError`] if the version is newer, or a line is malformed or repeats a fact.
+    pub fn parse(text: &str) -> Result<Lockfile, LockfileError> {
+        let mut lock = Lockfile::default();
         let mut version = None;
         for (place, line) in text.lines().enumerate() {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let wrong = || LockError::Line {
+            let wrong = || LockfileError::Line {
                 line: place + 1,
                 text: line.to_owned(),
             };
             if version.is_none() {
-                let found = line.strip_prefix("version ").ok_or(LockError::NoVersion)?;
+                let found = line
+                    .strip_prefix("version ")
+                    .ok_or(LockfileError::NoVersion)?;
                 if !matches!(found.parse(), Ok(1..=VERSION)) {
                     let found = found.to_owned();
-                    return Err(LockError::Newer { found });
+                    return Err(LockfileError::Newer { found });
                 }
                 version = Some(());
                 continue;
@@ -280,7 +282,7 @@ impl Lock {
                 return Err(wrong());
             }
         }
-        version.map(|()| lock).ok_or(LockError::NoVersion)
+        version.map(|()| lock).ok_or(LockfileError::NoVersion)
     }
 
     /// The text of the file: a comment, the version, the facts.
@@ -295,9 +297,9 @@ impl Lock {
     }
 
     /// The facts of a competition in a variant, if it is recorded.
-    pub fn find(&self, id: &str, variant: &str) -> Option<Locked> {
+    pub fn find(&self, id: &str, variant: &str) -> Option<LockedDataset> {
         let entry = self.entries.get(&(id.to_owned(), variant.to_owned()));
-        entry.cloned().map(Locked)
+        entry.cloned().map(LockedDataset)
     }
 
     /// Records the facts of a competition.
@@ -305,13 +307,13 @@ impl Lock {
     /// If the facts that determine scores are unchanged, the recorded preparation is kept, so another program that
     /// prepares the same data does not modify the file. There are two exceptions: a verified bundle replaces one that
     /// was not verified, and `comparable_with_v1` is always updated.
-    pub fn set(&mut self, id: &str, variant: &str, locked: &Locked) {
+    pub fn set(&mut self, id: &str, variant: &str, locked: &LockedDataset) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {
             self.entries.insert(key, locked.0.clone());
             return;
         };
-        let noted = Locked(before.clone());
+        let noted = LockedDataset(before.clone());
         if !noted.differences(locked).is_empty() || noted.trees() != locked.trees() {
             before.clone_from(&locked.0);
             return;
@@ -332,14 +334,14 @@ impl Lock {
     }
 }
 
-impl Facts {
+impl DatasetDigests {
     /// The digests in the form in which a lock file records them.
-    pub fn locked(&self) -> Locked {
+    pub fn locked(&self) -> LockedDataset {
         let trees = Trees {
             public: self.public,
             private: self.answers,
         };
-        Locked::new(self.leaderboard, self.rules).with_trees(&trees)
+        LockedDataset::new(self.leaderboard, self.rules).with_trees(&trees)
     }
 }
 
@@ -359,8 +361,8 @@ mod tests {
         }
     }
 
-    fn locked(public: &[u8]) -> Locked {
-        Locked::new(Some(Sha256::of(b"l")), Some(Sha256::of(b"r")))
+    fn locked(public: &[u8]) -> LockedDataset {
+        LockedDataset::new(Some(Sha256::of(b"l")), Some(Sha256::of(b"r")))
             .with_trees(&trees(public))
             .with_bundle(Some(&bundle(BundleStatus::NotVerified)))
             .with_comparability(&[])
@@ -377,11 +379,11 @@ mod tests {
 
     #[test]
     fn a_lock_is_read_as_it_is_written() {
-        let mut lock = Lock::default();
+        let mut lock = Lockfile::default();
         lock.set("b", "v1", &locked(b"1"));
         lock.set("a", "fixed", &locked(b"2"));
         let text = lock.text();
-        assert_eq!(Lock::parse(&text).unwrap(), lock);
+        assert_eq!(Lockfile::parse(&text).unwrap(), lock);
         let lines: Vec<&str> = text.lines().skip(2).collect();
         let mut sorted = lines.clone();
         sorted.sort_unstable();
@@ -400,7 +402,7 @@ mod tests {
             ("version 1\na v1 public\n", "line 2 is not"),
             ("version 1\na v1 rules x\na v1 rules y\n", "line 3 is not"),
         ] {
-            let error = Lock::parse(text).unwrap_err().to_string();
+            let error = Lockfile::parse(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
     }
@@ -411,7 +413,7 @@ mod tests {
         let other = locked(b"1").with_origin(Sha256::of(b"q"), "0.2.0");
         assert_eq!(one.differences(&other), []);
         // Before anything is prepared, the trees are unknown.
-        let early = Locked::new(Some(Sha256::of(b"l")), None);
+        let early = LockedDataset::new(Some(Sha256::of(b"l")), None);
         let facts: Vec<String> = one
             .differences(&early)
             .into_iter()
@@ -427,7 +429,7 @@ mod tests {
 
     #[test]
     fn the_same_data_of_another_program_change_nothing() {
-        let mut lock = Lock::default();
+        let mut lock = Lockfile::default();
         lock.set("a", "v1", &locked(b"1"));
         let before = lock.text();
         let newer = locked(b"1").with_origin(Sha256::of(b"q"), "0.2.0");
@@ -439,10 +441,10 @@ mod tests {
 
     #[test]
     fn the_bundle_is_noted_as_it_was_used_and_a_verified_one_stays() {
-        let mut lock = Lock::parse("version 1\na v1 bundle md5:11\n").unwrap();
-        let fact = |lock: &Lock, fact: &str| lock.find("a", "v1").unwrap().0.get(fact).cloned();
+        let mut lock = Lockfile::parse("version 1\na v1 bundle md5:11\n").unwrap();
+        let fact = |lock: &Lockfile, fact: &str| lock.find("a", "v1").unwrap().0.get(fact).cloned();
         // The fact of version 1 does not show which bundle was used.
-        let no_trees = Locked::default();
+        let no_trees = LockedDataset::default();
         let other = no_trees
             .clone()
             .with_bundle(Some(&bundle(BundleStatus::Differs)));

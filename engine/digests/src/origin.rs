@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The pipeline that prepared the data, and the result of comparing their published checksums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct DataOrigin {
     /// Whether pipeline, description and checksums are the ones built into the program.
     pub is_built_in: bool,
     /// The result of comparing checksums.
@@ -30,13 +30,13 @@ pub enum ChecksumStatus {
     },
 }
 
-impl Origin {
+impl DataOrigin {
     /// Merges `self` with the earlier record of the same data, so that a verification is not lost when a later run
     /// skips it.
     ///
     /// A comparison of a user's own pipeline does not replace one of the built-in pipeline.
     #[must_use]
-    pub fn or(self, before: &Origin) -> Origin {
+    pub fn or(self, before: &DataOrigin) -> DataOrigin {
         match (self.is_built_in, before.is_built_in) {
             (true, false) => self,
             (false, true) => before.clone(),
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn skipping_the_checksums_of_the_same_data_forgets_nothing() {
-        let origin = |is_built_in, checksums| Origin {
+        let origin = |is_built_in, checksums| DataOrigin {
             is_built_in,
             checksums,
         };

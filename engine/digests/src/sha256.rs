@@ -18,7 +18,7 @@ pub struct Sha256([u8; 32]);
 /// A text that is not a SHA-256.
 #[derive(Debug, Error)]
 #[error("`{0}` is not a SHA-256: expected 64 hex digits")]
-pub struct ShaError(String);
+pub struct Sha256Error(String);
 
 impl Sha256 {
     /// The digest of `bytes`.
@@ -57,10 +57,10 @@ impl fmt::Debug for Sha256 {
 }
 
 impl FromStr for Sha256 {
-    type Err = ShaError;
+    type Err = Sha256Error;
 
-    fn from_str(text: &str) -> Result<Sha256, ShaError> {
-        let wrong = || ShaError(text.to_owned());
+    fn from_str(text: &str) -> Result<Sha256, Sha256Error> {
+        let wrong = || Sha256Error(text.to_owned());
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(wrong());
         }
@@ -74,9 +74,9 @@ impl FromStr for Sha256 {
 }
 
 impl TryFrom<String> for Sha256 {
-    type Error = ShaError;
+    type Error = Sha256Error;
 
-    fn try_from(text: String) -> Result<Sha256, ShaError> {
+    fn try_from(text: String) -> Result<Sha256, Sha256Error> {
         text.parse()
     }
 }
@@ -89,9 +89,9 @@ impl From<Sha256> for String {
 
 /// Computes a SHA-256 incrementally.
 #[derive(Debug, Clone, Default)]
-pub struct Hasher(sha2::Sha256);
+pub struct Sha256Hasher(sha2::Sha256);
 
-impl Hasher {
+impl Sha256Hasher {
     /// Appends bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(empty.short(), "e3b0c44298fc");
         assert!("e3b0".parse::<Sha256>().is_err());
         assert!("é".repeat(32).parse::<Sha256>().is_err());
-        let mut hasher = Hasher::default();
+        let mut hasher = Sha256Hasher::default();
         hasher.update(b"a");
         hasher.update(b"b");
         assert_eq!(hasher.finish(), Sha256::of(b"ab"));

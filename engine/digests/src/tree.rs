@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::sha256::{Hasher, Sha256};
+use crate::sha256::{Sha256, Sha256Hasher};
 
 /// Initial and maximum size of the read buffer, in bytes. The buffer grows with the file, because clearing 256 KiB takes
 /// longer than reading a small file.
@@ -54,7 +54,7 @@ pub struct TreeHasher {
     lines: BTreeMap<String, Sha256>,
     /// Whether files are added in order. Then each line is hashed immediately and `lines` stays empty.
     sorted: bool,
-    hasher: Hasher,
+    hasher: Sha256Hasher,
     files: u64,
     bytes: u64,
 }
@@ -126,7 +126,7 @@ pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
 /// # Errors
 /// An I/O error while reading.
 pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
-    let mut hasher = Hasher::default();
+    let mut hasher = Sha256Hasher::default();
     let (mut buffer, mut bytes) = (vec![0; FIRST], 0);
     loop {
         match reader.read(&mut buffer) {
@@ -148,7 +148,10 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
 ///
 /// # Errors
 /// The first file that cannot be read, or whose name is not UTF-8.
-pub fn digest_of_folder(folder: &Path, threads: usize) -> Result<TreeDigest, (PathBuf, io::Error)> {
+pub fn digest_of_directory(
+    folder: &Path,
+    threads: usize,
+) -> Result<TreeDigest, (PathBuf, io::Error)> {
     let mut paths = Vec::new();
     files_below(folder, "", &mut paths)?;
     let next = AtomicUsize::new(0);
@@ -239,15 +242,15 @@ mod tests {
         }
         fs::create_dir(folder.path().join("empty")).unwrap();
         for threads in [1, 4] {
-            let found = digest_of_folder(folder.path(), threads).unwrap();
+            let found = digest_of_directory(folder.path(), threads).unwrap();
             assert_eq!(found.files, files.len() as u64);
             assert_eq!(found.bytes, 44);
             assert_eq!(found.sha256.to_string(), of_the_shell(folder.path()));
         }
         let empty = folder.path().join("empty");
-        let found = digest_of_folder(&empty, 2).unwrap();
+        let found = digest_of_directory(&empty, 2).unwrap();
         assert_eq!(found.sha256.to_string(), of_the_shell(&empty));
-        let missing = digest_of_folder(&folder.path().join("missing"), 2).unwrap();
+        let missing = digest_of_directory(&folder.path().join("missing"), 2).unwrap();
         assert_eq!(missing, found);
     }
 

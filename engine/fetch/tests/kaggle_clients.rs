@@ -17,7 +17,7 @@ use prep_fault_server::{
     Bundle, FaultServer, KEY, MemberFile, REFRESH_TOKEN, Request, Side, TOKEN, USERNAME,
 };
 use prep_fetch::{Environment, Network, find_credentials};
-use prep_formats::zip::{Method, ZipWriter};
+use prep_formats::zip::{ZipMethod, ZipWriter};
 use tempfile::TempDir;
 
 /// The clients of today, and the last one of the older protocol.
@@ -76,10 +76,10 @@ fn bundle() -> Bundle {
     let files = ["train.csv", "images/a b.png"];
     let mut all = ZipWriter::new(Vec::new());
     let files = files.map(|path| {
-        all.add_file(path, Method::Stored, &*table).unwrap();
+        all.add_file(path, ZipMethod::Stored, &*table).unwrap();
         let mut one = ZipWriter::new(Vec::new());
         let name = path.rsplit('/').next().unwrap();
-        one.add_file(name, Method::Deflate, &*table).unwrap();
+        one.add_file(name, ZipMethod::Deflate, &*table).unwrap();
         MemberFile {
             path: path.to_owned(),
             bytes: table.clone().into(),

@@ -10,7 +10,7 @@ use prep_core::{FileValue, Source};
 use prep_fault_server::{At, Bundle, Fault, Kind, MemberFile, Side};
 use prep_fetch::{FetchError, Members, PartOfBundle, Protocol};
 use prep_formats::limits::Limits;
-use prep_formats::zip::{Method, ZipListing, ZipWriter};
+use prep_formats::zip::{ZipListing, ZipMethod, ZipWriter};
 
 /// Ten members of a million bytes: `a/0.bin` to `a/4.bin`, `b/5.bin` to `b/9.bin`.
 fn archive() -> Vec<u8> {
@@ -23,9 +23,9 @@ fn make() -> Vec<u8> {
     for member in 0..10 {
         let folder = if member < 5 { "a" } else { "b" };
         let method = if member % 2 == 0 {
-            Method::Stored
+            ZipMethod::Stored
         } else {
-            Method::Deflate
+            ZipMethod::Deflate
         };
         let bytes = content(1_000_000, member + 1);
         zip.add_file(&format!("{folder}/{member}.bin"), method, &*bytes)
@@ -212,7 +212,7 @@ fn listed(bytes: Vec<u8>, files: &[(&str, &[u8])]) -> Bundle {
     let files = files.iter().map(|(path, bytes)| {
         let name = path.rsplit('/').next().unwrap();
         let mut zip = ZipWriter::new(Vec::new());
-        zip.add_file(name, Method::Deflate, *bytes).unwrap();
+        zip.add_file(name, ZipMethod::Deflate, *bytes).unwrap();
         MemberFile {
             path: (*path).to_owned(),
             bytes: bytes.to_vec().into(),
@@ -229,7 +229,7 @@ fn members_are_fetched_one_by_one_where_ranges_do_not_work() -> Outcome {
     // Tables come within a zip archive, the rest as it is. An archive that is a member stays one.
     let mut inner = ZipWriter::new(Vec::new());
     for name in ["one.csv", "two.csv"] {
-        inner.add_file(name, Method::Deflate, &*table)?;
+        inner.add_file(name, ZipMethod::Deflate, &*table)?;
     }
     let inner = inner.finish()?;
     let files: [(&str, &[u8]); 5] = [

@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::{ID, Outcome, content, context};
 use prep_core::Source;
 use prep_fetch::{LazyNetwork, Network, PublishedChecksums, WebAddress, WebFile};
-use prep_formats::zip::{Method, ZipWriter};
+use prep_formats::zip::{ZipMethod, ZipWriter};
 use tempfile::TempDir;
 
 const FILE: &str = "labels.csv";
@@ -19,7 +19,7 @@ fn data(dir: &TempDir, bytes: &[u8]) -> PathBuf {
     let data = dir.path().join("data");
     fs::create_dir_all(data.join(ID)).unwrap();
     let mut zip = ZipWriter::new(Vec::new());
-    zip.add_file(FILE, Method::Deflate, bytes).unwrap();
+    zip.add_file(FILE, ZipMethod::Deflate, bytes).unwrap();
     fs::write(
         data.join(ID).join(format!("{ID}.zip")),
         zip.finish().unwrap(),

@@ -1,6 +1,7 @@
-//! Speed on a table like New York's taxi fares: one text, five decimals of 14 to 17 digits, one integer.
+//! Measures the speed of the CSV functions on a table like New York's taxi fares: one text, five decimals of 14 to 17
+//! digits, one integer.
 //!
-//! `cargo bench -p prep-formats --bench pandas_speed [rows]` prints MB/s of every step on one core.
+//! `cargo bench -p prep-formats --bench pandas_speed [rows]` prints MB/s of each step on one core.
 
 #![allow(
     clippy::expect_used,
@@ -18,11 +19,11 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use prep_formats::pandas::{
-    CsvError, GatherOptions, ReadOptions, Rewriter, RowSelection, Scanner, TextTable, gather,
+    CsvError, CsvScanner, GatherOptions, ReadOptions, Rewriter, RowSelection, TextTable, gather,
     normalise, read_frame,
 };
 
-/// SplitMix64: the table is the same on every run.
+/// SplitMix64, so that the table is the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -52,7 +53,7 @@ fn table(rows: usize) -> String {
             random.next() % 60,
             random.next() % 10_000_000
         );
-        // Shortest digits of doubles: 14 to 17 of them.
+        // The shortest texts of these doubles have 14 to 17 digits.
         let _ = write!(text, ",{:?}", 2.5 + 50.0 * random.unit());
         let _ = write!(text, ",{:?}", -74.0 + random.unit());
         let _ = write!(text, ",{:?}", 40.0 + random.unit());
@@ -63,7 +64,7 @@ fn table(rows: usize) -> String {
     text
 }
 
-/// Seconds this thread was on a processor, so that other programs on the machine do not count.
+/// Processor time of this thread in seconds, which other programs do not affect.
 fn cpu_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split(' ').next()?.parse::<f64>().ok()? / 1e9)
@@ -92,7 +93,7 @@ fn main() -> Result<(), CsvError> {
     println!("{rows} rows, {} MB", size / 1_000_000);
     let options = ReadOptions::default();
     let scan = time("scan", size, || {
-        let mut scanner = Scanner::new(&options);
+        let mut scanner = CsvScanner::new(&options);
         text.chunks(1 << 18)
             .try_for_each(|chunk| scanner.feed(chunk))
             .and_then(|()| scanner.finish())

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// Passes bytes through, and verifies them when the inner reader ends. A short or modified stream is an error.
-pub struct Checked<R> {
+pub struct CheckedReader<R> {
     inner: R,
     /// Bytes still expected.
     left: u64,
@@ -12,7 +12,7 @@ pub struct Checked<R> {
     hasher: crc32fast::Hasher,
 }
 
-impl<R: Read> Checked<R> {
+impl<R: Read> CheckedReader<R> {
     /// Expects `bytes` bytes from `inner`, with the CRC-32 `crc32` if it is known.
     pub fn new(inner: R, bytes: u64, crc32: Option<u32>) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl<R: Read> Checked<R> {
     }
 }
 
-impl<R: Read> Read for Checked<R> {
+impl<R: Read> Read for CheckedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         if self.crc32.is_some() {
@@ -64,7 +64,7 @@ mod tests {
         let crc32 = crc32fast::hash(b"river");
         let read = |bytes: &[u8], count, crc32| {
             let mut found = Vec::new();
-            let read = Checked::new(bytes, count, crc32).read_to_end(&mut found);
+            let read = CheckedReader::new(bytes, count, crc32).read_to_end(&mut found);
             read.map(|_| found).map_err(|error| error.kind())
         };
         assert_eq!(read(b"river", 5, Some(crc32)), Ok(b"river".to_vec()));

@@ -4,39 +4,39 @@ use std::io::{self, BufReader, Read};
 
 use flate2::bufread::GzDecoder;
 
-use crate::inflated::{Index, Indexer, Windows};
+use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
 
 /// The first bytes of a gzip file.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Bytes of the trailer: the CRC-32 of the content, and its length modulo 2^32.
-const TRAILER: usize = 8;
+const TRAILER_BYTES: usize = 8;
 
 /// Reads the content of a gzip file once from the beginning, and makes an index for later random access.
 pub struct GzipIndexer<'w, R: Read> {
     /// Length in bytes of the gzip header, which precedes the deflate stream.
     header: u64,
-    inner: Indexer<'w, BufReader<Counted<R>>>,
+    inner: InflateIndexer<'w, BufReader<CountingReader<R>>>,
 }
 
 /// The position of the deflate stream in a gzip file, and its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gzipped {
+pub struct GzipStream {
     /// Offset of the deflate stream in the file, in bytes.
     pub offset: u64,
     /// Length of the deflate stream in bytes.
     pub bytes: u64,
     /// Positions at which decoding can start.
-    pub index: Index,
+    pub index: InflateIndex,
 }
 
 /// A reader that counts the bytes read.
-struct Counted<R> {
+struct CountingReader<R> {
     inner: R,
     bytes: u64,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.bytes += count as u64;
@@ -56,10 +56,10 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
     /// # Errors
     /// I/O errors of `input` and `windows`; [`io::ErrorKind::InvalidInput`] or [`io::ErrorKind::UnexpectedEof`] if the
     /// input is not gzip.
-    pub fn new(input: R, windows: &'w dyn Windows) -> io::Result<Self> {
+    pub fn new(input: R, windows: &'w dyn WindowStore) -> io::Result<Self> {
         let input = BufReader::with_capacity(
             1 << 16,
-            Counted {
+            CountingReader {
                 inner: input,
                 bytes: 0,
             },
@@ -71,7 +71,7 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
         }
         let input = decoder.into_inner();
         let header = input.get_ref().bytes - input.buffer().len() as u64;
-        let inner = Indexer::new(input, windows)?;
+        let inner = InflateIndexer::new(input, windows)?;
         Ok(Self { header, inner })
     }
 
@@ -82,9 +82,9 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
     ///
     /// # Errors
     /// I/O errors while reading; [`io::ErrorKind::InvalidData`] if CRC-32 or length differ.
-    pub fn finish(self) -> io::Result<(Option<Gzipped>, R)> {
+    pub fn finish(self) -> io::Result<(Option<GzipStream>, R)> {
         let mut found = self.inner.finish(u64::MAX)?;
-        let mut trailer = [0; TRAILER];
+        let mut trailer = [0; TRAILER_BYTES];
         found.rest.read_exact(&mut trailer)?;
         let length = found.len & u64::from(u32::MAX);
         if u64::from_le_bytes(trailer) != length << 32 | u64::from(found.crc32) {
@@ -92,7 +92,7 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         let is_all = found.rest.read(&mut [0])? == 0;
-        let gzipped = found.index.filter(|_| is_all).map(|index| Gzipped {
+        let gzipped = found.index.filter(|_| is_all).map(|index| GzipStream {
             offset: self.header,
             bytes: found.used,
             index,

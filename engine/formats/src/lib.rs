@@ -14,9 +14,9 @@
 //! | shared | [`archive`], [`checked`], [`paths`], [`read_at`], [`sniff`] |
 //!
 //! ```
-//! use prep_formats::sniff::Looks;
+//! use prep_formats::sniff::FileType;
 //!
-//! assert_eq!(Looks::of(b"PK\x03\x04"), Looks::Zip);
+//! assert_eq!(FileType::of(b"PK\x03\x04"), FileType::Zip);
 //! ```
 
 pub mod archive;

@@ -138,17 +138,17 @@ pub struct Limits {
 /// Archives may nest this deep; Kaggle's bundles have up to three levels.
 const MAX_NESTING: u64 = 8;
 /// An archive of any length may unpack to this number of bytes.
-const ALWAYS_UNPACKED: u64 = 1 << 30;
+const MIN_UNPACKED_BYTES: u64 = 1 << 30;
 /// In addition, an archive may unpack to this multiple of its length. Text tables reach 20, archives made to fill disks
 /// 1,000.
 const MAX_RATIO: u64 = 100;
 /// A table in a file of any length may have this number of cells.
-const ALWAYS_CELLS: u64 = 1 << 24;
+const MIN_CELLS: u64 = 1 << 24;
 /// A table in a longer file may have this number of cells for each byte.
 const CELLS_PER_BYTE: u64 = 64;
 /// Memory and disk budgets of [`Limits::default`], in bytes.
-const DEFAULT_MEMORY: u64 = 1 << 30;
-const DEFAULT_DISK: u64 = 16 << 30;
+const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
+const DEFAULT_DISK_BYTES: u64 = 16 << 30;
 /// Bytes of memory for a member in a listing, including its path.
 const MEMBER_BYTES: u64 = 128;
 /// Bytes of memory for a pixel during decoding: two copies of four samples of two bytes.
@@ -164,7 +164,7 @@ impl Limits {
         Self {
             nesting: MAX_NESTING,
             members: (memory / 2).clamp(256 << 20, 4 << 30) / MEMBER_BYTES,
-            unpacked: ALWAYS_UNPACKED,
+            unpacked: MIN_UNPACKED_BYTES,
             ratio: MAX_RATIO,
             spooled: disk / 4,
             pixels: (memory / 4).clamp(256 << 20, 1 << 30) / PIXEL_BYTES,
@@ -179,7 +179,7 @@ impl Limits {
             Limit::Unpacked => self.unpacked,
             Limit::Spooled => self.spooled,
             Limit::Pixels => self.pixels,
-            Limit::Cells => ALWAYS_CELLS,
+            Limit::Cells => MIN_CELLS,
             Limit::Record => self.record,
         }
     }
@@ -197,7 +197,7 @@ impl Limits {
     /// # Errors
     /// [`Limit::Cells`] if the table has more than 16 million cells and more than 64 cells per byte.
     pub fn check_cells(&self, bytes: u64, cells: u64) -> Result<(), LimitExceeded> {
-        let allowed = bytes.saturating_mul(CELLS_PER_BYTE).max(ALWAYS_CELLS);
+        let allowed = bytes.saturating_mul(CELLS_PER_BYTE).max(MIN_CELLS);
         check(Limit::Cells, allowed, cells)
     }
 
@@ -215,8 +215,8 @@ impl Limits {
     pub fn budget(&self, archive: u64) -> ArchiveBudget {
         let by_ratio = self.ratio.saturating_mul(archive);
         ArchiveBudget {
-            members: Count::new(Limit::Members, self.members),
-            unpacked: Count::new(Limit::Unpacked, self.unpacked.saturating_add(by_ratio)),
+            members: Counter::new(Limit::Members, self.members),
+            unpacked: Counter::new(Limit::Unpacked, self.unpacked.saturating_add(by_ratio)),
         }
     }
 }
@@ -224,7 +224,7 @@ impl Limits {
 impl Default for Limits {
     /// The limits for a small computer: 1 GiB of memory, 16 GiB of disk.
     fn default() -> Self {
-        Self::from_budgets(DEFAULT_MEMORY, DEFAULT_DISK)
+        Self::from_budgets(DEFAULT_MEMORY_BYTES, DEFAULT_DISK_BYTES)
     }
 }
 
@@ -241,13 +241,13 @@ fn check(limit: Limit, allowed: u64, found: u64) -> Result<(), LimitExceeded> {
 
 /// A sum that must not exceed a limit.
 #[derive(Debug, Clone)]
-struct Count {
+struct Counter {
     limit: Limit,
     allowed: u64,
     sum: Cell<u64>,
 }
 
-impl Count {
+impl Counter {
     fn new(limit: Limit, allowed: u64) -> Self {
         Self {
             limit,
@@ -265,8 +265,8 @@ impl Count {
 /// The number of members and bytes that an archive may still produce, made by [`Limits::budget`].
 #[derive(Debug, Clone)]
 pub struct ArchiveBudget {
-    members: Count,
-    unpacked: Count,
+    members: Counter,
+    unpacked: Counter,
 }
 
 impl ArchiveBudget {
@@ -303,14 +303,14 @@ impl ArchiveBudget {
 
 /// A reader that fails with [`LimitExceeded`] after a limited number of bytes.
 #[derive(Debug)]
-pub struct Bounded<R> {
+pub struct BoundedReader<R> {
     inner: R,
     limit: Limit,
     allowed: u64,
     seen: u64,
 }
 
-impl<R: Read> Bounded<R> {
+impl<R: Read> BoundedReader<R> {
     /// Reads at most as many bytes from `inner` as `limits` allow for `limit`.
     pub fn new(inner: R, limits: &Limits, limit: Limit) -> Self {
         Self {
@@ -322,7 +322,7 @@ impl<R: Read> Bounded<R> {
     }
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // Reads up to one byte more than allowed, to distinguish the end of the input from an excess.
         let left = (self.allowed - self.seen).saturating_add(1);
@@ -386,8 +386,8 @@ mod tests {
         for (length, whole) in [(0, true), (4, true), (5, true), (6, false), (900, false)] {
             let content = vec![1; length];
             let mut bytes = Vec::new();
-            let read =
-                Bounded::new(content.as_slice(), &limits, Limit::Record).read_to_end(&mut bytes);
+            let read = BoundedReader::new(content.as_slice(), &limits, Limit::Record)
+                .read_to_end(&mut bytes);
             assert_eq!(read.is_ok(), whole, "{length}");
             if let Err(error) = read {
                 assert!(LimitExceeded::behind(&error).is_some());

@@ -39,7 +39,7 @@ pub enum LinesError {
 
 /// Iterates over the lines of a text file.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct TextLines<R> {
     input: R,
     buffer: Vec<u8>,
     /// Number of lines read.
@@ -51,7 +51,7 @@ pub struct Lines<R> {
     limits: Limits,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> TextLines<R> {
     /// Reads from `input`.
     pub fn new(input: R) -> Self {
         Self {

@@ -13,7 +13,7 @@ use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
 /// Bytes of the file header.
-const HEADER: usize = 128;
+const HEADER_BYTES: usize = 128;
 /// Element type of a compressed variable.
 const COMPRESSED: u32 = 15;
 /// Element type of a matrix: a variable, or the value of a field.
@@ -22,21 +22,21 @@ const MATRIX: u32 = 14;
 const STRUCTURE: u8 = 2;
 
 /// Names are searched in this number of uncompressed bytes of a variable.
-const MOST: u64 = 64 << 20;
+const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
 /// Names are searched down to this depth of structures inside structures.
 const MAX_NESTING: usize = 32;
 
 /// Maximum length of a variable or field name in bytes. MATLAB's own limit is 63; a longer name indicates damage.
-const MAX_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
 /// Maximum size of all paths together, in bytes. Each path contains the names of the enclosing structures, so without
 /// this limit the size would grow with the square of the file's length.
-const MAX_NAMES: usize = 16 << 20;
+const MAX_PATHS_BYTES: usize = 16 << 20;
 
 /// Maximum size in bytes of a file, and of an uncompressed variable, from which variables are removed. Both are held in
 /// memory.
-pub const LARGEST: u64 = 128 << 20;
+pub const MAX_VARIABLE_BYTES: u64 = 128 << 20;
 
 /// Variables cannot be removed from a file.
 #[derive(Debug, thiserror::Error)]
@@ -50,8 +50,8 @@ pub enum MatlabError {
     /// A compressed variable cannot be decompressed.
     #[error("a compressed variable of the MATLAB file is damaged; fetch it again")]
     Inflate(#[from] io::Error),
-    /// The file or a variable is larger than [`LARGEST`].
-    #[error("it holds more than {} MB at once, which is not supported", LARGEST >> 20)]
+    /// The file or a variable is larger than [`MAX_VARIABLE_BYTES`].
+    #[error("it holds more than {} MB at once, which is not supported", MAX_VARIABLE_BYTES >> 20)]
     TooLong,
 }
 
@@ -60,14 +60,14 @@ pub enum MatlabError {
 /// The list ends at the first damage. Deeply nested and very large structures are listed in part, see the limits above.
 pub fn names(bytes: &[u8]) -> Vec<String> {
     let mut found = Names::default();
-    let mut rest = bytes.get(HEADER..).unwrap_or_default();
+    let mut rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
     while let Some((kind, content, behind)) = element(rest) {
         match kind {
             COMPRESSED => {
                 let mut inflated = Vec::new();
                 // A truncated stream still yields the names in its beginning.
                 let _ = ZlibDecoder::new(content)
-                    .take(MOST)
+                    .take(MAX_SEARCHED_BYTES)
                     .read_to_end(&mut inflated);
                 if let Some((MATRIX, content, _)) = element(&inflated) {
                     matrix(content, &mut Vec::new(), &mut found);
@@ -95,7 +95,7 @@ impl Names {
     fn push(&mut self, path: &[u8]) -> Option<()> {
         self.bytes += size_of::<String>() + path.len();
         let path = String::from_utf8_lossy(path).into_owned();
-        (self.bytes <= MAX_NAMES).then(|| self.paths.push(path))
+        (self.bytes <= MAX_PATHS_BYTES).then(|| self.paths.push(path))
     }
 }
 
@@ -106,8 +106,9 @@ impl Names {
 ///
 /// # Errors
 /// [`MatlabError`] if the file cannot be parsed, because then the variables cannot be proved absent.
-pub fn without(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, MatlabError> {
-    let (Some(header), Some(mut rest)) = (bytes.get(..HEADER), bytes.get(HEADER..)) else {
+pub fn remove_variables(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, MatlabError> {
+    let (Some(header), Some(mut rest)) = (bytes.get(..HEADER_BYTES), bytes.get(HEADER_BYTES..))
+    else {
         return Err(MatlabError::OtherVersion);
     };
     if header.get(124..) != Some(b"\x00\x01IM") {
@@ -116,22 +117,22 @@ pub fn without(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, Mat
     let mut out = header.to_vec();
     let mut changed = false;
     while !rest.is_empty() {
-        let (kind, content, behind) = whole(rest)?;
+        let (kind, content, behind) = complete_element(rest)?;
         let raw = rest.get(..rest.len() - behind.len()).unwrap_or_default();
         match kind {
             COMPRESSED => {
                 let mut inflated = Vec::new();
                 ZlibDecoder::new(content)
-                    .take(LARGEST + 1)
+                    .take(MAX_VARIABLE_BYTES + 1)
                     .read_to_end(&mut inflated)?;
-                if inflated.len() as u64 > LARGEST {
+                if inflated.len() as u64 > MAX_VARIABLE_BYTES {
                     return Err(MatlabError::TooLong);
                 }
-                let (kind, matrix, _) = whole(&inflated)?;
-                match (kind == MATRIX).then(|| stripped(matrix, "", unwanted)) {
-                    None | Some(Ok(Left::AsItIs)) => out.extend_from_slice(raw),
-                    Some(Ok(Left::Nothing)) => changed = true,
-                    Some(Ok(Left::Other(matrix))) => {
+                let (kind, matrix, _) = complete_element(&inflated)?;
+                match (kind == MATRIX).then(|| strip_fields(matrix, "", unwanted)) {
+                    None | Some(Ok(StrippedMatrix::Unchanged)) => out.extend_from_slice(raw),
+                    Some(Ok(StrippedMatrix::Removed)) => changed = true,
+                    Some(Ok(StrippedMatrix::Changed(matrix))) => {
                         let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
                         let mut plain = Vec::new();
                         push_matrix(&matrix, &mut plain);
@@ -144,10 +145,10 @@ pub fn without(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, Mat
                     Some(Err(error)) => return Err(error),
                 }
             }
-            MATRIX => match stripped(content, "", unwanted)? {
-                Left::AsItIs => out.extend_from_slice(raw),
-                Left::Nothing => changed = true,
-                Left::Other(matrix) => {
+            MATRIX => match strip_fields(content, "", unwanted)? {
+                StrippedMatrix::Unchanged => out.extend_from_slice(raw),
+                StrippedMatrix::Removed => changed = true,
+                StrippedMatrix::Changed(matrix) => {
                     push_matrix(&matrix, &mut out);
                     changed = true;
                 }
@@ -160,54 +161,61 @@ pub fn without(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, Mat
 }
 
 /// The result of removing fields from a matrix.
-enum Left {
-    AsItIs,
-    Nothing,
-    Other(Vec<u8>),
+enum StrippedMatrix {
+    Unchanged,
+    Removed,
+    Changed(Vec<u8>),
 }
 
 /// Removes fields from a matrix, given its content. `outer` is the path of the field that contains it, empty for a variable.
-fn stripped(content: &[u8], outer: &str, unwanted: &[String]) -> Result<Left, MatlabError> {
+fn strip_fields(
+    content: &[u8],
+    outer: &str,
+    unwanted: &[String],
+) -> Result<StrippedMatrix, MatlabError> {
     // An empty field has no subfields.
     if content.is_empty() {
-        return Ok(Left::AsItIs);
+        return Ok(StrippedMatrix::Unchanged);
     }
-    let (_, flags, rest) = whole(content)?;
-    let (_, _, rest) = whole(rest)?;
-    let (_, name, rest) = whole(rest)?;
+    let (_, flags, rest) = complete_element(content)?;
+    let (_, _, rest) = complete_element(rest)?;
+    let (_, name, rest) = complete_element(rest)?;
     let path = match outer {
         "" => String::from_utf8_lossy(name).into_owned(),
         outer => outer.to_owned(),
     };
     if unwanted.contains(&path) {
-        return Ok(Left::Nothing);
+        return Ok(StrippedMatrix::Removed);
     }
     let inside = format!("{path}.");
     if flags.first() != Some(&STRUCTURE) || !unwanted.iter().any(|one| one.starts_with(&inside)) {
-        return Ok(Left::AsItIs);
+        return Ok(StrippedMatrix::Unchanged);
     }
-    let (_, length, rest) = whole(rest)?;
+    let (_, length, rest) = complete_element(rest)?;
     let length = number(length, 0).ok_or(MatlabError::Damaged)? as usize;
-    let (_, names, mut rest) = whole(rest)?;
+    let (_, names, mut rest) = complete_element(rest)?;
     let head = content.len() - rest.len();
     let mut out = content.get(..head).unwrap_or_default().to_vec();
     let mut changed = false;
     // In an array of structures, the fields of the first element precede those of the second.
     let mut fields = names.chunks(length.max(1)).cycle();
     while !rest.is_empty() {
-        let (_, matrix, behind) = whole(rest)?;
-        let field = fields.next().and_then(short).ok_or(MatlabError::Damaged)?;
+        let (_, matrix, behind) = complete_element(rest)?;
+        let field = fields
+            .next()
+            .and_then(name_of)
+            .ok_or(MatlabError::Damaged)?;
         let field = format!("{inside}{}", String::from_utf8_lossy(field));
-        match stripped(matrix, &field, unwanted)? {
-            Left::AsItIs => {
+        match strip_fields(matrix, &field, unwanted)? {
+            StrippedMatrix::Unchanged => {
                 let raw = rest.get(..rest.len() - behind.len()).unwrap_or_default();
                 out.extend_from_slice(raw);
             }
-            Left::Nothing => {
+            StrippedMatrix::Removed => {
                 push_tag(MATRIX, 0, &mut out);
                 changed = true;
             }
-            Left::Other(matrix) => {
+            StrippedMatrix::Changed(matrix) => {
                 push_matrix(&matrix, &mut out);
                 changed = true;
             }
@@ -215,8 +223,8 @@ fn stripped(content: &[u8], outer: &str, unwanted: &[String]) -> Result<Left, Ma
         rest = behind;
     }
     Ok(match changed {
-        true => Left::Other(out),
-        false => Left::AsItIs,
+        true => StrippedMatrix::Changed(out),
+        false => StrippedMatrix::Unchanged,
     })
 }
 
@@ -235,7 +243,7 @@ fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Parses the first element; its content must not be truncated.
-fn whole(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError> {
+fn complete_element(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError> {
     let found = element(bytes).ok_or(MatlabError::Damaged)?;
     let tag = number(bytes, 0).unwrap_or_default();
     let declared = number(bytes, 4).unwrap_or_default() as usize;
@@ -278,7 +286,7 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, name, rest) = element(rest)?;
     let is_variable = path.is_empty();
     if is_variable {
-        path.extend_from_slice(short(name)?);
+        path.extend_from_slice(name_of(name)?);
         found.push(path)?;
     }
     let nesting = path.iter().filter(|byte| **byte == b'.').count();
@@ -294,7 +302,7 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
         // An empty field has no content that could be listed.
         if !content.is_empty() {
             path.push(b'.');
-            path.extend_from_slice(short(name)?);
+            path.extend_from_slice(name_of(name)?);
             found.push(path)?;
             matrix(content, path, found);
             path.truncate(outer);
@@ -304,10 +312,10 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     Some(())
 }
 
-/// The name up to its terminating zero. `None` if it exceeds [`MAX_NAME`].
-fn short(name: &[u8]) -> Option<&[u8]> {
+/// The name up to its terminating zero. `None` if it exceeds [`MAX_NAME_BYTES`].
+fn name_of(name: &[u8]) -> Option<&[u8]> {
     let name = name.split(|byte| *byte == 0).next()?;
-    (name.len() <= MAX_NAME).then_some(name)
+    (name.len() <= MAX_NAME_BYTES).then_some(name)
 }
 
 #[cfg(test)]
@@ -369,14 +377,16 @@ mod tests {
             ["Video", "Video.Frames", "Video.Labels", "other"]
         );
         let unwanted = ["Video.Labels".to_owned()];
-        let found = without(&full, &unwanted).unwrap().unwrap();
+        let found = remove_variables(&full, &unwanted).unwrap().unwrap();
         assert_eq!(names(&found), ["Video", "Video.Frames", "other"]);
         assert!(memchr::memmem::find(&found, b"secret").is_none());
         let empty = small(MATRIX, b"");
         assert_eq!(found, file(&[video(empty), other.clone()]));
         // A second removal changes nothing.
-        assert!(without(&found, &unwanted).unwrap().is_none());
-        let whole = without(&full, &["Video".to_owned()]).unwrap().unwrap();
+        assert!(remove_variables(&found, &unwanted).unwrap().is_none());
+        let whole = remove_variables(&full, &["Video".to_owned()])
+            .unwrap()
+            .unwrap();
         assert_eq!(whole, file(std::slice::from_ref(&other)));
         // The same, compressed.
         let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
@@ -385,7 +395,7 @@ mod tests {
         let mut variable = Vec::new();
         push_tag(COMPRESSED, packed.len(), &mut variable);
         variable.extend(packed);
-        let found = without(&file(&[variable, other]), &unwanted).unwrap();
+        let found = remove_variables(&file(&[variable, other]), &unwanted).unwrap();
         assert_eq!(names(&found.unwrap()), ["Video", "Video.Frames", "other"]);
     }
 
@@ -401,10 +411,13 @@ mod tests {
         // 20,000 fields in a structure with a long path: listed completely, the paths would take 160 MB.
         let fields = vec![("f", matrix(6, "", &[])); 20_000];
         let wide = structure("s", &fields);
-        let long = "n".repeat(MAX_NAME);
+        let long = "n".repeat(MAX_NAME_BYTES);
         let outer = (0..31).fold(wide, |inner, _| long_field(&long, &inner));
         let bytes: usize = names(&file(&[outer])).iter().map(String::len).sum();
-        assert!((MAX_NAMES / 2..=MAX_NAMES).contains(&bytes), "{bytes}");
+        assert!(
+            (MAX_PATHS_BYTES / 2..=MAX_PATHS_BYTES).contains(&bytes),
+            "{bytes}"
+        );
         // A name of 2 MB.
         let huge = long_field(&"n".repeat(2 << 20), &matrix(6, "", &[]));
         assert_eq!(names(&file(&[huge])), ["s"]);
@@ -423,17 +436,20 @@ mod tests {
     fn what_cannot_be_read_is_refused() {
         let full = file(&[matrix(6, "other", &small(9, b"87654321"))]);
         let unwanted = ["other".to_owned()];
-        for length in HEADER + 1..full.len() {
-            assert!(without(&full[..length], &unwanted).is_err(), "{length}");
+        for length in HEADER_BYTES + 1..full.len() {
+            assert!(
+                remove_variables(&full[..length], &unwanted).is_err(),
+                "{length}"
+            );
         }
-        assert!(without(b"\x89HDF\r\n", &unwanted).is_err());
+        assert!(remove_variables(b"\x89HDF\r\n", &unwanted).is_err());
         let mut state = 1_u32;
         for _ in 0..20_000 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let mut bytes = full.clone();
             let at = (state >> 8) as usize % bytes.len();
             bytes[at] = state as u8;
-            let _ = (names(&bytes), without(&bytes, &unwanted));
+            let _ = (names(&bytes), remove_variables(&bytes, &unwanted));
         }
     }
 }

@@ -5,9 +5,9 @@
 //! spellings are normalized: `./a`, `a//b`, a trailing `/`.
 
 /// Maximum length of a path component that common Linux file systems accept, in bytes.
-pub const MAX_COMPONENT: usize = 255;
+pub const MAX_COMPONENT_BYTES: usize = 255;
 /// Maximum length of a path, in bytes: `PATH_MAX`, reduced to leave space for the target directory.
-pub const MAX_PATH: usize = 3072;
+pub const MAX_PATH_BYTES: usize = 3072;
 
 /// A rule that a member path violates.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,10 +75,10 @@ fn refuse_unsafe(raw: &str) -> Result<(), PathError> {
         [letter, b':', ..] if letter.is_ascii_alphabetic() => return Err(PathError::DriveLetter),
         _ => {}
     }
-    if bytes.len() > MAX_PATH {
+    if bytes.len() > MAX_PATH_BYTES {
         return Err(PathError::TooLong {
             length: bytes.len(),
-            limit: MAX_PATH,
+            limit: MAX_PATH_BYTES,
         });
     }
     if memchr::memchr(b'\\', bytes).is_some() {
@@ -91,10 +91,10 @@ fn refuse_unsafe(raw: &str) -> Result<(), PathError> {
         if part == ".." {
             return Err(PathError::ParentComponent);
         }
-        if part.len() > MAX_COMPONENT {
+        if part.len() > MAX_COMPONENT_BYTES {
             return Err(PathError::TooLong {
                 length: part.len(),
-                limit: MAX_COMPONENT,
+                limit: MAX_COMPONENT_BYTES,
             });
         }
     }

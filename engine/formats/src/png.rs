@@ -8,7 +8,7 @@ use std::io::Cursor;
 use png::{BitDepth, ColorType, Decoder, DecodingError, Transformations};
 
 use crate::limits::{Limit, LimitExceeded, Limits};
-use crate::sniff::{HumanSize, Looks, SNIFF_LENGTH};
+use crate::sniff::{FileType, HumanSize, SNIFF_BYTES};
 
 /// An image with one byte per pixel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum PngError {
     #[error("got {found}, {}, expected a PNG image", HumanSize(*.size))]
     NotAPng {
         /// The type that its first bytes indicate.
-        found: Looks,
+        found: FileType,
         /// Size of the given bytes.
         size: u64,
     },
@@ -66,7 +66,7 @@ pub fn size(head: &[u8]) -> Result<(u32, u32), PngError> {
                 .fold(0, |value, byte| value << 8 | u32::from(*byte)),
         )
     };
-    let is_header = Looks::of(head) == Looks::Png && head.get(12..16) == Some(b"IHDR");
+    let is_header = FileType::of(head) == FileType::Png && head.get(12..16) == Some(b"IHDR");
     match (number(16), number(20)) {
         (Some(width), Some(height)) if is_header => Ok((width, height)),
         _ => Err(not_a_png(head)),
@@ -210,7 +210,7 @@ fn grey([r, g, b]: [u8; 3]) -> u8 {
 }
 
 fn not_a_png(head: &[u8]) -> PngError {
-    let found = Looks::of(head.get(..SNIFF_LENGTH.min(head.len())).unwrap_or_default());
+    let found = FileType::of(head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default());
     PngError::NotAPng {
         found,
         size: head.len() as u64,

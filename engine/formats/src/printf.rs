@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// A value to format.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Argument<'a> {
+pub enum PrintfArgument<'a> {
     /// An integer.
     Integer(i64),
     /// A double.
@@ -18,7 +18,7 @@ pub enum Argument<'a> {
 
 /// An invalid format, or values that do not match it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FormatError {
+pub enum PrintfError {
     /// `%` is followed by an unsupported conversion.
     #[error(
         "`{conversion}` is not a supported conversion; write %d, %s, %f, %e, %g, %x, %o, or %% for a percent sign"
@@ -53,7 +53,7 @@ pub const MAX_WIDTH: usize = 1000;
 
 /// A parsed format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Format {
+pub struct PrintfFormat {
     parts: Vec<Part>,
 }
 
@@ -79,12 +79,12 @@ struct Conversion {
     letter: char,
 }
 
-impl Format {
+impl PrintfFormat {
     /// Parses a format.
     ///
     /// # Errors
-    /// [`FormatError::UnknownConversion`], [`FormatError::TooWide`].
-    pub fn new(format: &str) -> Result<Self, FormatError> {
+    /// [`PrintfError::UnknownConversion`], [`PrintfError::TooWide`].
+    pub fn new(format: &str) -> Result<Self, PrintfError> {
         let mut parts = Vec::new();
         let mut text = String::new();
         let mut rest = format;
@@ -118,11 +118,11 @@ impl Format {
     /// Formats `values` and appends the result to `out`.
     ///
     /// # Errors
-    /// [`FormatError::Count`], [`FormatError::Type`].
-    pub fn push(&self, values: &[Argument<'_>], out: &mut String) -> Result<(), FormatError> {
+    /// [`PrintfError::Count`], [`PrintfError::Type`].
+    pub fn push(&self, values: &[PrintfArgument<'_>], out: &mut String) -> Result<(), PrintfError> {
         let wanted = self.values();
         if wanted != values.len() {
-            return Err(FormatError::Count {
+            return Err(PrintfError::Count {
                 wanted,
                 given: values.len(),
             });
@@ -144,7 +144,7 @@ impl Format {
 
 impl Conversion {
     /// Parses the text after a `%`. Returns the conversion and the text that follows it.
-    fn read(text: &str) -> Result<(Self, &str), FormatError> {
+    fn read(text: &str) -> Result<(Self, &str), PrintfError> {
         let mut conversion = Self::default();
         let mut rest = text;
         loop {
@@ -176,14 +176,14 @@ impl Conversion {
                 conversion.letter = letter;
                 Ok((conversion, rest))
             }
-            _ => Err(FormatError::UnknownConversion {
+            _ => Err(PrintfError::UnknownConversion {
                 conversion: conversion.spelled,
             }),
         }
     }
 
     /// Formats a value and appends it to `out`.
-    fn push(&self, value: Argument<'_>, out: &mut String) -> Result<(), FormatError> {
+    fn push(&self, value: PrintfArgument<'_>, out: &mut String) -> Result<(), PrintfError> {
         if self.letter == 's' {
             let text = self.text(value);
             let end = self
@@ -201,8 +201,8 @@ impl Conversion {
                 (negative, self.at_least(digits))
             }
             'x' | 'X' | 'o' => {
-                let Argument::Integer(value) = value else {
-                    return Err(self.misfit(value));
+                let PrintfArgument::Integer(value) = value else {
+                    return Err(self.mismatch(value));
                 };
                 let size = value.unsigned_abs();
                 let digits = match self.letter {
@@ -214,9 +214,9 @@ impl Conversion {
             }
             _ => {
                 let value = match value {
-                    Argument::Integer(value) => value as f64,
-                    Argument::Number(value) => value,
-                    Argument::Text(_) => return Err(self.misfit(value)),
+                    PrintfArgument::Integer(value) => value as f64,
+                    PrintfArgument::Number(value) => value,
+                    PrintfArgument::Text(_) => return Err(self.mismatch(value)),
                 };
                 let negative = value.is_sign_negative() && !value.is_nan();
                 (negative, self.float(value.abs()))
@@ -239,28 +239,28 @@ impl Conversion {
     }
 
     /// The text of a value for `%s`; a double as in Python's `str`.
-    fn text(&self, value: Argument<'_>) -> String {
+    fn text(&self, value: PrintfArgument<'_>) -> String {
         match value {
-            Argument::Integer(value) => value.to_string(),
-            Argument::Number(value) if value.is_nan() => "nan".to_owned(),
-            Argument::Number(value) => {
+            PrintfArgument::Integer(value) => value.to_string(),
+            PrintfArgument::Number(value) if value.is_nan() => "nan".to_owned(),
+            PrintfArgument::Number(value) => {
                 let mut text = Vec::new();
                 crate::pandas::push_f64(&mut text, value);
                 String::from_utf8(text).unwrap_or_default()
             }
-            Argument::Text(text) => text.to_owned(),
+            PrintfArgument::Text(text) => text.to_owned(),
         }
     }
 
     /// Whether an integer is negative, and its digits. Decimals are truncated, as in Python.
-    fn decimal(&self, value: Argument<'_>) -> Result<(bool, String), FormatError> {
+    fn decimal(&self, value: PrintfArgument<'_>) -> Result<(bool, String), PrintfError> {
         match value {
-            Argument::Integer(value) => Ok((value < 0, value.unsigned_abs().to_string())),
-            Argument::Number(value) if value.is_finite() => {
+            PrintfArgument::Integer(value) => Ok((value < 0, value.unsigned_abs().to_string())),
+            PrintfArgument::Number(value) if value.is_finite() => {
                 let whole = value.trunc();
                 Ok((whole < 0.0, format!("{:.0}", whole.abs())))
             }
-            _ => Err(self.misfit(value)),
+            _ => Err(self.mismatch(value)),
         }
     }
 
@@ -339,13 +339,13 @@ impl Conversion {
         }
     }
 
-    fn misfit(&self, value: Argument<'_>) -> FormatError {
-        FormatError::Type {
+    fn mismatch(&self, value: PrintfArgument<'_>) -> PrintfError {
+        PrintfError::Type {
             conversion: self.spelled.clone(),
             found: match value {
-                Argument::Integer(_) => "an integer",
-                Argument::Number(_) => "a number that is not an integer or not finite",
-                Argument::Text(_) => "text",
+                PrintfArgument::Integer(_) => "an integer",
+                PrintfArgument::Number(_) => "a number that is not an integer or not finite",
+                PrintfArgument::Text(_) => "text",
             },
         }
     }
@@ -361,7 +361,7 @@ fn exponential(mantissa: &str, exponent: i64) -> String {
 }
 
 /// Parses an optional integer at the beginning of `text`. Returns it and the text that follows.
-fn number(text: &str) -> Result<(Option<usize>, &str), FormatError> {
+fn number(text: &str) -> Result<(Option<usize>, &str), PrintfError> {
     let end = text
         .find(|character: char| !character.is_ascii_digit())
         .unwrap_or(text.len());
@@ -372,5 +372,5 @@ fn number(text: &str) -> Result<(Option<usize>, &str), FormatError> {
     let number = digits.parse().ok().filter(|number| *number <= MAX_WIDTH);
     number
         .map(|number| (Some(number), rest))
-        .ok_or(FormatError::TooWide)
+        .ok_or(PrintfError::TooWide)
 }

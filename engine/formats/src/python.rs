@@ -1,7 +1,7 @@
 //! Parses numbers and recognizes spaces as Python does.
 
 /// Code points of the digit zero in all scripts (Unicode 14, category Nd). The digits 1 to 9 follow each zero.
-const ZEROS: &[u32] = &[
+const ZERO_CODE_POINTS: &[u32] = &[
     0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66,
     0xde6, 0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90,
     0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10,
@@ -18,7 +18,7 @@ pub fn python_float(text: &str) -> Option<f64> {
     let text = trim_number(text);
     if !text.is_ascii() {
         // The text may be a large document, so the conversion stops at the first character that numbers do not contain.
-        let mapped = text.chars().map(|c| match digit(c) {
+        let mapped = text.chars().map(|c| match decimal_digit(c) {
             Some(value) => char::from_digit(value, 10),
             None => "+-._infatyeINFATYE".contains(c).then_some(c),
         });
@@ -51,7 +51,7 @@ pub fn trim_number(text: &str) -> &str {
 }
 
 /// Whether Python's `str.strip` and `str.split` treat a character as white space.
-pub fn is_python_blank(c: char) -> bool {
+pub fn is_python_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
@@ -62,9 +62,13 @@ fn parse_decimal(text: &str) -> Option<f64> {
 }
 
 /// The value of a decimal digit of any script.
-pub fn digit(c: char) -> Option<u32> {
+pub fn decimal_digit(c: char) -> Option<u32> {
     let code = u32::from(c);
-    let zero = ZEROS.get(ZEROS.partition_point(|zero| *zero <= code).checked_sub(1)?)?;
+    let zero = ZERO_CODE_POINTS.get(
+        ZERO_CODE_POINTS
+            .partition_point(|zero| *zero <= code)
+            .checked_sub(1)?,
+    )?;
     (code - zero < 10).then_some(code - zero)
 }
 
@@ -83,7 +87,7 @@ mod tests {
         assert_eq!(accepted.len(), 25);
         for c in (0..=0x3000).filter_map(char::from_u32) {
             for text in [format!("{c}1"), format!("1{c}"), format!("{c}\u{661}{c}")] {
-                if digit(c).is_some() || matches!(c, '+' | '-' | '.') {
+                if decimal_digit(c).is_some() || matches!(c, '+' | '-' | '.') {
                     continue;
                 }
                 let expected = accepted.contains(&c);

@@ -73,13 +73,13 @@ impl<T: ReadAt + ?Sized> ReadAt for Arc<T> {
 
 /// A range of a source. It can be read by offset, counted from the start of the range, and sequentially.
 #[derive(Debug, Clone)]
-pub struct Section<R> {
+pub struct ByteSection<R> {
     base: R,
     range: Range<u64>,
     position: u64,
 }
 
-impl<R: ReadAt> Section<R> {
+impl<R: ReadAt> ByteSection<R> {
     /// The bytes `range` of `base`. Sequential reading begins at the start of the range.
     pub fn new(base: R, range: Range<u64>) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl<R: ReadAt> Section<R> {
     }
 }
 
-impl<R: ReadAt> ReadAt for Section<R> {
+impl<R: ReadAt> ReadAt for ByteSection<R> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let left = self.len().saturating_sub(offset);
         let count = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
@@ -121,7 +121,7 @@ impl<R: ReadAt> ReadAt for Section<R> {
     }
 }
 
-impl<R: ReadAt> io::Read for Section<R> {
+impl<R: ReadAt> io::Read for ByteSection<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let count = self.read_at(buf, self.position)?;
         self.position += count as u64;
@@ -129,7 +129,7 @@ impl<R: ReadAt> io::Read for Section<R> {
     }
 }
 
-impl<R: ReadAt> io::Seek for Section<R> {
+impl<R: ReadAt> io::Seek for ByteSection<R> {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         let target = match to {
             io::SeekFrom::Start(offset) => Some(offset),

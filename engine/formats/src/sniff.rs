@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// Number of leading bytes that [`Looks::of`] needs.
-pub const SNIFF_LENGTH: usize = 512;
+/// Number of leading bytes that [`FileType::of`] needs.
+pub const SNIFF_BYTES: usize = 512;
 
 /// The type of a file, as its first bytes indicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looks {
+pub enum FileType {
     /// The file is empty.
     Empty,
     /// A web page, typically a login or error page that was saved in place of the file.
@@ -53,25 +53,25 @@ pub enum Looks {
 }
 
 /// Signatures at the start of a file.
-const MAGIC: [(&[u8], Looks); 14] = [
-    (b"PK\x03\x04", Looks::Zip),
-    (b"PK\x05\x06", Looks::Zip),
-    (b"\x1f\x8b", Looks::Gzip),
-    (b"7z\xbc\xaf\x27\x1c", Looks::SevenZ),
-    (b"BZh", Looks::Bzip2),
-    (b"\xfd7zXZ\x00", Looks::Xz),
-    (b"\x28\xb5\x2f\xfd", Looks::Zstd),
-    (b"Rar!\x1a\x07", Looks::Rar),
-    (b"PAR1", Looks::Parquet),
-    (b"%PDF-", Looks::Pdf),
-    (b"\x89PNG\r\n\x1a\n", Looks::Png),
-    (b"\xff\xd8\xff", Looks::Jpeg),
-    (b"\x93NUMPY", Looks::Npy),
-    (b"\x89HDF\r\n\x1a\n", Looks::Hdf5),
+const MAGIC: [(&[u8], FileType); 14] = [
+    (b"PK\x03\x04", FileType::Zip),
+    (b"PK\x05\x06", FileType::Zip),
+    (b"\x1f\x8b", FileType::Gzip),
+    (b"7z\xbc\xaf\x27\x1c", FileType::SevenZ),
+    (b"BZh", FileType::Bzip2),
+    (b"\xfd7zXZ\x00", FileType::Xz),
+    (b"\x28\xb5\x2f\xfd", FileType::Zstd),
+    (b"Rar!\x1a\x07", FileType::Rar),
+    (b"PAR1", FileType::Parquet),
+    (b"%PDF-", FileType::Pdf),
+    (b"\x89PNG\r\n\x1a\n", FileType::Png),
+    (b"\xff\xd8\xff", FileType::Jpeg),
+    (b"\x93NUMPY", FileType::Npy),
+    (b"\x89HDF\r\n\x1a\n", FileType::Hdf5),
 ];
 
-impl Looks {
-    /// Determines the type from the first [`SNIFF_LENGTH`] bytes of a file.
+impl FileType {
+    /// Determines the type from the first [`SNIFF_BYTES`] bytes of a file.
     pub fn of(head: &[u8]) -> Self {
         if head.is_empty() {
             return Self::Empty;
@@ -120,7 +120,7 @@ fn is_printable(head: &[u8]) -> bool {
             .any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
 }
 
-impl fmt::Display for Looks {
+impl fmt::Display for FileType {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Empty => "an empty file",

@@ -1,7 +1,7 @@
 //! Random access to compressed streams that can be decoded from several positions.
 //!
 //! Normally a compressed stream is decoded from its beginning. If further starting positions are known, the stream is a
-//! sequence of [`Spans`], each of which is decoded separately. [`Unpacked`] makes them readable like a file.
+//! sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes them readable like a file.
 
 use std::io;
 use std::ops::Range;
@@ -66,7 +66,7 @@ impl<S: Spans + ?Sized> Spans for Box<S> {
 /// The most recently used spans stay in memory. So each span is decoded once, even if several threads read forwards at
 /// nearby positions.
 #[derive(Debug)]
-pub struct Unpacked<S> {
+pub struct SpanReader<S> {
     spans: S,
     cache: Mutex<Cache>,
     /// Maximum number of spans in memory.
@@ -76,15 +76,15 @@ pub struct Unpacked<S> {
 #[derive(Debug)]
 struct Cache {
     /// The spans in memory by number, least recently used first.
-    held: Vec<(usize, Held)>,
+    held: Vec<(usize, SpanBuffer)>,
     /// For each span, whether it has been in memory before.
     known: Vec<bool>,
     /// Bytes decoded repeatedly or discarded because of random access.
-    again: u64,
+    repeated: u64,
 }
 
 /// A decoded span; empty before it is decoded. A thread that needs it while another decodes it waits for the lock.
-type Held = Arc<Mutex<Vec<u8>>>;
+type SpanBuffer = Arc<Mutex<Vec<u8>>>;
 
 impl Cache {
     fn holds(&self, number: usize) -> bool {
@@ -92,14 +92,14 @@ impl Cache {
     }
 }
 
-impl<S: Spans> Unpacked<S> {
+impl<S: Spans> SpanReader<S> {
     /// Reads `spans`; at most `kept` of them stay in memory.
     pub fn new(spans: S, kept: usize) -> Self {
         Self {
             cache: Mutex::new(Cache {
                 held: Vec::new(),
                 known: vec![false; spans.count()],
-                again: 0,
+                repeated: 0,
             }),
             spans,
             kept: kept.max(1),
@@ -108,8 +108,8 @@ impl<S: Spans> Unpacked<S> {
 
     /// The number of bytes that were decoded repeatedly or discarded because of random access. A second pass over the
     /// content from the front is not counted.
-    pub fn again(&self) -> u64 {
-        self.cache().again
+    pub fn repeated_bytes(&self) -> u64 {
+        self.cache().repeated
     }
 
     fn cache(&self) -> MutexGuard<'_, Cache> {
@@ -117,7 +117,7 @@ impl<S: Spans> Unpacked<S> {
     }
 
     /// The memory for a span of `bytes` bytes; marks it as most recently used.
-    fn held(&self, number: usize, bytes: u64) -> Held {
+    fn buffer(&self, number: usize, bytes: u64) -> SpanBuffer {
         let mut cache = self.cache();
         let found = cache.held.iter().position(|(one, _)| *one == number);
         let held = match found {
@@ -128,11 +128,11 @@ impl<S: Spans> Unpacked<S> {
                 let before = (0..number).rfind(|before| !self.spans.is_plain(*before));
                 let is_next = before.is_none_or(|before| cache.holds(before));
                 if is_again && !is_next {
-                    cache.again += bytes;
+                    cache.repeated += bytes;
                 }
                 match cache.held.len() < self.kept {
-                    true => Held::default(),
-                    false => used_anew(cache.held.remove(0).1),
+                    true => SpanBuffer::default(),
+                    false => reuse(cache.held.remove(0).1),
                 }
             }
         };
@@ -144,14 +144,14 @@ impl<S: Spans> Unpacked<S> {
     ///
     /// A thread that must wait for a span calls this, because the next span is needed soon. Errors are ignored: they
     /// occur again when the span is read.
-    fn go_ahead(&self, end: u64) {
+    fn decode_next(&self, end: u64) {
         let Some((next, range)) = self.spans.find(end) else {
             return;
         };
         if self.spans.is_plain(next) || self.cache().holds(next) {
             return;
         }
-        let held = self.held(next, range.end - range.start);
+        let held = self.buffer(next, range.end - range.start);
         if let Ok(mut bytes) = held.try_lock() {
             let _ = self.fill(&mut bytes, next);
         }
@@ -164,7 +164,7 @@ impl<S: Spans> Unpacked<S> {
         }
         match self.spans.unpack(number, bytes) {
             Ok(lost) => {
-                self.cache().again += lost;
+                self.cache().repeated += lost;
                 Ok(())
             }
             Err(error) => {
@@ -176,18 +176,18 @@ impl<S: Spans> Unpacked<S> {
 }
 
 /// Reuses the memory of an old span, unless a thread still reads it.
-fn used_anew(old: Held) -> Held {
+fn reuse(old: SpanBuffer) -> SpanBuffer {
     match Arc::try_unwrap(old) {
         Ok(old) => {
             let mut bytes = old.into_inner().unwrap_or_else(PoisonError::into_inner);
             bytes.clear();
             Arc::new(Mutex::new(bytes))
         }
-        Err(_) => Held::default(),
+        Err(_) => SpanBuffer::default(),
     }
 }
 
-impl<S: Spans> ReadAt for Unpacked<S> {
+impl<S: Spans> ReadAt for SpanReader<S> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let Some((number, range)) = self.spans.find(offset) else {
             return Ok(0);
@@ -199,11 +199,11 @@ impl<S: Spans> ReadAt for Unpacked<S> {
         if self.spans.is_plain(number) {
             return self.spans.read_plain(number, buf, skip).map(|()| count);
         }
-        let held = self.held(number, range.end - range.start);
+        let held = self.buffer(number, range.end - range.start);
         let mut bytes = match held.try_lock() {
             Ok(bytes) => bytes,
             Err(_) => {
-                self.go_ahead(range.end);
+                self.decode_next(range.end);
                 held.lock().unwrap_or_else(PoisonError::into_inner)
             }
         };

@@ -10,7 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use crate::archive::MemberKind;
 use crate::limits::{ArchiveBudget, LimitExceeded};
 use crate::paths::{self, PathError};
-use crate::sniff::{Looks, SNIFF_LENGTH};
+use crate::sniff::{FileType, SNIFF_BYTES};
 
 /// A tar archive that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum TarError {
     #[error("got {found}, expected a tar archive (plain or gzipped); fetch the file again")]
     NotATar {
         /// The type that its first bytes indicate.
-        found: Looks,
+        found: FileType,
     },
     /// The path of a member could lead out of the target directory.
     #[error("member {member:?} has an unsafe path: {cause}")]
@@ -75,7 +75,7 @@ pub enum TarError {
 }
 
 /// Maximum length of the headers of one member, in bytes. Headers of long names contain a path.
-const MAX_HEADERS: u64 = 1 << 20;
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// Reads an archive and calls `visit` with path, kind and content of each member, in the order of the archive.
 ///
@@ -96,8 +96,8 @@ pub fn read(
     let mut input = BufReader::with_capacity(256 * 1024, input);
     // gzip is recognized by its first bytes, but tar's signature has an offset of 257.
     let head = input.fill_buf().map_err(TarError::Damaged)?;
-    match Looks::of(head.get(..SNIFF_LENGTH.min(head.len())).unwrap_or_default()) {
-        Looks::Gzip => {
+    match FileType::of(head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default()) {
+        FileType::Gzip => {
             let mut plain = BufReader::with_capacity(256 * 1024, MultiGzDecoder::new(input));
             let head = plain.fill_buf().map_err(TarError::Damaged)?;
             check_head(head)?;
@@ -128,19 +128,20 @@ pub fn list(
 }
 
 /// Size in bytes of the blocks of an archive.
-const BLOCK: u64 = 512;
+const BLOCK_BYTES: u64 = 512;
 
 /// A reader that fails if more than `left` bytes are read, which limits the size of headers.
-struct Metered<'a, R> {
+struct HeaderLimiter<'a, R> {
     input: R,
     left: &'a Cell<u64>,
 }
 
-impl<R: Read> Read for Metered<'_, R> {
+impl<R: Read> Read for HeaderLimiter<'_, R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let left = self.left.get();
         if left == 0 && !buf.is_empty() {
-            let reason = format!("the headers of a member are longer than {MAX_HEADERS} bytes");
+            let reason =
+                format!("the headers of a member are longer than {MAX_HEADER_BYTES} bytes");
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
         let count = Read::by_ref(&mut self.input).take(left).read(buf)?;
@@ -150,11 +151,11 @@ impl<R: Read> Read for Metered<'_, R> {
 }
 
 fn check_head(head: &[u8]) -> Result<(), TarError> {
-    let head = head.get(..SNIFF_LENGTH.min(head.len())).unwrap_or_default();
-    match Looks::of(head) {
+    let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
+    match FileType::of(head) {
         // An empty archive is two blocks of zeros, and old archives have no signature.
-        Looks::Tar | Looks::Zeros => Ok(()),
-        Looks::Binary if head.len() == SNIFF_LENGTH => Ok(()),
+        FileType::Tar | FileType::Zeros => Ok(()),
+        FileType::Binary if head.len() == SNIFF_BYTES => Ok(()),
         found => Err(TarError::NotATar { found }),
     }
 }
@@ -175,8 +176,8 @@ fn read_plain(
     budget: &ArchiveBudget,
     visit: &mut impl FnMut(&str, MemberKind, Option<u64>, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
-    let left = Cell::new(MAX_HEADERS);
-    let mut archive = tar::Archive::new(Metered { input, left: &left });
+    let left = Cell::new(MAX_HEADER_BYTES);
+    let mut archive = tar::Archive::new(HeaderLimiter { input, left: &left });
     for entry in archive.entries().map_err(TarError::Damaged)? {
         let mut entry = entry.map_err(TarError::Damaged)?;
         let member = match String::from_utf8(entry.path_bytes().into_owned()) {
@@ -222,7 +223,9 @@ fn read_plain(
         // This content with its padding, and the headers of the next member. The stored content of a sparse file is
         // shorter than its size.
         let held = entry.header().entry_size().map_err(TarError::Damaged)?;
-        let held = held.max(entry.size()).saturating_add(BLOCK + MAX_HEADERS);
+        let held = held
+            .max(entry.size())
+            .saturating_add(BLOCK_BYTES + MAX_HEADER_BYTES);
         left.set(held);
         let is_sparse = entry.header().entry_type().is_gnu_sparse();
         let place = (!is_sparse).then(|| entry.raw_file_position());
@@ -264,7 +267,7 @@ impl<W: Write> TarWriter<W> {
     pub fn add_file(&mut self, path: &str, size: u64, content: impl Read) -> Result<(), TarError> {
         let path = safe(path)?;
         let mut header = header(tar::EntryType::Regular, size, 0o644);
-        let mut content = Counted {
+        let mut content = LimitedReader {
             inner: content,
             left: size,
         };
@@ -293,12 +296,12 @@ impl<W: Write> TarWriter<W> {
 }
 
 /// Reads at most `left` bytes.
-struct Counted<R> {
+struct LimitedReader<R> {
     inner: R,
     left: u64,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let count = Read::by_ref(&mut self.inner).take(self.left).read(buf)?;
         self.left -= count as u64;

@@ -1,4 +1,4 @@
-//! Tar and 7z archives: Python's are read, ours are read back, bad ones refused.
+//! Tar and 7z archives: archives made by Python are read, our own are read back, invalid ones are rejected.
 
 use std::cell::RefCell;
 use std::io::{Cursor, Read, Write};
@@ -8,15 +8,15 @@ use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 use prep_formats::archive::MemberKind;
 use prep_formats::gzip::GzipIndexer;
-use prep_formats::inflated::Deflated;
+use prep_formats::inflated::DeflateSpans;
 use prep_formats::limits::{ArchiveBudget, Limit, LimitExceeded, Limits};
 use prep_formats::paths::PathError;
-use prep_formats::read_at::{ReadAt, Section};
-use prep_formats::sevenz::{self, Decoded, SevenZError, SevenZReader, SevenZWriter};
-use prep_formats::spans::{Spans, Unpacked};
+use prep_formats::read_at::{ByteSection, ReadAt};
+use prep_formats::sevenz::{self, PartSpans, SevenZError, SevenZReader, SevenZWriter};
+use prep_formats::spans::{SpanReader, Spans};
 use prep_formats::tar::{self as tarball, TarError, TarWriter};
 
-/// For archives that unpack to so many bytes.
+/// The budget of an archive that may unpack to `unpacked` bytes.
 fn limited(unpacked: u64) -> ArchiveBudget {
     let limits = Limits {
         unpacked,
@@ -26,7 +26,7 @@ fn limited(unpacked: u64) -> ArchiveBudget {
     limits.budget(0)
 }
 
-/// Path, and size and CRC of a file's content.
+/// The path of a member, and for a file the length and CRC-32 of its content.
 type Member = (String, Option<(u64, u32)>);
 
 fn expected() -> Vec<Member> {
@@ -92,7 +92,8 @@ fn python_tars() {
     );
 }
 
-/// What is listed of a gzipped tar, with the content at each place; `None`: it cannot be begun within.
+/// Lists the members of a gzipped tar archive, with the content at each listed offset. `None` if the stream has no
+/// index.
 fn listed(bytes: &[u8]) -> Result<Option<Vec<Member>>, TarError> {
     let windows = RefCell::new(Vec::new());
     let mut input = GzipIndexer::new(bytes, &windows).map_err(TarError::Damaged)?;
@@ -106,8 +107,8 @@ fn listed(bytes: &[u8]) -> Result<Option<Vec<Member>>, TarError> {
         return Ok(None);
     };
     assert!(rest.is_empty());
-    let packed = Section::new(bytes, gzipped.offset..gzipped.offset + gzipped.bytes);
-    let plain = Unpacked::new(Deflated::new(packed, windows.take(), gzipped.index), 1);
+    let packed = ByteSection::new(bytes, gzipped.offset..gzipped.offset + gzipped.bytes);
+    let plain = SpanReader::new(DeflateSpans::new(packed, windows.take(), gzipped.index), 1);
     let members = places.into_iter().map(|(path, kind, place)| {
         let MemberKind::File { size } = kind else {
             return (path, None);
@@ -126,7 +127,7 @@ fn a_gzipped_tar_is_listed_with_the_places_of_its_members() {
         include_bytes!("data/archives/pax.tar.gz"),
     ] {
         assert_eq!(listed(bytes).unwrap().unwrap(), read_tar(bytes).unwrap());
-        // All that a header may have.
+        // The header has all optional fields.
         let mut plain = Vec::new();
         MultiGzDecoder::new(bytes).read_to_end(&mut plain).unwrap();
         let mut header = GzBuilder::new()
@@ -137,7 +138,7 @@ fn a_gzipped_tar_is_listed_with_the_places_of_its_members() {
         header.write_all(&plain).unwrap();
         let named = header.finish().unwrap();
         assert_eq!(listed(&named).unwrap().unwrap(), read_tar(bytes).unwrap());
-        // More than one stream, as some tools write.
+        // Several gzip streams in one file, as some tools write.
         let mut both = Vec::new();
         for half in plain.chunks(plain.len() / 2 + 1) {
             let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
@@ -149,7 +150,7 @@ fn a_gzipped_tar_is_listed_with_the_places_of_its_members() {
     }
 }
 
-/// The checksum of gzip stands behind the end of the archive.
+/// The gzip checksum comes after the end of the archive and must be verified.
 #[test]
 fn damage_of_a_gzipped_tar_is_found() {
     let whole = include_bytes!("data/archives/gnu.tar.gz");
@@ -158,7 +159,7 @@ fn damage_of_a_gzipped_tar_is_found() {
         let mut damaged = whole.to_vec();
         damaged[place] ^= 0x10;
         let (read, listed) = (read_tar(&damaged), listed(&damaged));
-        // What stands in the header may be a name.
+        // The modified byte may be part of the file name in the gzip header, which has no influence.
         assert!(read.is_err() || read.unwrap() == members, "{place}");
         assert!(
             !matches!(listed, Ok(Some(listed)) if listed != members),
@@ -211,23 +212,23 @@ fn written_tars_are_deterministic() {
 
 type Found<T> = Result<Option<T>, Box<dyn std::error::Error>>;
 
-/// Decodes an archive part by part. Returns the number of parts, and all content.
+/// Decodes an archive part by part. Returns the number of parts, and the content.
 fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
     let archive = SevenZReader::open(Cursor::new(bytes), &Limits::default().budget(0))?;
     let Some(parts) = archive.parts(&bytes)? else {
         return Ok(None);
     };
     let count = parts.len();
-    let whole = || Decoded::new(bytes.to_vec(), parts.clone(), u64::MAX);
+    let whole = || PartSpans::new(bytes.to_vec(), parts.clone(), u64::MAX);
     let mut content = Vec::new();
-    Section::new(Unpacked::new(whole(), 1), 0..u64::MAX).read_to_end(&mut content)?;
+    ByteSection::new(SpanReader::new(whole(), 1), 0..u64::MAX).read_to_end(&mut content)?;
     assert_eq!(whole().count(), count);
-    // In pieces, from front to back nothing is lost.
-    let pieces = Unpacked::new(Decoded::new(bytes.to_vec(), parts.clone(), 77_777), 1);
+    // Reading forwards in small pieces decodes nothing twice.
+    let pieces = SpanReader::new(PartSpans::new(bytes.to_vec(), parts.clone(), 77_777), 1);
     let mut again = Vec::new();
-    Section::new(&pieces, 0..u64::MAX).read_to_end(&mut again)?;
+    ByteSection::new(&pieces, 0..u64::MAX).read_to_end(&mut again)?;
     assert!(content == again);
-    assert_eq!(pieces.again(), 0);
+    assert_eq!(pieces.repeated_bytes(), 0);
     for place in [0.9, 0.1, 0.5, 0.4, 0.99, 0.0] {
         let at = (content.len() as f64 * place) as usize;
         let mut piece = vec![0; 1000.min(content.len() - at)];
@@ -249,7 +250,7 @@ fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
     Ok(Some((count, content)))
 }
 
-/// All members' content in the order of reading.
+/// The contents of all members, in the order of reading.
 fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, SevenZError> {
     let mut joined = Vec::new();
     sevenz::read(
@@ -262,13 +263,13 @@ fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, SevenZError> {
 
 #[test]
 fn parts_of_a_7z_are_its_content() {
-    // By 7-Zip: one solid block, in whose stream the dictionary is emptied several times.
+    // Made by 7-Zip: one solid block whose stream resets its dictionary several times.
     let solid = include_bytes!("data/archives/parts.7z");
     let (parts, content) = decode_parts(solid).unwrap().unwrap();
     assert_eq!(parts, 7);
     assert_eq!(content.len(), 6_600_549);
     assert!(content == read_7z_joined(solid).unwrap());
-    // Ours: one block for each member.
+    // Made by `SevenZWriter`: one block per member.
     let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 6);
     for (name, length) in [("a", 3_000_000), ("b", 0), ("c", 1), ("d/e", 70_000)] {
         let content = name.repeat(length);
@@ -340,7 +341,7 @@ fn a_7z_of_one_folder() {
 
 fn tar_of(path: &str, kind: tar::EntryType) -> Vec<u8> {
     let mut header = tar::Header::new_gnu();
-    // Set directly: the crate refuses to write such names.
+    // The name is set directly, because the crate refuses to write such names.
     header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
     header.set_entry_type(kind);
     header.set_size(0);
@@ -352,7 +353,7 @@ fn tar_of(path: &str, kind: tar::EntryType) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// What a gzipped archive would fill the disk or the memory with is refused where it is declared.
+/// Content that would fill the disk or the memory is rejected when it is declared.
 #[test]
 fn tar_bombs() {
     let member = |path: &str, size: u64| {
@@ -384,7 +385,7 @@ fn tar_bombs() {
         "{error:?}"
     );
 
-    // The name of a member, said to be 8 GiB long.
+    // A header declares a member name of 8 GiB.
     let mut long = tar::Header::new_gnu();
     long.set_entry_type(tar::EntryType::GNULongName);
     long.set_path("././@LongLink").unwrap();
@@ -399,7 +400,7 @@ fn tar_bombs() {
     };
     assert!(cause.to_string().contains("longer than 1048576"), "{cause}");
 
-    // Contents that nobody reads are skipped, however long.
+    // Content that the visitor does not read is skipped, whatever its length.
     let mut bytes = member("a", 3 << 20);
     bytes.resize(bytes.len() + (3 << 20), 1);
     bytes.extend(tar_of("b", tar::EntryType::Regular));
@@ -449,7 +450,7 @@ fn tar_refusals() {
     }
 }
 
-/// py7zr calls a header with an empty list of streams broken, so archives without content must have none.
+/// py7zr rejects a header with an empty list of streams, so an archive without content must have none.
 #[test]
 fn sevenz_without_content() {
     for (entries, files) in [(1, 0), (1, 1), (0, 1), (130, 70)] {
@@ -464,7 +465,7 @@ fn sevenz_without_content() {
             expected.push((format!("a/{number}"), false));
         }
         let bytes = archive.finish().unwrap().into_inner();
-        // Signature, then a header that begins with the files: neither packed nor main streams.
+        // The signature, then a header that begins with the files: no packed streams and no main streams.
         assert_eq!(&bytes[..6], b"7z\xBC\xAF\x27\x1C");
         assert!(bytes.len() == 32 || bytes[32..34] == [0x01, 0x05]);
         let mut found = Vec::new();
@@ -518,7 +519,7 @@ fn sevenz_refusals() {
             ..
         }))
     ));
-    // 200,000 folders of one name: a list of members that packs by far more than any real one.
+    // 200,000 directories with one name: this list of members compresses far better than any real one.
     let mut bomb = SevenZWriter::new(Cursor::new(Vec::new()), 6);
     bomb.add_file("a", &b"x"[..]).unwrap();
     for _ in 0..200_000 {

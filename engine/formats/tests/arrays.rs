@@ -20,7 +20,7 @@ fn open(file: &[u8]) -> Result<NpyArray<&[u8]>, NpyError> {
     NpyArray::open(file, 0..file.len() as u64)
 }
 
-/// As Python prints them.
+/// The elements as Python prints them.
 fn printed(elements: Elements) -> Vec<String> {
     fn all<T>(values: Vec<T>, print: impl Fn(&T) -> String) -> Vec<String> {
         values.iter().map(print).collect()
@@ -73,7 +73,7 @@ fn elements_as_numpy_has_them() {
         let wanted: Vec<&str> = wanted.iter().map(|value| value.as_str().unwrap()).collect();
         let rows: Vec<u64> = (0..wanted.len() as u64).collect();
         assert_eq!(printed(array.elements(&rows).unwrap()), wanted, "{name}");
-        // Any rows in any order.
+        // Rows may repeat and be in any order.
         let found = printed(array.elements(&[1, 0, 0, 1]).unwrap());
         assert_eq!(found, [1, 0, 0, 1].map(|row: usize| wanted[row]), "{name}");
     }
@@ -87,7 +87,7 @@ fn elements_without_a_plain_value() {
     for (name, raw) in cases {
         let raw = unhex(raw.as_str().unwrap());
         let found = open(&raw).unwrap().elements(&[0]);
-        // The one called f4 has two dimensions.
+        // The file f4 has two dimensions.
         match name.as_str() {
             "f4" | "complex" => assert!(matches!(found, Err(NpyError::BadHeader { .. })), "{name}"),
             _ => assert!(
@@ -170,7 +170,7 @@ fn bad_headers() {
             "{text}: {found:?}"
         );
     }
-    // As many empty rows as the header claims: nothing in the file bounds their number.
+    // The header declares many rows without bytes, so the length of the file does not limit their number.
     for text in [
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1152921504606846976, 0)}",
         "{'descr': '<U0', 'fortran_order': False, 'shape': (1152921504606846976,)}",
@@ -196,7 +196,7 @@ fn bad_headers() {
     );
 }
 
-/// See `tests/data/arrays/record_masks.py`.
+/// Compares with `tests/data/arrays/record_masks.py`.
 #[test]
 fn masks_have_the_codes_that_numpy_computes() {
     for line in include_str!("data/arrays/masks.jsonl").lines() {
@@ -217,7 +217,7 @@ fn masks_have_the_codes_that_numpy_computes() {
 }
 
 proptest! {
-    /// Gathering is indexing, whatever the order and however neighbours come together.
+    /// Gathering equals indexing, for any order and any runs of neighboring rows.
     #[test]
     fn rows_are_gathered_by_their_numbers(rows in 1u64..40, width in 0u64..5, wanted in prop::collection::vec(0u64..1000, 0..60)) {
         let header = NpyHeader { descr: "<u4".to_owned(), fortran_order: false, shape: vec![rows, width], item_size: 4, data_offset: 0 };
@@ -236,7 +236,7 @@ proptest! {
         let _ = NpyHeader::read(with_text(&text).as_slice());
     }
 
-    // Three axes below 100,000 stay clear of 2^64 bytes, beyond which a header is refused (see `bad_headers`).
+    // Three dimensions below 100,000 stay below 2^64 bytes; larger headers are rejected (see `bad_headers`).
     #[test]
     fn headers_round_trip(shape in prop::collection::vec(0u64..100_000, 1..4), kind in prop::sample::select(vec![("<f4", 4), ("|b1", 1), ("<U7", 28), (">i8", 8), ("|S3", 3)])) {
         let header = NpyHeader { descr: kind.0.to_owned(), fortran_order: false, shape, item_size: kind.1, data_offset: 0 };

@@ -1,10 +1,10 @@
-//! BSON against what pymongo reads and writes (see `tests/data/bson/record.py`).
+//! BSON compared with pymongo (see `tests/data/bson/record.py`).
 
 use crate::hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hex::unhex;
-use prep_formats::bson::{BinaryAt, BsonDocuments, BsonError, Document, push_json};
+use prep_formats::bson::{BinaryReference, BsonDocument, BsonDocuments, BsonError, push_json};
 use prep_formats::json::{WriteOptions, parse};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -19,22 +19,22 @@ fn bytes(case: &Value, field: &str) -> Vec<u8> {
     unhex(case[field].as_str().unwrap())
 }
 
-/// A document through its JSON form, as text, as a table holds it.
+/// Converts a document to JSON text, as tables store it, and back.
 fn through_json(data: Vec<u8>) -> Result<Vec<u8>, BsonError> {
-    let json = Document::from_bytes(data).to_json()?;
+    let json = BsonDocument::from_bytes(data).to_json()?;
     let json = parse(&json.to_json(&WriteOptions::default()).unwrap()).unwrap();
     let mut out = Vec::new();
     push_json(&json, &mut out, &mut nothing)?;
     Ok(out)
 }
 
-/// JSON knows one NaN.
+/// Whether a document contains a NaN. JSON does not distinguish NaNs with different bits.
 fn has_nan(data: &[u8]) -> bool {
     let mut eights = data.windows(8);
     eights.any(|eight| f64::from_le_bytes(eight.try_into().unwrap()).is_nan())
 }
 
-/// What is read and written is what pymongo makes of it, unless it has no JSON form, or a key makes that ambiguous.
+/// The result equals pymongo's, except for documents without a JSON form or with an ambiguous key.
 #[test]
 fn documents_are_written_as_pymongo_writes_them() {
     let mut count = 0;
@@ -58,8 +58,11 @@ fn documents_are_written_as_pymongo_writes_them() {
     assert!(count > 1000, "{count}");
 }
 
-/// For documents without binaries elsewhere.
-fn nothing(_: &BinaryAt, _: &mut Vec<u8>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// A reader for documents without references to binaries.
+fn nothing(
+    _: &BinaryReference,
+    _: &mut Vec<u8>,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     Err("there is no file".into())
 }
 
@@ -67,7 +70,7 @@ fn nothing(_: &BinaryAt, _: &mut Vec<u8>) -> Result<(), Box<dyn std::error::Erro
 fn long_binaries_stay_in_the_file() {
     let mut file = Vec::new();
     for (number, length) in [(1, 64), (2, 65), (3, 5000)] {
-        // Subtype 2 has its length once more.
+        // Subtype 2 has a second length.
         for subtype in [0, 2] {
             let base64 = STANDARD.encode(vec![number; length]);
             let text = format!(
@@ -92,7 +95,7 @@ fn long_binaries_stay_in_the_file() {
             Ok(())
         })
         .unwrap();
-        // Other bytes than those that were there.
+        // The bytes in the file have changed.
         let changed = push_json(&json, &mut Vec::new(), &mut |binary, out| {
             out.resize(usize::try_from(binary.bytes)?, 9);
             Ok(())
@@ -124,7 +127,7 @@ fn a_file_is_read_document_by_document() {
         offset += expected.len() as u64;
     }
     assert!(read.next().is_none());
-    // Cut anywhere inside the last document, the ones before it are read.
+    // If the file is truncated inside the last document, the documents before it are read.
     let last = file.len() - documents.last().unwrap().len();
     for end in [last + 1, last + 3, last + 4, file.len() - 1] {
         let mut read: Vec<_> = BsonDocuments::new(&file[..end]).collect();
@@ -162,7 +165,7 @@ fn json_forms_that_are_none() {
     }
 }
 
-/// Only an object that is nothing else stands for a value.
+/// Only an object without other keys represents a value.
 #[test]
 fn keys_with_a_dollar_are_keys() {
     for text in [
@@ -175,11 +178,11 @@ fn keys_with_a_dollar_are_keys() {
         let value = parse(text.as_bytes()).unwrap();
         let mut data = Vec::new();
         push_json(&value, &mut data, &mut nothing).unwrap();
-        assert_eq!(Document::from_bytes(data).to_json().unwrap(), value);
+        assert_eq!(BsonDocument::from_bytes(data).to_json().unwrap(), value);
     }
-    // Such a document has no JSON form.
+    // A document that looks like a value has no JSON form.
     let data = b"\x20\0\0\0\x03a\0\x18\0\0\0\x02$numberLong\0\x02\0\0\x005\0\0\0";
-    let found = Document::from_bytes(data.to_vec()).to_json();
+    let found = BsonDocument::from_bytes(data.to_vec()).to_json();
     assert!(
         matches!(found, Err(BsonError::CannotWrite { .. })),
         "{found:?}"
@@ -194,7 +197,7 @@ proptest! {
         let place = place.index(data.len());
         data[place] = value;
         if let Ok(once) = through_json(data) {
-            // What was written is left as it is.
+            // Writing is idempotent.
             prop_assert_eq!(through_json(once.clone()).unwrap(), once);
         }
     }

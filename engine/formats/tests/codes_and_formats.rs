@@ -1,6 +1,6 @@
-//! Run-length codes against NumPy, and printf against Python (see `tests/data/rle`, `tests/data/printf`).
+//! Run-length codes compared with NumPy, and printf with Python (see `tests/data/rle`, `tests/data/printf`).
 
-use prep_formats::printf::{Argument, Format, FormatError};
+use prep_formats::printf::{PrintfArgument, PrintfError, PrintfFormat};
 use prep_formats::rle::{RleError, area, column_major, decode, encode};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -53,12 +53,14 @@ fn formats_print_as_python_does() {
     for case in lines(include_str!("data/printf/printf.jsonl")) {
         let spelled = case[0].as_str().unwrap();
         let value = match &case[1] {
-            Value::String(text) => Argument::Text(text),
-            Value::Object(bits) => Argument::Number(f64::from_bits(bits["f"].as_u64().unwrap())),
-            number => Argument::Integer(number.as_i64().unwrap()),
+            Value::String(text) => PrintfArgument::Text(text),
+            Value::Object(bits) => {
+                PrintfArgument::Number(f64::from_bits(bits["f"].as_u64().unwrap()))
+            }
+            number => PrintfArgument::Integer(number.as_i64().unwrap()),
         };
         let mut out = String::new();
-        let found = Format::new(spelled).and_then(|format| format.push(&[value], &mut out));
+        let found = PrintfFormat::new(spelled).and_then(|format| format.push(&[value], &mut out));
         match case[2].as_str() {
             Some(expected) => {
                 assert_eq!(found, Ok(()), "{case}");
@@ -66,7 +68,7 @@ fn formats_print_as_python_does() {
                 printed += 1;
             }
             None => assert!(
-                matches!(found, Err(FormatError::Type { .. })),
+                matches!(found, Err(PrintfError::Type { .. })),
                 "{case}: {out}"
             ),
         }
@@ -78,34 +80,37 @@ fn formats_print_as_python_does() {
 fn formats_that_are_none() {
     for (format, conversion) in [("%", "%"), ("a%y", "%y"), ("%5.2", "%5.2"), ("%é", "%é")] {
         let conversion = conversion.to_owned();
-        let wrong = FormatError::UnknownConversion { conversion };
-        assert_eq!(Format::new(format), Err(wrong));
+        let wrong = PrintfError::UnknownConversion { conversion };
+        assert_eq!(PrintfFormat::new(format), Err(wrong));
     }
-    assert_eq!(Format::new("%1001d"), Err(FormatError::TooWide));
+    assert_eq!(PrintfFormat::new("%1001d"), Err(PrintfError::TooWide));
     assert_eq!(
-        Format::new("%.99999999999999999999d"),
-        Err(FormatError::TooWide)
+        PrintfFormat::new("%.99999999999999999999d"),
+        Err(PrintfError::TooWide)
     );
-    let two = Format::new("%d%% %s").unwrap();
-    let one = two.push(&[Argument::Integer(1)], &mut String::new());
+    let two = PrintfFormat::new("%d%% %s").unwrap();
+    let one = two.push(&[PrintfArgument::Integer(1)], &mut String::new());
     assert_eq!(
         one,
-        Err(FormatError::Count {
+        Err(PrintfError::Count {
             wanted: 2,
             given: 1
         })
     );
     let mut out = String::new();
-    two.push(&[Argument::Integer(50), Argument::Text("x")], &mut out)
-        .unwrap();
+    two.push(
+        &[PrintfArgument::Integer(50), PrintfArgument::Text("x")],
+        &mut out,
+    )
+    .unwrap();
     assert_eq!(out, "50% x");
 }
 
 proptest! {
     #[test]
     fn any_format_is_read_or_refused(format in "[%a-z0-9.+# -]{0,12}|\\PC{0,8}", value in any::<f64>()) {
-        if let Ok(format) = Format::new(&format) {
-            let values = vec![Argument::Number(value); format.values()];
+        if let Ok(format) = PrintfFormat::new(&format) {
+            let values = vec![PrintfArgument::Number(value); format.values()];
             let _ = format.push(&values, &mut String::new());
         }
     }

@@ -1,4 +1,4 @@
-//! Files of fastparquet, byte by byte: those that the real library wrote, in several versions, are read and written again.
+//! Compares files byte by byte with those that several versions of fastparquet wrote: they are read and written again.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,9 +7,11 @@ use arrow::array::RecordBatch;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema};
 use prep_formats::limits::Limits;
-use prep_formats::parquet::{FastparquetWriter, ParquetTable, Tail, Versions, with_versions};
+use prep_formats::parquet::{
+    FastparquetWriter, ParquetFooter, ParquetTable, WriterVersions, with_versions,
+};
 
-fn recorded() -> Vec<(PathBuf, Versions, String)> {
+fn recorded() -> Vec<(PathBuf, WriterVersions, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fastparquet");
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -20,15 +22,16 @@ fn recorded() -> Vec<(PathBuf, Versions, String)> {
         };
         let (versions, what) = stem.rsplit_once('.').unwrap();
         let (fastparquet, pandas) = versions.split_once('+').unwrap();
-        let versions = Versions::new(fastparquet, pandas).unwrap();
+        let versions = WriterVersions::new(fastparquet, pandas).unwrap();
         found.push((path.clone(), versions, what.to_owned()));
     }
     found.sort_by(|a, b| a.0.cmp(&b.0));
     found
 }
 
-/// The recorded tables without rows: the parquet crate refuses their empty list of row groups, which has no type.
-fn no_rows(versions: &Versions) -> Vec<u8> {
+/// The recorded table without rows. The parquet crate rejects its list of row groups, because an empty list has no
+/// type.
+fn no_rows(versions: &WriterVersions) -> Vec<u8> {
     let field = |name, kind| Field::new(name, kind, true);
     let schema = Schema::new(vec![
         field("a", DataType::Int64),
@@ -40,10 +43,10 @@ fn no_rows(versions: &Versions) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-fn rewritten(file: &[u8], versions: &Versions, what: &str) -> Vec<u8> {
+fn rewritten(file: &[u8], versions: &WriterVersions, what: &str) -> Vec<u8> {
     let table =
         ParquetTable::open(file.to_vec(), 0..file.len() as u64, &Limits::default()).unwrap();
-    // Texts that are all missing are stored as bytes.
+    // A column in which all texts are missing is stored as bytes.
     let text = |field: &Field| match field.data_type() {
         DataType::Binary => Field::new(field.name(), DataType::Utf8, true),
         _ => field.clone(),
@@ -98,7 +101,7 @@ fn every_recorded_file_comes_out_again() {
 #[test]
 fn another_version_is_another_footer() {
     let all = recorded();
-    // Without gaps and booleans, only texts of the footer differ between all versions.
+    // Without missing values and booleans, the versions differ only in texts of the footer.
     let numbers: Vec<_> = all
         .iter()
         .filter(|(_, _, what)| what == "numbers")
@@ -106,8 +109,8 @@ fn another_version_is_another_footer() {
     for (path, _, _) in &numbers {
         let file = std::fs::read(path).unwrap();
         let length = file.len() as u64;
-        let begin = Tail::begin(length, &file[file.len() - 8..]).unwrap();
-        let tail = Tail::parse(begin, &file[begin as usize..file.len() - 8]).unwrap();
+        let begin = ParquetFooter::begin(length, &file[file.len() - 8..]).unwrap();
+        let tail = ParquetFooter::parse(begin, &file[begin as usize..file.len() - 8]).unwrap();
         for (other, versions, _) in &numbers {
             let expected = std::fs::read(other).unwrap();
             let mut found = file[..begin as usize].to_vec();
@@ -119,7 +122,7 @@ fn another_version_is_another_footer() {
 
 #[test]
 fn what_is_no_such_footer_is_left_alone() {
-    assert!(Tail::begin(100, b"\x05\0\0\0PAR2").is_none());
-    assert!(Tail::begin(10, b"\x05\0\0\0PAR1").is_none());
-    assert!(Tail::parse(4, b"anything").is_none());
+    assert!(ParquetFooter::begin(100, b"\x05\0\0\0PAR2").is_none());
+    assert!(ParquetFooter::begin(10, b"\x05\0\0\0PAR1").is_none());
+    assert!(ParquetFooter::parse(4, b"anything").is_none());
 }

@@ -1,4 +1,4 @@
-//! The fuzzer's targets, tried for a moment on changes of real files.
+//! Runs the fuzzer's targets for a short time on mutations of real files.
 
 #![allow(
     clippy::expect_used,

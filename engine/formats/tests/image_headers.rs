@@ -1,4 +1,4 @@
-//! Sizes of images against Pillow (see `tests/data/images/record_headers.py`).
+//! Sizes of images compared with Pillow (see `tests/data/images/record_headers.py`).
 
 use crate::hex;
 use hex::unhex;
@@ -64,7 +64,7 @@ fn refusals() {
 }
 
 proptest! {
-    /// Cut or damaged files are read or refused, and a header that is whole is found whatever follows it.
+    /// Truncated or damaged files are read or rejected; bytes after a complete header have no influence.
     #[test]
     fn damage_never_panics(
         which in any::<prop::sample::Index>(),

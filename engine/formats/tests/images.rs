@@ -5,7 +5,7 @@ use hex::unhex;
 use prep_formats::limits::Limits;
 use prep_formats::png::{PngError, decode_grey, size};
 
-/// Pixels at which Pillow refuses an image as a decompression bomb.
+/// Number of pixels from which Pillow rejects an image as a decompression bomb.
 const MAX_PIXELS: u64 = 178_956_970;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -63,7 +63,7 @@ fn refusals() {
     }
     let mut huge = file.clone();
     huge[16..24].fill(0x7f);
-    // A size that the checksum contradicts is damage, not a demand.
+    // If the checksum contradicts the header, the declared size is damage, not a demand.
     assert!(matches!(
         decode_grey(&huge, &pixels(MAX_PIXELS)),
         Err(PngError::HeaderCrc)

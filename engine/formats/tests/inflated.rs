@@ -1,13 +1,15 @@
-//! Deflated bytes, read at any position.
+//! Random access to deflate streams.
 
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use prep_formats::inflated::{Deflated, Index, Indexed, Indexer, Source, Span, Window};
+use prep_formats::inflated::{
+    DeflateSpans, IndexerResult, InflateIndex, InflateIndexer, InflateSpan, SpanSource, SpanWindow,
+};
 use prep_formats::read_at::ReadAt;
-use prep_formats::spans::Unpacked;
+use prep_formats::spans::SpanReader;
 use proptest::prelude::*;
 
 fn noise(count: usize, seed: u64) -> Vec<u8> {
@@ -42,14 +44,14 @@ fn deflate(content: &[u8], level: u32, flush_every: Option<usize>) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-fn indexed(packed: &[u8]) -> (Indexed<&[u8]>, Vec<u8>) {
+fn indexed(packed: &[u8]) -> (IndexerResult<&[u8]>, Vec<u8>) {
     let windows = RefCell::new(Vec::new());
-    let indexer = Indexer::new(packed, &windows).unwrap();
+    let indexer = InflateIndexer::new(packed, &windows).unwrap();
     let found = indexer.finish(u64::MAX).unwrap();
     (found, windows.take())
 }
 
-/// Content in pieces of several kinds.
+/// Content made of pieces with different compressibility.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let piece = (0..4, 0..2_500_000_usize, any::<u64>());
     let piece = piece.prop_map(|(kind, count, seed)| match kind {
@@ -75,7 +77,7 @@ proptest! {
     ) {
         let packed = deflate(&content, level, flush_every);
         let used = packed.len() as u64;
-        // What comes behind the stream is not its business.
+        // Bytes after the stream have no influence.
         let packed = [packed, vec![0xff; behind]].concat();
         let (mut found, windows) = indexed(&packed);
         prop_assert_eq!((found.used, found.len), (used, content.len() as u64));
@@ -85,7 +87,7 @@ proptest! {
         prop_assert_eq!(found.crc32, crc32fast::hash(&content));
         let index = found.index.expect("blocks are short");
         prop_assert!(windows.len() as u64 <= found.len / 256 + 2 * 32768, "few windows");
-        let inflated = Unpacked::new(Deflated::new(&packed[..], &windows[..], index), kept);
+        let inflated = SpanReader::new(DeflateSpans::new(&packed[..], &windows[..], index), kept);
         let mut all = vec![1; content.len()];
         inflated.read_exact_at(&mut all, 0)?;
         prop_assert!(all == content);
@@ -110,12 +112,12 @@ proptest! {
         let place = place.index(packed.len());
         packed[place] ^= change;
         let windows = RefCell::new(Vec::new());
-        let found = Indexer::new(&packed[..], &windows);
+        let found = InflateIndexer::new(&packed[..], &windows);
         let found = found.and_then(|indexer| indexer.finish(1 << 20));
         let Ok(found) = found else { return Ok(()) };
         prop_assert!(found.len <= (1 << 20) + (1 << 18));
         if let Some(index) = found.index {
-            let inflated = Unpacked::new(Deflated::new(&packed[..], windows.take(), index), 1);
+            let inflated = SpanReader::new(DeflateSpans::new(&packed[..], windows.take(), index), 1);
             let mut all = vec![0; found.len as usize];
             let _ = inflated.read_exact_at(&mut all, 0);
         }
@@ -126,7 +128,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(packed in prop::collection::vec(any::<u8>(), 0..400)) {
         let windows = RefCell::new(Vec::new());
-        let found = Indexer::new(&packed[..], &windows);
+        let found = InflateIndexer::new(&packed[..], &windows);
         let found = found.and_then(|indexer| indexer.finish(1 << 20));
         if let Err(error) = found {
             let known = [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof];
@@ -140,19 +142,19 @@ proptest! {
         len in 0..2000_u64,
     ) {
         let packed = deflate(&text(3000, 1), 6, None);
-        let spans = spans.into_iter().map(|(start, [at, other, window], coded)| Span {
+        let spans = spans.into_iter().map(|(start, [at, other, window], coded)| InflateSpan {
             start,
             source: match coded {
-                true => Source::Coded {
+                true => SpanSource::Coded {
                     at: at.into(),
                     bit: (other % 9) as u8,
-                    window: if other % 2 == 0 { Window::Stored } else { Window::Kept(window.into()) },
+                    window: if other % 2 == 0 { SpanWindow::Stored } else { SpanWindow::Kept(window.into()) },
                 },
-                false => Source::Stored { at: at.into(), block: other.into() },
+                false => SpanSource::Stored { at: at.into(), block: other.into() },
             },
         });
-        if let Some(index) = Index::new(spans.collect(), len) {
-            let inflated = Unpacked::new(Deflated::new(&packed[..], &packed[..], index), 2);
+        if let Some(index) = InflateIndex::new(spans.collect(), len) {
+            let inflated = SpanReader::new(DeflateSpans::new(&packed[..], &packed[..], index), 2);
             for at in (0..len).step_by(97) {
                 let _ = inflated.read_at(&mut [0; 50], at);
             }
@@ -160,7 +162,7 @@ proptest! {
     }
 }
 
-/// What deflate could not shorten needs no windows, and little to say where it is.
+/// Incompressible content needs no windows and few spans.
 #[test]
 fn stored_blocks_are_read_where_they_lie() {
     // At level 1, zlib-rs always uses fixed codes.
@@ -170,7 +172,7 @@ fn stored_blocks_are_read_where_they_lie() {
         let (found, windows) = indexed(&packed);
         let index = found.index.unwrap();
         assert!(windows.len() <= 2 << 15, "level {level}");
-        let stored = |span: &&Span| matches!(span.source, Source::Stored { .. });
+        let stored = |span: &&InflateSpan| matches!(span.source, SpanSource::Stored { .. });
         assert!(
             index.spans().iter().filter(stored).count() <= 9_000_000 / 16_383,
             "level {level}"
@@ -179,24 +181,24 @@ fn stored_blocks_are_read_where_they_lie() {
     }
 }
 
-fn coded_bytes(index: &Index) -> u64 {
+fn coded_bytes(index: &InflateIndex) -> u64 {
     let ends = index.spans().iter().skip(1).map(|span| span.start);
     let coded = index
         .spans()
         .iter()
         .zip(ends.chain([index.len()]))
         .map(|(span, end)| match span.source {
-            Source::Coded { .. } => end - span.start,
-            Source::Stored { .. } => 0,
+            SpanSource::Coded { .. } => end - span.start,
+            SpanSource::Stored { .. } => 0,
         });
     coded.sum()
 }
 
-/// The bytes before a coded block are read where they lie, if they are stored. If too few are, it takes a window, or
-/// belongs to the coded block before it.
+/// The bytes before a compressed block are read from stored blocks if there are enough of them. Otherwise the block
+/// gets a window or belongs to the previous compressed block.
 #[test]
 fn coded_blocks_among_stored_ones_are_inflated_alone() {
-    // Bytes of noise between 2,000 bytes of text each; bytes that are inflated at most.
+    // Bytes of noise between each 2,000 bytes of text, and the maximum number of bytes that are decoded.
     for (noisy, inflated_at_most) in [(100_000, 100_000), (10_000, 600_000)] {
         let pieces = |seed| [noise(noisy, seed), text(2_000, seed)].concat();
         let content: Vec<u8> = (1..=50).flat_map(pieces).collect();
@@ -213,7 +215,7 @@ fn coded_blocks_among_stored_ones_are_inflated_alone() {
         assert!(windows.len() <= 2 << 15, "{noisy}: {}", windows.len());
         let coded = coded_bytes(&index);
         assert!(coded <= inflated_at_most, "{noisy}: {coded} bytes");
-        let inflated = Unpacked::new(Deflated::new(&packed[..], &windows[..], index), 1);
+        let inflated = SpanReader::new(DeflateSpans::new(&packed[..], &windows[..], index), 1);
         for at in (0..content.len() - 500).rev().step_by(777) {
             let mut part = [0; 500];
             inflated.read_exact_at(&mut part, at as u64).unwrap();
@@ -233,25 +235,25 @@ fn a_stream_is_begun_every_few_megabytes() {
     assert_eq!(windows.len() as u64, (coded - 1) << 15);
     let read = |kept, places: &mut dyn Iterator<Item = usize>| {
         let index = index.clone();
-        let inflated = Unpacked::new(Deflated::new(&packed[..], &windows[..], index), kept);
+        let inflated = SpanReader::new(DeflateSpans::new(&packed[..], &windows[..], index), kept);
         for at in places {
             inflated.read_exact_at(&mut [0; 10], at as u64).unwrap();
         }
-        inflated.again()
+        inflated.repeated_bytes()
     };
     let forwards = || (0..content.len() - 10).step_by(100_000);
     assert_eq!(read(1, &mut forwards()), 0);
-    // Twice, and by two of which one lags behind.
+    // Two passes, and two readers of which one is behind the other.
     assert_eq!(read(1, &mut forwards().chain(forwards())), 0);
     assert_eq!(read(2, &mut forwards().flat_map(|at| [at, at / 2])), 0);
-    // Here and there.
+    // Random access.
     let turned = |at: usize| at * 7_919 % (content.len() - 10);
     assert!(read(1, &mut forwards().map(turned)) > 500_000_000);
 }
 
 #[test]
 fn one_endless_block_has_no_index() {
-    // A literal byte 0 in fixed codes, 8 bits each, for ever: 011 and then 00110000 from its highest bit on.
+    // The literal byte 0 in fixed codes of 8 bits, endlessly: 011, then 00110000 with the highest bit first.
     let bits = [true, true, false].into_iter();
     let zero = [false, false, true, true, false, false, false, false];
     let zeros = std::iter::repeat_n(zero, 20 << 20).flatten();
@@ -272,14 +274,14 @@ fn one_endless_block_has_no_index() {
     assert!(found.index.is_none());
 }
 
-/// Threads that need the same span wait for who inflates it.
+/// Threads that need the same span wait for the one that decodes it.
 #[test]
 fn threads_read_the_same() {
     let content = text(20_000_000, 7);
     let packed = deflate(&content, 6, None);
     let (found, windows) = indexed(&packed);
-    let inflated = Unpacked::new(
-        Deflated::new(&packed[..], &windows[..], found.index.unwrap()),
+    let inflated = SpanReader::new(
+        DeflateSpans::new(&packed[..], &windows[..], found.index.unwrap()),
         2,
     );
     std::thread::scope(|scope| {

@@ -1,13 +1,13 @@
-//! Elements at a path of a document, against the whole document; and Latin-1 in a stream.
+//! Elements at a path compared with those of the parsed document; Latin-1 streams.
 
 use std::io::{self, Read};
 
-use prep_formats::json::{JsonElements, JsonError, JsonErrorKind, Value, WriteOptions, parse};
+use prep_formats::json::{JsonElements, JsonError, JsonErrorKind, JsonValue, WriteOptions, parse};
 use prep_formats::latin1::Latin1Reader;
 use prep_formats::limits::Limits;
 use proptest::prelude::*;
 
-/// Hands out a few bytes at a time.
+/// A reader that returns a few bytes at a time.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl Read for Trickle<'_> {
@@ -19,7 +19,7 @@ impl Read for Trickle<'_> {
     }
 }
 
-fn read(text: &str, path: &[&str]) -> Result<Vec<(Option<String>, Value)>, JsonError> {
+fn read(text: &str, path: &[&str]) -> Result<Vec<(Option<String>, JsonValue)>, JsonError> {
     JsonElements::new(Trickle(text.as_bytes(), 3), path.iter().copied())
         .map(|element| {
             let (key, value) = element?;
@@ -28,19 +28,19 @@ fn read(text: &str, path: &[&str]) -> Result<Vec<(Option<String>, Value)>, JsonE
         .collect()
 }
 
-/// The elements of the whole document, in memory.
-fn expected(text: &str, path: &[&str]) -> Option<Vec<(Option<String>, Value)>> {
+/// The elements according to the document parsed in memory.
+fn expected(text: &str, path: &[&str]) -> Option<Vec<(Option<String>, JsonValue)>> {
     let mut value = parse(text.as_bytes()).unwrap();
     for step in path {
         value = match value {
-            Value::Object(object) => object.get(step)?.clone(),
-            Value::List(list) => list.get(step.parse::<usize>().ok()?)?.clone(),
+            JsonValue::Object(object) => object.get(step)?.clone(),
+            JsonValue::List(list) => list.get(step.parse::<usize>().ok()?)?.clone(),
             _ => return None,
         };
     }
     match value {
-        Value::List(list) => Some(list.into_iter().map(|item| (None, item)).collect()),
-        Value::Object(object) => Some(
+        JsonValue::List(list) => Some(list.into_iter().map(|item| (None, item)).collect()),
+        JsonValue::Object(object) => Some(
             object
                 .into_iter()
                 .map(|(key, value)| (Some(key.to_string_lossy().into_owned()), value))
@@ -113,13 +113,13 @@ fn refusals() {
     let elements = JsonElements::new(long.as_bytes(), ["a"]).with_limits(&limits);
     let found: Result<Vec<_>, _> = elements.collect();
     assert!(found.is_err());
-    // What is passed over may be longer than the limit.
+    // Skipped values may exceed the limit.
     let beside = format!(r#"{{"b": "{}", "a": [7]}}"#, "x".repeat(700_000));
     let elements = JsonElements::new(beside.as_bytes(), ["a"]).with_limits(&limits);
     assert_eq!(elements.map(Result::unwrap).count(), 1);
 }
 
-/// Any value of a few levels, with keys of which some repeat in different objects.
+/// Values with a few levels. Keys may repeat in different objects.
 fn values() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
         Just(serde_json::json!(null)),
@@ -163,7 +163,7 @@ proptest! {
     fn any_text_is_read_or_refused(text in "[\\[\\]{}:,\"ab1\\\\ ]{0,40}") {
         let _ = read(&text, &["a"]);
         if let Ok(elements) = read(&text, &[]) {
-            // What is found has a JSON form.
+            // Each element can be formatted as JSON.
             for (_, value) in elements {
                 value.to_json(&WriteOptions::default()).unwrap();
             }

@@ -1,28 +1,29 @@
 //! Lists of records compared with pandas' tables (see `tests/data/json/record_frames.py`).
 
 use prep_formats::json::{
-    Frame, Grammar, JsonElements, JsonLines, Line, Printed, Typing, Value, WriteOptions, parse,
+    FormattedObject, FrameBuilder, FrameFunction, JsonElements, JsonGrammar, JsonLine, JsonLines,
+    JsonValue, WriteOptions, parse,
 };
 
-/// The rows of pandas' table, or why there is none.
-fn rows(records: Vec<Value>, typing: Typing) -> Result<Vec<Value>, String> {
-    let mut frame = Frame::new(typing);
+/// The rows of the table, or the error.
+fn rows(records: Vec<JsonValue>, typing: FrameFunction) -> Result<Vec<JsonValue>, String> {
+    let mut frame = FrameBuilder::new(typing);
     for record in &records {
-        frame.see(record).map_err(|error| error.to_string())?;
+        frame.add(record).map_err(|error| error.to_string())?;
     }
     let columns = frame.finish().map_err(|error| error.to_string())?;
     let rows = records.iter();
     Ok(rows
-        .map(|record| Value::Object(columns.record(record.as_object().unwrap().clone())))
+        .map(|record| JsonValue::Object(columns.record(record.as_object().unwrap().clone())))
         .collect())
 }
 
 fn ujson(text: &str) -> Result<String, String> {
-    let lines = JsonLines::new(text.as_bytes()).with_grammar(Grammar::Ujson);
-    let records: Result<Vec<Value>, _> = lines.collect();
+    let lines = JsonLines::new(text.as_bytes()).with_grammar(JsonGrammar::Ujson);
+    let records: Result<Vec<JsonValue>, _> = lines.collect();
     let records = records.map_err(|error| error.to_string())?;
     let mut out = Vec::new();
-    for row in rows(records, Typing::ReadJson)? {
+    for row in rows(records, FrameFunction::ReadJson)? {
         row.push_pandas(&mut out)
             .map_err(|error| error.to_string())?;
         out.push(b'\n');
@@ -31,15 +32,15 @@ fn ujson(text: &str) -> Result<String, String> {
 }
 
 fn dataframe(text: &str) -> Result<String, String> {
-    let records: Result<Vec<Value>, _> = JsonElements::list(text.as_bytes()).values().collect();
+    let records: Result<Vec<JsonValue>, _> = JsonElements::list(text.as_bytes()).values().collect();
     let records = records.map_err(|error| error.to_string())?;
-    let rows = Value::List(rows(records, Typing::DataFrame)?);
+    let rows = JsonValue::List(rows(records, FrameFunction::DataFrame)?);
     Ok(String::from_utf8(rows.to_json(&WriteOptions::default()).unwrap()).unwrap())
 }
 
 #[test]
 fn records_become_rows_as_in_pandas() {
-    // `FRAMES=FILE` takes further cases than the recorded ones.
+    // The environment variable `FRAMES` names a file with further cases.
     let path = std::env::var("FRAMES");
     let cases = match &path {
         Ok(path) => std::fs::read_to_string(path).unwrap(),
@@ -63,12 +64,15 @@ fn records_become_rows_as_in_pandas() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Records that are printed without values: whether the table has them as they are, and as what they are printed.
-fn printed(records: Vec<Option<Printed>>, typing: Typing) -> Option<(bool, Vec<Printed>)> {
-    let records: Vec<Printed> = records.into_iter().collect::<Option<_>>()?;
-    let mut frame = Frame::new(typing);
+/// Adds formatted records. Returns whether the table has the same rows, and the rows.
+fn printed(
+    records: Vec<Option<FormattedObject>>,
+    typing: FrameFunction,
+) -> Option<(bool, Vec<FormattedObject>)> {
+    let records: Vec<FormattedObject> = records.into_iter().collect::<Option<_>>()?;
+    let mut frame = FrameBuilder::new(typing);
     for record in &records {
-        frame.see_printed(record);
+        frame.add_formatted(record);
     }
     Some((frame.keeps_records(), records))
 }
@@ -87,27 +91,28 @@ fn records_that_are_kept_are_those_of_the_table() {
             panic!("{line}");
         };
         let text = text.as_str().unwrap();
-        let python = |value: &Value| value.to_json(&WriteOptions::default()).unwrap();
-        // With the types of the table, record by record, by way of values.
+        let python = |value: &JsonValue| value.to_json(&WriteOptions::default()).unwrap();
+        // Converts the records one by one with the types of the table.
         let (records, values, typing): (Vec<_>, Vec<_>, _) = match reader.as_str() {
             Some("ujson") => {
-                let mut lines = JsonLines::new(text.as_bytes()).with_grammar(Grammar::Ujson);
+                let mut lines = JsonLines::new(text.as_bytes()).with_grammar(JsonGrammar::Ujson);
                 let mut records = Vec::new();
                 while let Some(line) = lines.next_line() {
                     records.push(match line {
-                        Ok(Line::Printed(record)) => Some(record),
+                        Ok(JsonLine::Formatted(record)) => Some(record),
                         _ => None,
                     });
                 }
-                let values = JsonLines::new(text.as_bytes()).with_grammar(Grammar::Ujson);
-                (records, values.flatten().collect(), Typing::ReadJson)
+                let values = JsonLines::new(text.as_bytes()).with_grammar(JsonGrammar::Ujson);
+                (records, values.flatten().collect(), FrameFunction::ReadJson)
             }
             _ => {
                 let values = JsonElements::list(text.as_bytes()).values().flatten();
-                let values: Vec<Value> = values.collect();
+                let values: Vec<JsonValue> = values.collect();
                 let records = values.iter();
-                let records = records.map(|value| Printed::of(&python(value), Grammar::Python));
-                (records.collect(), values, Typing::DataFrame)
+                let records =
+                    records.map(|value| FormattedObject::new(&python(value), JsonGrammar::Python));
+                (records.collect(), values, FrameFunction::DataFrame)
             }
         };
         let Some((is_kept, records)) = printed(records, typing) else {
@@ -116,15 +121,16 @@ fn records_that_are_kept_are_those_of_the_table() {
         let Ok(rows) = rows(values.clone(), typing) else {
             continue;
         };
-        let same = |(record, row): (&Printed, &Value)| record.text().as_bytes() == python(row);
+        let same =
+            |(record, row): (&FormattedObject, &JsonValue)| record.text().as_bytes() == python(row);
         let is_same = records.iter().zip(&rows).all(same);
-        // Both are what `pandas` prints where that is known.
+        // If the rows are unchanged, both equal pandas' output.
         if is_kept {
             assert!(is_same, "{text}");
         }
-        let mut frame = Frame::new(typing);
+        let mut frame = FrameBuilder::new(typing);
         for value in &values {
-            frame.see(value).unwrap();
+            frame.add(value).unwrap();
         }
         assert_eq!(frame.keeps_records(), is_kept, "{text}");
         if is_kept && expected.as_str().is_some() {
@@ -154,7 +160,7 @@ fn what_pandas_would_change_by_name_is_refused() {
         let found = ujson(text).unwrap_err();
         assert!(found.contains(reason), "{text}: {found}");
     }
-    // Numbers that are no dates, and what holds no text.
+    // Numbers that are not dates, and columns without texts.
     for (text, expected) in [
         ("{\"a_time\": 5}", "{\"a_time\":5}\n"),
         ("{\"modified\": true}", "{\"modified\":true}\n"),

@@ -1,11 +1,11 @@
 //! Values compared with pandas' ujson (see `tests/data/json/record_pandas.py`).
 
-use prep_formats::json::{Grammar, JsonElements, JsonError, Value};
+use prep_formats::json::{JsonElements, JsonError, JsonGrammar, JsonValue};
 
-/// The value that fills a text, read with pandas' arithmetic: as the one element of a list.
-fn parse_pandas(text: &str) -> Result<Value, JsonError> {
+/// Parses a text with pandas' arithmetic, as the only element of a list.
+fn parse_pandas(text: &str) -> Result<JsonValue, JsonError> {
     let (list, whole) = (format!("[{text}]"), [""; 0]);
-    let elements = JsonElements::new(list.as_bytes(), whole).with_grammar(Grammar::Ujson);
+    let elements = JsonElements::new(list.as_bytes(), whole).with_grammar(JsonGrammar::Ujson);
     let elements: Vec<_> = elements.collect::<Result<_, _>>()?;
     let [(_, value)] = elements.try_into().expect("one value");
     Ok(value)
@@ -19,8 +19,8 @@ fn as_pandas_reads_and_writes() {
         let text = case[0].as_str().unwrap();
         match (parse_pandas(text), case[1].as_str()) {
             (Ok(value), Some(expected)) => {
-                // Ten decimals would hide the last bits of what was read.
-                if let (Some([Value::Float(float)]), Some(read)) =
+                // Ten decimals would hide differences in the last bits.
+                if let (Some([JsonValue::Float(float)]), Some(read)) =
                     (value.as_list(), case[2][0].as_str())
                 {
                     assert_eq!(read.parse(), Ok(*float), "{text}");
@@ -32,7 +32,7 @@ fn as_pandas_reads_and_writes() {
                 assert_eq!(String::from_utf8(found).unwrap(), expected, "{text}");
             }
             (Err(_), None) => {}
-            // Halves of surrogate pairs are read, and cannot be written.
+            // Unpaired surrogates can be read but not written.
             (Ok(value), None) if value.push_pandas(&mut Vec::new()).is_err() => {}
             (found, expected) => panic!("{text}: {found:?} instead of {expected:?}"),
         }

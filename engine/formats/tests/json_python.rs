@@ -1,10 +1,11 @@
-//! Reading and writing compared with Python's `json` (see
-//! `tests/data/json/record.py`), and the streaming readers with the whole one.
+//! Reading and writing compared with Python's `json` (see `tests/data/json/record.py`), and the streaming readers with
+//! the parser.
 
 use crate::hex;
 use hex::unhex;
 use prep_formats::json::{
-    JsonElements, JsonError, JsonErrorKind, JsonLines, JsonWriteError, Value, WriteOptions, parse,
+    JsonElements, JsonError, JsonErrorKind, JsonLines, JsonValue, JsonWriteError, WriteOptions,
+    parse,
 };
 use prep_formats::limits::{Limit, Limits};
 use proptest::prelude::*;
@@ -57,8 +58,8 @@ fn as_python_reads_and_writes() {
                 compared += 1;
             }
             (Err(JsonError::Syntax { position, .. }), None) => {
-                // Where Python names a place, it is the same line; columns differ
-                // by what is taken as the culprit (comma or what follows it).
+                // The line of an error equals Python's. The column may differ, because Python may report the comma
+                // instead of the text after it.
                 if let Some(place) = case["error"].as_array() {
                     assert_eq!(
                         place[0].as_u64(),
@@ -73,7 +74,7 @@ fn as_python_reads_and_writes() {
     assert!(compared > 400);
 }
 
-fn syntax(result: Result<Value, JsonError>) -> (JsonErrorKind, u64, u64) {
+fn syntax(result: Result<JsonValue, JsonError>) -> (JsonErrorKind, u64, u64) {
     match result.unwrap_err() {
         JsonError::Syntax { kind, position } => (kind, position.line, position.column),
         other => panic!("{other:?}"),
@@ -113,12 +114,12 @@ fn errors_and_their_places() {
 #[test]
 fn lines() {
     let text = "{\"a\":1}\r\n\n  \n[2]\n\"x\"";
-    let values: Vec<Value> = JsonLines::new(text.as_bytes())
+    let values: Vec<JsonValue> = JsonLines::new(text.as_bytes())
         .map(Result::unwrap)
         .collect();
     assert_eq!(values.len(), 3);
     let mut broken = JsonLines::new(&b"1\n2 3\n4"[..]);
-    assert_eq!(broken.next().unwrap().unwrap(), Value::Int(1));
+    assert_eq!(broken.next().unwrap().unwrap(), JsonValue::Int(1));
     assert_eq!(
         syntax(broken.next().unwrap()),
         (JsonErrorKind::ExtraData, 2, 3)
@@ -148,7 +149,7 @@ fn records_refuse_what_the_whole_reader_refuses() {
             .values()
             .collect::<Result<Vec<_>, _>>();
         assert_eq!(
-            syntax(result.map(Value::List)),
+            syntax(result.map(JsonValue::List)),
             (kind, line, column),
             "{text}"
         );
@@ -170,8 +171,8 @@ fn records_refuse_what_the_whole_reader_refuses() {
         .values()
         .collect();
     let is_limit = |kind: JsonErrorKind| matches!(kind, JsonErrorKind::Limit(error) if (error.limit, error.allowed) == (Limit::Record, 1000));
-    assert!(is_limit(syntax(result.map(Value::List)).0));
-    // Short texts whose values are long: 300 lists, and 100 members.
+    assert!(is_limit(syntax(result.map(JsonValue::List)).0));
+    // Short texts with large values: 300 lists, and 100 members.
     let lists = format!("[[{}]]", vec!["[]"; 300].join(","));
     let members: Vec<String> = (0..100).map(|name| format!("\"{name}\":0")).collect();
     let object = format!("[{{{}}}]", members.join(","));
@@ -180,7 +181,7 @@ fn records_refuse_what_the_whole_reader_refuses() {
             .with_limits(&limits)
             .values()
             .collect();
-        assert!(is_limit(syntax(result.map(Value::List)).0), "{short}");
+        assert!(is_limit(syntax(result.map(JsonValue::List)).0), "{short}");
         let line = JsonLines::new(short.as_bytes()).with_limits(&limits).next();
         assert!(is_limit(syntax(line.unwrap()).0), "{short}");
     }
@@ -188,7 +189,7 @@ fn records_refuse_what_the_whole_reader_refuses() {
     assert!(is_limit(syntax(line.unwrap()).0));
 }
 
-/// Hands out its bytes a few at a time.
+/// A reader that returns a few bytes at a time.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl std::io::Read for Trickle<'_> {
@@ -201,19 +202,19 @@ impl std::io::Read for Trickle<'_> {
     }
 }
 
-fn json() -> impl Strategy<Value = Value> {
+fn json() -> impl Strategy<Value = JsonValue> {
     let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::Bool),
-        any::<i64>().prop_map(Value::Int),
-        proptest::num::f64::NORMAL.prop_map(Value::Float),
-        any::<String>().prop_map(|text| Value::String(text.into())),
+        Just(JsonValue::Null),
+        any::<bool>().prop_map(JsonValue::Bool),
+        any::<i64>().prop_map(JsonValue::Int),
+        proptest::num::f64::NORMAL.prop_map(JsonValue::Float),
+        any::<String>().prop_map(|text| JsonValue::String(text.into())),
     ];
     leaf.prop_recursive(3, 24, 6, |inner| {
         prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::List),
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(JsonValue::List),
             proptest::collection::vec((any::<String>(), inner), 0..6)
-                .prop_map(|entries| { Value::Object(entries.into_iter().collect(),) }),
+                .prop_map(|entries| { JsonValue::Object(entries.into_iter().collect(),) }),
         ]
     })
 }
@@ -224,24 +225,24 @@ proptest! {
         let options = &options()[which];
         let text = value.to_json(options).unwrap();
         let back = parse(&text).unwrap();
-        // Sorting changes the order of keys once.
+        // Sorting changes the order of keys only the first time.
         prop_assert_eq!(back.to_json(options).unwrap(), text);
         if !options.sort_keys { prop_assert_eq!(back, value); }
     }
 
     #[test]
     fn records_equal_the_list(list in proptest::collection::vec(json(), 0..6), step in 1usize..9) {
-        let list = Value::List(list);
+        let list = JsonValue::List(list);
         let text = list.to_json(&WriteOptions { indent: Some(2), ..WriteOptions::default() }).unwrap();
-        let records: Vec<Value> = JsonElements::list(Trickle(&text, step)).values().map(Result::unwrap).collect();
-        prop_assert_eq!(Value::List(records), list);
+        let records: Vec<JsonValue> = JsonElements::list(Trickle(&text, step)).values().map(Result::unwrap).collect();
+        prop_assert_eq!(JsonValue::List(records), list);
     }
 
     #[test]
     fn any_text_is_read_or_refused(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}a-]{0,40}") {
         let whole = parse(text.as_bytes());
-        let records: Result<Vec<Value>, _> = JsonElements::list(text.as_bytes()).values().collect();
-        if let Ok(Value::List(list)) = whole {
+        let records: Result<Vec<JsonValue>, _> = JsonElements::list(text.as_bytes()).values().collect();
+        if let Ok(JsonValue::List(list)) = whole {
             prop_assert_eq!(records.unwrap(), list);
         } else {
             prop_assert!(records.is_err());

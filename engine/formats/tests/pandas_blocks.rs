@@ -1,8 +1,8 @@
-//! Files beyond one block of rows, against MD5s of what pandas printed (`tests/data/pandas/record_writer.py`).
+//! Files with more than one block of rows, compared by MD5 with pandas' output (`tests/data/pandas/record_writer.py`).
 
 use crate::pandas_support;
 use md5::{Digest, Md5};
-use prep_formats::pandas::{CsvError, ReadOptions, Rewritten, normalise, read_frame};
+use prep_formats::pandas::{CsvError, ReadOptions, RewriteResult, normalise, read_frame};
 use serde_json::Value;
 
 use pandas_support::{canonical_text, lines, scan_in_chunks};
@@ -54,7 +54,7 @@ fn blocks_are_typed_and_joined_as_in_pandas() {
             .map(|byte| format!("{byte:02x}"))
             .collect();
         let (text, rewritten) = canonical_text(raw.as_bytes(), &options, 100_003).unwrap();
-        let is_canonical = matches!(rewritten, Rewritten::Canonical(_));
+        let is_canonical = matches!(rewritten, RewriteResult::Canonical(_));
         let is_kept = is_canonical || printed != raw.as_bytes();
         if md5 != case["md5"].as_str().unwrap() || text != printed || !is_kept {
             failures.push(format!("{case}: {rewritten:?}"));
@@ -68,7 +68,7 @@ fn blocks_are_typed_and_joined_as_in_pandas() {
     );
 }
 
-/// 100 KB that would be a table of 500 million cells.
+/// A file of 100 KB that would become a table of 500 million cells.
 #[test]
 fn short_rows_below_a_wide_header_are_filled_up_to_a_limit() {
     let text =

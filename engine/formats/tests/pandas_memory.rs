@@ -1,4 +1,4 @@
-//! How much of a mapped table stays in memory while its rows are read.
+//! Measures how much of a mapped table stays in memory while its rows are read.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::expect_used,
@@ -13,18 +13,18 @@ use std::fs::{self, File};
 use std::io::Write;
 
 use mapped::MappedFile;
-use prep_formats::pandas::{Column, ColumnType, RowSelection, Schema, TextTable};
+use prep_formats::pandas::{ColumnSchema, ColumnType, RowSelection, Schema, TextTable};
 
 const ROWS: u64 = 400_000;
 const BATCH: usize = 8192;
 
-/// 40 MB.
+/// A table file of 40 MB.
 fn file() -> (File, Schema) {
     let mut file = tempfile::tempfile().unwrap();
     let rows = (0..ROWS).map(|row| format!("{row:0>99}\n"));
     let text = format!("a\n{}", rows.collect::<String>());
     file.write_all(text.as_bytes()).unwrap();
-    let column = Column {
+    let column = ColumnSchema {
         name: "a".to_owned(),
         kind: ColumnType::Text,
         nullable: false,
@@ -39,7 +39,7 @@ fn file() -> (File, Schema) {
     )
 }
 
-/// Bytes of a table's text that this process has in memory.
+/// Number of bytes of a table's text that are in this process' memory.
 fn resident(table: &TextTable) -> u64 {
     let wanted = table.text().as_ptr() as u64;
     let maps = fs::read_to_string("/proc/self/smaps").unwrap();
@@ -80,10 +80,10 @@ fn rows_that_lie_anywhere_stay_while_there_is_room() {
     let (_, schema) = file();
     let all = 100 * schema.rows;
     for (room, rows, stays) in [
-        // All of the text has room.
+        // The limit allows the entire text.
         (all + 2, u64::MAX, true),
         (all / 2, 1, true),
-        // Each may have brought a large page.
+        // Each lookup may have loaded a large page.
         (all / 2, 100, false),
     ] {
         let (file, schema) = file();

@@ -1,11 +1,11 @@
-//! The reader against tables recorded from pandas 2.2.3 (`tests/data/pandas/record.py`).
+//! Reading compared with tables recorded from pandas 2.2.3 (`tests/data/pandas/record.py`).
 
 use crate::pandas_support;
 use std::collections::BTreeMap;
 
 use prep_formats::pandas::{
-    Cell, ColumnData, ColumnType, FloatParser, Frame, ReadOptions, Rewritten, normalise, push_bool,
-    push_f64, push_integer, read_frame,
+    Cell, ColumnData, ColumnType, FloatParser, Frame, ReadOptions, RewriteResult, normalise,
+    push_bool, push_f64, push_integer, read_frame,
 };
 use serde_json::Value;
 
@@ -92,7 +92,7 @@ fn print_text(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// A deliberately plain writer, so that a mistake of the real one cannot hide a mistake of the reader.
+/// A deliberately simple writer, so that an error in the real one cannot hide an error in the reader.
 fn print_frame(frame: &Frame) -> Vec<u8> {
     let mut out = Vec::new();
     for (i, column) in frame.columns.iter().enumerate() {
@@ -161,7 +161,7 @@ fn check(case: &Case) -> Result<(), String> {
     }
     let out = expected["out"].as_str().unwrap();
     let frame = frame.map_err(|error| error.to_string())?;
-    // A float32 is held as the double of the same value, so only the text of the second pass can be compared.
+    // A float32 is stored as a double of the same value, so only the text of the second pass can be compared.
     let narrow = case
         .options
         .types
@@ -216,7 +216,7 @@ fn check(case: &Case) -> Result<(), String> {
                 String::from_utf8_lossy(&printed)
             ));
         }
-        let is_canonical = matches!(rewritten, Rewritten::Canonical(_));
+        let is_canonical = matches!(rewritten, RewriteResult::Canonical(_));
         if case.raw == out.as_bytes() && !is_canonical {
             return Err(format!("not taken as it is: {rewritten:?}"));
         }

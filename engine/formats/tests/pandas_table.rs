@@ -4,8 +4,8 @@ use crate::pandas_support;
 use arrow::array::AsArray;
 use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
 use prep_formats::pandas::{
-    Column, ColumnType, CsvError, GatherOptions, ReadOptions, RowSelection, Schema, TextTable,
-    cell_content, gather, normalise,
+    ColumnSchema, ColumnType, CsvError, GatherOptions, ReadOptions, RowSelection, Schema,
+    TextTable, cell_content, gather, normalise,
 };
 use proptest::prelude::*;
 
@@ -20,10 +20,10 @@ fn table(raw: &str) -> Result<TextTable, CsvError> {
     TextTable::from_bytes(text, scan.schema)
 }
 
-/// A query that computes an empty text knows of no missing cell.
+/// A query may compute empty texts, although its schema has no missing cells.
 #[test]
 fn an_empty_text_is_missing_whatever_the_schema_says() {
-    let column = Column {
+    let column = ColumnSchema {
         name: "t".to_owned(),
         kind: ColumnType::Text,
         nullable: false,
@@ -130,7 +130,7 @@ fn texts_that_do_not_fit_their_schema_are_refused() {
     assert!(matches!(batch, Err(CsvError::NotCanonical { row: 2, .. })));
 }
 
-/// Cells of every recorded output are found again in the stored text.
+/// The cells of each recorded output are found in the stored text.
 #[test]
 fn cells_of_recorded_tables_are_found() {
     let mut seen = 0;
@@ -184,7 +184,7 @@ proptest! {
         gather(&table, order.clone(), &columns, &mut direct, &large).unwrap();
         gather(&table, order.clone(), &columns, &mut dealt, &small).unwrap();
         prop_assert_eq!(&direct, &dealt);
-        // The same by the content of the cells.
+        // The expected text, from the content of the cells.
         let mut expected = Vec::new();
         for row in &order {
             let row: Vec<_> = table.cells(*row).unwrap().collect();

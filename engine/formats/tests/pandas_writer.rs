@@ -1,17 +1,17 @@
-//! The writer against what pandas and Python print (`tests/data/pandas/record_writer.py`).
+//! Writing compared with pandas and Python (`tests/data/pandas/record_writer.py`).
 
 use crate::mapped;
 use crate::pandas_support;
 use prep_formats::pandas::{
-    Column, ColumnType, CsvWriter, Quoting, Schema, TextTable, push_f32, push_f64,
+    ColumnSchema, ColumnType, CsvWriter, Quoting, Schema, TextTable, push_f32, push_f64,
 };
-use prep_formats::printf::{Argument, Format};
+use prep_formats::printf::{PrintfArgument, PrintfFormat};
 use serde_json::Value;
 
 use mapped::MappedFile;
 use pandas_support::lines;
 
-/// A hexadecimal float as Python's `float.hex` prints it.
+/// Parses a hexadecimal float in the format of Python's `float.hex`.
 fn hex(text: &str) -> f64 {
     let (sign, text) = text
         .strip_prefix('-')
@@ -24,7 +24,7 @@ fn hex(text: &str) -> f64 {
     let digits = u64::from_str_radix(&format!("{whole}{fraction}"), 16).unwrap();
     let mut exponent = exponent.parse::<i32>().unwrap() - 4 * fraction.len() as i32;
     let mut value = digits as f64;
-    // In steps that are exact, so that subnormals are, too.
+    // Each step is exact, so subnormal numbers are exact, too.
     while exponent < 0 {
         let step = exponent.max(-1000);
         value *= 2f64.powi(step);
@@ -50,7 +50,7 @@ fn numbers_print_as_in_python() {
         };
         if let Some(value) = case["f64"].as_str().map(hex) {
             check("shortest", printed(|out| push_f64(out, value)));
-            // The `float_format` of `to_csv`, in which NaN is missing.
+            // The option `float_format` of `to_csv`, for which NaN is missing.
             for (form, format) in [
                 ("10g", "%.10g"),
                 ("3g", "%.3g"),
@@ -60,8 +60,10 @@ fn numbers_print_as_in_python() {
             ] {
                 let mut out = String::new();
                 if !value.is_nan() {
-                    let format = Format::new(format).unwrap();
-                    format.push(&[Argument::Number(value)], &mut out).unwrap();
+                    let format = PrintfFormat::new(format).unwrap();
+                    format
+                        .push(&[PrintfArgument::Number(value)], &mut out)
+                        .unwrap();
                 }
                 check(form, out);
             }
@@ -159,7 +161,7 @@ fn slices_of_canonical_text_are_requoted() {
     }
 }
 
-/// Zeros of either sign are equal, and print differently.
+/// Zeros of both signs are equal but have different texts.
 #[test]
 fn a_double_that_comes_again_prints_as_it_did() {
     let mut writer = CsvWriter::new(Vec::new());
@@ -173,7 +175,7 @@ fn a_double_that_comes_again_prints_as_it_did() {
 
 #[test]
 fn where_rows_start_is_known_without_looking_for_them() {
-    // Rows of all lengths, with quotes and line ends in them, more than are handed on at a time.
+    // Rows of all lengths, with quotes and line ends in them, more than the buffer holds.
     let mut out = tempfile::tempfile().unwrap();
     let mut writer = CsvWriter::new(&mut out).with_index();
     writer.header(["a", "b"]).unwrap();
@@ -185,7 +187,7 @@ fn where_rows_start_is_known_without_looking_for_them() {
     }
     let index = writer.take_index().unwrap();
     writer.finish().unwrap();
-    let column = |name: &str, kind| Column {
+    let column = |name: &str, kind| ColumnSchema {
         name: name.to_owned(),
         kind,
         nullable: true,
@@ -202,7 +204,7 @@ fn where_rows_start_is_known_without_looking_for_them() {
     let looked_for = TextTable::open(text(), schema, u64::MAX).unwrap();
     for row in 0..3000 {
         assert_eq!(known.row(row).unwrap(), looked_for.row(row).unwrap());
-        // Memory that is given back comes again.
+        // Released memory is loaded again.
         known.looked_up(1, 1 << 20);
     }
     assert!(known.row(3000).is_err());

@@ -1,5 +1,5 @@
-//! Parquet files: Python's are read, ours are read back with the structure that
-//! pandas with fastparquet gives them.
+//! Parquet files: files written by Python are read, our own are read back and have the structure that pandas with
+//! fastparquet writes.
 
 use std::fs::File;
 use std::io;
@@ -207,7 +207,7 @@ fn written_as_pandas_stores_it() {
     );
 }
 
-/// Zstandard packs zeros by ten thousand, and the decoder allocates what the page's header declares.
+/// Zstandard compresses zeros by a factor of ten thousand, and the decoder allocates the size in the page header.
 #[test]
 fn a_page_that_unpacks_to_more_than_the_limits_allow_is_not_decoded() {
     let zeros: ArrayRef = Arc::new(Int64Array::from(vec![0; 1 << 17]));
@@ -310,7 +310,7 @@ fn files_are_read_where_they_lie() {
     );
 }
 
-/// A disk that breaks after some reads.
+/// A disk that fails after some reads.
 struct Breaking {
     file: Vec<u8>,
     reads_left: AtomicI64,

@@ -1,14 +1,14 @@
-//! Text files line by line, compared with Python's text mode (see `tests/data/lines/record.py`).
+//! Lines of text files compared with Python's text mode (see `tests/data/lines/record.py`).
 
 use crate::hex;
 use std::io::BufReader;
 
-use prep_formats::lines::{Lines, LinesError};
+use prep_formats::lines::{LinesError, TextLines};
 use proptest::prelude::*;
 
-/// Reads with a buffer of `size` bytes, so that ends of lines fall between two of its fillings.
+/// Reads with a buffer of `size` bytes, so that line ends are split between two fillings.
 fn lines(data: &[u8], size: usize) -> Result<Vec<String>, LinesError> {
-    let mut lines = Lines::new(BufReader::with_capacity(size, data));
+    let mut lines = TextLines::new(BufReader::with_capacity(size, data));
     let mut all = Vec::new();
     while let Some(line) = lines.next_line()? {
         all.push(line.to_owned());
@@ -36,12 +36,12 @@ fn a_line_that_is_no_text_is_named() {
 }
 
 proptest! {
-    /// Whatever the buffer, the lines are the same; with their ends they are the text again.
+    /// The lines do not depend on the buffer. Lines and line ends together are the text.
     #[test]
     fn lines_make_up_the_text(text in "[a\r\n\u{2028}\u{b}é]{0,40}", size in 1usize..9) {
         let found = lines(text.as_bytes(), size).unwrap();
         let plain = text.replace("\r\n", "\n").replace('\r', "\n");
-        let mut reader = Lines::new(BufReader::with_capacity(size, text.as_bytes()));
+        let mut reader = TextLines::new(BufReader::with_capacity(size, text.as_bytes()));
         let mut joined = String::new();
         while let Some(line) = reader.next_line().unwrap().map(str::to_owned) {
             joined += &line;

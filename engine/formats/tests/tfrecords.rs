@@ -1,4 +1,4 @@
-//! TFRecord files, built here field by field.
+//! TFRecord files, built by the test field by field.
 
 use prep_formats::tfrecord::{Example, Feature, TfRecordError, TfRecords, masked_crc32c};
 use proptest::prelude::*;
@@ -168,7 +168,7 @@ proptest! {
 
     #[test]
     fn crc_does_not_depend_on_alignment(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
-        // Bit by bit, from the definition.
+        // Computed bit by bit from the definition.
         let mut crc = u32::MAX;
         for byte in &bytes {
             crc ^= u32::from(*byte);

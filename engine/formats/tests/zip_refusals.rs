@@ -1,11 +1,11 @@
-//! One archive per refusal: what it is called, and what its message says.
+//! One invalid archive per error: the variant and its message.
 
 use crate::support;
 use std::io::Read;
 
 use prep_formats::limits::{Limit, Limits};
 use prep_formats::paths::PathError;
-use prep_formats::sniff::Looks;
+use prep_formats::sniff::FileType;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError, ZipListing};
 use support::{Member, archive};
 
@@ -22,7 +22,7 @@ fn refusal(members: &[Member]) -> ZipError {
     list(&archive(members)).expect_err("the listing should be refused")
 }
 
-/// Lists, then reads the first member both ways: both must refuse alike.
+/// Lists the archive and reads the first member in both ways, which must return the same error.
 fn member_refusal(member: Member) -> ZipError {
     let bytes = archive(&[member]);
     let entry = list(&bytes).expect("the listing is fine").remove(0);
@@ -54,7 +54,7 @@ fn member_refusal(member: Member) -> ZipError {
     whole
 }
 
-fn not_a_zip(bytes: &[u8]) -> (Looks, String) {
+fn not_a_zip(bytes: &[u8]) -> (FileType, String) {
     let error = list(bytes).expect_err("not a zip archive");
     let message = error.to_string();
     match error {
@@ -67,23 +67,23 @@ fn not_a_zip(bytes: &[u8]) -> (Looks, String) {
 fn something_else() {
     let page = format!("\n<!DOCTYPE html>\n<html>{}</html>", "x".repeat(2400));
     let (found, message) = not_a_zip(page.as_bytes());
-    assert_eq!(found, Looks::Html);
+    assert_eq!(found, FileType::Html);
     assert!(
         message.starts_with("got HTML, 2.43 kB, expected a zip archive"),
         "{message}"
     );
     let mut tar = vec![b'a'; 512];
     tar[257..262].copy_from_slice(b"ustar");
-    let table: [(&[u8], Looks); 9] = [
-        (b"", Looks::Empty),
-        (b"\x1f\x8b\x08rest", Looks::Gzip),
-        (b"7z\xbc\xaf\x27\x1c\0\x04", Looks::SevenZ),
-        (b"id,label\n1,2\n", Looks::Text),
-        (b"{\"code\": 403}", Looks::Json),
-        (b"<?xml version='1.0'?><Error/>", Looks::Xml),
-        (&[0; 4096], Looks::Zeros),
-        (b"\x01\x02\x03\xff", Looks::Binary),
-        (&tar, Looks::Tar),
+    let table: [(&[u8], FileType); 9] = [
+        (b"", FileType::Empty),
+        (b"\x1f\x8b\x08rest", FileType::Gzip),
+        (b"7z\xbc\xaf\x27\x1c\0\x04", FileType::SevenZ),
+        (b"id,label\n1,2\n", FileType::Text),
+        (b"{\"code\": 403}", FileType::Json),
+        (b"<?xml version='1.0'?><Error/>", FileType::Xml),
+        (&[0; 4096], FileType::Zeros),
+        (b"\x01\x02\x03\xff", FileType::Binary),
+        (&tar, FileType::Tar),
     ];
     for (bytes, looks) in table {
         assert_eq!(not_a_zip(bytes).0, looks);
@@ -245,7 +245,7 @@ fn duplicates() {
         ),
         "{error:?}"
     );
-    // Of one length and CRC-32.
+    // Contents with equal length and equal CRC-32.
     let other = [
         Member::stored("a", b"plumless"),
         Member::stored("a", b"buckeroo"),
@@ -269,7 +269,7 @@ fn file_as_folder() {
         let error = refusal(&members.map(|name| Member::stored(name, b"x")));
         assert!(matches!(error, ZipError::FileAsFolder { .. }), "{error:?}");
     }
-    // Paths that sort between a file and what would be inside of it, and files that are no folders.
+    // Paths that sort between a file and a path inside it, and files that are not directories.
     let error =
         refusal(&["a", "a-1", "a-1b", "a.b/c", "a/b"].map(|name| Member::stored(name, b"")));
     assert!(
@@ -285,7 +285,7 @@ fn file_as_folder() {
     );
 }
 
-/// 3,000 members, each under a path of its own of 1,480 folders.
+/// 3,000 members, each under its own path of 1,480 directories.
 #[test]
 fn deep_paths_take_time_in_proportion() {
     let members: Vec<Member> = (0..3000)
@@ -385,7 +385,7 @@ fn overlaps() {
         ..Member::stored("a", b"1234")
     };
     assert!(matches!(refusal(&[far]), ZipError::Overlap { .. }));
-    // The extra field of the local header pushes the data into the next record.
+    // The extra field of the local header moves the data into the next record.
     let pushed = Member {
         local_extra: vec![0; 40],
         data: Vec::new(),

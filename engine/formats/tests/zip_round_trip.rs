@@ -1,10 +1,10 @@
-//! Archives of this crate and of Python's `zipfile`, read back.
+//! Reads archives written by this crate and by Python's `zipfile`.
 
 use crate::support;
 use std::io::Read;
 
 use prep_formats::limits::Limits;
-use prep_formats::zip::{EntryKind, MemberInflater, Method, ZipEntry, ZipListing, ZipWriter};
+use prep_formats::zip::{EntryKind, MemberInflater, ZipEntry, ZipListing, ZipMethod, ZipWriter};
 use proptest::prelude::*;
 use support::{Member, archive};
 
@@ -62,9 +62,9 @@ fn written_archive_is_deterministic() {
     let write = || {
         let mut zip = ZipWriter::new(Vec::new());
         zip.add_directory("empty").unwrap();
-        zip.add_file("d/z.txt", Method::Deflate, &b"zz".repeat(500)[..])
+        zip.add_file("d/z.txt", ZipMethod::Deflate, &b"zz".repeat(500)[..])
             .unwrap();
-        zip.add_file("d/ä.txt", Method::Stored, &b"stored"[..])
+        zip.add_file("d/ä.txt", ZipMethod::Stored, &b"stored"[..])
             .unwrap();
         zip.finish().unwrap()
     };
@@ -126,7 +126,7 @@ fn an_inner_stored_archive_is_read_in_place() {
 fn more_than_65535_members() {
     let mut zip = ZipWriter::new(Vec::new());
     for index in 0..70_000 {
-        zip.add_file(&format!("d/{index}"), Method::Stored, &b"x"[..])
+        zip.add_file(&format!("d/{index}"), ZipMethod::Stored, &b"x"[..])
             .unwrap();
     }
     let bytes = zip.finish().unwrap();
@@ -138,7 +138,7 @@ proptest! {
     fn anything_round_trips(members in proptest::collection::btree_map("[a-zé]{1,8}", proptest::collection::vec(any::<u8>(), 0..3000), 0..8)) {
         let mut zip = ZipWriter::new(Vec::new());
         for (index, (path, content)) in members.iter().enumerate() {
-            let method = if index % 2 == 0 { Method::Deflate } else { Method::Stored };
+            let method = if index % 2 == 0 { ZipMethod::Deflate } else { ZipMethod::Stored };
             zip.add_file(path, method, content.as_slice()).unwrap();
         }
         let found = contents(&zip.finish().unwrap());

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use prep_formats::pandas::{Content, ReadOptions};
+use prep_formats::pandas::{FileContent, ReadOptions};
 use serde_json::Value;
 
 use crate::metrics::{Direction, MetricKind};
@@ -84,7 +84,7 @@ impl Grader {
 
     /// Checks and scores a submission that is in memory.
     pub fn grade_bytes(&self, answers: &Frame, bytes: &[u8]) -> Outcome {
-        match self.grade_content(answers, Content::Bytes(bytes)) {
+        match self.grade_content(answers, FileContent::Bytes(bytes)) {
             Ok(outcome) => outcome,
             Err(error) => {
                 Outcome::Refused(Refusal::new(RefusalKind::Unreadable, error.to_string()))
@@ -98,10 +98,10 @@ impl Grader {
     /// # Errors
     /// When the file cannot be read, which says nothing of the submission.
     pub fn grade_file(&self, answers: &Frame, file: &File) -> io::Result<Outcome> {
-        self.grade_content(answers, Content::File(file))
+        self.grade_content(answers, FileContent::File(file))
     }
 
-    fn grade_content(&self, answers: &Frame, content: Content<'_>) -> io::Result<Outcome> {
+    fn grade_content(&self, answers: &Frame, content: FileContent<'_>) -> io::Result<Outcome> {
         let options = ReadOptions::default();
         let scanned = match submission::scan(content, &options)? {
             Ok(scanned) => scanned,

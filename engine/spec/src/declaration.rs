@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use prep_splits::Size;
+use prep_splits::SplitSize;
 use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, Span};
@@ -32,7 +32,7 @@ pub enum Setting {
     /// An integer.
     Natural(u64),
     /// A fraction or a number of rows.
-    Share(Size),
+    Share(SplitSize),
     /// A delimiter.
     Delimiter(u8),
     /// The word `true`.
@@ -236,7 +236,7 @@ impl Declaration {
     }
 
     /// Returns a fraction or a number of rows; `None` if a query computes it.
-    pub fn share(&self, key: &str) -> Option<Size> {
+    pub fn share(&self, key: &str) -> Option<SplitSize> {
         match self.get(key)?.value {
             Setting::Share(size) => Some(size),
             _ => None,

@@ -10,7 +10,7 @@ use std::path::Path;
 use prep_core::Failure;
 use prep_fetch::BundlePreview;
 use prep_formats::limits::Limits;
-use prep_formats::pandas::{Column, ColumnType, Frame, ReadOptions, Scanner, read_frame};
+use prep_formats::pandas::{ColumnSchema, ColumnType, CsvScanner, Frame, ReadOptions, read_frame};
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
@@ -45,7 +45,7 @@ pub struct Bundle {
 pub struct Table {
     /// Its path in a pipeline: `train.zip/train.csv`.
     pub path: String,
-    pub columns: Vec<Column>,
+    pub columns: Vec<ColumnSchema>,
     pub rows: u64,
     /// Its first rows.
     pub frame: Frame,
@@ -232,7 +232,7 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
         ..ReadOptions::default()
     };
     let mut input = begin.as_slice().chain(input);
-    let mut scanner = Scanner::new(&options);
+    let mut scanner = CsvScanner::new(&options);
     let mut front = Vec::new();
     let mut all = 0;
     loop {
@@ -272,7 +272,7 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
 }
 
 /// Returns the columns of numbers in which some begin with a zero, such as `0042`. These are names, and files may have them.
-fn padded(front: &[u8], options: &ReadOptions, columns: &[Column]) -> Vec<String> {
+fn padded(front: &[u8], options: &ReadOptions, columns: &[ColumnSchema]) -> Vec<String> {
     let numbers = columns
         .iter()
         .filter(|column| column.kind != ColumnType::Text);

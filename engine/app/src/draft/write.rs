@@ -77,7 +77,7 @@ fn is_image(pattern: &str) -> bool {
 
 /// A column's type in the language, as pandas reads it. Of a table that was not read to its end the next row may be of
 /// another type: its columns are what pandas infers.
-fn kind(table: &Table, column: &prep_formats::pandas::Column) -> &'static str {
+fn kind(table: &Table, column: &prep_formats::pandas::ColumnSchema) -> &'static str {
     match column.kind {
         // Whatever follows, a text stays one.
         ColumnType::Text => "text",

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use md5::{Digest as _, Md5};
 use prep_core::{Cancel, CancellableReader, Failure};
-use prep_formats::pandas::{ReadOptions, Scanner, Schema};
+use prep_formats::pandas::{CsvScanner, ReadOptions, Schema};
 use prep_steps::Expand;
 use serde::Serialize;
 
@@ -257,7 +257,7 @@ struct Reading {
     length: u64,
     md5: Md5,
     bytes: u64,
-    scanner: Option<Scanner>,
+    scanner: Option<CsvScanner>,
 }
 
 impl Reading {
@@ -270,7 +270,7 @@ impl Reading {
             inner: cancel.reader(file),
             md5: Md5::new(),
             bytes: 0,
-            scanner: is_table.then(|| Scanner::new(&ReadOptions::default())),
+            scanner: is_table.then(|| CsvScanner::new(&ReadOptions::default())),
         })
     }
 

@@ -15,7 +15,7 @@
 use std::fmt;
 
 use md5::{Digest as _, Md5};
-use prep_digests::{ChecksumStatus, Origin};
+use prep_digests::{ChecksumStatus, DataOrigin};
 use prep_grade::report::Variant;
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::{Manifest, PublishedChecksums};
@@ -114,7 +114,7 @@ impl Comparability {
     pub(crate) fn of_data(
         entry: &Entry,
         variant: &str,
-        origin: Option<&Origin>,
+        origin: Option<&DataOrigin>,
     ) -> Result<Comparability, Error> {
         let mut found = Comparability::of_files(entry);
         found.judge_variant(entry, variant)?;
@@ -181,7 +181,7 @@ impl Comparability {
         Ok(())
     }
 
-    fn judge_origin(&mut self, origin: Option<&Origin>) {
+    fn judge_origin(&mut self, origin: Option<&DataOrigin>) {
         let Some(origin) = origin else {
             self.0.push(Obstacle::NotNoted);
             return;
@@ -336,12 +336,12 @@ mod tests {
 
     const ID: &str = "spooky-author-identification";
 
-    fn judged(entry: &Entry, variant: &str, origin: Option<Origin>) -> Comparability {
+    fn judged(entry: &Entry, variant: &str, origin: Option<DataOrigin>) -> Comparability {
         Comparability::of_data(entry, variant, origin.as_ref()).unwrap()
     }
 
-    fn origin(is_built_in: bool, checksums: ChecksumStatus) -> Option<Origin> {
-        Some(Origin {
+    fn origin(is_built_in: bool, checksums: ChecksumStatus) -> Option<DataOrigin> {
+        Some(DataOrigin {
             is_built_in,
             checksums,
         })

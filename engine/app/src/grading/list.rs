@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::Timestamp;
 use prep_core::Failure;
-use prep_formats::json::Value;
+use prep_formats::json::JsonValue;
 use prep_grade::report::list::{self, Entry};
-use prep_grade::report::{CompetitionReport, Object, aggregate, file_name, pretty};
+use prep_grade::report::{CompetitionReport, JsonObject, aggregate, file_name, pretty};
 use tempfile::NamedTempFile;
 
 use super::{Grading, Log};
@@ -124,10 +124,10 @@ fn defect() -> Error {
 }
 
 /// Upstream's report, followed by the entries that could not be graded, if there are any.
-fn whole(reports: &[CompetitionReport], refused: &[(&Entry, &Error)]) -> Object {
+fn whole(reports: &[CompetitionReport], refused: &[(&Entry, &Error)]) -> JsonObject {
     let mut report = aggregate(reports);
     let not_graded = refused.iter().map(|(entry, error)| {
-        Value::from(Object::from_iter([
+        JsonValue::from(JsonObject::from_iter([
             ("competition_id", entry.competition_id.as_str().into()),
             ("submission_path", entry.submission_path.as_str().into()),
             ("message", error.message.as_str().into()),
@@ -198,7 +198,10 @@ mod tests {
         };
         let error = crate::prepared::not_prepared("b");
         let whole_report = whole(std::slice::from_ref(&report), &[(&entry, &error)]);
-        assert_eq!(whole_report.get("total_runs"), Some(&Value::from(1_i64)));
+        assert_eq!(
+            whole_report.get("total_runs"),
+            Some(&JsonValue::from(1_i64))
+        );
         let keys: Vec<_> = whole_report.keys().filter_map(|key| key.as_str()).collect();
         assert_eq!(keys[0], "total_runs");
         assert_eq!(keys[keys.len() - 2], "competition_reports");

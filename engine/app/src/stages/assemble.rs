@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use prep_core::{Context, Failure, Graph};
-use prep_digests::Locked;
+use prep_digests::LockedDataset;
 use prep_fetch::{Members, PartOfBundle};
 use prep_steps::{BuildOptions, Sources};
 
@@ -38,7 +38,7 @@ pub struct Competition {
     /// Outputs for which no checksum is published.
     pub(crate) without_checksum: Vec<String>,
     /// Its entry of `prep.lock`, but for the trees, which are known when it is prepared.
-    pub(crate) locked: Locked,
+    pub(crate) locked: LockedDataset,
 }
 
 impl Competition {

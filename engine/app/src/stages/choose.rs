@@ -1,7 +1,7 @@
 //! First stage: the entries of the catalog that a task is about.
 
 use prep_core::Failure;
-use prep_digests::Lock;
+use prep_digests::Lockfile;
 
 use super::lock;
 use crate::catalog::Entry;
@@ -13,7 +13,7 @@ pub(crate) struct Chosen<'a> {
     /// In the order of the ids.
     pub entries: Vec<&'a Entry>,
     /// `prep.lock`, if the prepared data must agree with it.
-    pub lock: Option<Lock>,
+    pub lock: Option<Lockfile>,
 }
 
 /// Finds the entries of `ids`.

@@ -1,7 +1,7 @@
 //! Second stage: a competition's pipeline, checked, and its published checksums.
 
 use prep_core::Failure;
-use prep_digests::{Locked, Sha256};
+use prep_digests::{LockedDataset, Sha256};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
 use prep_spec::Pipeline;
@@ -59,9 +59,9 @@ impl Loaded {
     }
 
     /// The part of an entry of `prep.lock` that is known before the competition is prepared.
-    pub(crate) fn locked(&self) -> Locked {
+    pub(crate) fn locked(&self) -> LockedDataset {
         let text = self.entry.pipeline.as_deref().unwrap_or_default();
-        Locked::new(
+        LockedDataset::new(
             digests::leaderboard(&self.entry),
             digests::rules(&self.pipeline),
         )

@@ -1,4 +1,4 @@
-//! `DATA/prep.lock`: what the prepared data of a data folder are. See `prep_digests::Lock` for its form.
+//! `DATA/prep.lock`: what the prepared data of a data folder are. See `prep_digests::Lockfile` for its form.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use prep_core::Failure;
-use prep_digests::{Lock, Locked, Trees};
+use prep_digests::{LockedDataset, Lockfile, Trees};
 
 use crate::error::Error;
 
@@ -21,14 +21,14 @@ fn path(data_dir: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When it cannot be read, or is of a newer version.
-pub(crate) fn read(data_dir: &Path) -> Result<Lock, Error> {
+pub(crate) fn read(data_dir: &Path) -> Result<Lockfile, Error> {
     let path = path(data_dir);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Lock::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Lockfile::default()),
         Err(error) => return Err(Error::reading("read", &path, &error)),
     };
-    Lock::parse(&text).map_err(|error| {
+    Lockfile::parse(&text).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         Error::new(Failure::Input, message)
             .help("a run without --locked writes one anew where there is none: move it away")
@@ -40,10 +40,10 @@ pub(crate) fn read(data_dir: &Path) -> Result<Lock, Error> {
 /// # Errors
 /// When it says nothing, or something else.
 pub(crate) fn require(
-    lock: &Lock,
+    lock: &Lockfile,
     id: &str,
     variant: &str,
-    found: &Locked,
+    found: &LockedDataset,
 ) -> Result<Trees, Error> {
     let nothing = || {
         let message = format!("prep.lock says nothing of `{id}` {variant}");
@@ -67,7 +67,7 @@ pub(crate) fn require(
 pub(crate) fn note(
     data_dir: &Path,
     variant: &str,
-    prepared: &[(&str, Locked)],
+    prepared: &[(&str, LockedDataset)],
 ) -> Result<(), Error> {
     let with_news = || {
         let before = read(data_dir)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use prep_cache::Digest;
 use prep_core::{FileValue, LastRuns, Value};
-use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, Origin};
+use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, DataOrigin};
 use prep_steps::PublishedChecksums;
 
 use super::assemble::Competition;
@@ -59,7 +59,7 @@ pub(crate) fn origin(
     ended: &Ended,
     competition: &Competition,
     bundle: Option<&BundleDigest>,
-) -> Result<Origin, Error> {
+) -> Result<DataOrigin, Error> {
     let checksums = match competition.verification {
         // Data whose checksums do not match are never complete.
         Verification::Checked => ChecksumStatus::Passed,
@@ -78,7 +78,7 @@ pub(crate) fn origin(
     // The data do not depend on the leaderboard.
     let own = competition.entry.own_files();
     let is_built_in = own.is_some_and(|files| files.iter().all(|file| *file == "leaderboard.csv"));
-    Ok(Origin {
+    Ok(DataOrigin {
         is_built_in,
         checksums,
     })

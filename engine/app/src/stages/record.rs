@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use prep_cache::Digest;
-use prep_digests::{Locked, Origin, Trees};
+use prep_digests::{DataOrigin, LockedDataset, Trees};
 use prep_steps::Manifest;
 
 use super::assemble::Competition;
@@ -73,7 +73,7 @@ fn origin(
     competition: &Competition,
     published: &Published,
     data_dir: &Path,
-) -> Result<Locked, Error> {
+) -> Result<LockedDataset, Error> {
     let bundle = provenance::bundle(ended, competition);
     let origin = provenance::origin(ended, competition, bundle.as_ref())?;
     let origin = published.note(data_dir, &competition.id, origin);
@@ -92,7 +92,7 @@ struct Published {
     /// Figures of a complete publication.
     trees: Option<Trees>,
     key: Digest,
-    origin: Option<Origin>,
+    origin: Option<DataOrigin>,
 }
 
 impl Published {
@@ -107,7 +107,7 @@ impl Published {
     }
 
     /// Adds the origin to the earlier record. Returns the entire record.
-    fn note(&self, data_dir: &Path, id: &str, origin: Origin) -> Origin {
+    fn note(&self, data_dir: &Path, id: &str, origin: DataOrigin) -> DataOrigin {
         let known = match &self.origin {
             Some(before) => origin.or(before),
             None => origin,

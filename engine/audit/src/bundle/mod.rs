@@ -13,7 +13,7 @@ use std::io;
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
-use prep_formats::sniff::{HumanSize, Looks, SNIFF_LENGTH};
+use prep_formats::sniff::{FileType, HumanSize, SNIFF_BYTES};
 
 use crate::causes::{Cause, Harm, bundle as cause};
 use crate::error::AuditError;
@@ -109,7 +109,7 @@ impl Raw {
             let count = bytes.len();
             if raw.head.is_empty() {
                 raw.head = bytes
-                    .get(..SNIFF_LENGTH.min(count))
+                    .get(..SNIFF_BYTES.min(count))
                     .unwrap_or_default()
                     .to_vec();
             }
@@ -164,18 +164,18 @@ impl Bundle<'_> {
     fn look(&self) -> Result<Vec<Finding>, ContentsError> {
         let one = |finding| Ok(vec![finding]);
         let size = HumanSize(self.raw.bytes);
-        match Looks::of(&self.raw.head) {
-            Looks::Empty => {
+        match FileType::of(&self.raw.head) {
+            FileType::Empty => {
                 return one(self
                     .finding(&cause::BUNDLE_CUT_OFF)
                     .example("it has no bytes"));
             }
-            Looks::Zeros => {
+            FileType::Zeros => {
                 return one(self
                     .finding(&cause::BUNDLE_HOLE)
                     .example(format!("it begins with zeros, {size}")));
             }
-            looks @ (Looks::Html | Looks::Xml | Looks::Json | Looks::Text) => {
+            looks @ (FileType::Html | FileType::Xml | FileType::Json | FileType::Text) => {
                 let text = String::from_utf8_lossy(&self.raw.head).into_owned();
                 let line: String = text.chars().take(160).collect();
                 let finding = self
@@ -183,7 +183,7 @@ impl Bundle<'_> {
                     .proof(format!("got {looks}, {size}"));
                 return one(finding.example(format!("{line:?}")));
             }
-            Looks::Zip => {}
+            FileType::Zip => {}
             other => {
                 let finding = self.finding(&cause::BUNDLE_NOT_AN_ARCHIVE);
                 return one(finding.proof(format!("got {other}, {size}, expected a zip archive")));

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use md5::Digest as _;
-use prep_formats::parquet::{Tail, Versions, with_versions};
+use prep_formats::parquet::{ParquetFooter, WriterVersions, with_versions};
 
 use crate::read::{hasher, hex};
 
@@ -14,7 +14,7 @@ const RELEASES: &str = include_str!("releases.txt");
 
 pub(super) enum Found {
     /// The versions of the published file, and those of our file.
-    Versions(Versions, Versions),
+    Versions(WriterVersions, WriterVersions),
     /// None of this number of pairs.
     Tried(usize),
     OtherWriter,
@@ -23,19 +23,19 @@ pub(super) enum Found {
 pub(super) fn search(path: &Path, md5: &str) -> io::Result<Found> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    let Some(trailer_at) = length.checked_sub(Tail::TRAILER) else {
+    let Some(trailer_at) = length.checked_sub(ParquetFooter::TRAILER) else {
         return Ok(Found::OtherWriter);
     };
-    let mut trailer = [0; Tail::TRAILER as usize];
+    let mut trailer = [0; ParquetFooter::TRAILER as usize];
     file.seek(SeekFrom::Start(trailer_at))?;
     file.read_exact(&mut trailer)?;
-    let Some(begin) = Tail::begin(length, &trailer) else {
+    let Some(begin) = ParquetFooter::begin(length, &trailer) else {
         return Ok(Found::OtherWriter);
     };
     let mut footer = Vec::new();
     file.seek(SeekFrom::Start(begin))?;
     (&file).take(trailer_at - begin).read_to_end(&mut footer)?;
-    let Some(tail) = Tail::parse(begin, &footer) else {
+    let Some(tail) = ParquetFooter::parse(begin, &footer) else {
         return Ok(Found::OtherWriter);
     };
     file.seek(SeekFrom::Start(0))?;
@@ -43,7 +43,7 @@ pub(super) fn search(path: &Path, md5: &str) -> io::Result<Found> {
     let mut tried = 0;
     for fastparquet in releases("fastparquet") {
         for pandas in releases("pandas") {
-            let Ok(versions) = Versions::new(fastparquet, pandas) else {
+            let Ok(versions) = WriterVersions::new(fastparquet, pandas) else {
                 continue;
             };
             let Some(end) = with_versions(&tail, &versions) else {
@@ -77,7 +77,7 @@ mod tests {
         for fastparquet in releases("fastparquet") {
             for pandas in releases("pandas") {
                 assert!(
-                    Versions::new(fastparquet, pandas).is_ok(),
+                    WriterVersions::new(fastparquet, pandas).is_ok(),
                     "{fastparquet} {pandas}"
                 );
             }

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
-use prep_splits::Size;
+use prep_splits::SplitSize;
 
 use super::forms::Rendering;
 use crate::causes::split as cause;
@@ -117,7 +117,7 @@ pub fn search(
         }
         let all = merged(&own, &of_train, &of_test, count);
         let sizes = std::iter::once(search.test_size)
-            .chain(SHARES.map(|share| Some(Size::Fraction(share))));
+            .chain(SHARES.map(|share| Some(SplitSize::Fraction(share))));
         for size in sizes {
             for seed in seeds() {
                 let Some(rest) = left.checked_sub(1) else {
@@ -138,8 +138,8 @@ pub fn search(
                 }
                 if hex(hasher).eq_ignore_ascii_case(md5) {
                     let words = match size {
-                        Some(Size::Fraction(share)) => format!("test size {share}"),
-                        Some(Size::Rows(rows)) => format!("test size {rows}"),
+                        Some(SplitSize::Fraction(share)) => format!("test size {share}"),
+                        Some(SplitSize::Rows(rows)) => format!("test size {rows}"),
                         None => "the default test size".to_owned(),
                     };
                     let proof = format!(

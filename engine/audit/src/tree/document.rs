@@ -7,7 +7,7 @@ use std::path::Path;
 
 use prep_contents::table::parse_within;
 use prep_contents::{ContentsError, Format, Limits, Result, read};
-use prep_formats::json::{JsonString, Value, WriteOptions};
+use prep_formats::json::{JsonString, JsonValue, WriteOptions};
 
 use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files, rows, text};
 use crate::finding::Finding;
@@ -86,7 +86,7 @@ pub(super) fn compare(
     Ok(findings)
 }
 
-fn is_of_objects(value: &Value) -> bool {
+fn is_of_objects(value: &JsonValue) -> bool {
     let items = value.as_list().filter(|items| !items.is_empty());
     items.is_some_and(|items| items.iter().all(|item| item.as_object().is_some()))
 }
@@ -103,16 +103,16 @@ fn is_list(path: &Path) -> Result<bool> {
 }
 
 /// Returns whether values are equal in any order of keys. NaN equals itself.
-fn equal(there: &Value, here: &Value) -> bool {
+fn equal(there: &JsonValue, here: &JsonValue) -> bool {
     match (there, here) {
-        (Value::Object(a), Value::Object(b)) => {
+        (JsonValue::Object(a), JsonValue::Object(b)) => {
             let same = |(key, value)| a.get_key(key).is_some_and(|other| equal(other, value));
             a.len() == b.len() && b.iter().all(same)
         }
-        (Value::List(a), Value::List(b)) => {
+        (JsonValue::List(a), JsonValue::List(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
         }
-        (Value::Float(a), Value::Float(b)) => {
+        (JsonValue::Float(a), JsonValue::Float(b)) => {
             a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
         }
         (a, b) => a == b,
@@ -158,20 +158,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn inside(&mut self, step: Step<'a>, there: &'a Value, here: &'a Value) {
+    fn inside(&mut self, step: Step<'a>, there: &'a JsonValue, here: &'a JsonValue) {
         self.place.push(step);
         self.values(there, here);
         self.place.pop();
     }
 
-    fn values(&mut self, there: &'a Value, here: &'a Value) {
+    fn values(&mut self, there: &'a JsonValue, here: &'a JsonValue) {
         match (there, here) {
             (a, b) if self.place.len() >= DEPTH && !is_plain(a) && !is_plain(b) => {
                 if !equal(a, b) {
                     self.add(&rows::VALUES_CHANGED, 1, None, String::new);
                 }
             }
-            (Value::Object(a), Value::Object(b)) => {
+            (JsonValue::Object(a), JsonValue::Object(b)) => {
                 self.key_order |= a.len() == b.len()
                     && a.keys().zip(b.keys()).any(|(a, b)| a != b)
                     && a.keys().all(|key| b.get_key(key).is_some());
@@ -189,16 +189,16 @@ impl<'a> Walk<'a> {
                     self.add(&rows::COLUMNS_ADDED, 1, last, String::new);
                 }
             }
-            (Value::List(a), Value::List(b)) => self.lists(a, b),
+            (JsonValue::List(a), JsonValue::List(b)) => self.lists(a, b),
             (a, b) if equal(a, b) => {}
             (a, b) => self.plain_values(a, b),
         }
     }
 
-    fn plain_values(&mut self, a: &Value, b: &Value) {
+    fn plain_values(&mut self, a: &JsonValue, b: &JsonValue) {
         let (x, y) = (plain(a), plain(b));
         let difference = match (a, b) {
-            (Value::String(_), Value::String(_)) => {
+            (JsonValue::String(_), JsonValue::String(_)) => {
                 // A text is not a number, even if it looks like one.
                 let text = Nature {
                     numbers: false,
@@ -209,7 +209,9 @@ impl<'a> Walk<'a> {
                     difference => difference,
                 }
             }
-            (Value::String(_), other) | (other, Value::String(_)) if is_number(other) && x == y => {
+            (JsonValue::String(_), other) | (other, JsonValue::String(_))
+                if is_number(other) && x == y =>
+            {
                 Difference::NumberSpelling
             }
             _ => Difference::between(&x, &y),
@@ -233,7 +235,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    fn lists(&mut self, there: &'a [Value], here: &'a [Value]) {
+    fn lists(&mut self, there: &'a [JsonValue], here: &'a [JsonValue]) {
         let same_length = there.len() == here.len();
         let differ = there.iter().zip(here).filter(|(a, b)| !equal(a, b)).count();
         if same_length && differ == 0 {
@@ -272,34 +274,37 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn by_place(&mut self, there: &'a [Value], here: &'a [Value]) {
+    fn by_place(&mut self, there: &'a [JsonValue], here: &'a [JsonValue]) {
         for (number, (a, b)) in there.iter().zip(here).enumerate() {
             self.inside(Step::Item(number), a, b);
         }
     }
 }
 
-fn is_plain(value: &Value) -> bool {
-    !matches!(value, Value::List(_) | Value::Object(_))
+fn is_plain(value: &JsonValue) -> bool {
+    !matches!(value, JsonValue::List(_) | JsonValue::Object(_))
 }
 
-fn is_number(value: &Value) -> bool {
-    matches!(value, Value::Int(_) | Value::BigInt(_) | Value::Float(_))
+fn is_number(value: &JsonValue) -> bool {
+    matches!(
+        value,
+        JsonValue::Int(_) | JsonValue::BigInt(_) | JsonValue::Float(_)
+    )
 }
 
 /// Writes a text unchanged, and other values as JSON.
-fn plain(value: &Value) -> Vec<u8> {
+fn plain(value: &JsonValue) -> Vec<u8> {
     match value {
-        Value::String(text) => text.as_wtf8().to_vec(),
-        Value::Null => Vec::new(),
-        Value::Bool(true) => b"True".to_vec(),
-        Value::Bool(false) => b"False".to_vec(),
+        JsonValue::String(text) => text.as_wtf8().to_vec(),
+        JsonValue::Null => Vec::new(),
+        JsonValue::Bool(true) => b"True".to_vec(),
+        JsonValue::Bool(false) => b"False".to_vec(),
         other => json(other),
     }
 }
 
 /// For people: as JSON.
-fn shown(value: &Value) -> String {
+fn shown(value: &JsonValue) -> String {
     let options = WriteOptions {
         ensure_ascii: false,
         ..WriteOptions::default()
@@ -309,7 +314,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// Writes JSON with sorted keys, so that equal values have equal texts.
-fn json(value: &Value) -> Vec<u8> {
+fn json(value: &JsonValue) -> Vec<u8> {
     let options = WriteOptions {
         sort_keys: true,
         ..WriteOptions::default()
@@ -319,7 +324,7 @@ fn json(value: &Value) -> Vec<u8> {
 }
 
 /// Equal for equal values.
-fn hash(value: &Value) -> blake3::Hash {
+fn hash(value: &JsonValue) -> blake3::Hash {
     blake3::hash(&json(value))
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use prep_contents::pairing::Moved;
 use prep_contents::table::{column, columns_of};
 use prep_contents::{Format, Limits, Result, Row};
-use prep_splits::{Keys, Method, Role, Size, split};
+use prep_splits::{KeyRole, SplitAlgorithm, SplitKeys, SplitSize, split};
 
 use super::pair::Paired;
 use crate::causes::{rows, split as cause};
@@ -25,7 +25,7 @@ pub struct SplitSearch {
     pub train: String,
     pub test: String,
     pub seed: u32,
-    pub test_size: Option<Size>,
+    pub test_size: Option<SplitSize>,
     /// Our answers, which have the test items in the order of `test`.
     pub answers: Option<String>,
 }
@@ -206,7 +206,7 @@ fn find(trees: &Trees<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
         return Ok(Search::Impossible);
     }
     let wanted: HashSet<u128> = their_test.iter().copied().collect();
-    let size = Size::Rows(u32::try_from(their_test.len()).unwrap_or(u32::MAX));
+    let size = SplitSize::Rows(u32::try_from(their_test.len()).unwrap_or(u32::MAX));
     let found = |hypothesis| Ok(Search::Found(hypothesis, (their_test.len(), count)));
     let mut tried = 0;
     // Parts may be written in the order of the split, or of the file.
@@ -250,8 +250,8 @@ fn find(trees: &Trees<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
             let Some(codes) = codes(&values) else {
                 continue;
             };
-            let keys = Keys {
-                role: Role::Stratify,
+            let keys = SplitKeys {
+                role: KeyRole::Stratify,
                 codes: &codes,
             };
             for seed in seeds() {
@@ -353,10 +353,10 @@ fn codes(values: &[String]) -> Option<Vec<u32>> {
 pub(crate) fn parts(
     count: usize,
     seed: u32,
-    test_size: Option<Size>,
-    keys: Option<Keys<'_>>,
+    test_size: Option<SplitSize>,
+    keys: Option<SplitKeys<'_>>,
 ) -> Option<(Vec<u32>, Vec<u32>)> {
-    let method = Method::Shuffle {
+    let method = SplitAlgorithm::Shuffle {
         test_size,
         train_size: None,
         seed,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use prep_audit::tree::{self, Options, Roles, SplitSearch};
 use prep_audit::{Harm, Report};
 use prep_contents::{Limits, Resources};
-use prep_splits::{Keys, Method, Role, Size, Split, split};
+use prep_splits::{KeyRole, Split, SplitAlgorithm, SplitKeys, SplitSize, split};
 
 use cases::CASES;
 
@@ -56,8 +56,12 @@ fn png(colour: png::ColorType, compression: png::Compression, change: u8) -> Vec
 fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = prep_formats::zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, content) in members {
-        zip.add_file(name, prep_formats::zip::Method::Deflate, &mut &content[..])
-            .unwrap();
+        zip.add_file(
+            name,
+            prep_formats::zip::ZipMethod::Deflate,
+            &mut &content[..],
+        )
+        .unwrap();
     }
     zip.finish().unwrap().into_inner()
 }
@@ -82,15 +86,15 @@ fn write(root: &Path, seed: u32, test_size: f64) {
 }
 
 fn parts(seed: u32, test_size: f64, stratified: bool) -> Split {
-    let method = Method::Shuffle {
-        test_size: Some(Size::Fraction(test_size)),
+    let method = SplitAlgorithm::Shuffle {
+        test_size: Some(SplitSize::Fraction(test_size)),
         train_size: None,
         seed,
         order: None,
     };
     let codes: Vec<u32> = (0..ROWS).map(label).collect();
-    let keys = Keys {
-        role: Role::Stratify,
+    let keys = SplitKeys {
+        role: KeyRole::Stratify,
         codes: &codes,
     };
     split(&method, ROWS as usize, stratified.then_some(keys)).unwrap()
@@ -261,7 +265,7 @@ fn every_mismatch_has_its_causes_and_no_others() {
         train: "public/train.csv".into(),
         test: "public/test.csv".into(),
         seed: 0,
-        test_size: Some(Size::Fraction(0.2)),
+        test_size: Some(SplitSize::Fraction(0.2)),
         answers: Some("private/test.csv".into()),
     };
     let options = Options {

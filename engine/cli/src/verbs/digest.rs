@@ -2,7 +2,7 @@
 
 use clap::Args;
 use prep_core::units;
-use prep_digests::{Facts, Sha256, TreeDigest, root_of};
+use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -59,15 +59,15 @@ impl DigestArgs {
     }
 }
 
-fn root(found: &[(String, Facts)]) -> Sha256 {
-    root_of(
+fn root(found: &[(String, DatasetDigests)]) -> Sha256 {
+    combined_digest(
         found
             .iter()
             .map(|(id, facts)| (id.as_str(), facts.digest())),
     )
 }
 
-fn whole(found: &[(String, Facts)]) -> Value {
+fn whole(found: &[(String, DatasetDigests)]) -> Value {
     let competitions: Vec<Value> = found.iter().map(|(id, facts)| one(id, facts)).collect();
     json!({
         "digest": root(found),
@@ -77,7 +77,7 @@ fn whole(found: &[(String, Facts)]) -> Value {
     })
 }
 
-fn one(id: &str, facts: &Facts) -> Value {
+fn one(id: &str, facts: &DatasetDigests) -> Value {
     json!({
         "id": id,
         "variant": facts.variant,
@@ -90,7 +90,7 @@ fn one(id: &str, facts: &Facts) -> Value {
     })
 }
 
-fn table(found: &[(String, Facts)]) -> Table {
+fn table(found: &[(String, DatasetDigests)]) -> Table {
     let mut table = Table::new(&[
         ("competition", Align::Left),
         ("variant", Align::Left),
@@ -116,7 +116,7 @@ fn table(found: &[(String, Facts)]) -> Table {
     table
 }
 
-fn in_full(id: &str, facts: &Facts) -> String {
+fn in_full(id: &str, facts: &DatasetDigests) -> String {
     let digest = facts.digest();
     let mut text = format!(
         "prep {} / {id} {} / sha256:{}\n\n",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use prep_formats::latin1::Latin1Reader;
 use prep_formats::limits::Limits;
-use prep_formats::sniff::{Looks, SNIFF_LENGTH};
+use prep_formats::sniff::{FileType, SNIFF_BYTES};
 
 use super::check_cells;
 use super::row::{Row, Rows, Table};
@@ -191,12 +191,17 @@ fn decoded(path: &Path, form: &Form) -> io::Result<Box<dyn BufRead>> {
 }
 
 /// The format of bytes that are not text. A text can also begin with `PAR1`.
-fn other_format(head: &[u8]) -> Option<Looks> {
-    let head = head.get(..SNIFF_LENGTH.min(head.len())).unwrap_or_default();
-    let looks = Looks::of(head);
+fn other_format(head: &[u8]) -> Option<FileType> {
+    let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
+    let looks = FileType::of(head);
     let is_text = matches!(
         looks,
-        Looks::Empty | Looks::Html | Looks::Xml | Looks::Json | Looks::Text | Looks::Binary
+        FileType::Empty
+            | FileType::Html
+            | FileType::Xml
+            | FileType::Json
+            | FileType::Text
+            | FileType::Binary
     );
     let has_controls = head.iter().any(|byte| *byte < b'\t');
     (!is_text && has_controls).then_some(looks)

@@ -6,7 +6,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::bson::BsonDocuments;
-use prep_formats::json::{JsonElements, JsonLines, JsonString, Nested, Value, WriteOptions, parse};
+use prep_formats::json::{
+    JsonElements, JsonLines, JsonString, JsonValue, NestedValues, WriteOptions, parse,
+};
 use prep_formats::limits::Limits;
 
 use super::check_cells;
@@ -42,7 +44,7 @@ pub struct Records {
 /// Name of the column for values that are not objects.
 const VALUE: &str = "value";
 
-type Values = Box<dyn Iterator<Item = Result<Value>>>;
+type Values = Box<dyn Iterator<Item = Result<JsonValue>>>;
 
 impl Records {
     /// # Errors
@@ -65,7 +67,7 @@ impl Records {
         for value in records.values()? {
             let value = value?;
             let keys: Vec<String> = match &value {
-                Value::Object(object) => object
+                JsonValue::Object(object) => object
                     .keys()
                     .map(|key| key.to_string_lossy().into_owned())
                     .collect(),
@@ -101,7 +103,7 @@ impl Records {
             }
             Source::Bson => {
                 let documents = BsonDocuments::new(input);
-                let value = |document: Result<prep_formats::bson::Document, _>| {
+                let value = |document: Result<prep_formats::bson::BsonDocument, _>| {
                     let document = document.map_err(ContentsError::of)?;
                     document.to_json().map_err(ContentsError::of)
                 };
@@ -128,7 +130,7 @@ fn elements<R: Read>(
 ///
 /// # Errors
 /// When the text is not JSON, or exceeds the limit.
-pub fn parse_within(text: &[u8], limits: &Limits) -> Result<Value> {
+pub fn parse_within(text: &[u8], limits: &Limits) -> Result<JsonValue> {
     prep_formats::json::parse_within(text, limits).map_err(ContentsError::of)
 }
 
@@ -206,7 +208,7 @@ fn longest(path: &Path, limits: &Limits) -> Result<Option<String>> {
     }
     let mut best: Option<(usize, JsonString)> = None;
     // Only the number of items matters, and whether they are objects.
-    let members = elements(open(path)?, [], limits).with_nested(Nested::PassedOver);
+    let members = elements(open(path)?, [], limits).with_nested(NestedValues::Skip);
     for member in members {
         let (key, value) = member.map_err(ContentsError::of)?;
         if let (Some(key), Some(items)) = (key, value.as_list())
@@ -249,7 +251,7 @@ impl Rows for RecordRows<'_> {
         let value = value?;
         for column in self.columns {
             let cell = match &value {
-                Value::Object(object) => object.get(column),
+                JsonValue::Object(object) => object.get(column),
                 other => (column == VALUE).then_some(other),
             };
             if let Some(cell) = cell {
@@ -262,8 +264,8 @@ impl Rows for RecordRows<'_> {
 }
 
 /// Writes a text unchanged, unless it could be read as another value, and all other values as JSON.
-fn push(value: &Value, out: &mut Vec<u8>) -> Result<()> {
-    if let Value::String(text) = value
+fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
+    if let JsonValue::String(text) = value
         && !is_ambiguous(text.as_wtf8())
     {
         out.extend_from_slice(text.as_wtf8());
@@ -279,9 +281,9 @@ fn push(value: &Value, out: &mut Vec<u8>) -> Result<()> {
 }
 
 /// The keys at all depths, in their order.
-fn hash_keys(value: &Value, order: &mut blake3::Hasher) {
+fn hash_keys(value: &JsonValue, order: &mut blake3::Hasher) {
     match value {
-        Value::Object(object) => {
+        JsonValue::Object(object) => {
             for (key, inner) in object.iter() {
                 let key = key.as_wtf8();
                 order.update(&(key.len() as u64).to_le_bytes());
@@ -289,7 +291,7 @@ fn hash_keys(value: &Value, order: &mut blake3::Hasher) {
                 hash_keys(inner, order);
             }
         }
-        Value::List(items) => items.iter().for_each(|item| hash_keys(item, order)),
+        JsonValue::List(items) => items.iter().for_each(|item| hash_keys(item, order)),
         _ => {}
     }
 }
@@ -306,7 +308,7 @@ fn is_ambiguous(text: &[u8]) -> bool {
 /// Returns the text of a cell that is in quotes because it is ambiguous, and any other cell unchanged.
 pub fn unquoted(cell: &[u8]) -> Vec<u8> {
     match cell.first().map(|_| parse(cell)) {
-        Some(Ok(Value::String(text))) => text.as_wtf8().to_vec(),
+        Some(Ok(JsonValue::String(text))) => text.as_wtf8().to_vec(),
         _ => cell.to_vec(),
     }
 }

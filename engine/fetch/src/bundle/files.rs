@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use prep_core::{Context, StepError};
 use prep_formats::limits::Limits;
-use prep_formats::zip::{EntryKind, Method, ZipListing, ZipWriter};
+use prep_formats::zip::{EntryKind, ZipListing, ZipMethod, ZipWriter};
 
 use crate::bundle::kaggle::{fill, lock};
 use crate::bundle::members::Members;
@@ -136,6 +136,6 @@ fn add(zip: &mut ZipWriter<BufWriter<File>>, path: &str, place: &Path) -> io::Re
                 .map_err(io::Error::other);
         }
     }
-    zip.add_file(path, Method::Deflate, file)
+    zip.add_file(path, ZipMethod::Deflate, file)
         .map_err(io::Error::other)
 }

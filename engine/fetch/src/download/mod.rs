@@ -8,7 +8,7 @@ mod receive;
 mod session;
 
 use prep_formats::limits::Limits;
-use prep_formats::zip::{Directory, ZipError};
+use prep_formats::zip::{ZipDirectory, ZipError};
 use tokio::time::sleep;
 
 use crate::error::FetchError;
@@ -114,7 +114,7 @@ fn verdict(
 
 /// Checks for a zip directory. If there is no checksum, its absence still reveals a truncated archive.
 fn complete_zip(order: &Order, total: u64) -> Result<(), FetchError> {
-    let listing = Directory::read(
+    let listing = ZipDirectory::read(
         &*order.partial.file,
         0..total,
         &Limits::default().budget(total),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use prep_formats::sniff::Looks;
+use prep_formats::sniff::FileType;
 use tokio::sync::mpsc::Sender;
 
 use crate::error::FetchError;
@@ -68,7 +68,7 @@ pub(crate) async fn receive(
         {
             return Err(AnswerError::Fatal(FetchError::NotZip {
                 host: body.host().to_owned(),
-                got: format!("{}, {}", Looks::of(&chunk), units::bytes(total)),
+                got: format!("{}, {}", FileType::of(&chunk), units::bytes(total)),
                 expected: in_words(expected, None),
             }));
         }

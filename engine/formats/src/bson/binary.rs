@@ -6,18 +6,18 @@
 //! and is verified when they are read.
 
 use super::BsonError;
-use crate::json::{Object, Value};
+use crate::json::{JsonObject, JsonValue};
 
 /// Binaries up to this length in bytes are stored in the JSON itself.
-const SHORT: usize = 64;
+const MAX_INLINE_BYTES: usize = 64;
 
 /// Number of hex digits of the hash: 128 bits.
-const DIGITS: usize = 32;
+const HASH_DIGITS: usize = 32;
 
 /// A binary value in a BSON file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BinaryAt {
-    /// Name of the file, as given to [`Document::to_json_beside`](super::Document::to_json_beside).
+pub struct BinaryReference {
+    /// Name of the file, as given to [`BsonDocument::to_json_beside`](super::Document::to_json_beside).
     pub file: String,
     /// Offset of the bytes in the file.
     pub at: u64,
@@ -28,21 +28,21 @@ pub struct BinaryAt {
 }
 
 /// Reads the bytes of a binary from its file and appends them to the vector.
-pub type ReadBinary<'r> =
-    dyn FnMut(&BinaryAt, &mut Vec<u8>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'r;
+pub type BinaryReader<'r> = dyn FnMut(&BinaryReference, &mut Vec<u8>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+    + 'r;
 
 /// The file and offset of a document that is converted to JSON.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Origin<'f> {
+pub(super) struct DocumentOrigin<'f> {
     pub file: &'f str,
     /// Offset of the document in the file.
     pub offset: u64,
 }
 
-impl Origin<'_> {
+impl DocumentOrigin<'_> {
     /// A reference to the binary at offset `place` of the document; `None` for short binaries.
-    pub fn refer(self, place: usize, bytes: &[u8]) -> Option<BinaryAt> {
-        (bytes.len() > SHORT).then(|| BinaryAt {
+    pub fn refer(self, place: usize, bytes: &[u8]) -> Option<BinaryReference> {
+        (bytes.len() > MAX_INLINE_BYTES).then(|| BinaryReference {
             file: self.file.to_owned(),
             at: self.offset + place as u64,
             bytes: bytes.len() as u64,
@@ -51,27 +51,27 @@ impl Origin<'_> {
     }
 }
 
-impl BinaryAt {
+impl BinaryReference {
     /// The members of the JSON object under `$binary`.
-    pub(super) fn members(&self) -> Object {
-        let mut members = Object::new();
+    pub(super) fn members(&self) -> JsonObject {
+        let mut members = JsonObject::new();
         members.insert("file".into(), self.file.as_str().into());
         for (name, number) in [("at", self.at), ("bytes", self.bytes)] {
             // File offsets fit into `i64`.
             let number = i64::try_from(number).unwrap_or(i64::MAX);
-            members.insert(name.into(), Value::Int(number));
+            members.insert(name.into(), JsonValue::Int(number));
         }
         members.insert("blake3".into(), self.blake3.as_str().into());
         members
     }
 
     /// Parses the value of a `$binary`. `None` if it is not a reference.
-    pub(super) fn of(value: &Value) -> Option<BinaryAt> {
+    pub(super) fn of(value: &JsonValue) -> Option<BinaryReference> {
         let number = |name| match value.get(name) {
-            Some(Value::Int(number)) => u64::try_from(*number).ok(),
+            Some(JsonValue::Int(number)) => u64::try_from(*number).ok(),
             _ => None,
         };
-        Some(BinaryAt {
+        Some(BinaryReference {
             file: value.get("file")?.as_str()?.to_owned(),
             at: number("at")?,
             bytes: number("bytes")?,
@@ -80,7 +80,7 @@ impl BinaryAt {
     }
 
     /// Reads the bytes and verifies their hash.
-    pub(super) fn read(&self, read: &mut ReadBinary<'_>) -> Result<Vec<u8>, BsonError> {
+    pub(super) fn read(&self, read: &mut BinaryReader<'_>) -> Result<Vec<u8>, BsonError> {
         let elsewhere = |source| BsonError::Elsewhere {
             file: self.file.clone(),
             at: self.at,
@@ -97,6 +97,6 @@ impl BinaryAt {
 
 fn hash(bytes: &[u8]) -> String {
     let mut hex = blake3::hash(bytes).to_hex().to_string();
-    hex.truncate(DIGITS);
+    hex.truncate(HASH_DIGITS);
     hex
 }

@@ -5,10 +5,10 @@ use std::io::Read;
 use super::{BsonError, RawDocument};
 
 /// Maximum length of a document in bytes. MongoDB's own limit is 16 MiB, but files of other programs may exceed it.
-pub const MAX_DOCUMENT: u32 = 1 << 28;
+pub const MAX_DOCUMENT_BYTES: u32 = 1 << 28;
 
 /// Memory that is reserved before the document is read, in bytes, because the declared length may be wrong.
-const LIKELY: u32 = 1 << 20;
+const MAX_RESERVED_BYTES: u32 = 1 << 20;
 
 /// Iterates over the documents of a file. Memory usage is the longest document. The iterator ends after an error.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct BsonDocuments<R> {
 
 /// The bytes of one document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct BsonDocument {
     offset: u64,
     bytes: Vec<u8>,
 }
@@ -35,7 +35,7 @@ impl<R: Read> BsonDocuments<R> {
         }
     }
 
-    fn document(&mut self) -> Result<Option<Document>, BsonError> {
+    fn document(&mut self) -> Result<Option<BsonDocument>, BsonError> {
         let offset = self.offset;
         let mut bytes = Vec::new();
         self.take(4, &mut bytes)?;
@@ -48,17 +48,17 @@ impl<R: Read> BsonDocuments<R> {
         // The shortest document is four bytes of length and a zero.
         let rest = u32::try_from(length)
             .ok()
-            .filter(|length| (5..=MAX_DOCUMENT).contains(length));
+            .filter(|length| (5..=MAX_DOCUMENT_BYTES).contains(length));
         let rest = rest.ok_or(BsonError::WrongLength {
             offset,
             length,
-            limit: MAX_DOCUMENT,
+            limit: MAX_DOCUMENT_BYTES,
         })? - 4;
-        bytes.reserve_exact(rest.min(LIKELY) as usize);
+        bytes.reserve_exact(rest.min(MAX_RESERVED_BYTES) as usize);
         if self.take(rest.into(), &mut bytes)? < u64::from(rest) {
             return Err(BsonError::Truncated { offset });
         }
-        Ok(Some(Document { offset, bytes }))
+        Ok(Some(BsonDocument { offset, bytes }))
     }
 
     /// Appends up to `count` bytes; fewer at the end of the input. Returns their number.
@@ -74,7 +74,7 @@ impl<R: Read> BsonDocuments<R> {
 }
 
 impl<R: Read> Iterator for BsonDocuments<R> {
-    type Item = Result<Document, BsonError>;
+    type Item = Result<BsonDocument, BsonError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.done {
@@ -86,7 +86,7 @@ impl<R: Read> Iterator for BsonDocuments<R> {
     }
 }
 
-impl Document {
+impl BsonDocument {
     /// A document from its bytes.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self { offset: 0, bytes }

@@ -1,7 +1,7 @@
 //! Converts documents to JSON and back, in the form of MongoDB Extended JSON v2.
 //!
 //! Texts, booleans, null, finite doubles and integers of 32 bits are plain JSON. Other values become an object with one
-//! key of [`FORMS`]: integers of 64 bits `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
+//! key of [`EXTENDED_KEYS`]: integers of 64 bits `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
 //! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}` and so on. Therefore converting a
 //! document to JSON and back yields the same document.
 //!
@@ -11,13 +11,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::binary::{BinaryAt, Origin, ReadBinary};
+use super::binary::{BinaryReader, BinaryReference, DocumentOrigin};
 use super::write::{MAX_DEPTH, Writer};
-use super::{BsonError, BsonValue, Document, RawDocument, kind};
-use crate::json::{Object, Value};
+use super::{BsonDocument, BsonError, BsonValue, RawDocument, kind};
+use crate::json::{JsonObject, JsonValue};
 
 /// Keys of the objects that represent values. Such an object has no other key.
-const FORMS: &[&str] = &[
+const EXTENDED_KEYS: &[&str] = &[
     "$binary",
     "$code",
     "$date",
@@ -33,51 +33,51 @@ const FORMS: &[&str] = &[
     "$undefined",
 ];
 
-/// If the object represents a value, returns its key of [`FORMS`] and the value of that key. Code may have a second
+/// If the object represents a value, returns its key of [`EXTENDED_KEYS`] and the value of that key. Code may have a second
 /// key, `$scope`.
-fn form(object: &Object) -> Option<(&str, &Value)> {
+fn form(object: &JsonObject) -> Option<(&str, &JsonValue)> {
     let (key, value) = object.iter().next()?;
-    let key = key.as_str().filter(|key| FORMS.contains(key))?;
+    let key = key.as_str().filter(|key| EXTENDED_KEYS.contains(key))?;
     let has_scope = object.len() == 2 && key == "$code" && object.get("$scope").is_some();
     (object.len() == 1 || has_scope).then_some((key, value))
 }
 
-impl Document {
+impl BsonDocument {
     /// Converts the document to a JSON object.
     ///
     /// # Errors
     /// [`BsonError`].
-    pub fn to_json(&self) -> Result<Value, BsonError> {
+    pub fn to_json(&self) -> Result<JsonValue, BsonError> {
         object(self.raw(), None, 1)
     }
 
-    /// Converts the document to a JSON object with references to long binaries in `file`, see [`BinaryAt`].
+    /// Converts the document to a JSON object with references to long binaries in `file`, see [`BinaryReference`].
     ///
     /// # Errors
     /// [`BsonError`].
-    pub fn to_json_beside(&self, file: &str) -> Result<Value, BsonError> {
+    pub fn to_json_beside(&self, file: &str) -> Result<JsonValue, BsonError> {
         let offset = self.offset();
-        object(self.raw(), Some(Origin { file, offset }), 1)
+        object(self.raw(), Some(DocumentOrigin { file, offset }), 1)
     }
 }
 
 /// Converts a document. `origin` is given if long binaries become references.
 fn object(
     document: RawDocument<'_>,
-    origin: Option<Origin<'_>>,
+    origin: Option<DocumentOrigin<'_>>,
     depth: usize,
-) -> Result<Value, BsonError> {
-    let mut object = Object::new();
+) -> Result<JsonValue, BsonError> {
+    let mut object = JsonObject::new();
     for element in document.elements()? {
         let (key, value) = element?;
         object.insert(key.into(), json(key, value, origin, depth)?);
     }
-    Ok(Value::Object(object))
+    Ok(JsonValue::Object(object))
 }
 
 /// The object `{"$name": value}`.
-fn tagged(name: &str, value: impl Into<Value>) -> Value {
-    Value::from([(name, value.into())])
+fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
+    JsonValue::from([(name, value.into())])
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -88,14 +88,14 @@ fn hex(bytes: &[u8]) -> String {
 fn json(
     key: &str,
     value: BsonValue<'_>,
-    origin: Option<Origin<'_>>,
+    origin: Option<DocumentOrigin<'_>>,
     depth: usize,
-) -> Result<Value, BsonError> {
+) -> Result<JsonValue, BsonError> {
     if depth > MAX_DEPTH {
         return Err(BsonError::TooDeep { limit: MAX_DEPTH });
     }
     Ok(match value {
-        BsonValue::Double(value) if value.is_finite() => Value::Float(value),
+        BsonValue::Double(value) if value.is_finite() => JsonValue::Float(value),
         BsonValue::Double(value) => {
             let word = match value {
                 value if value.is_nan() => "NaN",
@@ -121,7 +121,7 @@ fn json(
             for element in inner.elements()? {
                 list.push(json(key, element?.1, origin, depth + 1)?);
             }
-            Value::List(list)
+            JsonValue::List(list)
         }
         BsonValue::Binary {
             subtype,
@@ -131,37 +131,37 @@ fn json(
             let refer = origin.and_then(|origin| origin.refer(place, bytes));
             let mut binary = match refer {
                 Some(refer) => refer.members(),
-                None => Object::from_iter([("base64", STANDARD.encode(bytes).into())]),
+                None => JsonObject::from_iter([("base64", STANDARD.encode(bytes).into())]),
             };
-            binary.insert("subType".into(), Value::from(format!("{subtype:02x}")));
-            tagged("$binary", Value::Object(binary))
+            binary.insert("subType".into(), JsonValue::from(format!("{subtype:02x}")));
+            tagged("$binary", JsonValue::Object(binary))
         }
         BsonValue::Undefined => tagged("$undefined", true),
-        BsonValue::ObjectId(id) => tagged("$oid", Value::from(hex(&id))),
+        BsonValue::ObjectId(id) => tagged("$oid", JsonValue::from(hex(&id))),
         BsonValue::Bool(value) => value.into(),
         BsonValue::Date(milliseconds) => tagged(
             "$date",
-            tagged("$numberLong", Value::from(milliseconds.to_string())),
+            tagged("$numberLong", JsonValue::from(milliseconds.to_string())),
         ),
-        BsonValue::Null => Value::Null,
+        BsonValue::Null => JsonValue::Null,
         BsonValue::Regex { pattern, options } => tagged(
             "$regularExpression",
-            Value::from([("pattern", pattern.into()), ("options", options.into())]),
+            JsonValue::from([("pattern", pattern.into()), ("options", options.into())]),
         ),
         BsonValue::Code(code) => tagged("$code", code),
-        BsonValue::CodeWithScope { code, scope } => Value::from([
+        BsonValue::CodeWithScope { code, scope } => JsonValue::from([
             ("$code", code.into()),
             ("$scope", object(scope, origin, depth + 1)?),
         ]),
         BsonValue::Int32(value) => i64::from(value).into(),
         BsonValue::Timestamp { time, increment } => tagged(
             "$timestamp",
-            Value::from([
+            JsonValue::from([
                 ("t", i64::from(time).into()),
                 ("i", i64::from(increment).into()),
             ]),
         ),
-        BsonValue::Int64(value) => tagged("$numberLong", Value::from(value.to_string())),
+        BsonValue::Int64(value) => tagged("$numberLong", JsonValue::from(value.to_string())),
         BsonValue::MinKey => tagged("$minKey", 1),
         BsonValue::MaxKey => tagged("$maxKey", 1),
         BsonValue::Pointer { .. } | BsonValue::Decimal128(_) => {
@@ -180,9 +180,9 @@ fn json(
 /// # Errors
 /// [`BsonError::NotExtendedJson`]; [`BsonError::Elsewhere`] if `read` fails.
 pub fn push_json(
-    value: &Value,
+    value: &JsonValue,
     out: &mut Vec<u8>,
-    read: &mut ReadBinary<'_>,
+    read: &mut BinaryReader<'_>,
 ) -> Result<(), BsonError> {
     let object = value
         .as_object()
@@ -219,25 +219,25 @@ fn wrong(key: &str, reason: &'static str) -> BsonError {
 /// Writes a JSON value as an element.
 fn element(
     writer: &mut Writer<'_>,
-    read: &mut ReadBinary<'_>,
+    read: &mut BinaryReader<'_>,
     key: &str,
-    value: &Value,
+    value: &JsonValue,
     depth: usize,
 ) -> Result<(), BsonError> {
     let plain = match value {
-        Value::Null => BsonValue::Null,
-        Value::Bool(value) => BsonValue::Bool(*value),
-        Value::Int(value) => match i32::try_from(*value) {
+        JsonValue::Null => BsonValue::Null,
+        JsonValue::Bool(value) => BsonValue::Bool(*value),
+        JsonValue::Int(value) => match i32::try_from(*value) {
             Ok(value) => BsonValue::Int32(value),
             Err(_) => BsonValue::Int64(*value),
         },
-        Value::BigInt(_) => return Err(wrong(key, "an integer exceeds 64 bits")),
-        Value::Float(value) => BsonValue::Double(*value),
-        Value::String(text) => match text.as_str() {
+        JsonValue::BigInt(_) => return Err(wrong(key, "an integer exceeds 64 bits")),
+        JsonValue::Float(value) => BsonValue::Double(*value),
+        JsonValue::String(text) => match text.as_str() {
             Some(text) => BsonValue::String(text),
             None => return Err(wrong(key, "a text contains an unpaired surrogate")),
         },
-        Value::List(list) => {
+        JsonValue::List(list) => {
             if depth >= MAX_DEPTH {
                 return Err(BsonError::TooDeep { limit: MAX_DEPTH });
             }
@@ -249,7 +249,7 @@ fn element(
                 Ok(())
             });
         }
-        Value::Object(object) => {
+        JsonValue::Object(object) => {
             return match form(object) {
                 Some((tag, value)) => tagged_element(writer, read, key, tag, value, object, depth),
                 None => {
@@ -265,9 +265,9 @@ fn element(
 /// Writes the members of an object as a document.
 fn members(
     writer: &mut Writer<'_>,
-    read: &mut ReadBinary<'_>,
+    read: &mut BinaryReader<'_>,
     key: &str,
-    object: &Object,
+    object: &JsonObject,
     depth: usize,
 ) -> Result<(), BsonError> {
     if depth >= MAX_DEPTH {
@@ -285,49 +285,49 @@ fn members(
 /// itself.
 fn tagged_element(
     writer: &mut Writer<'_>,
-    read: &mut ReadBinary<'_>,
+    read: &mut BinaryReader<'_>,
     key: &str,
     tag: &str,
-    value: &Value,
-    whole: &Object,
+    value: &JsonValue,
+    whole: &JsonObject,
     depth: usize,
 ) -> Result<(), BsonError> {
-    let misfit = || wrong(key, "the value of a key with `$` has the wrong type");
-    let string = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(misfit);
-    let of = |value: &Value, name: &str| value.get(name).cloned().ok_or_else(misfit);
-    let long = |value: &Value| match value {
-        Value::Int(value) => Ok(*value),
-        value => string(value)?.parse().map_err(|_| misfit()),
+    let mismatch = || wrong(key, "the value of a key with `$` has the wrong type");
+    let string = |value: &JsonValue| value.as_str().map(str::to_owned).ok_or_else(mismatch);
+    let of = |value: &JsonValue, name: &str| value.get(name).cloned().ok_or_else(mismatch);
+    let long = |value: &JsonValue| match value {
+        JsonValue::Int(value) => Ok(*value),
+        value => string(value)?.parse().map_err(|_| mismatch()),
     };
     let element = match tag {
-        "$numberInt" => BsonValue::Int32(long(value)?.try_into().map_err(|_| misfit())?),
+        "$numberInt" => BsonValue::Int32(long(value)?.try_into().map_err(|_| mismatch())?),
         "$numberLong" => BsonValue::Int64(long(value)?),
         "$numberDouble" => {
             let spelled = string(value)?;
             BsonValue::Double(match spelled.as_str() {
                 "Infinity" => f64::INFINITY,
                 "-Infinity" => f64::NEG_INFINITY,
-                spelled => spelled.parse().map_err(|_| misfit())?,
+                spelled => spelled.parse().map_err(|_| mismatch())?,
             })
         }
         "$date" => BsonValue::Date(long(&of(value, "$numberLong")?)?),
-        "$oid" => BsonValue::ObjectId(unhex(&string(value)?).ok_or_else(misfit)?),
+        "$oid" => BsonValue::ObjectId(unhex(&string(value)?).ok_or_else(mismatch)?),
         "$binary" => {
-            let bytes = match BinaryAt::of(value) {
+            let bytes = match BinaryReference::of(value) {
                 Some(binary) => binary.read(read)?,
                 None => {
                     let base64 = string(&of(value, "base64")?)?;
-                    STANDARD.decode(base64).map_err(|_| misfit())?
+                    STANDARD.decode(base64).map_err(|_| mismatch())?
                 }
             };
             let [subtype] =
-                unhex(&format!("{:0>2}", string(&of(value, "subType")?)?)).ok_or_else(misfit)?;
+                unhex(&format!("{:0>2}", string(&of(value, "subType")?)?)).ok_or_else(mismatch)?;
             writer.head(kind::BINARY, key);
             return writer.binary(key, subtype, &bytes);
         }
         "$timestamp" => {
             let part = |name| -> Result<u32, BsonError> {
-                long(&of(value, name)?)?.try_into().map_err(|_| misfit())
+                long(&of(value, name)?)?.try_into().map_err(|_| mismatch())
             };
             BsonValue::Timestamp {
                 time: part("t")?,
@@ -340,7 +340,7 @@ fn tagged_element(
                 string(&of(value, "options")?)?,
             );
             if pattern.contains('\0') || options.contains('\0') {
-                return Err(misfit());
+                return Err(mismatch());
             }
             let regex = BsonValue::Regex {
                 pattern: &pattern,
@@ -353,7 +353,7 @@ fn tagged_element(
             let Some(scope) = whole.get("$scope") else {
                 return writer.element(key, BsonValue::Code(&code), depth);
             };
-            let scope = scope.as_object().ok_or_else(misfit)?;
+            let scope = scope.as_object().ok_or_else(mismatch)?;
             let mut bytes = Vec::new();
             members(&mut Writer { out: &mut bytes }, read, key, scope, depth)?;
             let scope = RawDocument::new(&bytes, 0);
@@ -367,7 +367,7 @@ fn tagged_element(
         "$undefined" => BsonValue::Undefined,
         "$minKey" => BsonValue::MinKey,
         "$maxKey" => BsonValue::MaxKey,
-        _ => return Err(misfit()),
+        _ => return Err(mismatch()),
     };
     writer.element(key, element, depth)
 }

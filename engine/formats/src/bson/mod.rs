@@ -1,8 +1,8 @@
 //! Reads and writes BSON files, as `mongodump` writes them and pymongo reads them.
 //!
 //! A file is a sequence of documents, which are read one by one. A document is converted to JSON
-//! ([`Document::to_json`], in the form of MongoDB Extended JSON v2), and written from JSON as pymongo writes what it
-//! has decoded ([`push_json`]). Long binaries can remain in the file ([`Document::to_json_beside`]).
+//! ([`BsonDocument::to_json`], in the form of MongoDB Extended JSON v2), and written from JSON as pymongo writes what it
+//! has decoded ([`push_json`]). Long binaries can remain in the file ([`BsonDocument::to_json_beside`]).
 //!
 //! Source: bsonspec.org, version 1.1.
 
@@ -13,8 +13,8 @@ mod json;
 mod value;
 mod write;
 
-pub use binary::{BinaryAt, ReadBinary};
-pub use document::{BsonDocuments, Document, MAX_DOCUMENT};
+pub use binary::{BinaryReader, BinaryReference};
+pub use document::{BsonDocument, BsonDocuments, MAX_DOCUMENT_BYTES};
 pub use error::BsonError;
 pub use json::push_json;
 use value::{BsonValue, RawDocument};

@@ -9,7 +9,7 @@ use super::{BsonError, BsonValue, RawDocument, kind};
 pub(super) const MAX_DEPTH: usize = 500;
 
 /// Range of Python's `datetime`, in milliseconds since 1970.
-const DATES: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
+const PYTHON_DATES: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
 
 /// Appends elements to a buffer.
 pub(super) struct Writer<'a> {
@@ -123,7 +123,7 @@ impl Writer<'_> {
                 self.out.push(value.into());
             }
             BsonValue::Date(milliseconds) => {
-                if !DATES.contains(&milliseconds) {
+                if !PYTHON_DATES.contains(&milliseconds) {
                     return Err(refused("is a date outside of the years 1 to 9999"));
                 }
                 self.head(kind::DATE, key);

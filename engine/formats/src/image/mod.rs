@@ -8,7 +8,7 @@ mod tiff;
 
 use std::io::{self, Read};
 
-use crate::sniff::Looks;
+use crate::sniff::FileType;
 
 /// A format of image files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub enum ImageError {
     #[error("got {found}, expected an image (PNG, JPEG, GIF, BMP or TIFF)")]
     NotAnImage {
         /// The type that its first bytes indicate.
-        found: Looks,
+        found: FileType,
     },
     /// The file ends within its header.
     #[error("the image file ends within its header, at byte {place}; fetch it again")]
@@ -136,11 +136,11 @@ impl<R: Read> Bytes<R> {
         let mut head = first.to_vec();
         let input = Read::by_ref(&mut self.input);
         match input
-            .take(crate::sniff::SNIFF_LENGTH as u64)
+            .take(crate::sniff::SNIFF_BYTES as u64)
             .read_to_end(&mut head)
         {
             Ok(_) => ImageError::NotAnImage {
-                found: Looks::of(&head),
+                found: FileType::of(&head),
             },
             Err(error) => error.into(),
         }

@@ -3,35 +3,35 @@
 use std::ops::Range;
 
 /// Maximum distance in bytes from which deflate copies.
-pub(super) const WINDOW: u64 = 1 << 15;
+pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 
 /// Bytes between the contents of two stored blocks: three bits, padded to a byte, and the length, twice.
-pub(super) const STORED_HEAD: u64 = 5;
+pub(super) const STORED_HEADER_BYTES: u64 = 5;
 
 /// Positions in a deflate stream at which decoding can start. Each begins a span, which ends at the next position.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Index {
-    spans: Vec<Span>,
+pub struct InflateIndex {
+    spans: Vec<InflateSpan>,
     len: u64,
 }
 
 /// A range of the uncompressed bytes that can be decoded separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct InflateSpan {
     /// Uncompressed offset of the first byte.
     pub start: u64,
     /// The compressed form.
-    pub source: Source,
+    pub source: SpanSource,
 }
 
 /// The compressed form of a span. Positions are offsets in the deflate stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum SpanSource {
     /// Stored blocks, whose bytes are not compressed.
     Stored {
         /// Offset of the first content byte.
         at: u64,
-        /// Content bytes of each block. The next content follows after [`STORED_HEAD`] bytes.
+        /// Content bytes of each block. The next content follows after [`STORED_HEADER_BYTES`] bytes.
         block: u64,
     },
     /// Compressed blocks.
@@ -41,27 +41,27 @@ pub enum Source {
         /// Bit in that byte, from 0.
         bit: u8,
         /// The bytes before the span, to which it may refer.
-        window: Window,
+        window: SpanWindow,
     },
 }
 
 /// The location of the bytes before a span, up to 32 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Window {
+pub enum SpanWindow {
     /// In the stored spans that precede it.
     Stored,
-    /// At this offset of the data that [`Windows`](super::Windows) stored.
+    /// At this offset of the data that [`WindowStore`](super::Windows) stored.
     Kept(u64),
 }
 
-impl Index {
+impl InflateIndex {
     /// An index of a stream with `len` uncompressed bytes. `None` if the spans are not in ascending order from 0, or
     /// contain invalid values.
     #[must_use]
-    pub fn new(spans: Vec<Span>, len: u64) -> Option<Self> {
-        let sound = |span: &Span| match span.source {
-            Source::Stored { block, .. } => block > 0,
-            Source::Coded { bit, .. } => bit < 8,
+    pub fn new(spans: Vec<InflateSpan>, len: u64) -> Option<Self> {
+        let sound = |span: &InflateSpan| match span.source {
+            SpanSource::Stored { block, .. } => block > 0,
+            SpanSource::Coded { bit, .. } => bit < 8,
         };
         let ascend = spans.windows(2).all(|pair| match pair {
             [one, next] => one.start < next.start,
@@ -86,13 +86,13 @@ impl Index {
 
     /// The spans in ascending order.
     #[must_use]
-    pub fn spans(&self) -> &[Span] {
+    pub fn spans(&self) -> &[InflateSpan] {
         &self.spans
     }
 
     /// The uncompressed range to which bytes from `start` may refer.
     pub(super) fn window(start: u64) -> Range<u64> {
-        start.saturating_sub(WINDOW)..start
+        start.saturating_sub(WINDOW_BYTES)..start
     }
 
     /// Uncompressed offset of the end of a span.

@@ -3,21 +3,23 @@
 use std::cell::RefCell;
 use std::io::{self, Read};
 
-use super::index::{Index, STORED_HEAD, Source, Span, WINDOW, Window};
+use super::index::{
+    InflateIndex, InflateSpan, STORED_HEADER_BYTES, SpanSource, SpanWindow, WINDOW_BYTES,
+};
 use super::stream::{Block, Step, Stop, Stream};
 
 /// A compressed span ends at the first block after this number of uncompressed bytes, or before a stored block. Windows
 /// take 32 KiB for each compressed span, so short spans would be expensive.
-const LONG: u64 = 8 << 20;
+const SPAN_BYTES: u64 = 8 << 20;
 /// If a span exceeds this number of bytes, the stream has too few blocks for an index.
-const TOO_LONG: u64 = 2 * LONG;
+const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
 /// Maximum number of spans; a span takes about 40 bytes of memory.
-const MOST: usize = 1 << 20;
+const MAX_SPANS: usize = 1 << 20;
 /// Uncompressed bytes that are decoded before the buffer is reused.
-const STEP: usize = 1 << 18;
+const STEP_BYTES: usize = 1 << 18;
 
 /// Stores the bytes before spans, to which these may refer.
-pub trait Windows {
+pub trait WindowStore {
     /// Stores a window. Returns its offset.
     ///
     /// # Errors
@@ -25,7 +27,7 @@ pub trait Windows {
     fn keep(&self, window: &[u8]) -> io::Result<u64>;
 }
 
-impl Windows for RefCell<Vec<u8>> {
+impl WindowStore for RefCell<Vec<u8>> {
     fn keep(&self, window: &[u8]) -> io::Result<u64> {
         let mut bytes = self.borrow_mut();
         let place = bytes.len() as u64;
@@ -36,9 +38,9 @@ impl Windows for RefCell<Vec<u8>> {
 
 /// The result of decoding a stream once.
 #[derive(Debug)]
-pub struct Indexed<R> {
+pub struct IndexerResult<R> {
     /// The index. `None` if the stream has too few blocks, or too many.
-    pub index: Option<Index>,
+    pub index: Option<InflateIndex>,
     /// Compressed length of the stream in bytes.
     pub used: u64,
     /// Uncompressed length in bytes.
@@ -50,7 +52,7 @@ pub struct Indexed<R> {
 }
 
 /// Decodes a deflate stream and makes its index. Implements [`Read`] for the uncompressed bytes.
-pub struct Indexer<'w, R> {
+pub struct InflateIndexer<'w, R> {
     stream: Stream<R>,
     spans: Spans<'w>,
     crc: crc32fast::Hasher,
@@ -63,12 +65,12 @@ pub struct Indexer<'w, R> {
     has_ended: bool,
 }
 
-impl<'w, R: Read> Indexer<'w, R> {
+impl<'w, R: Read> InflateIndexer<'w, R> {
     /// Decodes the stream at the beginning of `packed`. `windows` stores the bytes before spans.
     ///
     /// # Errors
     /// I/O errors of `packed` and `windows`.
-    pub fn new(packed: R, windows: &'w dyn Windows) -> io::Result<Self> {
+    pub fn new(packed: R, windows: &'w dyn WindowStore) -> io::Result<Self> {
         let mut stream = Stream::new(packed)?;
         let mut spans = Spans::new(windows);
         spans.block(stream.block(0)?, 0, &[])?;
@@ -76,7 +78,7 @@ impl<'w, R: Read> Indexer<'w, R> {
             stream,
             spans,
             crc: crc32fast::Hasher::new(),
-            bytes: vec![0; WINDOW as usize + STEP],
+            bytes: vec![0; WINDOW_BYTES as usize + STEP_BYTES],
             filled: 0,
             read: 0,
             len: 0,
@@ -86,7 +88,7 @@ impl<'w, R: Read> Indexer<'w, R> {
 
     /// Decodes the next bytes.
     fn step(&mut self) -> io::Result<()> {
-        let window = WINDOW as usize;
+        let window = WINDOW_BYTES as usize;
         if self.filled == self.bytes.len() {
             self.bytes.copy_within(self.filled - window.., 0);
             self.filled = window;
@@ -118,13 +120,13 @@ impl<'w, R: Read> Indexer<'w, R> {
     ///
     /// # Errors
     /// As for reading.
-    pub fn finish(mut self, most: u64) -> io::Result<Indexed<R>> {
+    pub fn finish(mut self, most: u64) -> io::Result<IndexerResult<R>> {
         while !self.has_ended && self.len <= most {
             self.step()?;
         }
         let (used, len) = (self.stream.used(), self.len);
         let (packed, rest) = self.stream.into_rest();
-        Ok(Indexed {
+        Ok(IndexerResult {
             index: self.spans.finish(used, len),
             used,
             len,
@@ -134,9 +136,9 @@ impl<'w, R: Read> Indexer<'w, R> {
     }
 }
 
-/// Errors are those of the source and of [`Windows`]; [`io::ErrorKind::InvalidData`] and
+/// Errors are those of the source and of [`WindowStore`]; [`io::ErrorKind::InvalidData`] and
 /// [`io::ErrorKind::UnexpectedEof`] if the stream is damaged.
-impl<R: Read> Read for Indexer<'_, R> {
+impl<R: Read> Read for InflateIndexer<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.filled && !self.has_ended {
             self.step()?;
@@ -153,8 +155,8 @@ impl<R: Read> Read for Indexer<'_, R> {
 
 /// Collects the spans while blocks are decoded.
 struct Spans<'w> {
-    spans: Vec<Span>,
-    windows: &'w dyn Windows,
+    spans: Vec<InflateSpan>,
+    windows: &'w dyn WindowStore,
     /// Total length of all windows.
     known: u64,
     /// Uncompressed offset of the current stored block, unless it belongs to a compressed span.
@@ -168,7 +170,7 @@ struct Spans<'w> {
 }
 
 impl<'w> Spans<'w> {
-    fn new(windows: &'w dyn Windows) -> Spans<'w> {
+    fn new(windows: &'w dyn WindowStore) -> Spans<'w> {
         Spans {
             spans: Vec::new(),
             windows,
@@ -182,14 +184,14 @@ impl<'w> Spans<'w> {
 
     /// Records that `len` bytes have been decoded in total.
     fn inflated(&mut self, len: u64) {
-        self.is_hopeless |= self.coded.is_some_and(|start| len - start > TOO_LONG);
+        self.is_hopeless |= self.coded.is_some_and(|start| len - start > MAX_SPAN_BYTES);
     }
 
     /// Handles the beginning of a block at the uncompressed offset `len`; `window` contains the bytes before it.
     fn block(&mut self, block: Block, len: u64, window: &[u8]) -> io::Result<()> {
         self.end_stored(block.bit / 8, len);
-        self.is_hopeless |= self.spans.len() > MOST;
-        let ends = |start: &mut u64| block.is_stored || len - *start >= LONG;
+        self.is_hopeless |= self.spans.len() > MAX_SPANS;
+        let ends = |start: &mut u64| block.is_stored || len - *start >= SPAN_BYTES;
         if self.coded.take_if(ends).is_some() {
             self.plain = len;
         }
@@ -200,26 +202,27 @@ impl<'w> Spans<'w> {
             self.stored = Some(len);
             return Ok(());
         }
-        let window = match self.plain <= Index::window(len).start {
-            true => Window::Stored,
-            // At most one window for each `LONG` bytes.
-            false if self.known / WINDOW * LONG <= len => {
+        let window = match self.plain <= InflateIndex::window(len).start {
+            true => SpanWindow::Stored,
+            // At most one window for each `SPAN_BYTES` bytes.
+            false if self.known / WINDOW_BYTES * SPAN_BYTES <= len => {
                 self.known += window.len() as u64;
-                Window::Kept(self.windows.keep(window)?)
+                SpanWindow::Kept(self.windows.keep(window)?)
             }
             // The last compressed span ended too recently for a new window, so it continues and absorbs the stored
             // spans since.
             false => {
-                let is_stored = |span: &mut Span| matches!(span.source, Source::Stored { .. });
+                let is_stored =
+                    |span: &mut InflateSpan| matches!(span.source, SpanSource::Stored { .. });
                 while self.spans.pop_if(is_stored).is_some() {}
                 self.coded = self.spans.last().map(|last| last.start);
                 return Ok(());
             }
         };
         self.coded = Some(len);
-        self.spans.push(Span {
+        self.spans.push(InflateSpan {
             start: len,
-            source: Source::Coded {
+            source: SpanSource::Coded {
                 at: block.bit / 8,
                 bit: u8::try_from(block.bit % 8).unwrap_or_default(),
                 window,
@@ -235,26 +238,26 @@ impl<'w> Spans<'w> {
             return;
         };
         let (bytes, at) = (len - start, end - (len - start));
-        if let Some(Span {
+        if let Some(InflateSpan {
             start: first,
-            source: Source::Stored { at: begin, block },
+            source: SpanSource::Stored { at: begin, block },
         }) = self.spans.last()
         {
             let before = start - first;
             let is_next = before % block == 0 && bytes <= *block;
-            if is_next && at == begin + before / block * (block + STORED_HEAD) {
+            if is_next && at == begin + before / block * (block + STORED_HEADER_BYTES) {
                 return;
             }
         }
-        let source = Source::Stored { at, block: bytes };
-        self.spans.push(Span { start, source });
+        let source = SpanSource::Stored { at, block: bytes };
+        self.spans.push(InflateSpan { start, source });
     }
 
     /// Handles the end of the stream, and builds the index.
-    fn finish(mut self, used: u64, len: u64) -> Option<Index> {
+    fn finish(mut self, used: u64, len: u64) -> Option<InflateIndex> {
         self.end_stored(used, len);
         self.spans.pop_if(|last| last.start == len);
         let spans = std::mem::take(&mut self.spans);
-        Index::new(spans, len).filter(|_| !self.is_hopeless)
+        InflateIndex::new(spans, len).filter(|_| !self.is_hopeless)
     }
 }

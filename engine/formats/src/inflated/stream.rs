@@ -13,15 +13,15 @@ use libz_rs_sys::{
 };
 
 /// The window argument for raw deflate with the largest window.
-const RAW: c_int = -15;
+const RAW_WINDOW_BITS: c_int = -15;
 /// Bits of `data_type` after a call of `inflate`: the number of unused bits of the last input byte; whether this was
 /// the last block; whether a block has just ended.
-const BITS: c_int = 63;
-const LAST: c_int = 64;
+const UNUSED_BITS_MASK: c_int = 63;
+const LAST_BLOCK: c_int = 64;
 const BLOCK_ENDED: c_int = 128;
 
 /// Size of the buffer for compressed bytes.
-const PIECE: usize = 1 << 16;
+const PIECE_BYTES: usize = 1 << 16;
 
 /// The result of a decoding step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl<R: Read> Stream<R> {
     pub fn new(packed: R) -> io::Result<Self> {
         Ok(Self {
             packed,
-            piece: vec![0; PIECE],
+            piece: vec![0; PIECE_BYTES],
             left: 0..0,
             before: 0,
             read: 0,
@@ -176,7 +176,8 @@ impl Decoder {
         #[allow(unsafe_code, reason = "see below")]
         // SAFETY: the pointer is that of a live stream, whose fields are the default's, allocator included; the version is
         // the library's own text.
-        let done = unsafe { inflateInit2_(&raw mut *stream.0, RAW, zlibVersion(), size) };
+        let done =
+            unsafe { inflateInit2_(&raw mut *stream.0, RAW_WINDOW_BITS, zlibVersion(), size) };
         ok(done).map(|()| stream)
     }
 
@@ -210,9 +211,9 @@ impl Decoder {
             Z_STREAM_END => Stop::End,
             // `Z_BUF_ERROR` means that no byte was consumed or written, but a block may still have ended.
             Z_OK | Z_BUF_ERROR if state & BLOCK_ENDED == 0 => Stop::Anywhere,
-            Z_OK | Z_BUF_ERROR if state & LAST != 0 => Stop::Last,
+            Z_OK | Z_BUF_ERROR if state & LAST_BLOCK != 0 => Stop::Last,
             Z_OK | Z_BUF_ERROR => Stop::Block {
-                left_over: u64::from((state & BITS).unsigned_abs()),
+                left_over: u64::from((state & UNUSED_BITS_MASK).unsigned_abs()),
             },
             _ => return Err(invalid("the deflate stream is damaged")),
         };

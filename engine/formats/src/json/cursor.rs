@@ -2,13 +2,13 @@
 
 use std::io::{self, Read};
 
-use super::parse::{Reading, parse_at};
+use super::parse::{ParseOptions, parse_at};
 use super::scan::Scan;
-use super::{Grammar, JsonError, JsonErrorKind, JsonString, Nested, Position, Value};
+use super::{JsonError, JsonErrorKind, JsonGrammar, JsonString, JsonValue, NestedValues, Position};
 use crate::limits::{Limit, Limits};
 
 /// Size in bytes of the pieces in which the input is read.
-const PIECE: usize = 256 * 1024;
+const PIECE_BYTES: usize = 256 * 1024;
 
 /// The bytes that were read but not consumed, and their position in the text.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Cursor<R> {
     position: Position,
     /// Total size in bytes of the keys that callers keep.
     kept: u64,
-    reading: Reading,
+    options: ParseOptions,
     at_end: bool,
 }
 
@@ -33,14 +33,14 @@ impl<R: Read> Cursor<R> {
             start: 0,
             position: Position::START,
             kept: 0,
-            reading: Reading::default(),
+            options: ParseOptions::default(),
             at_end: false,
         }
     }
 
     /// Limits the memory of an element.
     pub fn set_limits(&mut self, limits: &Limits) {
-        self.reading.limits = *limits;
+        self.options.limits = *limits;
     }
 
     /// Counts a key that the caller keeps in order to detect repeated keys.
@@ -50,22 +50,22 @@ impl<R: Read> Cursor<R> {
     }
 
     fn check(&self, bytes: u64) -> Result<(), JsonError> {
-        let checked = self.reading.limits.check(Limit::Record, bytes);
+        let checked = self.options.limits.check(Limit::Record, bytes);
         checked.map_err(|error| self.error(error.into()))
     }
 
     /// Sets the grammar of values.
-    pub fn set_grammar(&mut self, grammar: Grammar) {
-        self.reading.grammar = grammar;
+    pub fn set_grammar(&mut self, grammar: JsonGrammar) {
+        self.options.grammar = grammar;
     }
 
     /// Sets whether nested lists and objects are read or skipped.
-    pub fn set_nested(&mut self, nested: Nested) {
-        self.reading.nested = nested;
+    pub fn set_nested(&mut self, nested: NestedValues) {
+        self.options.nested = nested;
     }
 
     /// Skips white space. Returns the next byte, or `None` at the end.
-    pub fn skip_blanks(&mut self) -> Result<Option<u8>, JsonError> {
+    pub fn skip_spaces(&mut self) -> Result<Option<u8>, JsonError> {
         loop {
             let unread = self.unread();
             let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
@@ -79,26 +79,26 @@ impl<R: Read> Cursor<R> {
     }
 
     /// Reads the element at the current position, which is inside `depth` lists and objects.
-    pub fn element(&mut self, depth: usize) -> Result<Value, JsonError> {
+    pub fn element(&mut self, depth: usize) -> Result<JsonValue, JsonError> {
         let length = self.length(Scan::default())?;
         let text = self.unread().get(..length).unwrap_or_default();
-        let value = parse_at(text, self.position, depth, self.reading)?;
+        let value = parse_at(text, self.position, depth, self.options)?;
         self.consume(length);
         Ok(value)
     }
 
     /// Reads the key at the current position and the colon after it.
     pub fn key(&mut self) -> Result<JsonString, JsonError> {
-        if self.skip_blanks()? != Some(b'"') {
+        if self.skip_spaces()? != Some(b'"') {
             return Err(self.error(JsonErrorKind::ExpectedKey));
         }
         let length = self.length(Scan::of_key())?;
         let text = self.unread().get(..length).unwrap_or_default();
-        let Value::String(key) = parse_at(text, self.position, 0, self.reading)? else {
+        let JsonValue::String(key) = parse_at(text, self.position, 0, self.options)? else {
             return Err(self.error(JsonErrorKind::ExpectedKey));
         };
         self.consume(length);
-        if self.skip_blanks()? != Some(b':') {
+        if self.skip_spaces()? != Some(b':') {
             return Err(self.error(JsonErrorKind::ExpectedColon));
         }
         self.consume(1);
@@ -160,7 +160,7 @@ impl<R: Read> Cursor<R> {
         self.buffer.drain(..self.start);
         self.start = 0;
         // The buffer grows in proportion to its size, so that a long element is not scanned too often.
-        let want = PIECE.max(self.buffer.len()) as u64;
+        let want = PIECE_BYTES.max(self.buffer.len()) as u64;
         let read = io::Read::by_ref(&mut self.input)
             .take(want)
             .read_to_end(&mut self.buffer);

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io::Read;
 
 use super::cursor::Cursor;
-use super::{Grammar, JsonError, JsonErrorKind, JsonString, Nested, Value};
+use super::{JsonError, JsonErrorKind, JsonGrammar, JsonString, JsonValue, NestedValues};
 use crate::limits::Limits;
 
 /// Iterates over the items of a list, or over the keys and values of an object.
@@ -32,7 +32,7 @@ pub struct JsonElements<R> {
 }
 
 /// An element: its key if it is in an object, and its value unless it was skipped.
-type Element = (Option<JsonString>, Option<Value>);
+type Element = (Option<JsonString>, Option<JsonValue>);
 
 /// Whether a value is a list or an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,19 +89,19 @@ impl<R: Read> JsonElements<R> {
     }
 
     /// Reads values by `grammar` instead of Python's.
-    pub fn with_grammar(mut self, grammar: Grammar) -> Self {
+    pub fn with_grammar(mut self, grammar: JsonGrammar) -> Self {
         self.cursor.set_grammar(grammar);
         self
     }
 
     /// Sets whether lists and objects inside an element are read or skipped.
-    pub fn with_nested(mut self, nested: Nested) -> Self {
+    pub fn with_nested(mut self, nested: NestedValues) -> Self {
         self.cursor.set_nested(nested);
         self
     }
 
     /// Iterates over the elements without their keys.
-    pub fn values(self) -> impl Iterator<Item = Result<Value, JsonError>> {
+    pub fn values(self) -> impl Iterator<Item = Result<JsonValue, JsonError>> {
         self.map(|element| element.map(|(_, value)| value))
     }
 
@@ -113,7 +113,7 @@ impl<R: Read> JsonElements<R> {
     pub fn next_member(
         &mut self,
         wanted: impl FnOnce(&JsonString) -> bool,
-    ) -> Result<Option<(JsonString, Option<Value>)>, JsonError> {
+    ) -> Result<Option<(JsonString, Option<JsonValue>)>, JsonError> {
         let next = self.next_element(|key| key.is_none_or(wanted))?;
         Ok(next.and_then(|(key, value)| Some((key?, value))))
     }
@@ -158,7 +158,7 @@ impl<R: Read> JsonElements<R> {
                 return Err(self.cursor.error(JsonErrorKind::RepeatedKey));
             }
         }
-        self.cursor.skip_blanks()?;
+        self.cursor.skip_spaces()?;
         let value = match wanted(key.as_ref()) {
             true => Some(self.cursor.element(depth)?),
             false => {
@@ -171,7 +171,7 @@ impl<R: Read> JsonElements<R> {
 
     /// Enters the list or object at the current position.
     fn enter(&mut self, expected: Option<Kind>) -> Result<(), JsonError> {
-        let kind = match (self.cursor.skip_blanks()?, expected) {
+        let kind = match (self.cursor.skip_spaces()?, expected) {
             (Some(b'['), None | Some(Kind::List)) => Kind::List,
             (Some(b'{'), None | Some(Kind::Object)) => Kind::Object,
             (_, Some(Kind::List)) => return Err(self.cursor.error(JsonErrorKind::ExpectedList)),
@@ -194,7 +194,7 @@ impl<R: Read> JsonElements<R> {
                     .get(step)
                     .is_some_and(|name| *name == place.to_string()),
             };
-            self.cursor.skip_blanks()?;
+            self.cursor.skip_spaces()?;
             if is_wanted {
                 return Ok(());
             }
@@ -216,7 +216,7 @@ impl<R: Read> JsonElements<R> {
             Some(Kind::Object) => b'}',
             _ => b']',
         };
-        match (self.state, self.cursor.skip_blanks()?) {
+        match (self.state, self.cursor.skip_spaces()?) {
             (State::First | State::Next, Some(byte)) if byte == end => {
                 self.cursor.consume(1);
                 self.entered.pop();
@@ -229,7 +229,7 @@ impl<R: Read> JsonElements<R> {
             }
             (_, Some(b',')) => {
                 self.cursor.consume(1);
-                self.cursor.skip_blanks()?;
+                self.cursor.skip_spaces()?;
                 Ok(true)
             }
             _ => Err(self.cursor.error(JsonErrorKind::ExpectedComma)),
@@ -244,11 +244,11 @@ impl<R: Read> JsonElements<R> {
                 if kind == Kind::Object && self.is_on_path(step)? {
                     return Err(self.cursor.error(JsonErrorKind::RepeatedKey));
                 }
-                self.cursor.skip_blanks()?;
+                self.cursor.skip_spaces()?;
                 self.cursor.skip_element()?;
             }
         }
-        match self.cursor.skip_blanks()? {
+        match self.cursor.skip_spaces()? {
             None => Ok(()),
             Some(_) => Err(self.cursor.error(JsonErrorKind::ExtraData)),
         }
@@ -256,12 +256,12 @@ impl<R: Read> JsonElements<R> {
 }
 
 impl<R: Read> Iterator for JsonElements<R> {
-    type Item = Result<(Option<JsonString>, Value), JsonError>;
+    type Item = Result<(Option<JsonString>, JsonValue), JsonError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.next_element(|_| true).transpose()?;
         // All values were requested, so each element has one.
-        Some(next.map(|(key, value)| (key, value.unwrap_or(Value::Null))))
+        Some(next.map(|(key, value)| (key, value.unwrap_or(JsonValue::Null))))
     }
 }
 

@@ -1,13 +1,13 @@
 //! Converts a list of records to a table as pandas does.
 //!
 //! Each row of a table has all columns. The columns are the members of all records, in order of first appearance. Their
-//! types depend on the entire list, so it is read twice: first every record is passed to [`Frame::see`], then to
-//! [`Columns::record`].
+//! types depend on the entire list, so it is read twice: first every record is passed to [`FrameBuilder::add`], then to
+//! [`FrameColumns::record`].
 
 use std::collections::HashMap;
 
-use super::inference::{Inference, Inferred, Typing};
-use super::{JsonString, Object, Printed, Value, parse};
+use super::inference::{FrameFunction, JsonColumnType, JsonInference};
+use super::{FormattedObject, JsonObject, JsonString, JsonValue, parse};
 use crate::pandas::ColumnType;
 use crate::python::python_float;
 
@@ -42,9 +42,9 @@ pub enum FrameError {
 
 /// Collects the columns of a list of records and infers their types.
 #[derive(Debug)]
-pub struct Frame {
-    typing: Typing,
-    columns: Vec<(JsonString, Seen)>,
+pub struct FrameBuilder {
+    function: FrameFunction,
+    columns: Vec<(JsonString, ColumnStats)>,
     places: HashMap<JsonString, usize>,
     records: u64,
     /// Whether each record had all columns in their order.
@@ -53,16 +53,16 @@ pub struct Frame {
 
 /// The observations of a column: the number of records that have it, and its type.
 #[derive(Debug, Default)]
-struct Seen {
+struct ColumnStats {
     members: u64,
-    inference: Inference,
+    inference: JsonInference,
 }
 
-impl Frame {
+impl FrameBuilder {
     /// Starts without records.
-    pub fn new(typing: Typing) -> Self {
+    pub fn new(function: FrameFunction) -> Self {
         Self {
-            typing,
+            function,
             columns: Vec::new(),
             places: HashMap::new(),
             records: 0,
@@ -74,16 +74,16 @@ impl Frame {
     ///
     /// # Errors
     /// [`FrameError::NoObject`].
-    pub fn see(&mut self, record: &Value) -> Result<(), FrameError> {
+    pub fn add(&mut self, record: &JsonValue) -> Result<(), FrameError> {
         self.records += 1;
-        let Value::Object(record) = record else {
+        let JsonValue::Object(record) = record else {
             return Err(FrameError::NoObject {
                 number: self.records,
             });
         };
         for (place, (key, value)) in record.iter().enumerate() {
             if let Some(inference) = self.column(key, place) {
-                inference.see(Some(value));
+                inference.add(Some(value));
             }
         }
         self.in_order &= record.len() == self.columns.len();
@@ -91,38 +91,39 @@ impl Frame {
     }
 
     /// Adds a record that is already formatted.
-    pub fn see_printed(&mut self, record: &Printed) {
+    pub fn add_formatted(&mut self, record: &FormattedObject) {
         self.records += 1;
         let members = record.members();
         let count = members.len();
         for (place, (key, text)) in members.enumerate() {
-            let Ok(Value::String(key)) = parse(key.as_bytes()) else {
+            let Ok(JsonValue::String(key)) = parse(key.as_bytes()) else {
                 continue;
             };
             let Some(inference) = self.column(&key, place) else {
                 continue;
             };
             let value = match text.as_bytes().first() {
-                Some(b'[') => Value::List(Vec::new()),
-                Some(b'{') => Value::Object(Object::new()),
+                Some(b'[') => JsonValue::List(Vec::new()),
+                Some(b'{') => JsonValue::Object(JsonObject::new()),
                 // A further text does not change the inferred type, so it is not parsed.
                 Some(b'"') if inference.holds_texts() => continue,
-                _ => parse(text.as_bytes()).unwrap_or(Value::Null),
+                _ => parse(text.as_bytes()).unwrap_or(JsonValue::Null),
             };
-            inference.see(Some(&value));
+            inference.add(Some(&value));
         }
         self.in_order &= count == self.columns.len();
     }
 
-    /// Whether the rows equal the records added so far, so that [`Columns::record`] changes none of them.
+    /// Whether the rows equal the records added so far, so that [`FrameColumns::record`] changes none of them.
     pub fn keeps_records(&self) -> bool {
-        let keeps =
-            |seen: &Seen| seen.members == self.records && seen.inference.keeps_values(self.typing);
+        let keeps = |seen: &ColumnStats| {
+            seen.members == self.records && seen.inference.keeps_values(self.function)
+        };
         self.in_order && self.columns.iter().all(|(_, seen)| keeps(seen))
     }
 
     /// Counts a member of a record. `guess` is its index in the record.
-    fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut Inference> {
+    fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut JsonInference> {
         let place = self.place(key, guess);
         self.in_order &= place == guess;
         let (_, seen) = self.columns.get_mut(place)?;
@@ -139,7 +140,7 @@ impl Frame {
             return *place;
         }
         let place = self.columns.len();
-        self.columns.push((key.clone(), Seen::default()));
+        self.columns.push((key.clone(), ColumnStats::default()));
         self.places.insert(key.clone(), place);
         place
     }
@@ -148,13 +149,13 @@ impl Frame {
     ///
     /// # Errors
     /// [`FrameError`] if pandas would change the columns in a way that is not implemented.
-    pub fn finish(self) -> Result<Columns, FrameError> {
+    pub fn finish(self) -> Result<FrameColumns, FrameError> {
         let mut columns = Vec::with_capacity(self.columns.len());
         for (name, mut seen) in self.columns {
             if seen.members < self.records {
-                seen.inference.see(None);
+                seen.inference.add(None);
             }
-            if self.typing == Typing::ReadJson
+            if self.function == FrameFunction::ReadJson
                 && is_called_like_dates(&name)
                 && seen.inference.may_be_dates()
             {
@@ -162,29 +163,31 @@ impl Frame {
                     name: name.to_string_lossy().into_owned(),
                 });
             }
-            columns.push((name, seen.inference.finish(self.typing)));
+            columns.push((name, seen.inference.finish(self.function)));
         }
         let changes = columns.iter().all(|(name, _)| looks_like_a_number(name));
-        match self.typing {
-            Typing::ReadJson if columns.is_empty() && self.records > 0 => {
+        match self.function {
+            FrameFunction::ReadJson if columns.is_empty() && self.records > 0 => {
                 return Err(FrameError::NoColumns);
             }
-            Typing::ReadJson if changes && !columns.is_empty() => return Err(FrameError::Names),
+            FrameFunction::ReadJson if changes && !columns.is_empty() => {
+                return Err(FrameError::Names);
+            }
             _ => {}
         }
-        Ok(Columns { columns })
+        Ok(FrameColumns { columns })
     }
 }
 
 /// The columns of a table and their types.
 #[derive(Debug)]
-pub struct Columns {
-    columns: Vec<(JsonString, Inferred)>,
+pub struct FrameColumns {
+    columns: Vec<(JsonString, JsonColumnType)>,
 }
 
-impl Columns {
+impl FrameColumns {
     /// Converts a record to a row of the table, with all columns in order.
-    pub fn record(&self, mut record: Object) -> Object {
+    pub fn record(&self, mut record: JsonObject) -> JsonObject {
         let columns = self.columns.iter();
         columns
             .map(|(name, inferred)| (name.clone(), inferred.value(record.take(name))))

@@ -1,12 +1,12 @@
 //! Infers the type of a column of JSON values, as `pandas.DataFrame` and `pandas.read_json` do.
 
-use super::Value;
+use super::JsonValue;
 use crate::pandas::ColumnType;
 use crate::python::python_float;
 
 /// The pandas function that converts records to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Typing {
+pub enum FrameFunction {
     /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or
     /// NaN. A column with other values than numbers is unchanged.
     DataFrame,
@@ -17,7 +17,7 @@ pub enum Typing {
 
 /// The observations of a column that determine its type.
 #[derive(Debug, Clone)]
-pub struct Inference {
+pub struct JsonInference {
     null: bool,
     /// NaN, or a record without this member.
     nan: bool,
@@ -39,7 +39,7 @@ pub struct Inference {
     small: bool,
 }
 
-impl Default for Inference {
+impl Default for JsonInference {
     fn default() -> Self {
         Self {
             null: false,
@@ -59,31 +59,31 @@ impl Default for Inference {
 }
 
 /// In columns with the name of a date, pandas interprets numbers above this as seconds since 1970.
-const SMALLEST_DATE: f64 = 31_536_000.0;
+const MIN_DATE_SECONDS: f64 = 31_536_000.0;
 
-impl Inference {
+impl JsonInference {
     /// Adds a member of a record; `None` if the record does not have it.
-    pub fn see(&mut self, member: Option<&Value>) {
+    pub fn add(&mut self, member: Option<&JsonValue>) {
         match member {
-            Some(Value::Null) => self.null = true,
+            Some(JsonValue::Null) => self.null = true,
             None => self.nan = true,
-            Some(Value::Float(value)) if value.is_nan() => self.nan = true,
-            Some(Value::Float(_)) => self.fraction = true,
-            Some(Value::Bool(_)) => self.boolean = true,
-            Some(Value::Int(value)) => {
+            Some(JsonValue::Float(value)) if value.is_nan() => self.nan = true,
+            Some(JsonValue::Float(_)) => self.fraction = true,
+            Some(JsonValue::Bool(_)) => self.boolean = true,
+            Some(JsonValue::Int(value)) => {
                 self.integer = true;
                 self.bound(*value < 0, false);
             }
-            Some(Value::BigInt(digits)) => {
+            Some(JsonValue::BigInt(digits)) => {
                 self.integer = true;
                 self.bound(false, true);
                 self.object |= !self.null && digits.parse::<u64>().is_err();
             }
-            Some(Value::String(_)) => {
+            Some(JsonValue::String(_)) => {
                 self.object = true;
                 self.text = true;
             }
-            Some(Value::List(_) | Value::Object(_)) => self.object = true,
+            Some(JsonValue::List(_) | JsonValue::Object(_)) => self.object = true,
         }
         if self.text && !self.numbers {
             return;
@@ -91,7 +91,7 @@ impl Inference {
         match member.map_or(Some(f64::NAN), as_number) {
             Some(value) => {
                 self.whole &= is_whole(value);
-                self.small |= value <= SMALLEST_DATE;
+                self.small |= value <= MIN_DATE_SECONDS;
             }
             None => self.numbers = false,
         }
@@ -118,8 +118,8 @@ impl Inference {
     }
 
     /// Whether the conversion leaves all observed values unchanged.
-    pub(super) fn keeps_values(&self, typing: Typing) -> bool {
-        match self.finish(typing).conversion {
+    pub(super) fn keeps_values(&self, function: FrameFunction) -> bool {
+        match self.finish(function).conversion {
             Conversion::None => true,
             Conversion::Double => !(self.null || self.boolean || self.integer || self.text),
             Conversion::Whole => false,
@@ -127,17 +127,17 @@ impl Inference {
     }
 
     /// Returns the inferred type of the column.
-    pub fn finish(&self, typing: Typing) -> Inferred {
+    pub fn finish(&self, function: FrameFunction) -> JsonColumnType {
         let kind = self.kind();
-        match typing {
-            Typing::ReadJson if kind == ColumnType::Text && !self.numbers => {}
-            Typing::ReadJson if matches!(kind, ColumnType::Text | ColumnType::Float64) => {
+        match function {
+            FrameFunction::ReadJson if kind == ColumnType::Text && !self.numbers => {}
+            FrameFunction::ReadJson if matches!(kind, ColumnType::Text | ColumnType::Float64) => {
                 return match self.whole {
-                    true => Inferred {
+                    true => JsonColumnType {
                         kind: ColumnType::Int64,
                         conversion: Conversion::Whole,
                     },
-                    false => Inferred {
+                    false => JsonColumnType {
                         kind: ColumnType::Float64,
                         conversion: Conversion::Double,
                     },
@@ -149,7 +149,7 @@ impl Inference {
             ColumnType::Float64 => Conversion::Double,
             _ => Conversion::None,
         };
-        Inferred { kind, conversion }
+        JsonColumnType { kind, conversion }
     }
 
     fn kind(&self) -> ColumnType {
@@ -175,7 +175,7 @@ impl Inference {
 
 /// The type of a column, and how its values are converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Inferred {
+pub struct JsonColumnType {
     /// The type; text if the values are unchanged (pandas' `object`).
     pub kind: ColumnType,
     conversion: Conversion,
@@ -190,31 +190,31 @@ enum Conversion {
     Whole,
 }
 
-impl Inferred {
+impl JsonColumnType {
     /// Converts a member of a record; a missing one becomes NaN.
-    pub fn value(self, member: Option<Value>) -> Value {
-        let number = |member: &Option<Value>| {
+    pub fn value(self, member: Option<JsonValue>) -> JsonValue {
+        let number = |member: &Option<JsonValue>| {
             let number = member.as_ref().and_then(as_number);
             number.unwrap_or(f64::NAN)
         };
         match self.conversion {
-            Conversion::None => member.unwrap_or(Value::Float(f64::NAN)),
-            Conversion::Double => Value::Float(number(&member)),
-            Conversion::Whole => Value::Int(number(&member) as i64),
+            Conversion::None => member.unwrap_or(JsonValue::Float(f64::NAN)),
+            Conversion::Double => JsonValue::Float(number(&member)),
+            Conversion::Whole => JsonValue::Int(number(&member) as i64),
         }
     }
 }
 
 /// Converts a value to a double as NumPy does: null is NaN, a text is parsed by Python's `float`.
-fn as_number(value: &Value) -> Option<f64> {
+fn as_number(value: &JsonValue) -> Option<f64> {
     match value {
-        Value::Null => Some(f64::NAN),
-        Value::Bool(value) => Some(f64::from(u8::from(*value))),
-        Value::Int(value) => Some(*value as f64),
-        Value::BigInt(digits) => digits.parse().ok(),
-        Value::Float(value) => Some(*value),
-        Value::String(text) => python_float(text.as_str()?),
-        Value::List(_) | Value::Object(_) => None,
+        JsonValue::Null => Some(f64::NAN),
+        JsonValue::Bool(value) => Some(f64::from(u8::from(*value))),
+        JsonValue::Int(value) => Some(*value as f64),
+        JsonValue::BigInt(digits) => digits.parse().ok(),
+        JsonValue::Float(value) => Some(*value),
+        JsonValue::String(text) => python_float(text.as_str()?),
+        JsonValue::List(_) | JsonValue::Object(_) => None,
     }
 }
 

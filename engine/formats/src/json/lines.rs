@@ -2,18 +2,18 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::parse::{Reading, parse_at};
-use super::{Grammar, JsonError, Nested, Position, Printed, Value};
+use super::parse::{ParseOptions, parse_at};
+use super::{FormattedObject, JsonError, JsonGrammar, JsonValue, NestedValues, Position};
 use crate::limits::{Limit, Limits};
-use crate::python::is_python_blank;
+use crate::python::is_python_space;
 
 /// The value of a line.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Line {
+pub enum JsonLine {
     /// An object that was formatted without being parsed.
-    Printed(Printed),
+    Formatted(FormattedObject),
     /// A parsed value.
-    Value(Value),
+    Value(JsonValue),
 }
 
 /// Iterates over the values of a file with one value per line.
@@ -27,7 +27,7 @@ pub struct JsonLines<R> {
     position: Position,
     /// Number of the last value's line.
     number: u64,
-    reading: Reading,
+    options: ParseOptions,
     done: bool,
 }
 
@@ -39,26 +39,26 @@ impl<R: BufRead> JsonLines<R> {
             line: Vec::new(),
             position: Position::START,
             number: 0,
-            reading: Reading::default(),
+            options: ParseOptions::default(),
             done: false,
         }
     }
 
     /// Reads values by `grammar` instead of Python's.
-    pub fn with_grammar(mut self, grammar: Grammar) -> Self {
-        self.reading.grammar = grammar;
+    pub fn with_grammar(mut self, grammar: JsonGrammar) -> Self {
+        self.options.grammar = grammar;
         self
     }
 
     /// Limits the length of lines and the memory of values by `limits` instead of [`Limits::default`].
     pub fn with_limits(mut self, limits: &Limits) -> Self {
-        self.reading.limits = *limits;
+        self.options.limits = *limits;
         self
     }
 
     /// Sets for the following lines whether lists and objects inside their value are read or skipped.
-    pub fn set_nested(&mut self, nested: Nested) {
-        self.reading.nested = nested;
+    pub fn set_nested(&mut self, nested: NestedValues) {
+        self.options.nested = nested;
     }
 
     /// The number of the last value's line, counted from 1.
@@ -67,20 +67,20 @@ impl<R: BufRead> JsonLines<R> {
     }
 
     /// Returns the next line like the iterator, but formats it without parsing if possible.
-    pub fn next_line(&mut self) -> Option<Result<Line, JsonError>> {
-        self.next_as(|text, start, reading| {
-            if reading.nested == Nested::Read
-                && let Some(printed) = Printed::of(text, reading.grammar)
+    pub fn next_line(&mut self) -> Option<Result<JsonLine, JsonError>> {
+        self.next_as(|text, start, options| {
+            if options.nested == NestedValues::Read
+                && let Some(printed) = FormattedObject::new(text, options.grammar)
             {
-                return Ok(Line::Printed(printed));
+                return Ok(JsonLine::Formatted(printed));
             }
-            parse_at(text, start, 0, reading).map(Line::Value)
+            parse_at(text, start, 0, options).map(JsonLine::Value)
         })
     }
 
     fn next_as<T>(
         &mut self,
-        make: impl FnOnce(&[u8], Position, Reading) -> Result<T, JsonError>,
+        make: impl FnOnce(&[u8], Position, ParseOptions) -> Result<T, JsonError>,
     ) -> Option<Result<T, JsonError>> {
         if self.done {
             return None;
@@ -92,7 +92,7 @@ impl<R: BufRead> JsonLines<R> {
 
     fn line<T>(
         &mut self,
-        make: impl FnOnce(&[u8], Position, Reading) -> Result<T, JsonError>,
+        make: impl FnOnce(&[u8], Position, ParseOptions) -> Result<T, JsonError>,
     ) -> Result<Option<T>, JsonError> {
         loop {
             self.line.clear();
@@ -101,7 +101,7 @@ impl<R: BufRead> JsonLines<R> {
                 offset: start.offset,
                 source,
             };
-            let limits = &self.reading.limits;
+            let limits = &self.options.limits;
             let most = limits.record.saturating_add(1);
             let input = Read::by_ref(&mut self.input);
             let read = input.take(most).read_until(b'\n', &mut self.line);
@@ -114,14 +114,14 @@ impl<R: BufRead> JsonLines<R> {
                 position: start,
             })?;
             self.position = start.after(&self.line);
-            let (before, text) = match self.reading.grammar {
-                Grammar::Python => (0, self.line.as_slice()),
-                Grammar::Ujson => stripped(&self.line),
+            let (before, text) = match self.options.grammar {
+                JsonGrammar::Python => (0, self.line.as_slice()),
+                JsonGrammar::Ujson => stripped(&self.line),
             };
             if !text.trim_ascii().is_empty() {
                 self.number = start.line;
                 let start = start.after(self.line.get(..before).unwrap_or_default());
-                return make(text, start, self.reading).map(Some);
+                return make(text, start, self.options).map(Some);
             }
         }
     }
@@ -137,15 +137,15 @@ fn stripped(line: &[u8]) -> (usize, &[u8]) {
     let Ok(line) = std::str::from_utf8(line) else {
         return (0, line);
     };
-    let text = line.trim_start_matches(is_python_blank);
+    let text = line.trim_start_matches(is_python_space);
     let before = line.len() - text.len();
-    (before, text.trim_end_matches(is_python_blank).as_bytes())
+    (before, text.trim_end_matches(is_python_space).as_bytes())
 }
 
 impl<R: BufRead> Iterator for JsonLines<R> {
-    type Item = Result<Value, JsonError>;
+    type Item = Result<JsonValue, JsonError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_as(|text, start, reading| parse_at(text, start, 0, reading))
+        self.next_as(|text, start, options| parse_at(text, start, 0, options))
     }
 }

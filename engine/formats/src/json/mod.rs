@@ -1,6 +1,6 @@
 //! Reads and writes JSON exactly as Python 3.11's `json` module.
 //!
-//! The published files were made by `json.load` and `json.dump`. So [`Value`] keeps everything that these keep: the
+//! The published files were made by `json.load` and `json.dump`. So [`JsonValue`] keeps everything that these keep: the
 //! order of keys (a repeated key has its first place and its last value), integers of any length, doubles (formatted
 //! like Python's `repr`), `NaN` and the infinities, and unpaired surrogates, which a Rust `str` cannot contain (see
 //! [`JsonString`]).
@@ -28,7 +28,7 @@ mod number;
 mod object;
 mod pandas;
 mod parse;
-mod reprint;
+mod reformat;
 mod scan;
 mod string;
 mod value;
@@ -36,12 +36,12 @@ mod write;
 
 pub use elements::JsonElements;
 pub use error::{JsonError, JsonErrorKind, Position};
-pub use frame::{Columns, Frame, FrameError};
-pub use inference::{Inference, Inferred, Typing};
-pub use lines::{JsonLines, Line};
-pub use object::Object;
-pub use parse::{Grammar, MAX_DEPTH, Nested, parse, parse_within};
-pub use reprint::{Printed, Printing, reprint};
+pub use frame::{FrameBuilder, FrameColumns, FrameError};
+pub use inference::{FrameFunction, JsonColumnType, JsonInference};
+pub use lines::{JsonLine, JsonLines};
+pub use object::JsonObject;
+pub use parse::{JsonGrammar, MAX_DEPTH, NestedValues, parse, parse_within};
+pub use reformat::{FormattedObject, JsonStyle, reformat};
 pub use string::JsonString;
-pub use value::Value;
+pub use value::JsonValue;
 pub use write::{JsonWriteError, WriteOptions};

@@ -1,6 +1,6 @@
 //! Parses numbers by the grammar of Python's scanner.
 
-use super::{JsonErrorKind, Value};
+use super::{JsonErrorKind, JsonValue};
 
 /// Maximum number of digits of an integer that Python 3.11 converts from text.
 const MAX_DIGITS: usize = 4300;
@@ -8,7 +8,7 @@ const MAX_DIGITS: usize = 4300;
 /// Parses the number at the beginning of `text`. Returns its value and its length in bytes.
 ///
 /// As in Python, a point or an exponent without digits (`1.`, `1e`) is not part of the number, which ends before it.
-pub(super) fn read(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
+pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     let sign = usize::from(text.first() == Some(&b'-'));
     let whole = match text.get(sign) {
         Some(b'0') => 1,
@@ -33,13 +33,13 @@ pub(super) fn read(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
     // The number contains only ASCII.
     let spelled = std::str::from_utf8(text.get(..end).unwrap_or_default()).unwrap_or_default();
     let value = if end > integer_end {
-        Value::Float(spelled.parse().map_err(|_| JsonErrorKind::ExpectedValue)?)
+        JsonValue::Float(spelled.parse().map_err(|_| JsonErrorKind::ExpectedValue)?)
     } else if whole > MAX_DIGITS {
         return Err(JsonErrorKind::TooManyDigits);
     } else {
         spelled
             .parse()
-            .map_or_else(|_| Value::BigInt(spelled.into()), Value::Int)
+            .map_or_else(|_| JsonValue::BigInt(spelled.into()), JsonValue::Int)
     };
     Ok((value, end))
 }

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::{JsonString, Value};
+use super::{JsonString, JsonValue};
 
 /// An object with more keys has a hash index; a smaller one is searched linearly.
-const INDEX_FROM: usize = 24;
+const MAX_UNINDEXED_KEYS: usize = 24;
 
 /// A JSON object. Each key occurs once; keys are in order of first appearance.
 #[derive(Debug, Clone, Default)]
-pub struct Object {
-    entries: Vec<(JsonString, Value)>,
+pub struct JsonObject {
+    entries: Vec<(JsonString, JsonValue)>,
     /// The index of each key in `entries`, if there are many.
     #[allow(
         clippy::box_collection,
@@ -19,7 +19,7 @@ pub struct Object {
     index: Option<Box<HashMap<JsonString, usize>>>,
 }
 
-impl Object {
+impl JsonObject {
     /// Creates an object without keys.
     pub fn new() -> Self {
         Self::default()
@@ -36,32 +36,32 @@ impl Object {
     }
 
     /// Returns the value of `key`.
-    pub fn get(&self, key: &str) -> Option<&Value> {
+    pub fn get(&self, key: &str) -> Option<&JsonValue> {
         let place = self.place(key.as_bytes())?;
         self.entries.get(place).map(|(_, value)| value)
     }
 
     /// Returns the value of `key`, which may contain unpaired surrogates.
-    pub fn get_key(&self, key: &JsonString) -> Option<&Value> {
+    pub fn get_key(&self, key: &JsonString) -> Option<&JsonValue> {
         let place = self.place(key.as_wtf8())?;
         self.entries.get(place).map(|(_, value)| value)
     }
 
     /// Returns the value of `key` and replaces it by null.
-    pub fn take(&mut self, key: &JsonString) -> Option<Value> {
+    pub fn take(&mut self, key: &JsonString) -> Option<JsonValue> {
         let place = self.place(key.as_wtf8())?;
         let (_, value) = self.entries.get_mut(place)?;
-        Some(std::mem::replace(value, Value::Null))
+        Some(std::mem::replace(value, JsonValue::Null))
     }
 
     /// Returns the value of `key` for modification.
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut JsonValue> {
         let place = self.place(key.as_bytes())?;
         self.entries.get_mut(place).map(|(_, value)| value)
     }
 
     /// Sets the value of `key` and returns the previous value. An existing key keeps its place; a new key is appended.
-    pub fn insert(&mut self, key: JsonString, value: Value) -> Option<Value> {
+    pub fn insert(&mut self, key: JsonString, value: JsonValue) -> Option<JsonValue> {
         let place = self.place(key.as_wtf8());
         if let Some((_, old)) = place.and_then(|place| self.entries.get_mut(place)) {
             return Some(std::mem::replace(old, value));
@@ -70,7 +70,7 @@ impl Object {
             index.insert(key.clone(), self.entries.len());
         }
         self.entries.push((key, value));
-        if self.index.is_none() && self.entries.len() > INDEX_FROM {
+        if self.index.is_none() && self.entries.len() > MAX_UNINDEXED_KEYS {
             let places = self.entries.iter().enumerate();
             let places = places.map(|(place, (key, _))| (key.clone(), place));
             self.index = Some(Box::new(places.collect()));
@@ -79,14 +79,14 @@ impl Object {
     }
 
     /// Removes `key` and returns its value; later keys move up.
-    pub fn remove(&mut self, key: &str) -> Option<Value> {
+    pub fn remove(&mut self, key: &str) -> Option<JsonValue> {
         let place = self.place(key.as_bytes())?;
         self.index = None;
         Some(self.entries.remove(place).1)
     }
 
     /// Iterates over keys and values in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&JsonString, &Value)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&JsonString, &JsonValue)> {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
@@ -106,15 +106,15 @@ impl Object {
     }
 }
 
-impl PartialEq for Object {
+impl PartialEq for JsonObject {
     /// Compares keys, values and order.
     fn eq(&self, other: &Self) -> bool {
         self.entries == other.entries
     }
 }
 
-impl IntoIterator for Object {
-    type Item = (JsonString, Value);
+impl IntoIterator for JsonObject {
+    type Item = (JsonString, JsonValue);
     type IntoIter = std::vec::IntoIter<Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
@@ -122,8 +122,8 @@ impl IntoIterator for Object {
     }
 }
 
-impl<K: Into<JsonString>> FromIterator<(K, Value)> for Object {
-    fn from_iter<I: IntoIterator<Item = (K, Value)>>(entries: I) -> Self {
+impl<K: Into<JsonString>> FromIterator<(K, JsonValue)> for JsonObject {
+    fn from_iter<I: IntoIterator<Item = (K, JsonValue)>>(entries: I) -> Self {
         let mut object = Self::new();
         for (key, value) in entries {
             object.insert(key.into(), value);

@@ -2,7 +2,7 @@
 //!
 //! Columns and their types are handled in `frame` and `inference`.
 
-use super::{JsonErrorKind, JsonString, JsonWriteError, Value};
+use super::{JsonErrorKind, JsonString, JsonValue, JsonWriteError};
 
 /// Number of fraction digits that ujson reads; it ignores further ones.
 const FRACTION_DIGITS: usize = 15;
@@ -18,7 +18,7 @@ const SCALE: f64 = 1e10;
 ///
 /// ujson accepts more than Python: leading zeros, and a sign, point or exponent without digits. Integers that exceed 64
 /// bits are errors, also before a point.
-pub(super) fn number(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
+pub(super) fn number(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     let digits = |from: usize| {
         let rest = text.get(from..).unwrap_or_default();
         let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -62,20 +62,20 @@ pub(super) fn number(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
             .fold(0.0, |sum, digit| sum * 10.0 + f64::from(digit - b'0'));
         value *= 10_f64.powf(if is_small { -size } else { size });
     }
-    Ok((Value::Float(value), end))
+    Ok((JsonValue::Float(value), end))
 }
 
-fn integer(is_negative: bool, magnitude: u64) -> Result<Value, JsonErrorKind> {
+fn integer(is_negative: bool, magnitude: u64) -> Result<JsonValue, JsonErrorKind> {
     let value = i128::from(magnitude);
     let value = if is_negative { -value } else { value };
     match i64::try_from(value) {
-        Ok(value) => Ok(Value::Int(value)),
+        Ok(value) => Ok(JsonValue::Int(value)),
         Err(_) if is_negative => Err(JsonErrorKind::IntegerTooLarge),
-        Err(_) => Ok(Value::BigInt(magnitude.to_string().into())),
+        Err(_) => Ok(JsonValue::BigInt(magnitude.to_string().into())),
     }
 }
 
-impl Value {
+impl JsonValue {
     /// Appends the value as `to_json` formats it: no spaces, ten decimals, `/` escaped, `null` for NaN and infinities.
     ///
     /// # Errors

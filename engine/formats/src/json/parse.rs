@@ -2,7 +2,7 @@
 
 use super::scan::Scan;
 use super::{
-    JsonError, JsonErrorKind, JsonString, Object, Position, Value, escape, number, pandas,
+    JsonError, JsonErrorKind, JsonObject, JsonString, JsonValue, Position, escape, number, pandas,
 };
 use crate::limits::{Limit, Limits};
 
@@ -14,28 +14,28 @@ pub const MAX_DEPTH: usize = 980;
 ///
 /// # Errors
 /// [`JsonError::Syntax`] if Python's `json.load` rejects the text.
-pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
-    parse_at(text, Position::START, 0, Reading::default())
+pub fn parse(text: &[u8]) -> Result<JsonValue, JsonError> {
+    parse_at(text, Position::START, 0, ParseOptions::default())
 }
 
 /// Parses a text, in UTF-8, that consists of one value, whose memory is limited to [`Limit::Record`].
 ///
 /// # Errors
 /// As [`parse`], and [`JsonErrorKind::Limit`].
-pub fn parse_within(text: &[u8], limits: &Limits) -> Result<Value, JsonError> {
-    let reading = Reading {
+pub fn parse_within(text: &[u8], limits: &Limits) -> Result<JsonValue, JsonError> {
+    let options = ParseOptions {
         limits: *limits,
-        ..Reading::default()
+        ..ParseOptions::default()
     };
-    parse_at(text, Position::START, 0, reading)
+    parse_at(text, Position::START, 0, options)
 }
 
 /// Parses the number at the beginning of a text. Returns its value and its length in bytes.
-pub(super) type NumberReader = fn(&[u8]) -> Result<(Value, usize), JsonErrorKind>;
+pub(super) type NumberReader = fn(&[u8]) -> Result<(JsonValue, usize), JsonErrorKind>;
 
 /// The implementation whose grammar is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Grammar {
+pub enum JsonGrammar {
     /// Python's `json`.
     #[default]
     Python,
@@ -50,7 +50,7 @@ pub enum Grammar {
     Ujson,
 }
 
-impl Grammar {
+impl JsonGrammar {
     pub(super) fn number_reader(self) -> NumberReader {
         match self {
             Self::Python => number::read,
@@ -61,20 +61,20 @@ impl Grammar {
 
 /// Whether lists and objects inside a record are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Nested {
+pub enum NestedValues {
     /// They are read.
     #[default]
     Read,
     /// They are skipped and become empty lists or objects; only their quotes and brackets are interpreted. This is
     /// faster for a caller that only needs the types of a record's members.
-    PassedOver,
+    Skip,
 }
 
 /// The options of parsing.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Reading {
-    pub grammar: Grammar,
-    pub nested: Nested,
+pub(super) struct ParseOptions {
+    pub grammar: JsonGrammar,
+    pub nested: NestedValues,
     /// Limits the memory of a value.
     pub limits: Limits,
 }
@@ -84,8 +84,8 @@ pub(super) fn parse_at(
     text: &[u8],
     start: Position,
     depth: usize,
-    reading: Reading,
-) -> Result<Value, JsonError> {
+    options: ParseOptions,
+) -> Result<JsonValue, JsonError> {
     let syntax = |kind, offset| {
         let before = text.get(..offset).unwrap_or(text);
         JsonError::Syntax {
@@ -102,17 +102,17 @@ pub(super) fn parse_at(
     let mut parser = Parser {
         text,
         place: 0,
-        grammar: reading.grammar,
-        number: reading.grammar.number_reader(),
-        deepest: match reading.nested {
-            Nested::Read => usize::MAX,
-            Nested::PassedOver => depth,
+        grammar: options.grammar,
+        number: options.grammar.number_reader(),
+        deepest: match options.nested {
+            NestedValues::Read => usize::MAX,
+            NestedValues::Skip => depth,
         },
-        limits: reading.limits,
+        limits: options.limits,
         used: 0,
     };
     let result = parser.value(depth).and_then(|value| {
-        parser.skip_blanks();
+        parser.skip_spaces();
         if parser.place < text.len() {
             Err(JsonErrorKind::ExtraData)
         } else {
@@ -126,7 +126,7 @@ pub(super) fn parse_at(
 struct Parser<'a> {
     text: &'a [u8],
     place: usize,
-    grammar: Grammar,
+    grammar: JsonGrammar,
     number: NumberReader,
     /// Lists and objects at a greater depth are skipped.
     deepest: usize,
@@ -144,7 +144,7 @@ impl Parser<'_> {
         self.text.get(self.place..).unwrap_or_default()
     }
 
-    fn skip_blanks(&mut self) {
+    fn skip_spaces(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.place += 1;
         }
@@ -156,22 +156,22 @@ impl Parser<'_> {
         Ok(self.limits.check(Limit::Record, self.used)?)
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
-        self.skip_blanks();
+    fn value(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
+        self.skip_spaces();
         let rest = self.rest();
         let (word, value) = match rest {
-            [b'"', ..] => return self.string().map(Value::String),
+            [b'"', ..] => return self.string().map(JsonValue::String),
             [b'{' | b'[', ..] if depth >= MAX_DEPTH => return Err(JsonErrorKind::TooDeep),
-            [b'{' | b'[', ..] if depth > self.deepest => return self.passed_over(depth),
+            [b'{' | b'[', ..] if depth > self.deepest => return self.skipped_value(depth),
             [b'{', ..] => return self.object(depth + 1),
             [b'[', ..] => return self.list(depth + 1),
-            [b'n', ..] => ("null", Value::Null),
-            [b't', ..] => ("true", Value::Bool(true)),
-            [b'f', ..] => ("false", Value::Bool(false)),
-            [b'N', ..] if self.grammar == Grammar::Ujson => ("NaN", Value::Null),
-            [b'N', ..] => ("NaN", Value::Float(f64::NAN)),
-            [b'I', ..] => ("Infinity", Value::Float(f64::INFINITY)),
-            [b'-', b'I', ..] => ("-Infinity", Value::Float(f64::NEG_INFINITY)),
+            [b'n', ..] => ("null", JsonValue::Null),
+            [b't', ..] => ("true", JsonValue::Bool(true)),
+            [b'f', ..] => ("false", JsonValue::Bool(false)),
+            [b'N', ..] if self.grammar == JsonGrammar::Ujson => ("NaN", JsonValue::Null),
+            [b'N', ..] => ("NaN", JsonValue::Float(f64::NAN)),
+            [b'I', ..] => ("Infinity", JsonValue::Float(f64::INFINITY)),
+            [b'-', b'I', ..] => ("-Infinity", JsonValue::Float(f64::NEG_INFINITY)),
             number => {
                 let (value, length) = (self.number)(number)?;
                 self.place += length;
@@ -189,8 +189,8 @@ impl Parser<'_> {
     fn string(&mut self) -> Result<JsonString, JsonErrorKind> {
         let content = self.text.get(self.place + 1..).unwrap_or_default();
         let read = match self.grammar {
-            Grammar::Python => escape::read(content),
-            Grammar::Ujson => escape::read_ujson(content),
+            JsonGrammar::Python => escape::read(content),
+            JsonGrammar::Ujson => escape::read_ujson(content),
         };
         match read {
             Ok((text, length)) => {
@@ -205,7 +205,7 @@ impl Parser<'_> {
     }
 
     /// Skips the list or object at the current position and returns an empty one.
-    fn passed_over(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
+    fn skipped_value(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
         let is_list = self.peek() == Some(b'[');
         match Scan::default().end(self.rest()) {
             Some(length) => self.place += length,
@@ -214,63 +214,64 @@ impl Parser<'_> {
             None => return self.object(depth + 1),
         }
         Ok(match is_list {
-            true => Value::List(Vec::new()),
-            false => Value::Object(Object::new()),
+            true => JsonValue::List(Vec::new()),
+            false => JsonValue::Object(JsonObject::new()),
         })
     }
 
-    fn list(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
+    fn list(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
         self.place += 1;
         let mut list = Vec::new();
-        self.skip_blanks();
+        self.skip_spaces();
         if self.peek() == Some(b']') {
             self.place += 1;
-            return Ok(Value::List(list));
+            return Ok(JsonValue::List(list));
         }
         loop {
             list.push(self.value(depth)?);
-            self.count::<Value>()?;
+            self.count::<JsonValue>()?;
             if self.comma_or(b']')? {
-                return Ok(Value::List(list));
+                return Ok(JsonValue::List(list));
             }
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
+    fn object(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
         self.place += 1;
-        let mut object = Object::new();
-        self.skip_blanks();
+        let mut object = JsonObject::new();
+        self.skip_spaces();
         if self.peek() == Some(b'}') {
             self.place += 1;
-            return Ok(Value::Object(object));
+            return Ok(JsonValue::Object(object));
         }
         loop {
-            self.skip_blanks();
-            if self.grammar == Grammar::Ujson && self.peek() == Some(b'}') && !object.is_empty() {
+            self.skip_spaces();
+            if self.grammar == JsonGrammar::Ujson && self.peek() == Some(b'}') && !object.is_empty()
+            {
                 self.place += 1;
-                return Ok(Value::Object(object));
+                return Ok(JsonValue::Object(object));
             }
             if self.peek() != Some(b'"') {
                 return Err(JsonErrorKind::ExpectedKey);
             }
             let key = self.string()?;
-            self.skip_blanks();
+            self.skip_spaces();
             if self.peek() != Some(b':') {
                 return Err(JsonErrorKind::ExpectedColon);
             }
             self.place += 1;
             let value = self.value(depth)?;
             object.insert(key, value);
-            self.count::<(JsonString, Value)>()?;
+            self.count::<(JsonString, JsonValue)>()?;
             if self.comma_or(b'}')? {
-                return Ok(Value::Object(object));
+                return Ok(JsonValue::Object(object));
             }
         }
     }
 
     /// Parses a comma or the closing bracket `end` after an element. Returns `true` for the bracket.
     fn comma_or(&mut self, end: u8) -> Result<bool, JsonErrorKind> {
-        self.skip_blanks();
+        self.skip_spaces();
         let ended = match self.peek() {
             Some(byte) if byte == end => true,
             Some(b',') => false,

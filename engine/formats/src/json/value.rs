@@ -1,10 +1,10 @@
 //! The value model of JSON.
 
-use super::{JsonString, Object};
+use super::{JsonObject, JsonString};
 
 /// A JSON value as in Python.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum JsonValue {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -18,12 +18,12 @@ pub enum Value {
     /// A string.
     String(JsonString),
     /// A list.
-    List(Vec<Value>),
+    List(Vec<JsonValue>),
     /// An object.
-    Object(Object),
+    Object(JsonObject),
 }
 
-impl Value {
+impl JsonValue {
     /// Returns the text if this is a string without unpaired surrogates.
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -33,7 +33,7 @@ impl Value {
     }
 
     /// Returns the items if this is a list.
-    pub fn as_list(&self) -> Option<&[Value]> {
+    pub fn as_list(&self) -> Option<&[JsonValue]> {
         match self {
             Self::List(list) => Some(list),
             _ => None,
@@ -41,7 +41,7 @@ impl Value {
     }
 
     /// Returns the members if this is an object.
-    pub fn as_object(&self) -> Option<&Object> {
+    pub fn as_object(&self) -> Option<&JsonObject> {
         match self {
             Self::Object(object) => Some(object),
             _ => None,
@@ -49,63 +49,63 @@ impl Value {
     }
 
     /// Returns the value of `key` if this is an object that has it.
-    pub fn get(&self, key: &str) -> Option<&Value> {
+    pub fn get(&self, key: &str) -> Option<&JsonValue> {
         self.as_object()?.get(key)
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for JsonValue {
     fn from(text: &str) -> Self {
         Self::String(text.into())
     }
 }
 
-impl From<String> for Value {
+impl From<String> for JsonValue {
     fn from(text: String) -> Self {
         Self::String(text.into())
     }
 }
 
 /// `None` becomes null.
-impl<T: Into<Value>> From<Option<T>> for Value {
+impl<T: Into<JsonValue>> From<Option<T>> for JsonValue {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for JsonValue {
     fn from(value: i64) -> Self {
         Self::Int(value)
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for JsonValue {
     fn from(value: f64) -> Self {
         Self::Float(value)
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for JsonValue {
     fn from(value: bool) -> Self {
         Self::Bool(value)
     }
 }
 
-impl From<Vec<Value>> for Value {
-    fn from(list: Vec<Value>) -> Self {
+impl From<Vec<JsonValue>> for JsonValue {
+    fn from(list: Vec<JsonValue>) -> Self {
         Self::List(list)
     }
 }
 
 /// Converts members to an object.
-impl<const N: usize> From<[(&str, Value); N]> for Value {
-    fn from(members: [(&str, Value); N]) -> Self {
-        Self::Object(Object::from_iter(members))
+impl<const N: usize> From<[(&str, JsonValue); N]> for JsonValue {
+    fn from(members: [(&str, JsonValue); N]) -> Self {
+        Self::Object(JsonObject::from_iter(members))
     }
 }
 
-impl From<Object> for Value {
-    fn from(object: Object) -> Self {
+impl From<JsonObject> for JsonValue {
+    fn from(object: JsonObject) -> Self {
         Self::Object(object)
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::escape::run;
-use super::{JsonString, Object, Value};
+use super::{JsonObject, JsonString, JsonValue};
 use crate::pandas::push_f64;
 
 /// Options of writing. The defaults are those of `json.dump`.
@@ -47,9 +47,9 @@ pub enum JsonWriteError {
 }
 
 /// Approximate size in bytes of the pieces that are passed to the output.
-const FLUSH_AT: usize = 64 * 1024;
+const FLUSH_BYTES: usize = 64 * 1024;
 
-impl Value {
+impl JsonValue {
     /// Writes the value to `out`.
     ///
     /// # Errors
@@ -102,29 +102,29 @@ impl<'a, W: Write> Printer<'a, W> {
         }
     }
 
-    fn value(&mut self, value: &Value, level: usize) -> Result<(), JsonWriteError> {
+    fn value(&mut self, value: &JsonValue, level: usize) -> Result<(), JsonWriteError> {
         match value {
-            Value::Null => self.text.extend_from_slice(b"null"),
-            Value::Bool(true) => self.text.extend_from_slice(b"true"),
-            Value::Bool(false) => self.text.extend_from_slice(b"false"),
-            Value::Int(int) => {
+            JsonValue::Null => self.text.extend_from_slice(b"null"),
+            JsonValue::Bool(true) => self.text.extend_from_slice(b"true"),
+            JsonValue::Bool(false) => self.text.extend_from_slice(b"false"),
+            JsonValue::Int(int) => {
                 self.text
                     .extend_from_slice(itoa::Buffer::new().format(*int).as_bytes());
             }
-            Value::BigInt(digits) => self.text.extend_from_slice(digits.as_bytes()),
-            Value::Float(float) => push_float(&mut self.text, *float),
-            Value::String(text) => self.string(text)?,
-            Value::List(list) => self.list(list, level)?,
-            Value::Object(object) => self.object(object, level)?,
+            JsonValue::BigInt(digits) => self.text.extend_from_slice(digits.as_bytes()),
+            JsonValue::Float(float) => push_float(&mut self.text, *float),
+            JsonValue::String(text) => self.string(text)?,
+            JsonValue::List(list) => self.list(list, level)?,
+            JsonValue::Object(object) => self.object(object, level)?,
         }
-        if self.text.len() >= FLUSH_AT {
+        if self.text.len() >= FLUSH_BYTES {
             self.out.write_all(&self.text)?;
             self.text.clear();
         }
         Ok(())
     }
 
-    fn list(&mut self, list: &[Value], level: usize) -> Result<(), JsonWriteError> {
+    fn list(&mut self, list: &[JsonValue], level: usize) -> Result<(), JsonWriteError> {
         self.text.push(b'[');
         for (index, value) in list.iter().enumerate() {
             self.between(index, level + 1);
@@ -137,7 +137,7 @@ impl<'a, W: Write> Printer<'a, W> {
         Ok(())
     }
 
-    fn object(&mut self, object: &Object, level: usize) -> Result<(), JsonWriteError> {
+    fn object(&mut self, object: &JsonObject, level: usize) -> Result<(), JsonWriteError> {
         self.text.push(b'{');
         let mut entries: Vec<_> = object.iter().collect();
         if self.options.sort_keys {

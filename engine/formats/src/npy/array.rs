@@ -4,15 +4,15 @@ use std::io::Write;
 use std::ops::Range;
 
 use super::{NpyError, NpyHeader};
-use crate::read_at::{ReadAt, Section};
+use crate::read_at::{ByteSection, ReadAt};
 
 /// Approximate size in bytes of the pieces in which rows are written.
-const PIECE: u64 = 256 * 1024;
+const PIECE_BYTES: u64 = 256 * 1024;
 
 /// An array in a file, read row by row.
 #[derive(Debug, Clone)]
 pub struct NpyArray<R> {
-    section: Section<R>,
+    section: ByteSection<R>,
     header: NpyHeader,
 }
 
@@ -22,7 +22,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     /// # Errors
     /// [`NpyError`] if this is not an array, or the data are shorter than the header declares.
     pub fn open(base: R, range: Range<u64>) -> Result<Self, NpyError> {
-        let section = Section::new(base, range);
+        let section = ByteSection::new(base, range);
         let header = NpyHeader::read(section.clone())?;
         let there = section.len().saturating_sub(header.data_offset);
         if there < header.data_bytes() {
@@ -66,7 +66,8 @@ impl<R: ReadAt + Clone> NpyArray<R> {
             ..header.clone()
         };
         let mut bytes = gathered.to_bytes()?;
-        let at_once = usize::try_from(PIECE / header.row_bytes().clamp(1, PIECE)).unwrap_or(1);
+        let at_once =
+            usize::try_from(PIECE_BYTES / header.row_bytes().clamp(1, PIECE_BYTES)).unwrap_or(1);
         let mut rows = Vec::with_capacity(at_once);
         loop {
             rows.clear();

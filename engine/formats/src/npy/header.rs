@@ -4,10 +4,10 @@ use std::io::Read;
 
 use super::NpyError;
 use super::literal::{Literal, dictionary};
-use crate::sniff::Looks;
+use crate::sniff::FileType;
 
 /// Maximum length of a header in bytes. NumPy's own limit is 10,000.
-const MAX_HEADER: u64 = 1 << 20;
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// Maximum number of rows if rows have no bytes, because then the length of the file does not limit their number.
 const MAX_EMPTY_ROWS: u64 = 1 << 20;
 /// Width that NumPy reserves for the first dimension, so that arrays can grow in place.
@@ -38,7 +38,7 @@ impl NpyHeader {
         Read::by_ref(&mut input).take(8).read_to_end(&mut magic)?;
         let [0x93, b'N', b'U', b'M', b'P', b'Y', major, minor] = *magic.as_slice() else {
             return Err(NpyError::NotNpy {
-                found: Looks::of(&magic),
+                found: FileType::of(&magic),
             });
         };
         let width = match (major, minor) {
@@ -52,7 +52,7 @@ impl NpyHeader {
             .iter()
             .rev()
             .fold(0, |value, byte| value << 8 | u64::from(*byte));
-        if length > MAX_HEADER {
+        if length > MAX_HEADER_BYTES {
             return Err(bad(format!("its length is {length} bytes")));
         }
         let mut text = Vec::new();

@@ -36,7 +36,7 @@ pub enum NpyError {
     #[error("got {found}, expected a NumPy array (.npy)")]
     NotNpy {
         /// The type that its first bytes indicate.
-        found: crate::sniff::Looks,
+        found: crate::sniff::FileType,
     },
     /// The format version is above 3.0.
     #[error("the array file has format version {major}.{minor}; 1.0 to 3.0 can be read")]

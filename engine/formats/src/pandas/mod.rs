@@ -3,8 +3,7 @@
 //! **Text stays text.** A table is stored as *canonical text*: the output of `to_csv(index=False)` for the frame that
 //! `read_csv` makes of the raw file. Most raw files are already canonical. So reading is one pass that verifies this: a
 //! [`Rewriter`] infers the types and copies the bytes, changing only quotes. If the text of a cell itself changes (for
-//! example `1.50` to `1.5`), a second pass, [`normalise`], writes the canonical text. If only the types are needed, use
-//! a [`Scanner`].
+//! example `1.50` to `1.5`), a second pass, [`normalise`], writes the canonical text. If only the types are needed, use //! a [`CsvScanner`].
 //!
 //! Canonical text has a header line and LF line ends. Cells are quoted only if necessary, and missing cells are empty.
 //! A lone CR is data, because Python 3.11 does not quote it. Rows end only at an LF outside quotes, and no line is
@@ -43,22 +42,22 @@ mod types;
 mod write;
 
 pub use error::CsvError;
-pub use frame::objects::{Cell, Objects};
-pub use frame::packed::{Number, Packed};
+pub use frame::objects::{Cell, ObjectColumn};
+pub use frame::packed::{PackedNumber, PackedNumbers};
 pub use frame::table::{ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
 pub use numbers::floats::parse_f64;
 pub use numbers::print::{push_bool, push_f32, push_f64, push_integer};
-pub use read::concat::{Concatenation, NoColumn};
-pub use read::content::{Content, Reader};
-pub use read::misfit::{Misfit, first_misfit};
+pub use read::concat::{Concatenation, MissingColumn};
+pub use read::content::{ContentReader, FileContent};
 pub use read::normalise::normalise;
-pub use read::rewrite::{Rewriter, Rewritten};
-pub use read::rows::MAX_ROW;
-pub use read::scan::{Scan, Scanner};
+pub use read::rewrite::{RewriteResult, Rewriter};
+pub use read::rows::MAX_ROW_BYTES;
+pub use read::scan::{CsvScan, CsvScanner};
+pub use read::type_mismatch::{TypeMismatch, first_type_mismatch};
 pub use stored::batches::{Batches, RowSelection, arrow_type};
 pub use stored::gather::{GatherOptions, gather};
 pub use stored::index::RowIndex;
 pub use stored::projection::Projection;
-pub use stored::table::{AHEAD, Cells, MappedText, TextTable, cell_content};
-pub use types::schema::{Column, ColumnType, FloatParser, ReadOptions, Schema};
+pub use stored::table::{Cells, MappedText, PREFETCH_ROWS, TextTable, cell_content};
+pub use types::schema::{ColumnSchema, ColumnType, FloatParser, ReadOptions, Schema};
 pub use write::writer::{CsvWriter, Quoting};

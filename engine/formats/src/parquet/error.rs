@@ -2,7 +2,7 @@
 
 use arrow::datatypes::DataType;
 
-use crate::sniff::{HumanSize, Looks};
+use crate::sniff::{FileType, HumanSize};
 
 /// A Parquet file that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +11,7 @@ pub enum ParquetError {
     #[error("got {found}, {}, expected a complete Parquet file", HumanSize(*.size))]
     NotParquet {
         /// The type that its first bytes indicate.
-        found: Looks,
+        found: FileType,
         /// Size in bytes.
         size: u64,
     },

@@ -13,7 +13,9 @@ mod write;
 use arrow::datatypes::Schema;
 
 pub use error::ParquetError;
-pub use fastparquet::{FastparquetWriter, Tail, VersionError, Versions, with_versions};
+pub use fastparquet::{
+    FastparquetWriter, ParquetFooter, VersionError, WriterVersions, with_versions,
+};
 pub use read::{ParquetBatches, ParquetTable};
 pub use write::{DEFAULT_ROW_GROUP_ROWS, ParquetWriter};
 

@@ -10,10 +10,10 @@ use crate::limits::{ArchiveBudget, LimitExceeded, Limits};
 
 /// The page headers read so far, and the budget of all pages. Clones share both.
 #[derive(Debug, Clone)]
-pub(super) struct Pages(Arc<Mutex<State>>);
+pub(super) struct Pages(Arc<Mutex<PagesState>>);
 
 #[derive(Debug)]
-struct State {
+struct PagesState {
     limits: Limits,
     /// Budget of all pages together.
     budget: ArchiveBudget,
@@ -24,7 +24,7 @@ struct State {
 impl Pages {
     /// Creates the checks of a file of `length` bytes.
     pub(super) fn new(limits: &Limits, length: u64) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(PagesState {
             limits: *limits,
             budget: limits.budget(length),
             headers: Vec::new(),
@@ -62,17 +62,17 @@ impl Pages {
 ///
 /// The crate reads known fields by their type in the format and ignores the type in the file. If both differ, this
 /// module would find another end of the field than the crate. So a difference is an error.
-enum Kind {
+enum FieldKind {
     Integer,
     Boolean,
     Binary,
-    Structure(&'static [Kind]),
+    Structure(&'static [FieldKind]),
 }
 
-use Kind::{Binary, Boolean, Integer, Structure};
+use FieldKind::{Binary, Boolean, Integer, Structure};
 
 /// The fields of `PageHeader` in `parquet.thrift`, numbered from 1.
-static PAGE: &[Kind] = &[
+static PAGE: &[FieldKind] = &[
     Integer,
     Integer,
     Integer,
@@ -86,7 +86,7 @@ static PAGE: &[Kind] = &[
 ];
 
 /// The fields of `Statistics` in `parquet.thrift`.
-const STATISTICS: Kind = Structure(&[
+const STATISTICS: FieldKind = Structure(&[
     Binary, Binary, Integer, Integer, Binary, Binary, Boolean, Boolean,
 ]);
 
@@ -134,7 +134,7 @@ impl Fields<'_> {
         None
     }
 
-    fn structure(&mut self, kinds: &[Kind], nesting: usize) -> Option<()> {
+    fn structure(&mut self, kinds: &[FieldKind], nesting: usize) -> Option<()> {
         let mut field = 0_usize;
         loop {
             let (step, wire) = match self.byte()? {

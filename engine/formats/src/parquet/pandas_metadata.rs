@@ -4,7 +4,7 @@
 use arrow::datatypes::{DataType, Field};
 
 use super::ParquetError;
-use crate::json::{Value, WriteOptions};
+use crate::json::{JsonValue, WriteOptions};
 
 /// Returns the text of the entry for a frame with these columns and without an index. Keys are sorted, as in
 /// fastparquet.
@@ -14,24 +14,24 @@ pub(super) fn text(fields: &[&Field]) -> Result<String, ParquetError> {
         .map(|field| column(field))
         .collect::<Result<Vec<_>, _>>()?;
     // The column labels have one level without a name.
-    let labels = Value::from([
-        ("field_name", Value::Null),
-        ("metadata", Value::Null),
-        ("name", Value::Null),
+    let labels = JsonValue::from([
+        ("field_name", JsonValue::Null),
+        ("metadata", JsonValue::Null),
+        ("name", JsonValue::Null),
         ("numpy_type", "object".into()),
         ("pandas_type", "unicode".into()),
     ]);
-    let creator = Value::from([
+    let creator = JsonValue::from([
         ("library", "prep".into()),
         ("version", env!("CARGO_PKG_VERSION").into()),
     ]);
-    let entry = Value::from([
-        ("column_indexes", Value::List(vec![labels])),
-        ("columns", Value::List(columns)),
+    let entry = JsonValue::from([
+        ("column_indexes", JsonValue::List(vec![labels])),
+        ("columns", JsonValue::List(columns)),
         ("creator", creator),
-        ("index_columns", Value::List(Vec::new())),
+        ("index_columns", JsonValue::List(Vec::new())),
         ("pandas_version", "2.2.3".into()),
-        ("partition_columns", Value::List(Vec::new())),
+        ("partition_columns", JsonValue::List(Vec::new())),
     ]);
     let options = WriteOptions {
         sort_keys: true,
@@ -43,12 +43,12 @@ pub(super) fn text(fields: &[&Field]) -> Result<String, ParquetError> {
 }
 
 /// Describes a column.
-fn column(field: &Field) -> Result<Value, ParquetError> {
+fn column(field: &Field) -> Result<JsonValue, ParquetError> {
     let (pandas, numpy) = types(field)?;
-    let name = || Value::from(field.name().as_str());
-    Ok(Value::from([
+    let name = || JsonValue::from(field.name().as_str());
+    Ok(JsonValue::from([
         ("field_name", name()),
-        ("metadata", Value::Null),
+        ("metadata", JsonValue::Null),
         ("name", name()),
         ("numpy_type", numpy.into()),
         ("pandas_type", pandas.into()),

@@ -18,8 +18,8 @@ use parquet::file::reader::{ChunkReader, Length};
 use super::ParquetError;
 use super::pages::Pages;
 use crate::limits::Limits;
-use crate::read_at::{ReadAt, Section};
-use crate::sniff::{Looks, SNIFF_LENGTH};
+use crate::read_at::{ByteSection, ReadAt};
+use crate::sniff::{FileType, SNIFF_BYTES};
 
 /// A file of any size may have this number of rows.
 const MAX_ROWS: u64 = 1 << 24;
@@ -29,7 +29,7 @@ const ROWS_PER_BYTE: u64 = 1000;
 /// An open file. Its footer is in memory, its data are read by [`ParquetTable::batches`].
 #[derive(Debug)]
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
-    source: Source<R>,
+    source: ParquetSource<R>,
     metadata: ArrowReaderMetadata,
     limits: Limits,
 }
@@ -42,7 +42,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     /// # Errors
     /// [`ParquetError::NotParquet`] if the file is not Parquet or is truncated.
     pub fn open(base: R, range: Range<u64>, limits: &Limits) -> Result<Self, ParquetError> {
-        let source = Source::new(Arc::new(Section::new(base, range)), None);
+        let source = ParquetSource::new(Arc::new(ByteSection::new(base, range)), None);
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         refuse_other_formats(&source.section)?;
         let metadata = guarded(|| ArrowReaderMetadata::load(&source, options))?
@@ -125,7 +125,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     ) -> Result<ParquetBatches, ParquetError> {
         let section = &self.source.section;
         let pages = Pages::new(&self.limits, section.len());
-        let source = Source::new(Arc::clone(section), Some(pages));
+        let source = ParquetSource::new(Arc::clone(section), Some(pages));
         let failure = source.failure.clone();
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
@@ -171,7 +171,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
 /// Iterates over batches.
 pub struct ParquetBatches {
     reader: ParquetRecordBatchReader,
-    failure: Failure,
+    failure: LastError,
     /// For each requested column, its index in the reader's batch.
     order: Option<Vec<usize>>,
     /// Whether the reader panicked, so that it must not be called again.
@@ -209,9 +209,9 @@ impl Iterator for ParquetBatches {
 /// The last I/O error of a file. The parquet crate keeps only its message, which does not distinguish a failing disk
 /// from a damaged file.
 #[derive(Debug, Clone, Default)]
-struct Failure(Arc<Mutex<Option<io::Error>>>);
+struct LastError(Arc<Mutex<Option<io::Error>>>);
 
-impl Failure {
+impl LastError {
     /// Stores an error and returns a copy of it.
     fn keep(&self, error: io::Error) -> io::Error {
         let stand_in = io::Error::new(error.kind(), error.to_string());
@@ -234,40 +234,40 @@ impl Failure {
 
 /// The file as the parquet crate reads it.
 #[derive(Debug)]
-struct Source<R> {
-    section: Arc<Section<R>>,
-    failure: Failure,
+struct ParquetSource<R> {
+    section: Arc<ByteSection<R>>,
+    failure: LastError,
     /// `None` while the footer is read.
     pages: Option<Pages>,
 }
 
-impl<R> Source<R> {
-    fn new(section: Arc<Section<R>>, pages: Option<Pages>) -> Self {
+impl<R> ParquetSource<R> {
+    fn new(section: Arc<ByteSection<R>>, pages: Option<Pages>) -> Self {
         Self {
             section,
-            failure: Failure::default(),
+            failure: LastError::default(),
             pages,
         }
     }
 
-    fn from(&self, start: u64) -> Part<R>
+    fn from(&self, start: u64) -> SectionReader<R>
     where
         R: ReadAt,
     {
-        Part {
-            section: Section::new(Arc::clone(&self.section), start..self.section.len()),
+        SectionReader {
+            section: ByteSection::new(Arc::clone(&self.section), start..self.section.len()),
             failure: self.failure.clone(),
         }
     }
 }
 
 /// The bytes of a section after an offset.
-struct Part<R> {
-    section: Section<Arc<Section<R>>>,
-    failure: Failure,
+struct SectionReader<R> {
+    section: ByteSection<Arc<ByteSection<R>>>,
+    failure: LastError,
 }
 
-impl<R: ReadAt> Read for Part<R> {
+impl<R: ReadAt> Read for SectionReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.section.read(buffer);
         read.map_err(|error| self.failure.keep(error))
@@ -275,13 +275,13 @@ impl<R: ReadAt> Read for Part<R> {
 }
 
 /// A sequential reader, whose bytes are reported to `pages`.
-struct Header<R: ReadAt> {
-    inner: io::BufReader<Part<R>>,
+struct HeaderReader<R: ReadAt> {
+    inner: io::BufReader<SectionReader<R>>,
     start: u64,
     pages: Option<Pages>,
 }
 
-impl<R: ReadAt> Read for Header<R> {
+impl<R: ReadAt> Read for HeaderReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         if let Some(pages) = &self.pages {
@@ -291,17 +291,17 @@ impl<R: ReadAt> Read for Header<R> {
     }
 }
 
-impl<R: ReadAt + Send + Sync> Length for Source<R> {
+impl<R: ReadAt + Send + Sync> Length for ParquetSource<R> {
     fn len(&self) -> u64 {
         self.section.len()
     }
 }
 
-impl<R: ReadAt + Send + Sync> ChunkReader for Source<R> {
-    type T = Header<R>;
+impl<R: ReadAt + Send + Sync> ChunkReader for ParquetSource<R> {
+    type T = HeaderReader<R>;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
-        Ok(Header {
+        Ok(HeaderReader {
             inner: io::BufReader::new(self.from(start)),
             start,
             pages: self.pages.clone(),
@@ -327,21 +327,21 @@ impl<R: ReadAt + Send + Sync> ChunkReader for Source<R> {
 }
 
 /// Checks the signatures at the beginning and the end of the file.
-fn refuse_other_formats<R: ReadAt>(section: &Section<R>) -> Result<(), ParquetError> {
+fn refuse_other_formats<R: ReadAt>(section: &ByteSection<R>) -> Result<(), ParquetError> {
     let size = section.len();
     let mut head = vec![
         0;
         usize::try_from(size)
-            .unwrap_or(SNIFF_LENGTH)
-            .min(SNIFF_LENGTH)
+            .unwrap_or(SNIFF_BYTES)
+            .min(SNIFF_BYTES)
     ];
     section.read_exact_at(&mut head, 0)?;
     let mut tail = [0; 4];
     if size >= 12 {
         section.read_exact_at(&mut tail, size - 4)?;
     }
-    match Looks::of(&head) {
-        Looks::Parquet if &tail == b"PAR1" => Ok(()),
+    match FileType::of(&head) {
+        FileType::Parquet if &tail == b"PAR1" => Ok(()),
         found => Err(ParquetError::NotParquet { found, size }),
     }
 }

@@ -9,7 +9,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// Bytes before the packed streams: signature, version, offset of the header.
-const START: u64 = 32;
+const SIGNATURE_HEADER_BYTES: u64 = 32;
 /// Maximum length in bytes of the part that describes the compressed header. A few dozen bytes are usual.
 const MAX_DESCRIPTION: u64 = 1 << 16;
 
@@ -34,7 +34,7 @@ pub(super) struct PackedHeader {
 /// # Errors
 /// [`io::ErrorKind::InvalidData`] if the sizes cannot be determined; I/O errors while reading.
 pub(super) fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHeader>> {
-    let mut start = [0; START as usize];
+    let mut start = [0; SIGNATURE_HEADER_BYTES as usize];
     input.rewind()?;
     input.read_exact(&mut start)?;
     let number = |at: usize| {
@@ -52,7 +52,7 @@ pub(super) fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option
             _ => Err(io::ErrorKind::InvalidData.into()),
         };
     }
-    let place = START
+    let place = SIGNATURE_HEADER_BYTES
         .checked_add(offset)
         .ok_or(io::ErrorKind::InvalidData)?;
     input.seek(SeekFrom::Start(place))?;

@@ -20,9 +20,9 @@ use crate::archive::MemberKind;
 use crate::limits::{ArchiveBudget, LimitExceeded};
 use crate::paths::{self, PathError};
 use crate::read_at::ReadAt;
-use crate::sniff::{Looks, SNIFF_LENGTH};
+use crate::sniff::{FileType, SNIFF_BYTES};
 use bare::BareEntry;
-pub use parts::{Coder, Decoded, Part};
+pub use parts::{Coder, PartSpans, SevenZPart};
 
 /// The attributes of an entry contain Unix mode bits, as written by 7-Zip and py7zr.
 const UNIX_EXTENSION: u32 = 0x8000;
@@ -38,7 +38,7 @@ pub enum SevenZError {
     #[error("got {found}, expected a 7z archive; fetch the file again")]
     NotA7z {
         /// The type that its first bytes indicate.
-        found: Looks,
+        found: FileType,
     },
     /// The archive requires a password.
     #[error("the 7z archive is encrypted; only archives without a password can be read")]
@@ -113,7 +113,7 @@ pub fn read<R: Read + Seek>(
 }
 
 /// Path and kind of a member, and its CRC-32 if the archive contains it.
-pub type Listed = (String, MemberKind, Option<u32>);
+pub type SevenZMember = (String, MemberKind, Option<u32>);
 
 /// An archive whose list of members was read.
 pub struct SevenZReader<R: Read + Seek> {
@@ -128,11 +128,11 @@ impl<R: Read + Seek> SevenZReader<R> {
     pub fn open(mut input: R, budget: &ArchiveBudget) -> Result<Self, SevenZError> {
         let mut head = Vec::new();
         Read::by_ref(&mut input)
-            .take(SNIFF_LENGTH as u64)
+            .take(SNIFF_BYTES as u64)
             .read_to_end(&mut head)
             .map_err(damaged)?;
-        match Looks::of(&head) {
-            Looks::SevenZ => {}
+        match FileType::of(&head) {
+            FileType::SevenZ => {}
             found => return Err(SevenZError::NotA7z { found }),
         }
         if let Some(header) = header::packed_header(&mut input).map_err(damaged)? {
@@ -155,7 +155,7 @@ impl<R: Read + Seek> SevenZReader<R> {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn members(&self) -> Result<Vec<Listed>, SevenZError> {
+    pub fn members(&self) -> Result<Vec<SevenZMember>, SevenZError> {
         let archive = self.inner.archive();
         let blocks = &archive.stream_map.file_block_index;
         let entries = || archive.files.iter().zip(blocks);
@@ -168,12 +168,12 @@ impl<R: Read + Seek> SevenZReader<R> {
         members.filter_map(Result::transpose).collect()
     }
 
-    /// Returns the parts that can be decoded separately, or `None` if they do not cover the entire content. [`Decoded`]
+    /// Returns the parts that can be decoded separately, or `None` if they do not cover the entire content. [`PartSpans`]
     /// yields the contents of all members, concatenated. `source` is the same archive.
     ///
     /// # Errors
     /// [`SevenZError::Damaged`] if `source` cannot be read.
-    pub fn parts(&self, source: &impl ReadAt) -> Result<Option<Vec<Part>>, SevenZError> {
+    pub fn parts(&self, source: &impl ReadAt) -> Result<Option<Vec<SevenZPart>>, SevenZError> {
         parts::parts(self.inner.archive(), source).map_err(damaged)
     }
 
@@ -196,7 +196,7 @@ impl<R: Read + Seek> SevenZReader<R> {
             let Ok(Some((path, kind))) = member(entry) else {
                 return Ok(true);
             };
-            let mut content = Watched {
+            let mut content = FailureRecorder {
                 inner: content,
                 failed: false,
             };
@@ -221,12 +221,12 @@ impl<R: Read + Seek> SevenZReader<R> {
 }
 
 /// A reader that records whether reading failed.
-struct Watched<'a> {
+struct FailureRecorder<'a> {
     inner: &'a mut dyn Read,
     failed: bool,
 }
 
-impl Read for Watched<'_> {
+impl Read for FailureRecorder<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let result = self.inner.read(buf);
         self.failed |= matches!(&result, Err(error) if error.kind() != io::ErrorKind::Interrupted);
@@ -295,11 +295,11 @@ fn reason(error: Error) -> (String, Option<io::Error>) {
 
 /// Writes archives whose bytes depend only on the members: LZMA2, one block per member, no times.
 pub struct SevenZWriter<W: Write + Seek> {
-    state: State<W>,
+    state: WriterState<W>,
     level: u32,
 }
 
-enum State<W: Write + Seek> {
+enum WriterState<W: Write + Seek> {
     /// All entries so far have no content, and nothing is written.
     Bare { out: W, entries: Vec<BareEntry> },
     /// Entries have been written.
@@ -312,7 +312,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
     /// Writes an archive to `out` with LZMA2 at this level (0 to 9). Nothing is written before the first content or the
     /// end.
     pub fn new(out: W, level: u32) -> Self {
-        let state = State::Bare {
+        let state = WriterState::Bare {
             out,
             entries: Vec::new(),
         };
@@ -358,7 +358,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
     }
 
     fn add_bare(&mut self, entry: BareEntry) -> Result<(), SevenZError> {
-        if let State::Bare { entries, .. } = &mut self.state {
+        if let WriterState::Bare { entries, .. } = &mut self.state {
             entries.push(entry);
             return Ok(());
         }
@@ -371,8 +371,9 @@ impl<W: Write + Seek> SevenZWriter<W> {
 
     /// Returns the writer of an archive with content. On the first call, writes the entries collected so far.
     fn streams(&mut self) -> Result<&mut ArchiveWriter<W>, SevenZError> {
-        if let State::Bare { .. } = self.state {
-            let State::Bare { out, entries } = std::mem::replace(&mut self.state, State::Broken)
+        if let WriterState::Bare { .. } = self.state {
+            let WriterState::Bare { out, entries } =
+                std::mem::replace(&mut self.state, WriterState::Broken)
             else {
                 return Err(broken());
             };
@@ -386,10 +387,10 @@ impl<W: Write + Seek> SevenZWriter<W> {
                     .push_archive_entry::<io::Empty>(entry, None)
                     .map_err(not_written)?;
             }
-            self.state = State::Streams(Box::new(inner));
+            self.state = WriterState::Streams(Box::new(inner));
         }
         match &mut self.state {
-            State::Streams(inner) => Ok(inner),
+            WriterState::Streams(inner) => Ok(inner),
             _ => Err(broken()),
         }
     }
@@ -400,12 +401,14 @@ impl<W: Write + Seek> SevenZWriter<W> {
     /// [`SevenZError::Write`].
     pub fn finish(self) -> Result<W, SevenZError> {
         match self.state {
-            State::Bare { mut out, entries } => {
+            WriterState::Bare { mut out, entries } => {
                 bare::write(&mut out, &entries).map_err(|error| not_written(error.into()))?;
                 Ok(out)
             }
-            State::Streams(inner) => inner.finish().map_err(|error| not_written(error.into())),
-            State::Broken => Err(broken()),
+            WriterState::Streams(inner) => {
+                inner.finish().map_err(|error| not_written(error.into()))
+            }
+            WriterState::Broken => Err(broken()),
         }
     }
 }

@@ -15,18 +15,18 @@ use lzma_rust2::{Lzma2Reader, LzmaReader};
 use sevenz_rust2::{Archive, EncoderMethod};
 
 use super::damaged;
-use crate::read_at::{ReadAt, Section};
+use crate::read_at::{ByteSection, ReadAt};
 use crate::spans::Spans;
 
 /// Minimum uncompressed length of a part in bytes. A shorter part is merged with the next.
-const SHORTEST: u64 = 1 << 20;
+const MIN_PART_BYTES: u64 = 1 << 20;
 
 /// Length of the signature header in bytes; offsets of packed streams are relative to its end.
-const SIGNATURE: u64 = 32;
+const SIGNATURE_HEADER_BYTES: u64 = 32;
 
 /// A range of a packed stream that can be decoded separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct SevenZPart {
     /// Its range in the archive.
     pub packed: Range<u64>,
     /// Number of uncompressed bytes.
@@ -52,7 +52,7 @@ pub enum Coder {
     },
 }
 
-impl Part {
+impl SevenZPart {
     /// Memory in bytes that the decoder needs for its dictionary.
     #[must_use]
     pub fn window(&self) -> u32 {
@@ -81,7 +81,10 @@ impl Part {
 }
 
 /// The parts of an archive. `None` unless all content is LZMA2 or LZMA without filters.
-pub(super) fn parts(archive: &Archive, source: &impl ReadAt) -> io::Result<Option<Vec<Part>>> {
+pub(super) fn parts(
+    archive: &Archive,
+    source: &impl ReadAt,
+) -> io::Result<Option<Vec<SevenZPart>>> {
     // The number of members with content, and their total length, for each block.
     let mut inside = vec![(0_u64, 0_u64); archive.blocks.len()];
     let blocks = archive.stream_map.file_block_index.iter();
@@ -101,7 +104,7 @@ pub(super) fn parts(archive: &Archive, source: &impl ReadAt) -> io::Result<Optio
             return Ok(None);
         };
         let Coder::Lzma2 { dictionary } = coder else {
-            parts.push(Part {
+            parts.push(SevenZPart {
                 packed,
                 unpacked: bytes,
                 coder,
@@ -141,7 +144,7 @@ fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
         .block_first_pack_stream_index()
         .get(number)?;
     let offset = *archive.stream_map.pack_stream_offsets().get(first)?;
-    let start = SIGNATURE
+    let start = SIGNATURE_HEADER_BYTES
         .checked_add(archive.pack_pos())?
         .checked_add(offset)?;
     let end = start.checked_add(*archive.pack_sizes().get(first)?)?;
@@ -153,10 +156,10 @@ fn walk(
     source: &impl ReadAt,
     stream: Range<u64>,
     dictionary: u32,
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<SevenZPart>,
 ) -> io::Result<bool> {
     let mut at = stream.start;
-    let mut part: Option<Part> = None;
+    let mut part: Option<SevenZPart> = None;
     loop {
         // The longest chunk header has 5 bytes; fewer may be left at the end of the stream.
         let mut header = [0; 5];
@@ -178,8 +181,12 @@ fn walk(
             _ => return Ok(false),
         };
         let begins_anew = control == 1 || control >= 0xe0;
-        if begins_anew && part.as_ref().is_none_or(|part| part.unpacked >= SHORTEST) {
-            parts.extend(part.replace(Part {
+        if begins_anew
+            && part
+                .as_ref()
+                .is_none_or(|part| part.unpacked >= MIN_PART_BYTES)
+        {
+            parts.extend(part.replace(SevenZPart {
                 packed: at..at,
                 unpacked: 0,
                 coder: Coder::Lzma2 { dictionary },
@@ -197,16 +204,16 @@ fn walk(
 }
 
 /// Attaches a [`SevenZError`](super::SevenZError) to the errors of a decoder.
-struct Decoding<R>(R);
+struct ErrorMapper<R>(R);
 
-impl<R: Read> Read for Decoding<R> {
+impl<R: Read> Read for ErrorMapper<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buf).map_err(told)
+        self.0.read(buf).map_err(decoding_error)
     }
 }
 
 /// Wraps a decoding error in a [`SevenZError`](super::SevenZError).
-fn told(error: io::Error) -> io::Error {
+fn decoding_error(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::Interrupted => error,
         kind => io::Error::new(kind, damaged(error)),
@@ -217,9 +224,9 @@ fn told(error: io::Error) -> io::Error {
 ///
 /// The pieces of a part are decoded in order. If a piece before the current position is needed, the part is decoded
 /// from its beginning again.
-pub struct Decoded<P> {
+pub struct PartSpans<P> {
     archive: Arc<P>,
-    parts: Vec<Part>,
+    parts: Vec<SevenZPart>,
     /// Offset of each part in the content.
     starts: Vec<u64>,
     /// Maximum length of a span in bytes.
@@ -227,20 +234,20 @@ pub struct Decoded<P> {
     /// The number of each part's first span, and finally the number of spans.
     firsts: Vec<usize>,
     /// The decoder of the part whose first pieces were decoded.
-    under_way: Mutex<Option<UnderWay>>,
+    under_way: Mutex<Option<PartDecoder>>,
 }
 
 /// A part that is partially decoded.
-struct UnderWay {
+struct PartDecoder {
     part: usize,
     /// Number of bytes decoded.
     done: u64,
-    decoding: Decoding<Box<dyn Read + Send>>,
+    decoding: ErrorMapper<Box<dyn Read + Send>>,
 }
 
-impl<P: ReadAt + Send + Sync + 'static> Decoded<P> {
+impl<P: ReadAt + Send + Sync + 'static> PartSpans<P> {
     /// Divides the parts of an archive into spans of at most `longest` bytes.
-    pub fn new(archive: P, parts: Vec<Part>, longest: u64) -> Self {
+    pub fn new(archive: P, parts: Vec<SevenZPart>, longest: u64) -> Self {
         let longest = longest.max(1);
         let (mut starts, mut firsts) = (Vec::new(), Vec::new());
         let (mut start, mut first) = (0_u64, 0_usize);
@@ -262,13 +269,13 @@ impl<P: ReadAt + Send + Sync + 'static> Decoded<P> {
         }
     }
 
-    fn open(&self, part: &Part) -> io::Result<Decoding<Box<dyn Read + Send>>> {
-        let packed = Section::new(Arc::clone(&self.archive), part.packed.clone());
-        part.reader(packed).map(Decoding).map_err(told)
+    fn open(&self, part: &SevenZPart) -> io::Result<ErrorMapper<Box<dyn Read + Send>>> {
+        let packed = ByteSection::new(Arc::clone(&self.archive), part.packed.clone());
+        part.reader(packed).map(ErrorMapper).map_err(decoding_error)
     }
 }
 
-impl<P: ReadAt + Send + Sync + 'static> Spans for Decoded<P> {
+impl<P: ReadAt + Send + Sync + 'static> Spans for PartSpans<P> {
     fn count(&self) -> usize {
         self.firsts.last().copied().unwrap_or(0)
     }
@@ -306,7 +313,7 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for Decoded<P> {
         let before = held.as_mut().and_then(|held| held.take());
         let mut one = match before.filter(|one| one.part == place && one.done <= start) {
             Some(one) => one,
-            None => UnderWay {
+            None => PartDecoder {
                 part: place,
                 done: 0,
                 decoding: self.open(part)?,
@@ -320,20 +327,20 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for Decoded<P> {
                 **held = Some(one);
             }
         } else if one.decoding.read(&mut [0])? > 0 {
-            return Err(told(io::ErrorKind::InvalidData.into()));
+            return Err(decoding_error(io::ErrorKind::InvalidData.into()));
         }
         Ok(lost)
     }
 }
 
-impl UnderWay {
+impl PartDecoder {
     /// Decodes the next `bytes` bytes and writes them to `out`.
     fn take(&mut self, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
         let count = io::copy(&mut Read::by_ref(&mut self.decoding).take(bytes), out)?;
         self.done += count;
         match count == bytes {
             true => Ok(()),
-            false => Err(told(io::ErrorKind::UnexpectedEof.into())),
+            false => Err(decoding_error(io::ErrorKind::UnexpectedEof.into())),
         }
     }
 }

@@ -23,11 +23,11 @@ pub fn masked_crc32c(bytes: &[u8]) -> u32 {
 }
 
 /// Parsed features of many small values take this multiple of the payload's memory.
-const FEATURES: u64 = 4;
+const FEATURE_MEMORY_FACTOR: u64 = 4;
 
 /// The payload of a record, and its offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct TfRecord {
     /// Offset of the record in the file.
     pub offset: u64,
     /// The payload.
@@ -60,7 +60,7 @@ impl<R: Read> TfRecords<R> {
         self
     }
 
-    fn record(&mut self) -> Result<Option<Record>, TfRecordError> {
+    fn record(&mut self) -> Result<Option<TfRecord>, TfRecordError> {
         let offset = self.offset;
         let length_bytes = self.take(8)?;
         if length_bytes.is_empty() {
@@ -76,7 +76,7 @@ impl<R: Read> TfRecords<R> {
         }
         let checked = self
             .limits
-            .check(Limit::Record, length.saturating_mul(FEATURES));
+            .check(Limit::Record, length.saturating_mul(FEATURE_MEMORY_FACTOR));
         checked.map_err(|cause| TfRecordError::TooLong { offset, cause })?;
         let payload = self.take(length)?;
         let crc = self.take(4)?;
@@ -86,7 +86,7 @@ impl<R: Read> TfRecords<R> {
         if little_endian(&crc) != u64::from(masked_crc32c(&payload)) {
             return Err(TfRecordError::WrongPayloadCrc { offset });
         }
-        Ok(Some(Record { offset, payload }))
+        Ok(Some(TfRecord { offset, payload }))
     }
 
     /// Reads up to `count` bytes; fewer at the end of the input.
@@ -104,7 +104,7 @@ impl<R: Read> TfRecords<R> {
 }
 
 impl<R: Read> Iterator for TfRecords<R> {
-    type Item = Result<Record, TfRecordError>;
+    type Item = Result<TfRecord, TfRecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.done {

@@ -2,30 +2,30 @@
 
 use std::io::{self, Read};
 
-use super::directory::{Directory, Member};
-use super::entry::{EntryKind, Method, ZipEntry};
+use super::directory::{ZipDirectory, ZipMember};
+use super::entry::{EntryKind, ZipEntry, ZipMethod};
 use super::error::ZipError;
 use crate::read_at::ReadAt;
 
 /// Length in bytes of a local header without its name and extra fields.
-const LOCAL_HEADER: u64 = 30;
+const LOCAL_HEADER_BYTES: u64 = 30;
 
 /// Maximum compression ratio of deflate, which encodes 258 bytes in at least 2 bits.
 const MAX_DEFLATE_RATIO: u64 = 1032;
 
 /// Rejects a member whose sizes contradict each other.
-pub(super) fn sizes(entry: &Member<'_>) -> Result<(), ZipError> {
+pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     let (member, offset) = (|| entry.path.to_owned(), entry.header_offset);
     let (size, actual) = (entry.size, entry.compressed_size);
     let is_directory = entry.kind == EntryKind::Directory;
     match entry.method {
-        Method::Stored if size > actual => Err(ZipError::TooShort {
+        ZipMethod::Stored if size > actual => Err(ZipError::TooShort {
             member: member(),
             offset,
             size,
             actual,
         }),
-        Method::Deflate if size > actual.saturating_mul(MAX_DEFLATE_RATIO) => {
+        ZipMethod::Deflate if size > actual.saturating_mul(MAX_DEFLATE_RATIO) => {
             Err(ZipError::Ratio {
                 member: member(),
                 offset,
@@ -34,7 +34,7 @@ pub(super) fn sizes(entry: &Member<'_>) -> Result<(), ZipError> {
                 limit: MAX_DEFLATE_RATIO,
             })
         }
-        Method::Stored if size < actual => Err(ZipError::TooLong {
+        ZipMethod::Stored if size < actual => Err(ZipError::TooLong {
             member: member(),
             offset,
             size,
@@ -52,13 +52,13 @@ pub(super) fn sizes(entry: &Member<'_>) -> Result<(), ZipError> {
 /// path that is a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
-    entries: &mut Directory,
+    entries: &mut ZipDirectory,
 ) -> Result<(), ZipError> {
     let order = by_path(entries);
     let mut repeated = Vec::new();
     // Reports the first error in the order of the central directory.
     let mut differing: Option<(usize, ZipError)> = None;
-    let mut first: Option<Member<'_>> = None;
+    let mut first: Option<ZipMember<'_>> = None;
     for &index in &order {
         let Some(entry) = entries.get(index as usize) else {
             continue;
@@ -94,13 +94,13 @@ pub(super) fn duplicates<R: ReadAt + ?Sized>(
 /// nothing, because they can be forged.
 fn is_same<R: ReadAt + ?Sized>(
     base: &R,
-    one: &Member<'_>,
-    other: &Member<'_>,
+    one: &ZipMember<'_>,
+    other: &ZipMember<'_>,
 ) -> Result<bool, ZipError> {
     if (one.kind, one.size, one.crc32) != (other.kind, other.size, other.crc32) {
         return Ok(false);
     }
-    let place = |member: &Member<'_>| {
+    let place = |member: &ZipMember<'_>| {
         let (offset, bytes) = (member.header_offset, member.compressed_size);
         (offset, bytes, member.method)
     };
@@ -137,7 +137,7 @@ fn unreadable(entry: &ZipEntry, error: io::Error) -> ZipError {
 }
 
 /// Indices of the members, sorted by path, and by their order in the central directory for equal paths.
-fn by_path(entries: &Directory) -> Vec<u32> {
+fn by_path(entries: &ZipDirectory) -> Vec<u32> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();
     let path = |index: &u32| entries.get(*index as usize).map(|entry| entry.path);
@@ -150,7 +150,7 @@ fn by_path(entries: &Directory) -> Vec<u32> {
 ///
 /// The paths inside `x` begin with `x/` and follow `x`. Between them may be paths such as `x-1`, because `-` sorts
 /// before `/`. So `open` contains the files that are prefixes of the current path; each is a prefix of the next.
-fn files_as_folders(entries: &Directory, order: &[u32]) -> Result<(), ZipError> {
+fn files_as_folders(entries: &ZipDirectory, order: &[u32]) -> Result<(), ZipError> {
     let mut open: Vec<&str> = Vec::new();
     let mut first: Option<(u32, &str)> = None;
     for &index in order {
@@ -183,7 +183,7 @@ fn files_as_folders(entries: &Directory, order: &[u32]) -> Result<(), ZipError> 
 ///
 /// The length of a local header is unknown before the header is read. Here its fixed part and the data are checked;
 /// opening a member checks the rest.
-pub(super) fn overlaps(entries: &mut Directory, directory: u64) -> Result<(), ZipError> {
+pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();
     let offset = |index: &u32| {
@@ -198,7 +198,7 @@ pub(super) fn overlaps(entries: &mut Directory, directory: u64) -> Result<(), Zi
         };
         let offset = entry.header_offset;
         let end = offset
-            .saturating_add(LOCAL_HEADER)
+            .saturating_add(LOCAL_HEADER_BYTES)
             .saturating_add(entry.compressed_size);
         if end > next {
             return Err(ZipError::Overlap {

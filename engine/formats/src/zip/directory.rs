@@ -1,6 +1,6 @@
 //! Stores all members of an archive compactly.
 
-use super::entry::{EntryKind, Method, ZipEntry};
+use super::entry::{EntryKind, ZipEntry, ZipMethod};
 
 /// Number of bits for the length of a name. A name has at most 65,535 bytes in an archive, and three times as many in
 /// UTF-8.
@@ -8,15 +8,15 @@ const LENGTH_BITS: u32 = 20;
 
 /// The members of an archive, in about 50 bytes each plus the name. Use it for archives with millions of members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Directory {
+pub struct ZipDirectory {
     /// All names, concatenated.
     names: String,
-    members: Vec<Packed>,
+    members: Vec<PackedMember>,
 }
 
 /// A member without its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Packed {
+struct PackedMember {
     /// Offset of the name, shifted by [`LENGTH_BITS`], and its length.
     name: u64,
     header_offset: u64,
@@ -25,15 +25,15 @@ struct Packed {
     size: u64,
     crc32: u32,
     kind: EntryKind,
-    method: Method,
+    method: ZipMethod,
 }
 
-/// A member of a [`Directory`]. The fields are those of [`ZipEntry`].
+/// A member of a [`ZipDirectory`]. The fields are those of [`ZipEntry`].
 #[derive(Debug, Clone, Copy)]
-pub struct Member<'a> {
+pub struct ZipMember<'a> {
     pub path: &'a str,
     pub kind: EntryKind,
-    pub method: Method,
+    pub method: ZipMethod,
     pub header_offset: u64,
     pub limit: u64,
     pub compressed_size: u64,
@@ -41,7 +41,7 @@ pub struct Member<'a> {
     pub crc32: u32,
 }
 
-impl Member<'_> {
+impl ZipMember<'_> {
     /// Converts to a [`ZipEntry`], which does not borrow from the directory.
     pub fn to_entry(&self) -> ZipEntry {
         ZipEntry {
@@ -57,7 +57,7 @@ impl Member<'_> {
     }
 }
 
-impl Directory {
+impl ZipDirectory {
     pub(super) fn with_capacity(members: usize) -> Self {
         Self {
             names: String::new(),
@@ -65,10 +65,10 @@ impl Directory {
         }
     }
 
-    pub(super) fn push(&mut self, entry: &Member<'_>) {
+    pub(super) fn push(&mut self, entry: &ZipMember<'_>) {
         let name = (self.names.len() as u64) << LENGTH_BITS | entry.path.len() as u64;
         self.names.push_str(entry.path);
-        self.members.push(Packed {
+        self.members.push(PackedMember {
             name,
             header_offset: entry.header_offset,
             limit: entry.limit,
@@ -91,9 +91,9 @@ impl Directory {
     }
 
     /// Returns a member by its index in the central directory.
-    pub fn get(&self, index: usize) -> Option<Member<'_>> {
+    pub fn get(&self, index: usize) -> Option<ZipMember<'_>> {
         let packed = self.members.get(index)?;
-        Some(Member {
+        Some(ZipMember {
             path: self.path(packed),
             kind: packed.kind,
             method: packed.method,
@@ -106,7 +106,7 @@ impl Directory {
     }
 
     /// Iterates over the members in the order of the central directory.
-    pub fn iter(&self) -> impl Iterator<Item = Member<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = ZipMember<'_>> {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
@@ -127,7 +127,7 @@ impl Directory {
         });
     }
 
-    fn path(&self, packed: &Packed) -> &str {
+    fn path(&self, packed: &PackedMember) -> &str {
         let start = usize::try_from(packed.name >> LENGTH_BITS).unwrap_or(usize::MAX);
         let length = usize::try_from(packed.name & ((1 << LENGTH_BITS) - 1)).unwrap_or(0);
         self.names

@@ -15,7 +15,7 @@ pub enum EntryKind {
 
 /// The compression method of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Method {
+pub enum ZipMethod {
     /// Uncompressed.
     Stored,
     /// Raw deflate (RFC 1951).
@@ -30,7 +30,7 @@ pub struct ZipEntry {
     /// Whether it is a file or a directory.
     pub kind: EntryKind,
     /// The compression method.
-    pub method: Method,
+    pub method: ZipMethod,
     /// Offset of the local header in the base file, in bytes.
     pub header_offset: u64,
     /// Upper bound for the end of the member's data: the offset of the next member or of the central directory.
@@ -54,8 +54,8 @@ impl ZipEntry {
         base: &R,
     ) -> Result<Option<Range<u64>>, ZipError> {
         match self.method {
-            Method::Stored => self.locate(base).map(Some),
-            Method::Deflate => Ok(None),
+            ZipMethod::Stored => self.locate(base).map(Some),
+            ZipMethod::Deflate => Ok(None),
         }
     }
 }

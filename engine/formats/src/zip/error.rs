@@ -4,7 +4,7 @@ use std::io;
 
 use crate::limits::LimitExceeded;
 use crate::paths::PathError;
-use crate::sniff::{HumanSize, Looks};
+use crate::sniff::{FileType, HumanSize};
 
 /// An archive or member that cannot be read. Offsets are positions in the base file.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum ZipError {
     #[error("got {found}, {}, expected a zip archive; fetch the file again, and log in if it is a web page", HumanSize(*.size))]
     NotAZip {
         /// The type that its first bytes indicate.
-        found: Looks,
+        found: FileType,
         /// Size in bytes.
         size: u64,
     },

@@ -7,19 +7,19 @@ use rawzip::{
 };
 
 use super::check;
-use super::directory::{Directory, Member};
-use super::entry::{EntryKind, Method, ZipEntry};
+use super::directory::{ZipDirectory, ZipMember};
+use super::entry::{EntryKind, ZipEntry, ZipMethod};
 use super::error::ZipError;
 use super::names;
 use crate::limits::ArchiveBudget;
 use crate::paths;
-use crate::read_at::{ReadAt, Section};
-use crate::sniff::{Looks, SNIFF_LENGTH};
+use crate::read_at::{ByteSection, ReadAt};
+use crate::sniff::{FileType, SNIFF_BYTES};
 
 /// Maximum number of members for which memory is reserved, because the declared number may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
 
-/// The members of an archive, in the order of the central directory. For millions of members, use [`Directory`].
+/// The members of an archive, in the order of the central directory. For millions of members, use [`ZipDirectory`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZipListing {
     /// The members. Their paths are unique.
@@ -36,13 +36,13 @@ impl ZipListing {
         range: Range<u64>,
         budget: &ArchiveBudget,
     ) -> Result<Self, ZipError> {
-        let directory = Directory::read(base, range, budget)?;
+        let directory = ZipDirectory::read(base, range, budget)?;
         let entries = directory.iter().map(|member| member.to_entry()).collect();
         Ok(Self { entries })
     }
 }
 
-impl Directory {
+impl ZipDirectory {
     /// Reads the central directory of the archive in the bytes `range` of `base`.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Directory {
         budget: &ArchiveBudget,
     ) -> Result<Self, ZipError> {
         let start = range.start;
-        let section = Section::new(base, range);
+        let section = ByteSection::new(base, range);
         let size = section.len();
         let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
         let archive = ZipLocator::new()
@@ -62,7 +62,7 @@ impl Directory {
         let hint = archive.entries_hint();
         let directory = start + archive.directory_offset();
         let mut entries =
-            Directory::with_capacity(usize::try_from(hint.min(MAX_RESERVED)).unwrap_or(0));
+            ZipDirectory::with_capacity(usize::try_from(hint.min(MAX_RESERVED)).unwrap_or(0));
         let mut iterator = archive.entries(&mut buffer);
         let mut count = 0_u64;
         let mut place = directory;
@@ -90,7 +90,7 @@ impl Directory {
 }
 
 /// Implements the parser's trait for a section.
-struct Positional<'a, R: ?Sized>(&'a Section<&'a R>);
+struct Positional<'a, R: ?Sized>(&'a ByteSection<&'a R>);
 
 impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
@@ -100,7 +100,7 @@ impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
 
 /// Adds a member to `entries`. The root directory, which some archives contain, is skipped.
 fn add(
-    entries: &mut Directory,
+    entries: &mut ZipDirectory,
     record: &ZipFileHeaderRecord<'_>,
     start: u64,
     budget: &ArchiveBudget,
@@ -134,8 +134,8 @@ fn add(
     }
     refuse_special(record.external_attributes() >> 16, &member, offset)?;
     let method = match record.compression_method() {
-        CompressionMethod::STORE => Method::Stored,
-        CompressionMethod::DEFLATE => Method::Deflate,
+        CompressionMethod::STORE => ZipMethod::Stored,
+        CompressionMethod::DEFLATE => ZipMethod::Deflate,
         other => {
             return Err(ZipError::UnsupportedMethod {
                 member,
@@ -144,7 +144,7 @@ fn add(
             });
         }
     };
-    let entry = Member {
+    let entry = ZipMember {
         path: &path,
         kind,
         method,
@@ -186,7 +186,7 @@ fn refuse_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
 
 /// The error for a file without an end of central directory.
 fn no_directory<R: ReadAt + ?Sized>(
-    section: &Section<&R>,
+    section: &ByteSection<&R>,
     start: u64,
     error: rawzip::Error,
 ) -> ZipError {
@@ -204,17 +204,16 @@ fn no_directory<R: ReadAt + ?Sized>(
             offset: start,
             source,
         },
-        Ok(head) => match Looks::of(&head) {
-            Looks::Zip => ZipError::Truncated { size },
+        Ok(head) => match FileType::of(&head) {
+            FileType::Zip => ZipError::Truncated { size },
             found => ZipError::NotAZip { found, size },
         },
     }
 }
 
-/// Reads the first bytes of the section, at most [`SNIFF_LENGTH`].
-fn head<R: ReadAt + ?Sized>(section: &Section<&R>) -> std::io::Result<Vec<u8>> {
-    let mut head =
-        vec![0; SNIFF_LENGTH.min(usize::try_from(section.len()).unwrap_or(SNIFF_LENGTH))];
+/// Reads the first bytes of the section, at most [`SNIFF_BYTES`].
+fn head<R: ReadAt + ?Sized>(section: &ByteSection<&R>) -> std::io::Result<Vec<u8>> {
+    let mut head = vec![0; SNIFF_BYTES.min(usize::try_from(section.len()).unwrap_or(SNIFF_BYTES))];
     ReadAt::read_exact_at(section, &mut head, 0)?;
     Ok(head)
 }
@@ -237,9 +236,9 @@ fn damaged(offset: u64, error: rawzip::Error) -> ZipError {
 /// This happens if an archive is truncated and its last complete member is a stored archive: then the end of central
 /// directory is that of the inner archive.
 fn refuse_hidden_front<R: ReadAt + ?Sized>(
-    section: &Section<&R>,
+    section: &ByteSection<&R>,
     start: u64,
-    entries: &Directory,
+    entries: &ZipDirectory,
 ) -> Result<(), ZipError> {
     let first = entries.iter().map(|entry| entry.header_offset).min();
     if first.is_none_or(|first| first == start) {

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::entry::{Method, ZipEntry};
+use super::entry::{ZipEntry, ZipMethod};
 use super::error::ZipError;
 use super::names;
 use crate::paths;
 use crate::read_at::ReadAt;
 
 /// Length in bytes of a local header without its name and extra fields.
-const FIXED: usize = 30;
+const LOCAL_HEADER_BYTES: usize = 30;
 /// Flag: sizes and CRC follow the data, and are zero in the header.
 const DATA_DESCRIPTOR: u16 = 1 << 3;
 /// Flag: the name is UTF-8.
@@ -22,7 +22,7 @@ impl ZipEntry {
     /// [`ZipError::HeaderMismatch`] if the local header differs from the central directory; [`ZipError::Overlap`] if
     /// the data extend into the next member; [`ZipError::Io`].
     pub fn locate<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Range<u64>, ZipError> {
-        let mut buffer = vec![0; FIXED + self.path.len() + 64];
+        let mut buffer = vec![0; LOCAL_HEADER_BYTES + self.path.len() + 64];
         let room =
             usize::try_from(self.limit.saturating_sub(self.header_offset)).unwrap_or(usize::MAX);
         buffer.truncate(room);
@@ -58,16 +58,16 @@ impl ZipEntry {
             let found = record.get(..4).unwrap_or(record);
             return Err(self.mismatch("signature", format!("{found:02x?}"), "PK 03 04".to_owned()));
         }
-        Ok(FIXED + usize::from(u16_at(record, 26)) + usize::from(u16_at(record, 28)))
+        Ok(LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26)) + usize::from(u16_at(record, 28)))
     }
 
     /// Compares the local header, which `record` contains entirely, with the central directory. Returns the range of
     /// the data in the base file.
     pub(super) fn check_header(&self, record: &[u8]) -> Result<Range<u64>, ZipError> {
         let flags = u16_at(record, 6);
-        let name_end = FIXED + usize::from(u16_at(record, 26));
+        let name_end = LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26));
         let header_end = self.header_length(record)?;
-        let raw_name = record.get(FIXED..name_end).unwrap_or_default();
+        let raw_name = record.get(LOCAL_HEADER_BYTES..name_end).unwrap_or_default();
         let name = names::decode(raw_name, flags & UTF8 != 0).unwrap_or_default();
         if paths::normalize(&name).as_ref() != Ok(&self.path) {
             return Err(self.mismatch("the name", format!("{name:?}"), format!("{:?}", self.path)));
@@ -80,8 +80,8 @@ impl ZipEntry {
         }
         let method = u16_at(record, 8);
         let central = match self.method {
-            Method::Stored => 0,
-            Method::Deflate => 8,
+            ZipMethod::Stored => 0,
+            ZipMethod::Deflate => 8,
         };
         self.agree("the method", u64::from(method), central)?;
         self.check_sizes(

@@ -6,13 +6,13 @@ use std::io::{self, BufReader, Read};
 
 use flate2::bufread::DeflateDecoder;
 
-use super::entry::{Method, ZipEntry};
+use super::entry::{ZipEntry, ZipMethod};
 use super::error::ZipError;
-use crate::read_at::{ReadAt, Section};
+use crate::read_at::{ByteSection, ReadAt};
 
 /// Maximum size in bytes of the pieces in which compressed data are read. At the end of each piece, the decoder copies
 /// its window and is slower.
-const BUFFER: u64 = 256 * 1024;
+const BUFFER_BYTES: u64 = 256 * 1024;
 
 impl ZipEntry {
     /// Opens the member for reading.
@@ -34,13 +34,13 @@ impl ZipEntry {
 
 impl<'a, R: ReadAt> MemberReader<'a, R> {
     fn new(entry: Cow<'a, ZipEntry>, base: R) -> Result<Self, ZipError> {
-        let section = Section::new(base, 0..u64::MAX);
+        let section = ByteSection::new(base, 0..u64::MAX);
         let range = entry.locate(&section)?;
-        let section = Section::new(section.into_base(), range);
+        let section = ByteSection::new(section.into_base(), range);
         let content = match entry.method {
-            Method::Stored => Content::Stored(section),
-            Method::Deflate => {
-                let piece = entry.compressed_size.clamp(1, BUFFER) as usize;
+            ZipMethod::Stored => Content::Stored(section),
+            ZipMethod::Deflate => {
+                let piece = entry.compressed_size.clamp(1, BUFFER_BYTES) as usize;
                 Content::Deflate(DeflateDecoder::new(BufReader::with_capacity(
                     piece, section,
                 )))
@@ -74,8 +74,8 @@ pub struct MemberReader<'a, R: ReadAt> {
 
 #[derive(Debug)]
 enum Content<R: ReadAt> {
-    Stored(Section<R>),
-    Deflate(DeflateDecoder<BufReader<Section<R>>>),
+    Stored(ByteSection<R>),
+    Deflate(DeflateDecoder<BufReader<ByteSection<R>>>),
 }
 
 impl<R: ReadAt> Content<R> {

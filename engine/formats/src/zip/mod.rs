@@ -14,11 +14,11 @@
 //!
 //! ```
 //! use prep_formats::limits::Limits;
-//! use prep_formats::zip::{Method, ZipListing, ZipWriter};
+//! use prep_formats::zip::{ZipMethod, ZipListing, ZipWriter};
 //! use std::io::Read;
 //!
 //! let mut writer = ZipWriter::new(Vec::new());
-//! writer.add_file("a/b.txt", Method::Deflate, &b"content"[..])?;
+//! writer.add_file("a/b.txt", ZipMethod::Deflate, &b"content"[..])?;
 //! let archive = writer.finish()?;
 //!
 //! let budget = Limits::default().budget(archive.len() as u64);
@@ -33,19 +33,19 @@ mod check;
 mod directory;
 mod entry;
 mod error;
-mod indexed;
+mod indexer;
+mod inflater;
 mod list;
 mod local;
 mod member;
 mod names;
-mod whole;
 mod write;
 
-pub use directory::{Directory, Member};
-pub use entry::{EntryKind, Method, ZipEntry};
+pub use directory::{ZipDirectory, ZipMember};
+pub use entry::{EntryKind, ZipEntry, ZipMethod};
 pub use error::ZipError;
-pub use indexed::MemberIndexer;
+pub use indexer::MemberIndexer;
+pub use inflater::MemberInflater;
 pub use list::ZipListing;
 pub use member::MemberReader;
-pub use whole::MemberInflater;
 pub use write::{ZipWriteError, ZipWriter};

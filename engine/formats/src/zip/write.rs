@@ -10,9 +10,9 @@ use flate2::write::DeflateEncoder;
 use rawzip::time::UtcDateTime;
 use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter};
 
-use super::entry::{Method, ZipEntry};
+use super::entry::{ZipEntry, ZipMethod};
 use crate::paths::{self, PathError};
-use crate::read_at::{ReadAt, Section};
+use crate::read_at::{ByteSection, ReadAt};
 
 /// An archive that cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +86,7 @@ impl<W: Write> ZipWriter<W> {
     pub fn add_file(
         &mut self,
         path: &str,
-        method: Method,
+        method: ZipMethod,
         mut reader: impl Read,
     ) -> Result<(), ZipWriteError> {
         let path = safe(path)?;
@@ -99,8 +99,8 @@ impl<W: Write> ZipWriter<W> {
             .start()
             .map_err(|error| failed(&path, error))?;
         let mut sink = match method {
-            Method::Stored => Sink::Stored(&mut member),
-            Method::Deflate => {
+            ZipMethod::Stored => Sink::Stored(&mut member),
+            ZipMethod::Deflate => {
                 Sink::Deflate(DeflateEncoder::new(&mut member, Compression::default()))
             }
         };
@@ -143,7 +143,7 @@ impl<W: Write> ZipWriter<W> {
         entry: &ZipEntry,
     ) -> Result<(), ZipWriteError> {
         let range = entry.locate(&base)?;
-        self.add_compressed(path, entry, Section::new(base, range))
+        self.add_compressed(path, entry, ByteSection::new(base, range))
     }
 
     /// Adds a member with the properties of `entry` under the path `path`. `reader` returns its compressed data.
@@ -217,10 +217,10 @@ fn safe(path: &str) -> Result<String, ZipWriteError> {
     })
 }
 
-fn number(method: Method) -> CompressionMethod {
+fn number(method: ZipMethod) -> CompressionMethod {
     match method {
-        Method::Stored => CompressionMethod::STORE,
-        Method::Deflate => CompressionMethod::DEFLATE,
+        ZipMethod::Stored => CompressionMethod::STORE,
+        ZipMethod::Deflate => CompressionMethod::DEFLATE,
     }
 }
 

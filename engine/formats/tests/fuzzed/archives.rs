@@ -1,16 +1,16 @@
-//! Any bytes as a tar (plain or gzipped) or 7z archive: members are read or refused, names stay inside, and no more than
-//! the limit is handed out.
+//! Any bytes as a tar (plain or gzipped) or 7z archive: members are read or rejected, their paths stay inside the
+//! target directory, and the content stays below the limit.
 
 use std::cell::RefCell;
 use std::io::{self, Cursor, Read};
 
 use prep_formats::archive::MemberKind;
 use prep_formats::gzip::GzipIndexer;
-use prep_formats::inflated::Deflated;
+use prep_formats::inflated::DeflateSpans;
 use prep_formats::limits::{ArchiveBudget, Limits};
-use prep_formats::read_at::{ReadAt, Section};
-use prep_formats::sevenz::{self, Decoded, SevenZReader};
-use prep_formats::spans::{Spans, Unpacked};
+use prep_formats::read_at::{ByteSection, ReadAt};
+use prep_formats::sevenz::{self, PartSpans, SevenZReader};
+use prep_formats::spans::{SpanReader, Spans};
 use prep_formats::tar;
 
 const LIMIT: u64 = 1 << 20;
@@ -24,7 +24,7 @@ fn budget() -> ArchiveBudget {
     limits.budget(0)
 }
 
-/// Reads a member that says to have so many bytes.
+/// Reads a member with the declared size `size`.
 fn take(path: &str, size: Option<u64>, reader: &mut dyn Read, total: &mut u64) -> io::Result<()> {
     assert!(!path.starts_with('/') && !path.split('/').any(|part| part == ".."));
     let read = io::copy(reader, &mut io::sink())?;
@@ -58,7 +58,7 @@ pub fn check(data: &[u8]) {
     gzipped(data);
 }
 
-/// The parts of a 7z archive are decoded or refused, and no larger than they say.
+/// The parts of a 7z archive are decoded or rejected, and have at most their declared size.
 fn parts(data: &[u8]) {
     let Ok(archive) = SevenZReader::open(Cursor::new(data), &budget()) else {
         return;
@@ -66,7 +66,7 @@ fn parts(data: &[u8]) {
     let Ok(Some(parts)) = archive.parts(&data) else {
         return;
     };
-    let spans = Decoded::new(data.to_vec(), parts, 1000);
+    let spans = PartSpans::new(data.to_vec(), parts, 1000);
     let mut total = 0;
     for number in 0..spans.count() {
         let mut bytes = Vec::new();
@@ -77,7 +77,7 @@ fn parts(data: &[u8]) {
     assert!(total <= LIMIT);
 }
 
-/// A gzipped tar is listed as it is read, and its members lie where the list says.
+/// A gzipped tar archive is listed while it is read, and its members are at the listed offsets.
 fn gzipped(data: &[u8]) {
     let windows = RefCell::new(Vec::new());
     let mut places = Vec::new();
@@ -91,8 +91,8 @@ fn gzipped(data: &[u8]) {
     let Ok((Ok(()), Some(gzipped))) = listed else {
         return;
     };
-    let packed = Section::new(data, gzipped.offset..gzipped.offset + gzipped.bytes);
-    let plain = Unpacked::new(Deflated::new(packed, windows.take(), gzipped.index), 1);
+    let packed = ByteSection::new(data, gzipped.offset..gzipped.offset + gzipped.bytes);
+    let plain = SpanReader::new(DeflateSpans::new(packed, windows.take(), gzipped.index), 1);
     let mut places = places.into_iter();
     let read = tar::read(data, &budget(), |path, kind, content| {
         let mut bytes = Vec::new();

@@ -1,10 +1,10 @@
-//! Any bytes are the header of an image or refused.
+//! Any bytes are the header of an image or rejected.
 
 use prep_formats::image::ImageHeader;
 
 pub fn check(data: &[u8]) {
     if let Ok(header) = ImageHeader::read(data) {
-        // What follows the header changes nothing.
+        // Bytes after the header have no influence.
         let longer = [data, &[0; 64]].concat();
         assert_eq!(
             ImageHeader::read(longer.as_slice()).expect("as before"),

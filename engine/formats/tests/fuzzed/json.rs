@@ -1,26 +1,26 @@
-//! Any text is read or refused; what is read survives writing and reading again,
-//! and the reader of records agrees with the whole one. What is printed without reading is what reading it leads to.
+//! Any text is parsed or rejected. A parsed value survives writing and parsing. The readers of elements and lines agree
+//! with the parser, and reformatting agrees with parsing and formatting.
 
 use prep_formats::json::{
-    Grammar, JsonElements, JsonLines, Printing, Value, WriteOptions, parse, reprint,
+    JsonElements, JsonGrammar, JsonLines, JsonStyle, JsonValue, WriteOptions, parse, reformat,
 };
 
 pub fn check(data: &[u8]) {
     let lines = JsonLines::new(data).map_while(Result::ok).count();
     assert!(lines <= data.len());
     let whole = parse(data);
-    let records: Result<Vec<Value>, _> = JsonElements::list(data).values().collect();
+    let records: Result<Vec<JsonValue>, _> = JsonElements::list(data).values().collect();
     let options = WriteOptions::default();
     match &whole {
-        Ok(Value::List(list)) => {
-            let text = |value: &Value| value.to_json(&options).expect("ASCII holds everything");
-            let records = Value::List(records.expect("a list"));
-            assert_eq!(text(&records), text(&Value::List(list.clone())));
+        Ok(JsonValue::List(list)) => {
+            let text = |value: &JsonValue| value.to_json(&options).expect("ASCII holds everything");
+            let records = JsonValue::List(records.expect("a list"));
+            assert_eq!(text(&records), text(&JsonValue::List(list.clone())));
         }
         _ => assert!(records.is_err()),
     }
     let mut printed = Vec::new();
-    if reprint(data, Grammar::Python, Printing::Python, &mut printed) {
+    if reformat(data, JsonGrammar::Python, JsonStyle::Python, &mut printed) {
         let value = whole.as_ref().expect("printed is read");
         assert_eq!(value.to_json(&options).expect("as before"), printed);
     }

@@ -1,6 +1,6 @@
-//! Elements at a path are those of the whole document, wherever both can be read.
+//! Elements at a path equal those of the parsed document, if both can be read.
 
-use prep_formats::json::{JsonElements, Value, WriteOptions, parse};
+use prep_formats::json::{JsonElements, JsonValue, WriteOptions, parse};
 
 pub fn check(data: &[u8]) {
     let found: Result<Vec<_>, _> = JsonElements::new(data, ["a"]).collect();
@@ -8,10 +8,10 @@ pub fn check(data: &[u8]) {
         return;
     };
     let options = WriteOptions::default();
-    let text = |value: &Value| value.to_json(&options).expect("ASCII holds everything");
+    let text = |value: &JsonValue| value.to_json(&options).expect("ASCII holds everything");
     let expected: Vec<_> = match whole.get("a") {
-        Some(Value::List(list)) => list.iter().map(text).collect(),
-        Some(Value::Object(object)) => object.iter().map(|(_, value)| text(value)).collect(),
+        Some(JsonValue::List(list)) => list.iter().map(text).collect(),
+        Some(JsonValue::Object(object)) => object.iter().map(|(_, value)| text(value)).collect(),
         _ => panic!("nothing to iterate over"),
     };
     let found: Vec<_> = elements.iter().map(|(_, value)| text(value)).collect();

@@ -1,9 +1,9 @@
-//! Any bytes are lines or refused; lines joined again are read as the same lines.
+//! Any bytes are lines or rejected. Joined lines are read as the same lines.
 
-use prep_formats::lines::Lines;
+use prep_formats::lines::TextLines;
 
 fn lines(data: &[u8]) -> Option<Vec<String>> {
-    let mut lines = Lines::new(data);
+    let mut lines = TextLines::new(data);
     let mut all = Vec::new();
     while let Some(line) = lines.next_line().ok()? {
         all.push(line.to_owned());

@@ -1,13 +1,13 @@
-//! Any bytes have names or none; what is written without a variable is read again, and has not got it.
+//! Any bytes can be searched for names. A file from which a variable was removed can be read and lacks the variable.
 
-use prep_formats::matlab::{names, without};
+use prep_formats::matlab::{names, remove_variables};
 
 pub fn check(data: &[u8]) {
     let found = names(data);
     let unwanted = ["Video.Labels".to_owned(), "labels".to_owned()];
-    if let Ok(Some(redacted)) = without(data, &unwanted) {
+    if let Ok(Some(redacted)) = remove_variables(data, &unwanted) {
         assert!(
-            without(&redacted, &unwanted)
+            remove_variables(&redacted, &unwanted)
                 .expect("own output is read")
                 .is_none()
         );

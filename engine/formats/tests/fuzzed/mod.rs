@@ -1,4 +1,4 @@
-//! What a fuzzer tries any bytes on: each has a `check` that panics where a promise is broken.
+//! The targets of the fuzzer. Each has a function `check` that panics if a promise is violated.
 
 pub mod archives;
 pub mod bson;

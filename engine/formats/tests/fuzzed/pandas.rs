@@ -1,7 +1,7 @@
 //! Any bytes as CSV: nothing panics, both passes agree, and stored text can be opened.
 
 use prep_formats::pandas::{
-    FloatParser, ReadOptions, Rewriter, Rewritten, Scanner, TextTable, normalise, read_frame,
+    CsvScanner, FloatParser, ReadOptions, RewriteResult, Rewriter, TextTable, normalise, read_frame,
 };
 
 pub fn check(data: &[u8]) {
@@ -19,7 +19,7 @@ pub fn check(data: &[u8]) {
         all_text: flags & 8 != 0,
         ..ReadOptions::default()
     };
-    let mut scanner = Scanner::new(&options);
+    let mut scanner = CsvScanner::new(&options);
     let chunk = 1 + usize::from(flags >> 4);
     let scan = raw
         .chunks(chunk)
@@ -40,7 +40,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The canonical text by a pass that rewrites, and another one where that is not enough.
+/// The canonical text by the rewriting pass, followed by the second pass if that is necessary.
 fn rewritten(raw: &[u8], options: &ReadOptions, chunk: usize) -> Vec<u8> {
     let mut rewriter = Rewriter::new(options);
     let mut pieces = Vec::new();
@@ -52,9 +52,9 @@ fn rewritten(raw: &[u8], options: &ReadOptions, chunk: usize) -> Vec<u8> {
     pieces.extend(std::iter::from_fn(|| rewriter.take()));
     let (text, mut printed) = (pieces.concat(), Vec::new());
     let again = match &found {
-        Rewritten::Canonical(_) => return text,
-        Rewritten::Cells(scan, options) => normalise(&*text, scan, options, &mut printed),
-        Rewritten::Unreadable(scan) => normalise(raw, scan, options, &mut printed),
+        RewriteResult::Canonical(_) => return text,
+        RewriteResult::Cells(scan, options) => normalise(&*text, scan, options, &mut printed),
+        RewriteResult::Unreadable(scan) => normalise(raw, scan, options, &mut printed),
     };
     again.expect("what was scanned can be printed");
     printed

@@ -1,4 +1,4 @@
-//! Any bytes are a table or rejected; a table has as many rows as it says.
+//! Any bytes are a table or rejected. A table has the declared number of rows.
 
 use prep_formats::limits::Limits;
 use prep_formats::parquet::ParquetTable;

@@ -1,4 +1,4 @@
-//! Any bytes are decoded or refused; a decoded image has all its pixels.
+//! Any bytes are decoded or rejected. A decoded image has all its pixels.
 
 use prep_formats::limits::Limits;
 use prep_formats::png::decode_grey;

@@ -1,6 +1,6 @@
-//! Any format and any run-length code is read or refused.
+//! Any format and any run-length code is parsed or rejected.
 
-use prep_formats::printf::{Argument, Format};
+use prep_formats::printf::{PrintfArgument, PrintfFormat};
 use prep_formats::rle;
 
 pub fn check(data: &[u8]) {
@@ -14,11 +14,11 @@ pub fn check(data: &[u8]) {
     let number = f64::from_le_bytes(number.try_into().expect("8 bytes"));
     let integer = i64::from_le_bytes(integer.try_into().expect("8 bytes"));
     let _ = rle::area(text);
-    if let Ok(format) = Format::new(text) {
+    if let Ok(format) = PrintfFormat::new(text) {
         for value in [
-            Argument::Number(number),
-            Argument::Integer(integer),
-            Argument::Text(text),
+            PrintfArgument::Number(number),
+            PrintfArgument::Integer(integer),
+            PrintfArgument::Text(text),
         ] {
             let values = vec![value; format.values()];
             let _ = format.push(&values, &mut String::new());

@@ -1,4 +1,4 @@
-//! Any bytes as the header of a 7z archive, with the checksums that let a reader come as far as that.
+//! Any bytes as the header of a 7z archive, with correct checksums, so that the reader does not stop before it.
 
 use std::io::Cursor;
 

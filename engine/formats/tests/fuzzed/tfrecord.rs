@@ -1,4 +1,4 @@
-//! Any bytes are records or refused, and any payload an example or refused.
+//! Any bytes are records or rejected, and any payload is an example or rejected.
 
 use prep_formats::tfrecord::{Example, TfRecords};
 

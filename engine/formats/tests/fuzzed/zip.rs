@@ -1,14 +1,13 @@
-//! Any bytes are listed and read, or refused; all ways of reading agree, and
-//! nothing beyond the declared size is handed out.
+//! Any bytes are listed and read, or rejected. All ways of reading agree, and never return more than the declared size.
 
 use std::cell::RefCell;
 use std::io::Read;
 
-use prep_formats::inflated::Deflated;
+use prep_formats::inflated::DeflateSpans;
 use prep_formats::limits::Limits;
-use prep_formats::read_at::{ReadAt, Section};
-use prep_formats::spans::Unpacked;
-use prep_formats::zip::{MemberInflater, Method, ZipEntry, ZipListing};
+use prep_formats::read_at::{ByteSection, ReadAt};
+use prep_formats::spans::SpanReader;
+use prep_formats::zip::{MemberInflater, ZipEntry, ZipListing, ZipMethod};
 
 pub fn check(data: &[u8]) {
     let limits = Limits {
@@ -34,7 +33,7 @@ pub fn check(data: &[u8]) {
         if read.is_ok() {
             assert_eq!(whole, streamed);
         }
-        if entry.method == Method::Deflate {
+        if entry.method == ZipMethod::Deflate {
             assert_eq!(
                 by_index(entry, data).ok(),
                 read.is_ok().then_some(streamed.clone())
@@ -43,15 +42,15 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The content, its second half first.
+/// The content, read by index with its second half first.
 fn by_index(entry: &ZipEntry, data: &[u8]) -> std::io::Result<Vec<u8>> {
     let windows = RefCell::new(Vec::new());
     let indexer = entry.indexer(data, &windows)?;
     let indexer = indexer.expect("a deflated member");
     let index = indexer.finish()?;
     let index = index.expect("so few bytes have an index");
-    let packed = Section::new(data, entry.locate(data)?);
-    let inflated = Unpacked::new(Deflated::new(packed, windows.take(), index), 1);
+    let packed = ByteSection::new(data, entry.locate(data)?);
+    let inflated = SpanReader::new(DeflateSpans::new(packed, windows.take(), index), 1);
     let mut content = vec![0; entry.size as usize];
     let (first, second) = content.split_at_mut(entry.size as usize / 2);
     inflated.read_exact_at(second, first.len() as u64)?;

@@ -1,4 +1,4 @@
-//! Recorded bytes stand in hexadecimal digits.
+//! Decodes recorded bytes, which are stored as hexadecimal digits.
 
 pub fn unhex(text: &str) -> Vec<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16).unwrap() as u8;

@@ -1,4 +1,4 @@
-//! Files of the tests, mapped into memory.
+//! Maps files of the tests into memory.
 
 use std::fs::File;
 use std::ops::Range;
@@ -6,12 +6,12 @@ use std::ops::Range;
 use memmap2::{Mmap, UncheckedAdvice};
 use prep_formats::pandas::MappedText;
 
-/// Maps a file that the test does not change afterwards.
+/// A mapped file that the test does not change.
 pub struct MappedFile(Mmap);
 
 impl MappedFile {
     pub fn new(file: &File) -> MappedFile {
-        // SAFETY: the file has no name, and the test that made it does not write to it any more.
+        // SAFETY: the file has no name, and the test that made it does not write to it anymore.
         #[allow(unsafe_code, reason = "only the test has the file, see above")]
         MappedFile(unsafe { Mmap::map(file).unwrap() })
     }
@@ -23,7 +23,8 @@ impl MappedText for MappedFile {
     }
 
     fn release(&self, part: Range<usize>) {
-        // SAFETY: the map is shared and read-only, and the file does not change, so dropped pages come back as they were.
+        // SAFETY: the map is shared and read-only, and the file does not change, so dropped pages are loaded with the
+        // same bytes.
         #[allow(unsafe_code, reason = "only the test has the file, see above")]
         let advised = unsafe {
             let advice = UncheckedAdvice::DontNeed;

@@ -1,9 +1,11 @@
-//! Shared by the tests of `pandas`.
+//! Functions that the tests of `pandas` share.
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
 use std::path::PathBuf;
 
-use prep_formats::pandas::{CsvError, ReadOptions, Rewriter, Rewritten, Scan, Scanner, normalise};
+use prep_formats::pandas::{
+    CsvError, CsvScan, CsvScanner, ReadOptions, RewriteResult, Rewriter, normalise,
+};
 use serde_json::Value;
 
 pub fn data(name: &str) -> PathBuf {
@@ -12,7 +14,7 @@ pub fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The JSON values of a file with one a line.
+/// The JSON values of a file with one value per line.
 pub fn lines(name: &str) -> impl Iterator<Item = Value> {
     let text = std::fs::read_to_string(data(name)).unwrap();
     let values: Vec<Value> = text
@@ -22,20 +24,24 @@ pub fn lines(name: &str) -> impl Iterator<Item = Value> {
     values.into_iter()
 }
 
-pub fn scan_in_chunks(raw: &[u8], options: &ReadOptions, chunk: usize) -> Result<Scan, CsvError> {
-    let mut scanner = Scanner::new(options);
+pub fn scan_in_chunks(
+    raw: &[u8],
+    options: &ReadOptions,
+    chunk: usize,
+) -> Result<CsvScan, CsvError> {
+    let mut scanner = CsvScanner::new(options);
     for chunk in raw.chunks(chunk.min(raw.len()).max(1)) {
         scanner.feed(chunk)?;
     }
     scanner.finish()
 }
 
-/// The text that the first pass makes of a raw file, and what it is.
+/// The text that the first pass makes of a raw file, and its kind.
 pub fn rewrite_in_chunks(
     raw: &[u8],
     options: &ReadOptions,
     chunk: usize,
-) -> Result<(Vec<u8>, Rewritten), CsvError> {
+) -> Result<(Vec<u8>, RewriteResult), CsvError> {
     let mut rewriter = Rewriter::new(options);
     let mut text = Vec::new();
     let mut take = |rewriter: &mut Rewriter| {
@@ -56,20 +62,20 @@ pub fn rewrite_in_chunks(
     Ok((text, rewritten))
 }
 
-/// The canonical text of a raw file, by one pass or by two.
+/// The canonical text of a raw file, by one or two passes.
 pub fn canonical_text(
     raw: &[u8],
     options: &ReadOptions,
     chunk: usize,
-) -> Result<(Vec<u8>, Rewritten), CsvError> {
+) -> Result<(Vec<u8>, RewriteResult), CsvError> {
     let (text, rewritten) = rewrite_in_chunks(raw, options, chunk)?;
     let mut printed = Vec::new();
     match &rewritten {
-        Rewritten::Canonical(_) => printed = text,
-        Rewritten::Cells(scan, options) => {
+        RewriteResult::Canonical(_) => printed = text,
+        RewriteResult::Cells(scan, options) => {
             normalise(text.as_slice(), scan, options, &mut printed)?;
         }
-        Rewritten::Unreadable(scan) => normalise(raw, scan, options, &mut printed)?,
+        RewriteResult::Unreadable(scan) => normalise(raw, scan, options, &mut printed)?,
     }
     Ok((printed, rewritten))
 }

@@ -1,7 +1,6 @@
-//! Builds archives byte by byte, so that a test can make any field wrong.
+//! Builds zip archives byte by byte, so that a test can make any field invalid.
 
-/// One record of an archive under construction. `None` in the local fields
-/// means: the same as in the central directory.
+/// A member of the archive. `None` in the fields of the local header means the same value as in the central directory.
 #[derive(Clone)]
 pub struct Member {
     pub name: Vec<u8>,
@@ -58,7 +57,7 @@ impl Member {
     }
 }
 
-/// The archive of these members.
+/// Builds the archive with these members.
 pub fn archive(members: &[Member]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut central = Vec::new();

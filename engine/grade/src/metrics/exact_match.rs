@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::integer::Spelled;
-use crate::python::numeric::is_python_blank;
+use crate::python::numeric::is_python_space;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::{Pair, Value};
@@ -75,7 +75,7 @@ impl Metric for ExactMatch {
             let valid = self.valid(answers.value(row)).ok_or_else(|| {
                 answers.refuse(RefusalKind::Answers, row, "spans `FIRST:LAST` and words")
             })?;
-            let is_right = match present(prediction.value(row)).trim_matches(is_python_blank) {
+            let is_right = match present(prediction.value(row)).trim_matches(is_python_space) {
                 "" => valid.is_empty(),
                 text => match self.read(text) {
                     Some(guess) => valid.contains(&guess),

@@ -1,6 +1,6 @@
 //! Python's `int(text)`.
 
-use prep_formats::python::{digit, trim_number};
+use prep_formats::python::{decimal_digit, trim_number};
 
 /// More digits than this Python refuses to read (`sys.set_int_max_str_digits`).
 const MOST_DIGITS: usize = 4_300;
@@ -32,13 +32,16 @@ impl Spelled {
                 after_digit = false;
                 continue;
             }
-            digits.push(u8::try_from(digit(c)?).ok()?);
+            digits.push(u8::try_from(decimal_digit(c)?).ok()?);
             after_digit = true;
         }
         if !after_digit || digits.len() > MOST_DIGITS {
             return None;
         }
-        let zeros = digits.iter().take_while(|digit| **digit == 0).count();
+        let zeros = digits
+            .iter()
+            .take_while(|decimal_digit| **decimal_digit == 0)
+            .count();
         digits.drain(..zeros);
         Some(Spelled {
             negative: negative && !digits.is_empty(),
@@ -48,8 +51,10 @@ impl Spelled {
 
     /// The integer, if 128 bits hold it.
     pub fn value(&self) -> Option<i128> {
-        let value = self.digits.iter().try_fold(0i128, |value, digit| {
-            value.checked_mul(10)?.checked_add(i128::from(*digit))
+        let value = self.digits.iter().try_fold(0i128, |value, decimal_digit| {
+            value
+                .checked_mul(10)?
+                .checked_add(i128::from(*decimal_digit))
         })?;
         Some(if self.negative { -value } else { value })
     }
@@ -65,8 +70,8 @@ impl Spelled {
     /// What the integer is for libraries that compare elements by Python's hash (Levenshtein): integers that are equal
     /// modulo 2^61 - 1 are alike. -1 is the hash of none; only the integer -1 itself is given it.
     pub fn hash(&self) -> i64 {
-        let remainder = self.digits.iter().fold(0u64, |value, digit| {
-            let next = u128::from(value) * 10 + u128::from(*digit);
+        let remainder = self.digits.iter().fold(0u64, |value, decimal_digit| {
+            let next = u128::from(value) * 10 + u128::from(*decimal_digit);
             (next % u128::from(MERSENNE)) as u64
         });
         let value = remainder as i64;

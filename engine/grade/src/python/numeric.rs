@@ -1,6 +1,6 @@
 //! Arithmetic as NumPy and Python do it, where the last digits of a score depend on it.
 
-pub use prep_formats::python::{is_python_blank, python_float};
+pub use prep_formats::python::{is_python_space, python_float};
 
 /// NumPy hands this many elements of an array to a reduction at once (the default `bufsize`).
 const BUFFER: usize = 8_192;

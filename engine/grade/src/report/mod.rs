@@ -10,8 +10,8 @@ pub mod medals;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-pub use prep_formats::json::Object;
-use prep_formats::json::{Value, WriteOptions};
+pub use prep_formats::json::JsonObject;
+use prep_formats::json::{JsonValue, WriteOptions};
 
 use crate::grader::Outcome;
 use crate::refusal::Refusal;
@@ -62,9 +62,9 @@ pub struct Digests {
 }
 
 impl Digests {
-    fn to_json(&self) -> Object {
+    fn to_json(&self) -> JsonObject {
         let text = |digest: &Option<String>| digest.as_deref().into();
-        Object::from_iter([
+        JsonObject::from_iter([
             ("all", text(&self.all)),
             ("public", text(&self.public)),
             ("answers", text(&self.answers)),
@@ -115,9 +115,9 @@ impl CompetitionReport {
     }
 
     /// The report as JSON.
-    pub fn to_json(&self) -> Object {
+    pub fn to_json(&self) -> JsonObject {
         let threshold = |of: fn(Thresholds) -> f64| self.thresholds.map(of).into();
-        let reason: Option<Object> = match (&self.reason, self.submission_exists) {
+        let reason: Option<JsonObject> = match (&self.reason, self.submission_exists) {
             (Some(refusal), _) => Some(refusal_json(refusal)),
             (None, true) => None,
             (None, false) => {
@@ -130,8 +130,8 @@ impl CompetitionReport {
             }
         };
         let obstacles = &self.variant.not_comparable_because;
-        let obstacles: Vec<Value> = obstacles.iter().cloned().map(Value::from).collect();
-        Object::from_iter([
+        let obstacles: Vec<JsonValue> = obstacles.iter().cloned().map(JsonValue::from).collect();
+        JsonObject::from_iter([
             ("competition_id", self.competition_id.as_str().into()),
             ("score", self.score.into()),
             ("gold_threshold", threshold(|all| all.gold)),
@@ -157,9 +157,9 @@ impl CompetitionReport {
     }
 }
 
-fn refusal_json(refusal: &Refusal) -> Object {
+fn refusal_json(refusal: &Refusal) -> JsonObject {
     let row = refusal.row.and_then(|row| i64::try_from(row).ok());
-    Object::from_iter([
+    JsonObject::from_iter([
         ("kind", refusal.kind.name().into()),
         ("message", refusal.to_string().into()),
         ("column", refusal.column.as_deref().into()),
@@ -168,13 +168,13 @@ fn refusal_json(refusal: &Refusal) -> Object {
 }
 
 /// The report of a run: counts, then the reports one by one.
-pub fn aggregate(reports: &[CompetitionReport]) -> Object {
+pub fn aggregate(reports: &[CompetitionReport]) -> JsonObject {
     let count = |counts: fn(&CompetitionReport) -> bool| {
         let count = reports.iter().filter(|report| counts(report)).count();
         i64::try_from(count).ok().into()
     };
     let each = reports.iter().map(|report| report.to_json().into());
-    Object::from_iter([
+    JsonObject::from_iter([
         ("total_runs", count(|_| true)),
         (
             "total_runs_with_submissions",
@@ -192,13 +192,16 @@ pub fn aggregate(reports: &[CompetitionReport]) -> Object {
             "total_above_median",
             count(|report| report.medals.above_median),
         ),
-        ("competition_reports", each.collect::<Vec<Value>>().into()),
+        (
+            "competition_reports",
+            each.collect::<Vec<JsonValue>>().into(),
+        ),
     ])
 }
 
 /// Several lines with an indent of four, as `json.dump` writes them, without a final line end. A score may be NaN, and readers
 /// of the benchmark's reports expect to find it so; `serde_json` would write `null`.
-pub fn pretty(report: Object) -> String {
+pub fn pretty(report: JsonObject) -> String {
     text(&report.into(), Some(4))
 }
 
@@ -207,7 +210,7 @@ pub fn quoted(words: &str) -> String {
     text(&words.into(), None)
 }
 
-fn text(value: &Value, indent: Option<usize>) -> String {
+fn text(value: &JsonValue, indent: Option<usize>) -> String {
     let options = WriteOptions {
         indent,
         ..WriteOptions::default()

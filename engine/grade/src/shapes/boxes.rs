@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::python::numeric::{is_python_blank, python_float};
+use crate::python::numeric::{is_python_space, python_float};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Parameter, ParameterKind};
 use crate::table::pair::{Column, Value};
@@ -105,10 +105,10 @@ impl<const N: usize> Layout<N> {
     fn parse(&self, text: &str) -> Result<Vec<Labelled<N>>, String> {
         let words: Vec<&str> = match self.separated_by {
             SeparatedBy::Blanks => text
-                .split(is_python_blank)
+                .split(is_python_space)
                 .filter(|word| !word.is_empty())
                 .collect(),
-            SeparatedBy::SingleBlanks if text.trim_matches(is_python_blank).is_empty() => {
+            SeparatedBy::SingleBlanks if text.trim_matches(is_python_space).is_empty() => {
                 Vec::new()
             }
             SeparatedBy::SingleBlanks => text.split(' ').collect(),

@@ -3,7 +3,7 @@
 //! A mask stays a list of runs. Areas and overlaps are taken run by run, so that the size of an image costs nothing.
 
 use crate::python::integer::python_int_clamped;
-use crate::python::numeric::is_python_blank;
+use crate::python::numeric::is_python_space;
 
 /// A set of pixels: half-open ranges, in order, which do not touch each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Mask {
     /// In words, what was expected.
     pub fn decode(code: &str, pixels: u64) -> Result<Self, &'static str> {
         // A code may have many millions of numbers: they are gone through twice rather than kept.
-        let words = || code.split(is_python_blank).filter(|word| !word.is_empty());
+        let words = || code.split(is_python_space).filter(|word| !word.is_empty());
         let (mut starts, mut lengths) = (Numbers::default(), Numbers::default());
         for (index, word) in words().enumerate() {
             let number = python_int_clamped(word);

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use prep_formats::pandas::{CsvError, FrameColumn, Objects, ReadOptions, read_frame};
+use prep_formats::pandas::{CsvError, FrameColumn, ObjectColumn, ReadOptions, read_frame};
 use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Map, Value};
@@ -88,10 +88,10 @@ impl Rows {
 
     /// Reads JSON lines.
     fn frame(&self, text: &str) -> Result<Frame, AnswersError> {
-        let mut columns: Vec<(&String, Objects)> = self
+        let mut columns: Vec<(&String, ObjectColumn)> = self
             .columns
             .iter()
-            .map(|name| (name, Objects::default()))
+            .map(|name| (name, ObjectColumn::default()))
             .collect();
         for (line, json) in (1..).zip(text.lines()) {
             let record: Value =

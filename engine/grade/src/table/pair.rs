@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use prep_formats::pandas::AHEAD;
+use prep_formats::pandas::PREFETCH_ROWS;
 
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::suggest::closest;
@@ -321,12 +321,12 @@ impl<'a> Column<'a> {
 
     /// For whoever goes through all positions: has the next cells, which lie anywhere, fetched now and then.
     pub(crate) fn fetch(&self, position: usize) {
-        if position.is_multiple_of(AHEAD)
+        if position.is_multiple_of(PREFETCH_ROWS)
             && let (ColumnData::Object(values), Positions::Listed(rows)) =
                 (self.data, self.positions)
         {
             let next = rows.get(position..).unwrap_or_default();
-            values.fetch(next.get(..AHEAD).unwrap_or(next));
+            values.fetch(next.get(..PREFETCH_ROWS).unwrap_or(next));
         }
     }
 

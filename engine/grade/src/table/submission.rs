@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use prep_formats::pandas::{Content, CsvError, Frame, ReadOptions, ScannedFrame};
+use prep_formats::pandas::{CsvError, FileContent, Frame, ReadOptions, ScannedFrame};
 
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -34,7 +34,7 @@ pub fn exists(path: &Path) -> bool {
 /// When it is too large, or no CSV.
 pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
     let options = ReadOptions::default();
-    let scanned = scan(Content::Bytes(bytes), &options);
+    let scanned = scan(FileContent::Bytes(bytes), &options);
     let scanned = scanned.unwrap_or_else(|error| Err(unreadable(error.to_string())))?;
     scanned.frame().map_err(|error| invalid(&error))
 }
@@ -48,7 +48,7 @@ fn invalid(error: &CsvError) -> Refusal {
 /// # Errors
 /// When the file cannot be read. Within: when it is too large, or no CSV.
 pub(crate) fn scan<'a>(
-    content: Content<'a>,
+    content: FileContent<'a>,
     options: &'a ReadOptions,
 ) -> io::Result<Result<ScannedFrame<'a>, Refusal>> {
     let size = content.size()?;
@@ -81,7 +81,7 @@ pub(crate) fn scan<'a>(
 }
 
 /// The first bytes, and what there is to know of the first line that is not blank.
-fn front(content: Content<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
+fn front(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
     let mut start = Vec::new();
     content.reader().take(8).read_to_end(&mut start)?;
     let mut line = FirstLine::default();

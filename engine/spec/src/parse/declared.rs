@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prep_splits::Size;
+use prep_splits::SplitSize;
 use serde::Deserialize as _;
 
 use crate::context::{Context, quoted, scalar_style};
@@ -269,14 +269,14 @@ impl Context {
     }
 
     /// Parses a fraction or a number of rows. A number with a decimal point is a fraction.
-    fn share(&mut self, node: &Node) -> Option<Size> {
+    fn share(&mut self, node: &Node) -> Option<SplitSize> {
         if scalar_style(node) == Some(Style::Plain) {
             self.number(node)?;
         } else {
             self.wrong_type(node, "a number or a query");
             return None;
         }
-        match Size::deserialize(&json::tree(self, node)) {
+        match SplitSize::deserialize(&json::tree(self, node)) {
             Ok(size) => Some(size),
             Err(error) => {
                 self.error("bad-parameter", node.span, error.to_string());

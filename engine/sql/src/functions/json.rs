@@ -11,11 +11,11 @@ pub(super) fn texts(column: &ArrayRef) -> Result<StringArray> {
     Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
 }
 
-pub(super) fn parse(text: &str) -> Result<json::Value> {
+pub(super) fn parse(text: &str) -> Result<json::JsonValue> {
     json::parse(text.as_bytes()).map_err(failed)
 }
 
-pub(super) fn print(value: &json::Value) -> Result<String> {
+pub(super) fn print(value: &json::JsonValue) -> Result<String> {
     let text = value.to_json(&json::WriteOptions::default());
     String::from_utf8(text.map_err(failed)?).map_err(failed)
 }
@@ -29,9 +29,9 @@ pub(super) fn argument_error(message: impl Into<String>) -> DataFusionError {
 }
 
 /// Parses a JSON object.
-pub(super) fn object(function: &str, text: &str) -> Result<json::Object> {
+pub(super) fn object(function: &str, text: &str) -> Result<json::JsonObject> {
     match parse(text)? {
-        json::Value::Object(object) => Ok(object),
+        json::JsonValue::Object(object) => Ok(object),
         _ => Err(argument_error(format!("{function} takes a JSON object"))),
     }
 }
@@ -62,23 +62,25 @@ impl JsonCells {
         })
     }
 
-    pub fn value(&self, row: usize) -> Result<json::Value> {
+    pub fn value(&self, row: usize) -> Result<json::JsonValue> {
         Ok(match self {
             JsonCells::Lists(cells) if cells.is_valid(row) => {
                 let items = cells.value(row);
                 let cells = JsonCells::new(&items)?;
                 let items = (0..items.len()).map(|item| cells.value(item));
-                json::Value::List(items.collect::<Result<_>>()?)
+                json::JsonValue::List(items.collect::<Result<_>>()?)
             }
-            JsonCells::Integers(cells) if cells.is_valid(row) => json::Value::Int(cells.value(row)),
+            JsonCells::Integers(cells) if cells.is_valid(row) => {
+                json::JsonValue::Int(cells.value(row))
+            }
             JsonCells::Numbers(cells) if cells.is_valid(row) => {
-                json::Value::Float(cells.value(row))
+                json::JsonValue::Float(cells.value(row))
             }
             JsonCells::Booleans(cells) if cells.is_valid(row) => {
-                json::Value::Bool(cells.value(row))
+                json::JsonValue::Bool(cells.value(row))
             }
             JsonCells::Texts(cells) if cells.is_valid(row) => cells.value(row).into(),
-            _ => json::Value::Null,
+            _ => json::JsonValue::Null,
         })
     }
 }

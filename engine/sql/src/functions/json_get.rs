@@ -6,7 +6,7 @@
 use arrow::array::{Array, ArrayRef};
 use datafusion::error::Result;
 use datafusion::logical_expr::Signature;
-use prep_formats::json::Value;
+use prep_formats::json::JsonValue;
 
 use super::json::{argument_error, parse, print, texts};
 use super::scalar::{SimpleFunction, each};
@@ -25,8 +25,8 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
             return Ok(None);
         }
         match at(&parse(record)?, paths.value(row)) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => match text.as_str() {
+            None | Some(JsonValue::Null) => Ok(None),
+            Some(JsonValue::String(text)) => match text.as_str() {
                 Some(text) => Ok(Some(text.to_owned())),
                 None => Err(argument_error("json_get: the text is no valid Unicode")),
             },
@@ -35,10 +35,10 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     })
 }
 
-fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+fn at<'v>(value: &'v JsonValue, path: &str) -> Option<&'v JsonValue> {
     path.split('.').try_fold(value, |value, step| match value {
-        Value::Object(object) => object.get(step),
-        Value::List(items) => items.get(step.parse::<usize>().ok()?),
+        JsonValue::Object(object) => object.get(step),
+        JsonValue::List(items) => items.get(step.parse::<usize>().ok()?),
         _ => None,
     })
 }

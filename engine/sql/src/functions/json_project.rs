@@ -5,7 +5,7 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::Signature;
-use prep_formats::json::{Object, Value};
+use prep_formats::json::{JsonObject, JsonValue};
 
 use super::json::{argument_error, object, print, texts};
 use super::scalar::{SimpleFunction, each};
@@ -20,7 +20,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         return Err(argument_error("json_project takes a record and a template"));
     };
     let templates = texts(templates)?;
-    let mut last: Option<(String, Object)> = None;
+    let mut last: Option<(String, JsonObject)> = None;
     each(&texts(records)?, |row, record| {
         if templates.is_null(row) {
             return Ok(None);
@@ -38,8 +38,8 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     })
 }
 
-fn project(record: &Object, template: &Object) -> Result<String> {
-    let mut out = Object::new();
+fn project(record: &JsonObject, template: &JsonObject) -> Result<String> {
+    let mut out = JsonObject::new();
     for key in template.keys() {
         let found = record.iter().find(|(name, _)| *name == key);
         let Some((_, value)) = found else {
@@ -49,5 +49,5 @@ fn project(record: &Object, template: &Object) -> Result<String> {
         };
         out.insert(key.clone(), value.clone());
     }
-    print(&Value::Object(out))
+    print(&JsonValue::Object(out))
 }

@@ -7,7 +7,7 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::Signature;
-use prep_formats::json::Value;
+use prep_formats::json::JsonValue;
 
 use super::json::{JsonCells, argument_error, object, print, texts};
 use super::scalar::{SimpleFunction, each};
@@ -46,6 +46,6 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
             }
             record.insert(keys.value(row).into(), values.value(row)?);
         }
-        print(&Value::Object(record)).map(Some)
+        print(&JsonValue::Object(record)).map(Some)
     })
 }

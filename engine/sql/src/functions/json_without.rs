@@ -4,7 +4,7 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::Signature;
-use prep_formats::json::Value;
+use prep_formats::json::JsonValue;
 
 use super::json::{argument_error, object, print, texts};
 use super::scalar::{SimpleFunction, each};
@@ -33,6 +33,6 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         for key in keys.iter().filter(|key| key.is_valid(row)) {
             record.remove(key.value(row));
         }
-        print(&Value::Object(record)).map(Some)
+        print(&JsonValue::Object(record)).map(Some)
     })
 }

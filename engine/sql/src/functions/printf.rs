@@ -4,8 +4,8 @@
 use arrow::array::ArrayRef;
 use datafusion::error::Result;
 use datafusion::logical_expr::Signature;
-use prep_formats::json::Value;
-use prep_formats::printf::{Argument, Format};
+use prep_formats::json::JsonValue;
+use prep_formats::printf::{PrintfArgument, PrintfFormat};
 
 use super::json::{JsonCells, argument_error, failed, texts};
 use super::scalar::{SimpleFunction, each};
@@ -22,25 +22,28 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         .iter()
         .map(JsonCells::new)
         .collect::<Result<Vec<_>>>()?;
-    let mut last: Option<(String, Format)> = None;
+    let mut last: Option<(String, PrintfFormat)> = None;
     each(&texts(formats)?, |row, spelled| {
         let cells = values.iter().map(|cells| cells.value(row));
-        let cells = cells.collect::<Result<Vec<Value>>>()?;
-        if cells.contains(&Value::Null) {
+        let cells = cells.collect::<Result<Vec<JsonValue>>>()?;
+        if cells.contains(&JsonValue::Null) {
             return Ok(None);
         }
         // The format is the same in almost every row.
         if last.as_ref().is_none_or(|(text, _)| text != spelled) {
-            last = Some((spelled.to_owned(), Format::new(spelled).map_err(failed)?));
+            last = Some((
+                spelled.to_owned(),
+                PrintfFormat::new(spelled).map_err(failed)?,
+            ));
         }
         let arguments = cells.iter().filter_map(|cell| match cell {
-            Value::Int(value) => Some(Argument::Integer(*value)),
-            Value::Float(value) => Some(Argument::Number(*value)),
-            Value::Bool(value) => Some(Argument::Integer(i64::from(*value))),
-            Value::String(text) => text.as_str().map(Argument::Text),
+            JsonValue::Int(value) => Some(PrintfArgument::Integer(*value)),
+            JsonValue::Float(value) => Some(PrintfArgument::Number(*value)),
+            JsonValue::Bool(value) => Some(PrintfArgument::Integer(i64::from(*value))),
+            JsonValue::String(text) => text.as_str().map(PrintfArgument::Text),
             _ => None,
         });
-        let arguments: Vec<Argument<'_>> = arguments.collect();
+        let arguments: Vec<PrintfArgument<'_>> = arguments.collect();
         let mut text = String::new();
         if let Some((_, format)) = &last {
             format.push(&arguments, &mut text).map_err(failed)?;

@@ -11,7 +11,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, UInt64Type};
 use prep_core::StepError;
-use prep_formats::pandas::{Cells, Column, ColumnType, TextTable, cell_content};
+use prep_formats::pandas::{Cells, ColumnSchema, ColumnType, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
 
 use crate::relation::{CopiedCells, OpenTable};
@@ -45,7 +45,7 @@ impl<'a> Cell<'a> {
 /// The columns of a result, and the sources of their cells.
 pub(crate) struct ResultLayout {
     sources: Vec<CellSource>,
-    pub columns: Vec<Column>,
+    pub columns: Vec<ColumnSchema>,
     /// Indices of columns with cells of a column that is declared a number.
     pub numbers: BTreeSet<usize>,
     /// Columns with cells of an inferred column, and the types that pandas infers.
@@ -105,7 +105,7 @@ impl ResultLayout {
                     };
                     (
                         source,
-                        Column {
+                        ColumnSchema {
                             name: result.name.clone(),
                             ..stored
                         },
@@ -120,7 +120,7 @@ impl ResultLayout {
                     })?;
                     (
                         CellSource::Value,
-                        Column {
+                        ColumnSchema {
                             name: result.name.clone(),
                             kind,
                             nullable: false,

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 
 use parking_lot::Mutex;
 use prep_core::{FileValue, StepError};
-use prep_formats::json::{Grammar, Object, Printing, Value, WriteOptions, parse, reprint};
+use prep_formats::json::{
+    JsonGrammar, JsonObject, JsonStyle, JsonValue, WriteOptions, parse, reformat,
+};
 use prep_formats::pandas::ColumnType;
 use prep_sql::RECORD_COLUMN;
 use serde::Serialize;
@@ -42,14 +44,14 @@ pub(crate) struct JsonFormat {
 }
 
 impl JsonFormat {
-    fn text(self, value: &Value) -> Result<Vec<u8>, StepError> {
+    fn text(self, value: &JsonValue) -> Result<Vec<u8>, StepError> {
         let mut text = Vec::new();
         self.push(value, &mut text)?;
         Ok(text)
     }
 
     /// Appends the text of `value`.
-    fn push(self, value: &Value, text: &mut Vec<u8>) -> Result<(), StepError> {
+    fn push(self, value: &JsonValue, text: &mut Vec<u8>) -> Result<(), StepError> {
         match self.writer {
             JsonLibrary::Python => {
                 let options = WriteOptions {
@@ -66,12 +68,12 @@ impl JsonFormat {
     /// Appends the text of a row. A record is usually converted without building a value.
     fn push_row(self, row: JsonRow<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
         let printing = match (self.writer, self.indent) {
-            (JsonLibrary::Ujson, _) => Some(Printing::Pandas),
-            (JsonLibrary::Python, None) if !self.sort_keys => Some(Printing::Python),
+            (JsonLibrary::Ujson, _) => Some(JsonStyle::Pandas),
+            (JsonLibrary::Python, None) if !self.sort_keys => Some(JsonStyle::Python),
             (JsonLibrary::Python, _) => None,
         };
         if let (JsonRow::Record(record), Some(printing)) = (&row, printing)
-            && reprint(record, Grammar::Python, printing, text)
+            && reformat(record, JsonGrammar::Python, printing, text)
         {
             return Ok(());
         }
@@ -98,11 +100,11 @@ enum JsonRow<'a> {
     /// The text of an entire record.
     Record(Cow<'a, [u8]>),
     /// An object of the cells.
-    Members(Value),
+    Members(JsonValue),
 }
 
 impl JsonRow<'_> {
-    fn value(self) -> Result<Value, StepError> {
+    fn value(self) -> Result<JsonValue, StepError> {
         match self {
             JsonRow::Record(text) => parse(&text).map_err(StepError::input),
             JsonRow::Members(value) => Ok(value),
@@ -147,11 +149,11 @@ fn for_each_row(
             act(match row.cells {
                 [cell] if is_record => JsonRow::Record(json_text(cell)?),
                 cells => {
-                    let mut object = Object::new();
+                    let mut object = JsonObject::new();
                     for (name, cell) in names.iter().zip(cells) {
                         object.insert(name.as_str().into(), member(cell)?);
                     }
-                    JsonRow::Members(Value::Object(object))
+                    JsonRow::Members(JsonValue::Object(object))
                 }
             })
         })?;
@@ -163,7 +165,7 @@ fn for_each_row(
 /// Calls `act` for each row of a query as a value, like [`for_each_row`].
 pub(crate) fn for_each_record(
     run: QueryRun<'_>,
-    mut act: impl FnMut(&Value) -> Result<(), StepError>,
+    mut act: impl FnMut(&JsonValue) -> Result<(), StepError>,
 ) -> Result<(u64, Vec<String>), StepError> {
     for_each_row(run, |row| act(&row.value()?))
 }
@@ -232,29 +234,29 @@ fn json_text<'a>(cell: &Cell<'a>) -> Result<Cow<'a, [u8]>, StepError> {
 }
 
 /// A cell as a member of an object.
-fn member(cell: &Cell<'_>) -> Result<Value, StepError> {
+fn member(cell: &Cell<'_>) -> Result<JsonValue, StepError> {
     Ok(match *cell {
-        Cell::Missing => Value::Null,
-        Cell::Integer(value) => Value::Int(value),
+        Cell::Missing => JsonValue::Null,
+        Cell::Integer(value) => JsonValue::Int(value),
         Cell::Unsigned(value) => match i64::try_from(value) {
-            Ok(value) => Value::Int(value),
-            Err(_) => Value::BigInt(value.to_string().into()),
+            Ok(value) => JsonValue::Int(value),
+            Err(_) => JsonValue::BigInt(value.to_string().into()),
         },
-        Cell::Float(value) => Value::Float(value),
-        Cell::Single(value) => Value::Float(value.into()),
-        Cell::Bool(value) => Value::Bool(value),
+        Cell::Float(value) => JsonValue::Float(value),
+        Cell::Single(value) => JsonValue::Float(value.into()),
+        Cell::Bool(value) => JsonValue::Bool(value),
         Cell::Text(text) => text.into(),
         Cell::Slice(_, ColumnType::Text) => match cell.text() {
             Some(text) => std::str::from_utf8(&text)
                 .map_err(StepError::internal)?
                 .into(),
-            None => Value::Null,
+            None => JsonValue::Null,
         },
         Cell::Slice(_, kind) => match cell.text() {
-            None => Value::Null,
+            None => JsonValue::Null,
             Some(text) => match kind {
-                ColumnType::Bool => Value::Bool(text.first() == Some(&b'T')),
-                ColumnType::Float64 | ColumnType::Float32 => Value::Float(float(&text)?),
+                ColumnType::Bool => JsonValue::Bool(text.first() == Some(&b'T')),
+                ColumnType::Float64 | ColumnType::Float32 => JsonValue::Float(float(&text)?),
                 // Integers have the same text in both formats.
                 _ => parse(&text).map_err(StepError::internal)?,
             },
@@ -286,7 +288,7 @@ impl<W: Write> JsonListWriter<W> {
         }
     }
 
-    pub fn push(&mut self, value: &Value) -> Result<(), StepError> {
+    pub fn push(&mut self, value: &JsonValue) -> Result<(), StepError> {
         let text = self.dialect.text(value)?;
         self.element(&text).map_err(StepError::machine)
     }
@@ -332,7 +334,7 @@ impl<W: Write> JsonObjectWriter<W> {
         }
     }
 
-    fn key(&mut self, key: &Value) -> Result<(), StepError> {
+    fn key(&mut self, key: &JsonValue) -> Result<(), StepError> {
         let text = JsonFormat {
             indent: None,
             ..self.dialect
@@ -352,7 +354,7 @@ impl<W: Write> JsonObjectWriter<W> {
         write().map_err(StepError::machine)
     }
 
-    pub fn member(&mut self, key: &Value, value: &Value) -> Result<(), StepError> {
+    pub fn member(&mut self, key: &JsonValue, value: &JsonValue) -> Result<(), StepError> {
         self.key(key)?;
         let text = self.dialect.text(value)?;
         indented(&mut self.out, self.dialect, 1, &text).map_err(StepError::machine)
@@ -361,7 +363,7 @@ impl<W: Write> JsonObjectWriter<W> {
     /// Writes a member whose value is a list that `fill` writes.
     pub fn list(
         &mut self,
-        key: &Value,
+        key: &JsonValue,
         fill: impl FnOnce(&mut JsonListWriter<&mut W>) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
         self.key(key)?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use prep_core::{FileValue, StepError};
-use prep_formats::parquet::{FastparquetWriter, ParquetError, ParquetWriter, Versions};
+use prep_formats::parquet::{FastparquetWriter, ParquetError, ParquetWriter, WriterVersions};
 use prep_sql::ColumnSource;
 
 use arrow::array::RecordBatch;
@@ -36,7 +36,7 @@ impl<W: Write + Send> AnyWriter<W> {
 /// Writes the values of a query's rows in order. If `versions` is given, writes like these versions of fastparquet.
 pub(crate) fn write_parquet(
     run: QueryRun<'_>,
-    versions: Option<&Versions>,
+    versions: Option<&WriterVersions>,
 ) -> Result<FileValue, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Values)?;

@@ -1,7 +1,7 @@
 //! Steps that are a function of their inputs and of fixed parameters.
 
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
-use prep_formats::pandas::{Column, ColumnType};
+use prep_formats::pandas::{ColumnSchema, ColumnType};
 
 use super::one;
 use crate::relation::for_each_file;
@@ -40,7 +40,7 @@ impl FunctionStep {
         kind: &'static str,
         version: u32,
         params: serde_json::Value,
-        columns: Vec<Column>,
+        columns: Vec<ColumnSchema>,
         visit: impl Fn(&mut S, &mut TableWriter<'_>, &str, &OpenContent<'_>) -> Result<(), StepError>
         + Send
         + Sync
@@ -70,8 +70,8 @@ impl FunctionStep {
 }
 
 /// A column of a table that a step writes.
-pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> Column {
-    Column {
+pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSchema {
+    ColumnSchema {
         name: name.to_owned(),
         kind,
         nullable,

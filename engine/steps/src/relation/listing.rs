@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, Int64Array, StringArray};
 use arrow::datatypes::DataType;
 use prep_cache::Digest;
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{Column, ColumnType, Schema};
+use prep_formats::pandas::{ColumnSchema, ColumnType, Schema};
 use prep_spec::split_source;
 use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
@@ -19,7 +19,7 @@ const COLUMNS: [&str; 7] = ["file", "dir", "folder", "name", "stem", "ext", "siz
 
 /// The schema of a table of `rows` files.
 pub(crate) fn listing_schema(rows: u64) -> Schema {
-    let columns = COLUMNS.iter().map(|name| Column {
+    let columns = COLUMNS.iter().map(|name| ColumnSchema {
         name: (*name).to_owned(),
         kind: if *name == "size" {
             ColumnType::Int64

@@ -11,8 +11,8 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 use prep_cache::{Digest, Store, StoreError, Threads};
 use prep_core::{Cancel, Context, Location, StepError};
-use prep_formats::checked::Checked;
-use prep_formats::read_at::Section;
+use prep_formats::checked::CheckedReader;
+use prep_formats::read_at::ByteSection;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
 use thiserror::Error;
 
@@ -330,7 +330,9 @@ impl OpenContent<'_> {
         let file = self.file.clone();
         Ok(match self.content {
             ContentRef::Object { bytes, digest } => Box::new(ModificationCheck {
-                inner: self.cancel.reader(Section::new(file.clone(), 0..*bytes)),
+                inner: self
+                    .cancel
+                    .reader(ByteSection::new(file.clone(), 0..*bytes)),
                 modified: modified(&file),
                 file,
                 base: *digest,
@@ -341,8 +343,12 @@ impl OpenContent<'_> {
                 crc32,
                 ..
             } => {
-                let section = Section::new(file, *offset..offset + bytes);
-                Box::new(Checked::new(self.cancel.reader(section), *bytes, *crc32))
+                let section = ByteSection::new(file, *offset..offset + bytes);
+                Box::new(CheckedReader::new(
+                    self.cancel.reader(section),
+                    *bytes,
+                    *crc32,
+                ))
             }
             ContentRef::Member { entry, .. } => {
                 Box::new(self.cancel.reader(entry.clone().into_reader(file)?))

@@ -10,10 +10,10 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use prep_core::{Claim, Context};
-use prep_formats::inflated::Deflated;
-use prep_formats::read_at::{ReadAt, Section};
-use prep_formats::sevenz::{Decoded, Part};
-use prep_formats::spans::{Spans, Unpacked};
+use prep_formats::inflated::DeflateSpans;
+use prep_formats::read_at::{ByteSection, ReadAt};
+use prep_formats::sevenz::{PartSpans, SevenZPart};
+use prep_formats::spans::{SpanReader, Spans};
 
 use super::base::BaseFile;
 use super::layers::{Layer, Packing};
@@ -39,7 +39,7 @@ const COPY_BYTES: usize = 1 << 18;
 
 /// Data that are packed inside another file.
 pub struct LayeredFile {
-    spans: Unpacked<Box<dyn Spans + Send + Sync>>,
+    spans: SpanReader<Box<dyn Spans + Send + Sync>>,
     copy: OnceLock<File>,
     copying: Mutex<()>,
     context: Context,
@@ -60,15 +60,15 @@ impl LayeredFile {
             bytes,
             packing,
         } = layer;
-        let packed = Section::new(file, offset..offset.saturating_add(bytes));
+        let packed = ByteSection::new(file, offset..offset.saturating_add(bytes));
         let claim = |each: u64| context.try_claim(each.saturating_mul(CACHED_SPANS as u64));
         let (memory, spans): (_, Box<dyn Spans + Send + Sync>) = match packing {
             Packing::Deflate(index) => {
-                let deflated = Deflated::new(packed, Arc::clone(object), index);
+                let deflated = DeflateSpans::new(packed, Arc::clone(object), index);
                 (claim(SPAN_BYTES), Box::new(deflated))
             }
             Packing::SevenZip(parts) => {
-                let window = parts.iter().map(Part::window).max();
+                let window = parts.iter().map(SevenZPart::window).max();
                 let window = u64::from(window.unwrap_or(0));
                 let longest = parts.iter().map(|part| part.unpacked).max();
                 let longest = longest.filter(|longest| *longest <= MAX_PART_BYTES);
@@ -81,7 +81,7 @@ impl LayeredFile {
                 } else {
                     PART_CHUNK_BYTES
                 };
-                (memory, Box::new(Decoded::new(packed, parts, longest)))
+                (memory, Box::new(PartSpans::new(packed, parts, longest)))
             }
         };
         let cached_spans = if memory.is_some() {
@@ -90,7 +90,7 @@ impl LayeredFile {
             MIN_CACHED_SPANS
         };
         LayeredFile {
-            spans: Unpacked::new(spans, cached_spans),
+            spans: SpanReader::new(spans, cached_spans),
             copy: OnceLock::new(),
             copying: Mutex::default(),
             context: context.clone(),
@@ -123,7 +123,9 @@ impl ReadAt for LayeredFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         match self.copy.get() {
             Some(copy) => ReadAt::read_at(copy, buf, offset),
-            None if self.spans.again() < MAX_REPEATED_BYTES => self.spans.read_at(buf, offset),
+            None if self.spans.repeated_bytes() < MAX_REPEATED_BYTES => {
+                self.spans.read_at(buf, offset)
+            }
             None => ReadAt::read_at(self.copied()?, buf, offset),
         }
     }

@@ -28,9 +28,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use prep_cache::{Digest, ObjectWriter, Store, StoreError};
-use prep_formats::inflated::{Index, Source, Span, Window, Windows};
-use prep_formats::read_at::{ReadAt, Section};
-use prep_formats::sevenz::{Coder, Part};
+use prep_formats::inflated::{InflateIndex, InflateSpan, SpanSource, SpanWindow, WindowStore};
+use prep_formats::read_at::{ByteSection, ReadAt};
+use prep_formats::sevenz::{Coder, SevenZPart};
 
 use super::compact::{CompactReader, write_difference, write_number};
 
@@ -57,8 +57,8 @@ pub(crate) struct Layer {
 /// The compression of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Packing {
-    Deflate(Index),
-    SevenZip(Vec<Part>),
+    Deflate(InflateIndex),
+    SevenZip(Vec<SevenZPart>),
 }
 
 /// Writes the object that describes layers, including the windows of their indexes. A writer that is dropped before
@@ -91,7 +91,7 @@ impl LayersWriter {
     }
 }
 
-impl Windows for LayersWriter {
+impl WindowStore for LayersWriter {
     fn keep(&self, window: &[u8]) -> io::Result<u64> {
         let mut out = self.0.borrow_mut();
         let place = out.bytes;
@@ -129,7 +129,7 @@ impl Layers {
         let mut begin = [0; 8];
         object.read_exact_at(&mut begin, end)?;
         let begin = u64::from_le_bytes(begin);
-        let mut input = CompactReader::new(Section::new(object, begin..end));
+        let mut input = CompactReader::new(ByteSection::new(object, begin..end));
         let base = Digest::from_bytes(input.bytes()?);
         let mut layers = Vec::new();
         for _ in 0..input.number()? {
@@ -151,22 +151,22 @@ fn invalid() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a stored index is damaged")
 }
 
-fn write_index(out: &mut impl Write, index: &Index) -> io::Result<()> {
+fn write_index(out: &mut impl Write, index: &InflateIndex) -> io::Result<()> {
     write_number(out, index.len())?;
     write_number(out, index.spans().len() as u64)?;
     let (mut start, mut place) = (0, 0);
     for span in index.spans() {
         let now = match span.source {
-            Source::Stored { at, .. } => at << 1,
-            Source::Coded { at, .. } => at << 1 | 1,
+            SpanSource::Stored { at, .. } => at << 1,
+            SpanSource::Coded { at, .. } => at << 1 | 1,
         };
         write_difference(out, span.start, start)?;
         write_difference(out, now, place)?;
         match span.source {
-            Source::Stored { block, .. } => write_number(out, block)?,
-            Source::Coded { bit, window, .. } => match window {
-                Window::Stored => write_number(out, u64::from(bit | WINDOW_IS_STORED))?,
-                Window::Kept(place) => {
+            SpanSource::Stored { block, .. } => write_number(out, block)?,
+            SpanSource::Coded { bit, window, .. } => match window {
+                SpanWindow::Stored => write_number(out, u64::from(bit | WINDOW_IS_STORED))?,
+                SpanWindow::Kept(place) => {
                     write_number(out, u64::from(bit))?;
                     write_number(out, place)?;
                 }
@@ -177,7 +177,7 @@ fn write_index(out: &mut impl Write, index: &Index) -> io::Result<()> {
     Ok(())
 }
 
-fn read_index(input: &mut CompactReader<impl io::Read>) -> io::Result<Index> {
+fn read_index(input: &mut CompactReader<impl io::Read>) -> io::Result<InflateIndex> {
     let len = input.number()?;
     let mut spans = Vec::new();
     let (mut start, mut place) = (0, 0);
@@ -186,31 +186,31 @@ fn read_index(input: &mut CompactReader<impl io::Read>) -> io::Result<Index> {
         place = input.difference(place)?;
         let at = place >> 1;
         let source = match place & 1 {
-            0 => Source::Stored {
+            0 => SpanSource::Stored {
                 at,
                 block: input.number()?,
             },
             _ => {
                 let bit = u8::try_from(input.number()?).map_err(io::Error::other)?;
-                Source::Coded {
+                SpanSource::Coded {
                     at,
                     bit: bit & !WINDOW_IS_STORED,
                     window: match bit & WINDOW_IS_STORED {
-                        0 => Window::Kept(input.number()?),
-                        _ => Window::Stored,
+                        0 => SpanWindow::Kept(input.number()?),
+                        _ => SpanWindow::Stored,
                     },
                 }
             }
         };
-        spans.push(Span { start, source });
+        spans.push(InflateSpan { start, source });
     }
-    Index::new(spans, len).ok_or_else(invalid)
+    InflateIndex::new(spans, len).ok_or_else(invalid)
 }
 
-fn write_parts(out: &mut impl Write, parts: &[Part]) -> io::Result<()> {
+fn write_parts(out: &mut impl Write, parts: &[SevenZPart]) -> io::Result<()> {
     write_number(out, parts.len() as u64)?;
     let mut end = 0;
-    for Part {
+    for SevenZPart {
         packed,
         unpacked,
         coder,
@@ -233,7 +233,7 @@ fn write_parts(out: &mut impl Write, parts: &[Part]) -> io::Result<()> {
     Ok(())
 }
 
-fn read_parts(input: &mut CompactReader<impl io::Read>) -> io::Result<Vec<Part>> {
+fn read_parts(input: &mut CompactReader<impl io::Read>) -> io::Result<Vec<SevenZPart>> {
     let mut parts = Vec::new();
     let mut end = 0;
     for _ in 0..input.number()? {
@@ -248,7 +248,7 @@ fn read_parts(input: &mut CompactReader<impl io::Read>) -> io::Result<Vec<Part>>
                 dictionary,
             },
         };
-        parts.push(Part {
+        parts.push(SevenZPart {
             packed: start..end,
             unpacked,
             coder,
@@ -263,7 +263,7 @@ mod tests {
 
     use super::*;
 
-    fn spans() -> impl Strategy<Value = Vec<Span>> {
+    fn spans() -> impl Strategy<Value = Vec<InflateSpan>> {
         let bits = prop::option::of((0..8_u8, any::<bool>()));
         let numbers = (1..1_u64 << 40, any::<[u32; 2]>(), bits);
         prop::collection::vec(numbers, 0..20).prop_map(|spans| {
@@ -272,20 +272,20 @@ mod tests {
                 let (first, at, other) = (start, u64::from(at), u64::from(other));
                 start += bytes;
                 let source = match coded {
-                    Some((bit, is_kept)) => Source::Coded {
+                    Some((bit, is_kept)) => SpanSource::Coded {
                         at,
                         bit,
                         window: match is_kept {
-                            true => Window::Kept(other),
-                            false => Window::Stored,
+                            true => SpanWindow::Kept(other),
+                            false => SpanWindow::Stored,
                         },
                     },
-                    None => Source::Stored {
+                    None => SpanSource::Stored {
                         at,
                         block: other + 1,
                     },
                 };
-                Span {
+                InflateSpan {
                     start: first,
                     source,
                 }
@@ -294,31 +294,34 @@ mod tests {
         })
     }
 
-    fn parts() -> impl Strategy<Value = Vec<Part>> {
+    fn parts() -> impl Strategy<Value = Vec<SevenZPart>> {
         let numbers = (
             0..1_u64 << 40,
             0..1_u64 << 40,
             any::<[u32; 2]>(),
             any::<Option<u8>>(),
         );
-        let part = numbers.prop_map(|(start, unpacked, [bytes, dictionary], properties)| Part {
-            packed: start..start + u64::from(bytes),
-            unpacked,
-            coder: match properties {
-                None => Coder::Lzma2 { dictionary },
-                Some(properties) => Coder::Lzma {
-                    properties,
-                    dictionary,
+        let part =
+            numbers.prop_map(
+                |(start, unpacked, [bytes, dictionary], properties)| SevenZPart {
+                    packed: start..start + u64::from(bytes),
+                    unpacked,
+                    coder: match properties {
+                        None => Coder::Lzma2 { dictionary },
+                        Some(properties) => Coder::Lzma {
+                            properties,
+                            dictionary,
+                        },
+                    },
                 },
-            },
-        });
+            );
         prop::collection::vec(part, 0..20)
     }
 
     fn layer() -> impl Strategy<Value = Layer> {
         let deflate = (spans(), 1..1000_u64).prop_map(|(spans, more)| {
             let len = spans.last().map_or(0, |last| last.start + more);
-            Packing::Deflate(Index::new(spans, len).unwrap())
+            Packing::Deflate(InflateIndex::new(spans, len).unwrap())
         });
         let packing = prop_oneof![deflate, parts().prop_map(Packing::SevenZip)];
         (any::<[u64; 2]>(), packing).prop_map(|([offset, bytes], packing)| Layer {

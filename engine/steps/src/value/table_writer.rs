@@ -2,7 +2,7 @@
 
 use prep_cache::ObjectWriter;
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{Column, CsvWriter, Schema};
+use prep_formats::pandas::{ColumnSchema, CsvWriter, Schema};
 
 use super::{StoredText, TableStorage, TableValue, TextMetadata};
 
@@ -18,7 +18,10 @@ pub(crate) struct TableWriter<'a> {
 }
 
 impl<'a> TableWriter<'a> {
-    pub fn new(context: &'a Context, columns: Vec<Column>) -> Result<TableWriter<'a>, StepError> {
+    pub fn new(
+        context: &'a Context,
+        columns: Vec<ColumnSchema>,
+    ) -> Result<TableWriter<'a>, StepError> {
         let mut cells = CsvWriter::new(context.store.writer()?).with_index();
         cells
             .header(columns.iter().map(|column| column.name.as_str()))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use prep_app::{Catalog, grade_list};
-use prep_grade::report::Object;
+use prep_grade::report::JsonObject;
 
 use super::{GradeArgs, shown};
 use crate::error::CliError;
@@ -22,7 +22,7 @@ pub fn grade(session: &Session, catalog: &Catalog, list: &Path, args: &GradeArgs
         });
         let competitions = competitions.collect();
         let path = graded.path.to_string_lossy();
-        let further = Object::from_iter([("report", (&*path).into())]);
+        let further = JsonObject::from_iter([("report", (&*path).into())]);
         let text = shown::envelope(competitions, further);
         session.printer.result(&text)?;
     } else {

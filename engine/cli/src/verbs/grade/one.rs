@@ -4,7 +4,7 @@ use std::path::Path;
 
 use prep_app::{Catalog, Grading};
 use prep_grade::Outcome;
-use prep_grade::report::Object;
+use prep_grade::report::JsonObject;
 
 use super::{GradeArgs, shown};
 use crate::error::CliError;
@@ -36,7 +36,7 @@ pub fn grade(
     if session.printer.json {
         let mut entry = shown::entry(&report);
         entry.insert("unrounded_score".into(), unrounded.into());
-        let text = shown::envelope(vec![entry], Object::new());
+        let text = shown::envelope(vec![entry], JsonObject::new());
         session.printer.result(&text)?;
     } else {
         session.printer.table(&shown::rows(&[&report]))?;

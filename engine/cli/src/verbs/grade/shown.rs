@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prep_core::units;
-use prep_formats::json::Value;
+use prep_formats::json::JsonValue;
 use prep_grade::report::list::Entry;
 use prep_grade::report::medals::{Medals, Thresholds};
-use prep_grade::report::{CompetitionReport, Object, pretty};
+use prep_grade::report::{CompetitionReport, JsonObject, pretty};
 
 use crate::error::CliError;
 use crate::output::table::{Align, Table};
 use crate::session::Session;
 
 /// The JSON document of some competitions, and further members.
-pub fn envelope(competitions: Vec<Object>, further: Object) -> String {
-    let competitions = competitions.into_iter().map(Value::from);
-    let competitions: Vec<Value> = competitions.collect();
-    let mut all = Object::from_iter([("competitions", competitions.into())]);
+pub fn envelope(competitions: Vec<JsonObject>, further: JsonObject) -> String {
+    let competitions = competitions.into_iter().map(JsonValue::from);
+    let competitions: Vec<JsonValue> = competitions.collect();
+    let mut all = JsonObject::from_iter([("competitions", competitions.into())]);
     for (key, value) in further {
         all.insert(key, value);
     }
@@ -24,8 +24,8 @@ pub fn envelope(competitions: Vec<Object>, further: Object) -> String {
 }
 
 /// A report in the envelope: like every competition, it begins with its id.
-pub fn entry(report: &CompetitionReport) -> Object {
-    let mut entry = Object::from_iter([("id", report.competition_id.as_str().into())]);
+pub fn entry(report: &CompetitionReport) -> JsonObject {
+    let mut entry = JsonObject::from_iter([("id", report.competition_id.as_str().into())]);
     for (key, value) in report.to_json() {
         if key.as_str() != Some("competition_id") {
             entry.insert(key, value);
@@ -35,13 +35,13 @@ pub fn entry(report: &CompetitionReport) -> Object {
 }
 
 /// A submission that could not be graded, in the envelope.
-pub fn not_graded(entry: &Entry, error: &CliError) -> Object {
-    let error = Object::from_iter([
+pub fn not_graded(entry: &Entry, error: &CliError) -> JsonObject {
+    let error = JsonObject::from_iter([
         ("code", i64::from(error.exit as u8).into()),
         ("message", error.message.as_str().into()),
         ("help", error.help.as_deref().into()),
     ]);
-    Object::from_iter([
+    JsonObject::from_iter([
         ("id", entry.competition_id.as_str().into()),
         ("submission_path", entry.submission_path.as_str().into()),
         ("error", error.into()),

@@ -1,7 +1,7 @@
 //! `prep grade ID` and `prep grade --leaderboard FILE`: the scores that earn medals, and the medal of a score.
 
 use prep_app::Catalog;
-use prep_grade::report::Object;
+use prep_grade::report::JsonObject;
 
 use super::{GradeArgs, shown};
 use crate::error::CliError;
@@ -19,7 +19,7 @@ pub fn show(session: &Session, catalog: &Catalog, id: Option<&str>, args: &Grade
     let thresholds = leaderboard.thresholds();
     let medals = args.score.map(|score| leaderboard.medals(score));
     if session.printer.json {
-        let mut entry = Object::from_iter([
+        let mut entry = JsonObject::from_iter([
             ("id", id.into()),
             ("gold_threshold", thresholds.gold.into()),
             ("silver_threshold", thresholds.silver.into()),
@@ -38,7 +38,7 @@ pub fn show(session: &Session, catalog: &Catalog, id: Option<&str>, args: &Grade
                 entry.insert(name.into(), value);
             }
         }
-        let text = shown::envelope(vec![entry], Object::new());
+        let text = shown::envelope(vec![entry], JsonObject::new());
         session.printer.result(&text)?;
         return Ok(Exit::Success);
     }

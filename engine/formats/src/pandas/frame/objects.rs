@@ -34,7 +34,7 @@ const WHOLE: u8 = 0xf9;
 
 /// The cells of a column of dtype `object`.
 #[derive(Clone, Default)]
-pub struct Objects {
+pub struct ObjectColumn {
     bytes: Vec<u8>,
     /// End offset of each cell, modulo 2^32.
     ends: Vec<u32>,
@@ -42,13 +42,13 @@ pub struct Objects {
     wraps: Vec<usize>,
 }
 
-impl Objects {
+impl ObjectColumn {
     /// Reserves memory for the offsets of `cells` cells, but not for their content.
     #[must_use]
     pub fn with_capacity(cells: usize) -> Self {
-        Objects {
+        ObjectColumn {
             ends: Vec::with_capacity(cells),
-            ..Objects::default()
+            ..ObjectColumn::default()
         }
     }
 
@@ -174,22 +174,22 @@ impl Objects {
     }
 }
 
-impl std::fmt::Debug for Objects {
+impl std::fmt::Debug for ObjectColumn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl PartialEq for Objects {
+impl PartialEq for ObjectColumn {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
 }
 
-impl<'a> FromIterator<Cell<'a>> for Objects {
+impl<'a> FromIterator<Cell<'a>> for ObjectColumn {
     fn from_iter<I: IntoIterator<Item = Cell<'a>>>(cells: I) -> Self {
         let cells = cells.into_iter();
-        let mut objects = Objects::with_capacity(cells.size_hint().0);
+        let mut objects = ObjectColumn::with_capacity(cells.size_hint().0);
         cells.for_each(|cell| objects.push(cell));
         objects
     }
@@ -237,7 +237,7 @@ mod tests {
         ];
         cells.extend(integers.map(Cell::Int));
         cells.extend(floats.map(Cell::Float));
-        let objects: Objects = cells.iter().copied().collect();
+        let objects: ObjectColumn = cells.iter().copied().collect();
         assert_eq!(objects.iter().collect::<Vec<_>>(), cells);
         for (row, cell) in cells.iter().enumerate() {
             let text = match cell {
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn ends_beyond_four_gibibytes_are_counted() {
-        let objects = Objects {
+        let objects = ObjectColumn {
             bytes: Vec::new(),
             ends: vec![7, u32::MAX, 3, 3, 2, 9],
             wraps: vec![2, 4],
@@ -271,9 +271,9 @@ mod tests {
 
     #[test]
     fn short_cells_take_little() {
-        let objects: Objects = (0..1000).map(|row| Cell::Int(row % 100)).collect();
+        let objects: ObjectColumn = (0..1000).map(|row| Cell::Int(row % 100)).collect();
         assert!(objects.bytes.len() <= 2000);
-        let objects: Objects = (0..1000)
+        let objects: ObjectColumn = (0..1000)
             .map(|row| Cell::Float(f64::from(row % 100)))
             .collect();
         assert!(objects.bytes.len() <= 2000);

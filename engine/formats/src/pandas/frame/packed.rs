@@ -1,10 +1,10 @@
 //! Stores numbers in as few bytes as they need, block by block: twenty million small integers take twenty megabytes.
 
 /// Numbers of a block.
-const BLOCK: usize = 1 << 16;
+const BLOCK_NUMBERS: usize = 1 << 16;
 
 /// A type of numbers that can be stored in narrower types.
-pub trait Number: Copy + PartialEq + std::fmt::Debug {
+pub trait PackedNumber: Copy + PartialEq + std::fmt::Debug {
     /// A block of numbers.
     type Block: Clone;
 
@@ -17,26 +17,26 @@ pub trait Number: Copy + PartialEq + std::fmt::Debug {
 
 /// A list of numbers that is packed in blocks.
 #[derive(Clone)]
-pub struct Packed<T: Number> {
+pub struct PackedNumbers<T: PackedNumber> {
     full: Vec<T::Block>,
     /// The last numbers, which do not fill a block.
     open: Vec<T>,
 }
 
-impl<T: Number> Packed<T> {
+impl<T: PackedNumber> PackedNumbers<T> {
     /// Reserves memory for `count` numbers, but at most one unpacked block.
     #[must_use]
     pub fn with_capacity(count: usize) -> Self {
-        Packed {
-            full: Vec::with_capacity(count / BLOCK),
-            open: Vec::with_capacity(count.min(BLOCK)),
+        PackedNumbers {
+            full: Vec::with_capacity(count / BLOCK_NUMBERS),
+            open: Vec::with_capacity(count.min(BLOCK_NUMBERS)),
         }
     }
 
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.full.len() * BLOCK + self.open.len()
+        self.full.len() * BLOCK_NUMBERS + self.open.len()
     }
 
     /// Whether the list is empty.
@@ -48,7 +48,7 @@ impl<T: Number> Packed<T> {
     /// Appends a number.
     pub fn push(&mut self, value: T) {
         self.open.push(value);
-        if self.open.len() == BLOCK {
+        if self.open.len() == BLOCK_NUMBERS {
             self.full.push(T::pack(&self.open));
             self.open.clear();
         }
@@ -57,9 +57,9 @@ impl<T: Number> Packed<T> {
     /// Returns the number at an index.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<T> {
-        match self.full.get(at / BLOCK) {
-            Some(block) => T::unpack(block, at % BLOCK),
-            None => self.open.get(at - self.full.len() * BLOCK).copied(),
+        match self.full.get(at / BLOCK_NUMBERS) {
+            Some(block) => T::unpack(block, at % BLOCK_NUMBERS),
+            None => self.open.get(at - self.full.len() * BLOCK_NUMBERS).copied(),
         }
     }
 
@@ -69,22 +69,22 @@ impl<T: Number> Packed<T> {
     }
 }
 
-impl<T: Number> FromIterator<T> for Packed<T> {
+impl<T: PackedNumber> FromIterator<T> for PackedNumbers<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         let values = values.into_iter();
-        let mut packed = Packed::with_capacity(values.size_hint().0);
+        let mut packed = PackedNumbers::with_capacity(values.size_hint().0);
         values.for_each(|value| packed.push(value));
         packed
     }
 }
 
-impl<T: Number> PartialEq for Packed<T> {
+impl<T: PackedNumber> PartialEq for PackedNumbers<T> {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
     }
 }
 
-impl<T: Number> std::fmt::Debug for Packed<T> {
+impl<T: PackedNumber> std::fmt::Debug for PackedNumbers<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
@@ -99,7 +99,7 @@ pub enum Integers {
     Eight(Vec<i64>),
 }
 
-impl Number for i64 {
+impl PackedNumber for i64 {
     type Block = Integers;
 
     fn pack(block: &[i64]) -> Integers {
@@ -129,7 +129,7 @@ pub enum Doubles {
     Eight(Vec<f64>),
 }
 
-impl Number for f64 {
+impl PackedNumber for f64 {
     type Block = Doubles;
 
     fn pack(block: &[f64]) -> Doubles {
@@ -167,13 +167,13 @@ mod tests {
             i64::from(i32::MIN),
             i64::MAX,
         ];
-        let count = BLOCK * edges.len() + 5;
+        let count = BLOCK_NUMBERS * edges.len() + 5;
         let value = |at: usize| match at % 1000 {
             // Each block has another extreme value.
-            999 => edges[at / BLOCK % edges.len()],
+            999 => edges[at / BLOCK_NUMBERS % edges.len()],
             _ => (at % 100) as i64,
         };
-        let packed: Packed<i64> = (0..count).map(value).collect();
+        let packed: PackedNumbers<i64> = (0..count).map(value).collect();
         assert_eq!(packed.len(), count);
         assert!((0..count).all(|at| packed.get(at) == Some(value(at))));
         assert!(packed.iter().eq((0..count).map(value)));
@@ -190,10 +190,10 @@ mod tests {
         let wide = [0.1, 1e300, f64::MIN_POSITIVE, 16_777_217.0, -1e-320];
         for edge in narrow.into_iter().chain(wide) {
             let value = |at: usize| if at == 7 { edge } else { at as f64 };
-            let packed: Packed<f64> = (0..BLOCK + 3).map(value).collect();
+            let packed: PackedNumbers<f64> = (0..BLOCK_NUMBERS + 3).map(value).collect();
             let back = packed.get(7).unwrap();
             assert!(back.to_bits() == edge.to_bits() || edge.is_nan() && back.is_nan());
-            assert!((8..BLOCK + 3).all(|at| packed.get(at) == Some(at as f64)));
+            assert!((8..BLOCK_NUMBERS + 3).all(|at| packed.get(at) == Some(at as f64)));
             let is_narrow = matches!(packed.full[0], Doubles::Four(_));
             assert_eq!(
                 is_narrow,

@@ -1,10 +1,11 @@
 //! A table in memory with typed columns, for grading.
 
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
-use crate::pandas::types::join::Joined;
+use crate::pandas::types::join::JoinedType;
 use crate::pandas::types::value::{Value, value};
 use crate::pandas::{
-    Cell, ColumnType, Content, CsvError, Objects, Packed, ReadOptions, Scan, Scanner,
+    Cell, ColumnType, CsvError, CsvScan, CsvScanner, FileContent, ObjectColumn, PackedNumbers,
+    ReadOptions,
 };
 
 /// A table in memory.
@@ -29,15 +30,15 @@ pub struct FrameColumn {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnData {
     /// `int64`, and narrower integers on request.
-    Int64(Packed<i64>),
+    Int64(PackedNumbers<i64>),
     /// `uint64`.
     UInt64(Vec<u64>),
     /// `float64`, and `float32` on request. NaN is a missing cell.
-    Float64(Packed<f64>),
+    Float64(PackedNumbers<f64>),
     /// `bool`.
     Bool(Vec<bool>),
     /// `object`: text, booleans with missing cells, blocks of different types, and all columns of a table without rows.
-    Object(Objects),
+    Object(ObjectColumn),
 }
 
 impl Frame {
@@ -53,15 +54,15 @@ impl Frame {
 /// # Errors
 /// [`CsvError`] at the first position where pandas rejects the file.
 pub fn read_frame(bytes: &[u8], options: &ReadOptions) -> Result<Frame, CsvError> {
-    ScannedFrame::of(Content::Bytes(bytes), options, u64::MAX)?.frame()
+    ScannedFrame::of(FileContent::Bytes(bytes), options, u64::MAX)?.frame()
 }
 
 /// A CSV file that has been scanned: names, types and number of rows are known. Cells are read on demand.
 #[derive(Debug)]
 pub struct ScannedFrame<'a> {
-    content: Content<'a>,
+    content: FileContent<'a>,
     options: &'a ReadOptions,
-    scan: Scan,
+    scan: CsvScan,
 }
 
 impl<'a> ScannedFrame<'a> {
@@ -69,10 +70,14 @@ impl<'a> ScannedFrame<'a> {
     ///
     /// # Errors
     /// As [`read_frame`]; [`CsvError::TooManyCells`] if the table has more than `most` cells.
-    pub fn of(content: Content<'a>, options: &'a ReadOptions, most: u64) -> Result<Self, CsvError> {
-        let mut scanner = Scanner::new(options);
+    pub fn of(
+        content: FileContent<'a>,
+        options: &'a ReadOptions,
+        most: u64,
+    ) -> Result<Self, CsvError> {
+        let mut scanner = CsvScanner::new(options);
         let scan = match content {
-            Content::Bytes(bytes) if most == u64::MAX => scanner.feed(bytes),
+            FileContent::Bytes(bytes) if most == u64::MAX => scanner.feed(bytes),
             content => content.each(|chunk| {
                 scanner.feed(chunk)?;
                 match scanner.cells() > most {
@@ -127,13 +132,13 @@ impl<'a> ScannedFrame<'a> {
     /// As [`read_frame`]; [`CsvError::Changed`] if the file changed after the scan.
     pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
         let mut reader = RowReader::new(self.options);
-        let mut builder = Builder::new(&self.scan, self.options, columns, rows);
+        let mut builder = FrameReader::new(&self.scan, self.options, columns, rows);
         match self.content {
-            Content::Bytes(bytes) => {
+            FileContent::Bytes(bytes) => {
                 reader.feed(bytes, &mut builder)?;
                 reader.finish(&mut builder)?;
             }
-            content => reader.read(content.reader(), &mut builder, Builder::is_full)?,
+            content => reader.read(content.reader(), &mut builder, FrameReader::is_full)?,
         }
         if builder.rows < builder.most {
             return Err(CsvError::Changed {
@@ -145,8 +150,8 @@ impl<'a> ScannedFrame<'a> {
     }
 }
 
-struct Builder<'a> {
-    scan: &'a Scan,
+struct FrameReader<'a> {
+    scan: &'a CsvScan,
     options: &'a ReadOptions,
     /// Each column with its index in the file.
     columns: Vec<(usize, ColumnData)>,
@@ -155,30 +160,31 @@ struct Builder<'a> {
     most: usize,
 }
 
-impl<'a> Builder<'a> {
-    fn new(scan: &'a Scan, options: &'a ReadOptions, wanted: &[usize], most: usize) -> Self {
+impl<'a> FrameReader<'a> {
+    fn new(scan: &'a CsvScan, options: &'a ReadOptions, wanted: &[usize], most: usize) -> Self {
         let most = most.min(usize::try_from(scan.schema.rows).unwrap_or(usize::MAX));
         let data = |&place: &usize| {
             let scanned = scan.columns.get(place)?;
             let column = scan.schema.columns.get(place)?;
             // Reserves the final size, because a growing vector temporarily takes twice its size.
             let data = match (scanned.joined, column.kind) {
-                (Joined::Object | Joined::ObjectOfIntegers | Joined::ObjectOfFloats, _) => {
-                    ColumnData::Object(Objects::with_capacity(most))
-                }
+                (
+                    JoinedType::Object | JoinedType::ObjectOfIntegers | JoinedType::ObjectOfFloats,
+                    _,
+                ) => ColumnData::Object(ObjectColumn::with_capacity(most)),
                 (
                     _,
                     ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8,
-                ) => ColumnData::Int64(Packed::with_capacity(most)),
+                ) => ColumnData::Int64(PackedNumbers::with_capacity(most)),
                 (_, ColumnType::UInt64) => ColumnData::UInt64(Vec::with_capacity(most)),
                 (_, ColumnType::Float64 | ColumnType::Float32) => {
-                    ColumnData::Float64(Packed::with_capacity(most))
+                    ColumnData::Float64(PackedNumbers::with_capacity(most))
                 }
                 (_, ColumnType::Bool) if !column.nullable => {
                     ColumnData::Bool(Vec::with_capacity(most))
                 }
                 (_, ColumnType::Bool | ColumnType::Text | ColumnType::Json) => {
-                    ColumnData::Object(Objects::with_capacity(most))
+                    ColumnData::Object(ObjectColumn::with_capacity(most))
                 }
             };
             Some((place, data))
@@ -197,7 +203,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-impl RowSink for Builder<'_> {
+impl RowSink for FrameReader<'_> {
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         if self.is_full() {
             return Ok(());
@@ -229,7 +235,7 @@ impl RowSink for Builder<'_> {
     }
 }
 
-fn push(data: &mut Objects, value: Value<'_>) {
+fn push(data: &mut ObjectColumn, value: Value<'_>) {
     data.push(match value {
         Value::Missing => Cell::Missing,
         Value::Bool(value) => Cell::Bool(value),

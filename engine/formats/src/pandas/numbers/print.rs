@@ -12,7 +12,7 @@ pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     } else {
         let mut buffer = zmij::Buffer::new();
         let digits = buffer.format_finite(value).as_bytes();
-        match POSITIONAL.contains(&value.abs()) {
+        match POSITIONAL_MAGNITUDES.contains(&value.abs()) {
             true => out.extend_from_slice(digits),
             false => push_digits(out, digits, value),
         }
@@ -20,7 +20,7 @@ pub fn push_f64(out: &mut Vec<u8>, value: f64) {
 }
 
 /// Magnitudes that Python formats without an exponent. For them, the output of the library has the same format.
-const POSITIONAL: Range<f64> = 1e-4..1e16;
+const POSITIONAL_MAGNITUDES: Range<f64> = 1e-4..1e16;
 
 /// Appends the shortest decimal that is read back as an `f32`, in the format of [`push_f64`].
 pub fn push_f32(out: &mut Vec<u8>, value: f32) {
@@ -49,7 +49,7 @@ pub fn push_bool(out: &mut Vec<u8>, value: bool) {
 
 /// Whether `cell` equals the output of [`push_f64`] for `value`.
 pub(crate) fn is_printed_f64(cell: &[u8], value: f64) -> bool {
-    if POSITIONAL.contains(&value.abs()) {
+    if POSITIONAL_MAGNITUDES.contains(&value.abs()) {
         return zmij::Buffer::new().format_finite(value).as_bytes() == cell;
     }
     let mut printed = Vec::with_capacity(24);
@@ -95,7 +95,7 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
     };
     // The decimal exponent of the first digit.
     let exponent = exponent + point as i32 - leading - 1;
-    if POSITIONAL.contains(&value.abs()) {
+    if POSITIONAL_MAGNITUDES.contains(&value.abs()) {
         if exponent < 0 {
             out.extend_from_slice(b"0.");
             out.resize(out.len() + (-exponent - 1) as usize, b'0');

@@ -12,11 +12,11 @@
 use crate::pandas::FloatParser;
 
 /// Decimals with digits below this are always preserved: they have at most 15.
-const SAFE: u64 = 10u64.pow(15);
+const SAFE_DIGITS: u64 = 10u64.pow(15);
 /// Decimals with digits from this on are too long: no double needs more than 17.
-const LONGEST: u64 = 10u64.pow(17);
+const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
 /// Mask of the stored bits of a double's mantissa.
-const FRACTION: u64 = (1 << 52) - 1;
+const MANTISSA_MASK: u64 = (1 << 52) - 1;
 /// Maximum number of digits that cannot overflow 64 bits.
 const MAX_DIGITS: usize = 19;
 
@@ -36,29 +36,29 @@ const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
 
 /// Whether a cell, parsed by `parser`, is certainly formatted as the same text. `false` means that this is unknown.
 pub(crate) fn is_surely_printed(cell: &[u8], parser: FloatParser) -> bool {
-    let Some(decimal) = Plain::parse(cell) else {
+    let Some(decimal) = PlainDecimal::parse(cell) else {
         return false;
     };
     match decimal.digits {
         // One division of exact numbers, which both parsers round correctly.
-        0..SAFE => true,
-        SAFE..LONGEST => parser == FloatParser::RoundTrip && decimal.is_shortest(),
+        0..SAFE_DIGITS => true,
+        SAFE_DIGITS..TOO_MANY_DIGITS => parser == FloatParser::RoundTrip && decimal.is_shortest(),
         _ => false,
     }
 }
 
 /// A decimal in Python's format for magnitudes from 0.0001 to 1e16: digits on both sides of a point, no superfluous
 /// zeros.
-struct Plain {
+struct PlainDecimal {
     /// All digits as one integer.
     digits: u64,
     /// Number of digits after the point, at most [`MAX_DIGITS`].
     decimals: usize,
 }
 
-impl Plain {
+impl PlainDecimal {
     #[inline]
-    fn parse(cell: &[u8]) -> Option<Plain> {
+    fn parse(cell: &[u8]) -> Option<PlainDecimal> {
         let text = cell.strip_prefix(b"-").unwrap_or(cell);
         if text.len() > MAX_DIGITS + 1 {
             return None;
@@ -84,7 +84,7 @@ impl Plain {
         };
         let ends_plainly = fraction.len() == 1 || fraction.last() != Some(&b'0');
         let digits = append_digits(whole, fraction)?;
-        (whole_is_plain && ends_plainly).then_some(Plain {
+        (whole_is_plain && ends_plainly).then_some(PlainDecimal {
             digits,
             decimals: fraction.len(),
         })
@@ -101,7 +101,10 @@ impl Plain {
         };
         // The power of ten is exact, so two roundings keep the result within one ulp of the text.
         let near = (self.digits as f64 / *ten as f64).to_bits();
-        let (exponent, mantissa) = ((near >> 52) as i32 - 1075, (near & FRACTION) | (1 << 52));
+        let (exponent, mantissa) = (
+            (near >> 52) as i32 - 1075,
+            (near & MANTISSA_MASK) | (1 << 52),
+        );
         let shift = -(exponent + self.decimals as i32);
         if !(0..=47).contains(&shift) {
             return false;

@@ -3,32 +3,32 @@
 use std::io::{Read, Write};
 
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
-use crate::pandas::types::join::Joined;
+use crate::pandas::types::join::JoinedType;
 use crate::pandas::types::value::value;
 use crate::pandas::write::quote::push_minimal;
-use crate::pandas::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Scan};
+use crate::pandas::{ColumnSchema, ColumnType, CsvError, CsvScan, FloatParser, ReadOptions};
 
 /// Approximate number of bytes that are buffered before they are written.
-const CHUNK: usize = 1 << 18;
+const CHUNK_BYTES: usize = 1 << 18;
 
 /// Selected columns of several files, with their common types.
 #[derive(Debug, Clone)]
 pub struct Concatenation {
-    columns: Vec<Concatenated>,
+    columns: Vec<ConcatenatedColumn>,
 }
 
 /// A column, and its types in the files added so far.
 #[derive(Debug, Clone)]
-struct Concatenated {
+struct ConcatenatedColumn {
     name: String,
-    kinds: Kinds,
+    kinds: ColumnTypes,
     nullable: bool,
 }
 
 /// A file lacks a requested column.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the file has no column `{name}`")]
-pub struct NoColumn {
+pub struct MissingColumn {
     /// Name of the column.
     pub name: String,
 }
@@ -36,9 +36,9 @@ pub struct NoColumn {
 impl Concatenation {
     /// Selects the columns with these names.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
-        let columns = names.into_iter().map(|name| Concatenated {
+        let columns = names.into_iter().map(|name| ConcatenatedColumn {
             name,
-            kinds: Kinds::default(),
+            kinds: ColumnTypes::default(),
             nullable: false,
         });
         Self {
@@ -50,9 +50,9 @@ impl Concatenation {
     ///
     /// # Errors
     /// The first selected column that the file lacks.
-    pub fn add(&mut self, scan: &Scan) -> Result<(), NoColumn> {
+    pub fn add(&mut self, scan: &CsvScan) -> Result<(), MissingColumn> {
         for column in &mut self.columns {
-            let missing = || NoColumn {
+            let missing = || MissingColumn {
                 name: column.name.clone(),
             };
             let place = scan.schema.position(&column.name).ok_or_else(missing)?;
@@ -72,8 +72,8 @@ impl Concatenation {
     }
 
     /// Returns the columns and their common types.
-    pub fn columns(&self) -> Vec<Column> {
-        let columns = self.columns.iter().map(|column| Column {
+    pub fn columns(&self) -> Vec<ColumnSchema> {
+        let columns = self.columns.iter().map(|column| ColumnSchema {
             name: column.name.clone(),
             kind: column.kinds.together().column_type(),
             nullable: column.nullable,
@@ -89,7 +89,7 @@ impl Concatenation {
         &self,
         first: &str,
         raw: impl Read,
-        scan: &Scan,
+        scan: &CsvScan,
         options: &ReadOptions,
         out: impl Write,
     ) -> Result<(), CsvError> {
@@ -110,7 +110,7 @@ impl Concatenation {
             places,
             scan,
             parser: options.floats,
-            text: Vec::with_capacity(CHUNK + 4096),
+            text: Vec::with_capacity(CHUNK_BYTES + 4096),
             out,
         };
         rows.read(raw, &mut sink, |_| false)?;
@@ -127,7 +127,7 @@ impl Concatenation {
 
 /// The types of a column in the files.
 #[derive(Debug, Clone, Copy, Default)]
-struct Kinds {
+struct ColumnTypes {
     bool: bool,
     int: bool,
     uint: bool,
@@ -135,9 +135,9 @@ struct Kinds {
     object: bool,
 }
 
-impl Kinds {
+impl ColumnTypes {
     /// Adds the type of the column in a further file. In pandas, booleans with missing cells are objects.
-    fn add(&mut self, joined: Joined, nullable: bool) {
+    fn add(&mut self, joined: JoinedType, nullable: bool) {
         match joined.column_type() {
             ColumnType::Bool if !nullable => self.bool = true,
             ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8 => {
@@ -151,34 +151,36 @@ impl Kinds {
 
     /// Returns the common type. Numbers of different types are doubles. NumPy converts booleans among numbers to
     /// numbers; if there are doubles, pandas converts them to objects. Among other objects, each file keeps its values.
-    fn together(self) -> Joined {
+    fn together(self) -> JoinedType {
         match self {
-            Self { object: true, .. } => Joined::Object,
+            Self { object: true, .. } => JoinedType::Object,
             Self {
                 bool: true,
                 float: true,
                 ..
-            } => Joined::ObjectOfFloats,
+            } => JoinedType::ObjectOfFloats,
             Self { float: true, .. }
             | Self {
                 int: true,
                 uint: true,
                 ..
-            } => Joined::Float,
-            Self { int: true, .. } => Joined::Int,
-            Self { uint: true, .. } => Joined::UInt,
-            Self { bool: true, .. } => Joined::Bool,
-            _ => Joined::Object,
+            } => JoinedType::Float,
+            Self { int: true, .. } => JoinedType::Int,
+            Self { uint: true, .. } => JoinedType::UInt,
+            Self { bool: true, .. } => JoinedType::Bool,
+            _ => JoinedType::Object,
         }
     }
 }
 
 /// Returns the type that determines how the values of one file are formatted, given its own type and the common type.
-fn printed(own: Joined, together: Joined) -> Joined {
+fn printed(own: JoinedType, together: JoinedType) -> JoinedType {
     match (own, together) {
-        (Joined::Bool, Joined::Int | Joined::UInt) => Joined::ObjectOfIntegers,
-        (Joined::Bool, Joined::Float) | (_, Joined::ObjectOfFloats) => Joined::ObjectOfFloats,
-        (Joined::Int | Joined::UInt, Joined::Float) => Joined::Float,
+        (JoinedType::Bool, JoinedType::Int | JoinedType::UInt) => JoinedType::ObjectOfIntegers,
+        (JoinedType::Bool, JoinedType::Float) | (_, JoinedType::ObjectOfFloats) => {
+            JoinedType::ObjectOfFloats
+        }
+        (JoinedType::Int | JoinedType::UInt, JoinedType::Float) => JoinedType::Float,
         _ => own,
     }
 }
@@ -187,8 +189,8 @@ fn printed(own: Joined, together: Joined) -> Joined {
 struct Printer<'a, W> {
     first: &'a str,
     /// Index of each column in the file, and the type for its values.
-    places: Vec<(usize, Joined)>,
-    scan: &'a Scan,
+    places: Vec<(usize, JoinedType)>,
+    scan: &'a CsvScan,
     parser: FloatParser,
     text: Vec<u8>,
     out: W,
@@ -213,7 +215,7 @@ impl<W: Write> RowSink for Printer<'_, W> {
             }
         }
         self.text.push(b'\n');
-        if self.text.len() >= CHUNK {
+        if self.text.len() >= CHUNK_BYTES {
             self.out.write_all(&self.text)?;
             self.text.clear();
         }

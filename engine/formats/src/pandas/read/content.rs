@@ -6,34 +6,34 @@ use std::os::unix::fs::FileExt;
 
 /// Initial and maximum size of the read buffer in bytes. The buffer grows with the file, because clearing 256 KiB takes
 /// longer than reading a small file.
-const FIRST: usize = 1 << 13;
-const MOST: usize = 1 << 18;
+const INITIAL_BUFFER_BYTES: usize = 1 << 13;
+const MAX_BUFFER_BYTES: usize = 1 << 18;
 
 /// The bytes of a file.
 #[derive(Debug, Clone, Copy)]
-pub enum Content<'a> {
+pub enum FileContent<'a> {
     /// Bytes in memory.
     Bytes(&'a [u8]),
     /// A file, read from its beginning regardless of its cursor.
     File(&'a File),
 }
 
-impl<'a> Content<'a> {
+impl<'a> FileContent<'a> {
     /// Returns the number of bytes.
     ///
     /// # Errors
     /// The metadata of the file cannot be read.
     pub fn size(self) -> io::Result<u64> {
         match self {
-            Content::Bytes(bytes) => Ok(bytes.len() as u64),
-            Content::File(file) => Ok(file.metadata()?.len()),
+            FileContent::Bytes(bytes) => Ok(bytes.len() as u64),
+            FileContent::File(file) => Ok(file.metadata()?.len()),
         }
     }
 
     /// Returns a reader that begins at the first byte.
     #[must_use]
-    pub fn reader(self) -> Reader<'a> {
-        Reader { of: self, at: 0 }
+    pub fn reader(self) -> ContentReader<'a> {
+        ContentReader { of: self, at: 0 }
     }
 
     /// Calls `take` with all bytes, piece by piece.
@@ -58,7 +58,7 @@ pub(crate) struct Chunks(Vec<u8>);
 
 impl Default for Chunks {
     fn default() -> Self {
-        Chunks(vec![0; FIRST])
+        Chunks(vec![0; INITIAL_BUFFER_BYTES])
     }
 }
 
@@ -69,7 +69,7 @@ impl Chunks {
             match input.read(&mut self.0) {
                 Ok(0) => return Ok(None),
                 Ok(count) => {
-                    if count == self.0.len() && count < MOST {
+                    if count == self.0.len() && count < MAX_BUFFER_BYTES {
                         self.0.resize(2 * count, 0);
                     }
                     return Ok(self.0.get(..count));
@@ -81,18 +81,18 @@ impl Chunks {
     }
 }
 
-/// Reads a [`Content`] from its beginning.
+/// Reads a [`FileContent`] from its beginning.
 #[derive(Debug)]
-pub struct Reader<'a> {
-    of: Content<'a>,
+pub struct ContentReader<'a> {
+    of: FileContent<'a>,
     at: u64,
 }
 
-impl Read for Reader<'_> {
+impl Read for ContentReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = match self.of {
-            Content::File(file) => file.read_at(into, self.at)?,
-            Content::Bytes(bytes) => {
+            FileContent::File(file) => file.read_at(into, self.at)?,
+            FileContent::Bytes(bytes) => {
                 let at = usize::try_from(self.at).unwrap_or(usize::MAX);
                 bytes.get(at..).unwrap_or_default().read(into)?
             }
@@ -110,11 +110,18 @@ mod tests {
 
     #[test]
     fn chunks_grow_and_nothing_is_lost() {
-        for size in [0, 1, FIRST - 1, FIRST, FIRST + 1, 5 * MOST + 7] {
+        for size in [
+            0,
+            1,
+            INITIAL_BUFFER_BYTES - 1,
+            INITIAL_BUFFER_BYTES,
+            INITIAL_BUFFER_BYTES + 1,
+            5 * MAX_BUFFER_BYTES + 7,
+        ] {
             let bytes: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(&bytes).unwrap();
-            for content in [Content::Bytes(&bytes), Content::File(&file)] {
+            for content in [FileContent::Bytes(&bytes), FileContent::File(&file)] {
                 let (mut found, mut longest) = (Vec::new(), 0);
                 let taken = content.each(|chunk| {
                     longest = longest.max(chunk.len());
@@ -123,8 +130,8 @@ mod tests {
                 });
                 taken.unwrap();
                 assert_eq!(found, bytes);
-                assert_eq!(longest == MOST, size > 2 * MOST);
-                assert!(longest <= MOST);
+                assert_eq!(longest == MAX_BUFFER_BYTES, size > 2 * MAX_BUFFER_BYTES);
+                assert!(longest <= MAX_BUFFER_BYTES);
             }
         }
     }

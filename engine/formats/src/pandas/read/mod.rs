@@ -2,11 +2,11 @@
 
 pub(in crate::pandas) mod concat;
 pub(in crate::pandas) mod content;
+pub(in crate::pandas) mod field_ends;
 pub(in crate::pandas) mod header;
-pub(in crate::pandas) mod misfit;
 pub(in crate::pandas) mod normalise;
 pub(in crate::pandas) mod rewrite;
 pub(in crate::pandas) mod rows;
 pub(in crate::pandas) mod scan;
-pub(in crate::pandas) mod stops;
 pub(in crate::pandas) mod tokens;
+pub(in crate::pandas) mod type_mismatch;

@@ -5,10 +5,10 @@ use std::io::{Read, Write};
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
 use crate::pandas::types::value::value;
 use crate::pandas::write::quote::{end_line, push_header};
-use crate::pandas::{CsvError, FloatParser, ReadOptions, Scan};
+use crate::pandas::{CsvError, CsvScan, FloatParser, ReadOptions};
 
 /// Approximate number of bytes that are buffered before they are written.
-const CHUNK: usize = 1 << 18;
+const CHUNK_BYTES: usize = 1 << 18;
 
 /// Writes the canonical text of a raw file, which was scanned with the same options.
 ///
@@ -16,7 +16,7 @@ const CHUNK: usize = 1 << 18;
 /// I/O errors; [`CsvError::Changed`] if `raw` is not the text that was scanned.
 pub fn normalise(
     raw: impl Read,
-    scan: &Scan,
+    scan: &CsvScan,
     options: &ReadOptions,
     out: impl Write,
 ) -> Result<(), CsvError> {
@@ -24,7 +24,7 @@ pub fn normalise(
     let mut sink = Printer {
         scan,
         parser: options.floats,
-        line: Vec::with_capacity(CHUNK + 4096),
+        line: Vec::with_capacity(CHUNK_BYTES + 4096),
         out,
     };
     sink.names();
@@ -42,7 +42,7 @@ pub fn normalise(
 
 /// Formats the rows of the file.
 struct Printer<'a, W> {
-    scan: &'a Scan,
+    scan: &'a CsvScan,
     parser: FloatParser,
     line: Vec<u8>,
     out: W,
@@ -73,7 +73,7 @@ impl<W: Write> RowSink for Printer<'_, W> {
             value.push_cell(&mut self.line);
         }
         end_line(&mut self.line, start, self.scan.columns.len());
-        if self.line.len() >= CHUNK {
+        if self.line.len() >= CHUNK_BYTES {
             self.out.write_all(&self.line)?;
             self.line.clear();
         }

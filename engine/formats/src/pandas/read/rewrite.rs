@@ -10,34 +10,34 @@ use std::collections::{BTreeSet, VecDeque};
 use memchr::memchr;
 
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
-use crate::pandas::read::scan::Inspector;
-use crate::pandas::stored::index::{Noted, RowIndex};
-use crate::pandas::stored::projection::{Projecting, Projection};
+use crate::pandas::read::scan::TypeScanner;
+use crate::pandas::stored::index::{IndexRecorder, RowIndex};
+use crate::pandas::stored::projection::{Projection, ProjectionBuilder};
 use crate::pandas::write::quote::push_header;
-use crate::pandas::{CsvError, ReadOptions, Scan};
+use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
 /// Approximate number of bytes of copied rows that are passed on together: the size of the pieces in which files
 /// arrive, minus space for one row.
-const PIECE: usize = (1 << 18) - (1 << 12);
+const PIECE_BYTES: usize = (1 << 18) - (1 << 12);
 /// Number of buffers that are kept for reuse.
-const SPARE: usize = 1;
+const MAX_SPARE_BUFFERS: usize = 1;
 
 /// The kind of text that a [`Rewriter`] made.
 #[derive(Debug, Clone)]
-pub enum Rewritten {
+pub enum RewriteResult {
     /// Canonical text.
-    Canonical(Scan),
+    Canonical(CsvScan),
     /// Text with the same cells, some of which pandas formats differently. Call [`normalise`](crate::pandas::normalise)
     /// on this text with the given scan and options.
-    Cells(Scan, ReadOptions),
+    Cells(CsvScan, ReadOptions),
     /// As [`Self::Cells`], but the text cannot be split into rows again. The raw file must be normalised.
-    Unreadable(Scan),
+    Unreadable(CsvScan),
 }
 
-impl Rewritten {
+impl RewriteResult {
     /// Returns columns, types and number of rows.
     #[must_use]
-    pub fn into_scan(self) -> Scan {
+    pub fn into_scan(self) -> CsvScan {
         match self {
             Self::Canonical(scan) | Self::Cells(scan, _) | Self::Unreadable(scan) => scan,
         }
@@ -48,7 +48,7 @@ impl Rewritten {
 pub struct Rewriter {
     options: ReadOptions,
     rows: RowReader,
-    sink: Both,
+    sink: ScanSink,
     /// Pieces of the raw file that may have to be copied cell by cell.
     held: VecDeque<Vec<u8>>,
     /// Offset of the first of these pieces in the file.
@@ -63,9 +63,9 @@ impl Rewriter {
         Self {
             options: options.clone(),
             rows: RowReader::new(options),
-            sink: Both {
-                inspector: Inspector::new(options),
-                text: Text::new(options),
+            sink: ScanSink {
+                inspector: TypeScanner::new(options),
+                text: RewrittenText::new(options),
             },
             held: VecDeque::new(),
             from: 0,
@@ -76,7 +76,7 @@ impl Rewriter {
     /// Additionally collects these columns for [`take_projection`](Self::take_projection).
     #[must_use]
     pub fn with_projection(mut self, names: BTreeSet<String>) -> Self {
-        self.sink.text.projection = Projecting::of(names);
+        self.sink.text.projection = ProjectionBuilder::of(names);
         self
     }
 
@@ -107,7 +107,7 @@ impl Rewriter {
     /// Returns a buffer that is not needed for reuse, if there is one.
     pub fn spent(&mut self) -> Option<Vec<u8>> {
         let spare = &mut self.sink.text.spare;
-        let has_more = spare.len() > SPARE;
+        let has_more = spare.len() > MAX_SPARE_BUFFERS;
         has_more.then(|| spare.pop()).flatten()
     }
 
@@ -115,7 +115,7 @@ impl Rewriter {
     ///
     /// # Errors
     /// As [`feed`](Self::feed), and a quote that is never closed.
-    pub fn finish(&mut self) -> Result<Rewritten, CsvError> {
+    pub fn finish(&mut self) -> Result<RewriteResult, CsvError> {
         self.rows.finish(&mut self.sink)?;
         // The file may end with empty lines, which are not part of the text.
         self.sink.text.is_kept = false;
@@ -123,8 +123,8 @@ impl Rewriter {
         self.pass_on();
         let mut scan = self.sink.inspector.finish(self.rows.rows());
         Ok(match scan.printed {
-            true => Rewritten::Canonical(scan),
-            false if !self.sink.text.is_readable => Rewritten::Unreadable(scan),
+            true => RewriteResult::Canonical(scan),
+            false if !self.sink.text.is_readable => RewriteResult::Unreadable(scan),
             false => {
                 scan.index_columns = 0;
                 let options = ReadOptions {
@@ -132,7 +132,7 @@ impl Rewriter {
                     header: true,
                     ..self.options.clone()
                 };
-                Rewritten::Cells(scan, options)
+                RewriteResult::Cells(scan, options)
             }
         })
     }
@@ -173,12 +173,12 @@ impl Rewriter {
 }
 
 /// Scans rows and converts them to text.
-struct Both {
-    inspector: Inspector,
-    text: Text,
+struct ScanSink {
+    inspector: TypeScanner,
+    text: RewrittenText,
 }
 
-impl RowSink for Both {
+impl RowSink for ScanSink {
     fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         if row.offset == 0 && row.ends_in_lf {
             self.text.header = row.text().to_vec();
@@ -199,7 +199,7 @@ impl RowSink for Both {
 }
 
 /// The part of the raw file that is unchanged, and the copied rows after it.
-struct Text {
+struct RewrittenText {
     /// The header line, if it may be unchanged.
     header: Vec<u8>,
     /// Whether the file's delimiter is a comma.
@@ -218,14 +218,14 @@ struct Text {
     written: Vec<u8>,
     spare: Vec<Vec<u8>>,
     /// The offsets of the rows.
-    index: Noted,
+    index: IndexRecorder,
     /// The columns that are collected additionally.
-    projection: Projecting,
+    projection: ProjectionBuilder,
     /// Whether the text can be split into rows again.
     is_readable: bool,
 }
 
-impl Text {
+impl RewrittenText {
     fn new(options: &ReadOptions) -> Self {
         let has_commas = options.delimiter == b',';
         Self {
@@ -239,8 +239,8 @@ impl Text {
             full: VecDeque::new(),
             written: Vec::new(),
             spare: Vec::new(),
-            index: Noted::begin(),
-            projection: Projecting::default(),
+            index: IndexRecorder::begin(),
+            projection: ProjectionBuilder::default(),
             is_readable: true,
         }
     }
@@ -285,7 +285,7 @@ impl Text {
             }
             self.is_kept = false;
         }
-        if self.written.len() >= PIECE {
+        if self.written.len() >= PIECE_BYTES {
             self.hand_on();
         }
         if stands {
@@ -320,7 +320,7 @@ impl Rewriter {
         &mut self,
         raw: &[u8],
         piece: usize,
-    ) -> Result<(Vec<u8>, Rewritten), CsvError> {
+    ) -> Result<(Vec<u8>, RewriteResult), CsvError> {
         let mut text = Vec::new();
         for piece in raw.chunks(piece) {
             self.feed(piece.to_vec())?;

@@ -14,12 +14,12 @@ use std::io::Read;
 use memchr::{memchr, memchr2};
 
 use crate::pandas::read::content::Chunks;
-use crate::pandas::read::tokens::{Field, Form, RowEnd, split_row};
+use crate::pandas::read::tokens::{Field, FieldForm, RowEnd, split_row};
 use crate::pandas::write::quote::{end_line, push_minimal};
 use crate::pandas::{CsvError, ReadOptions};
 
 /// Maximum length of a row in bytes.
-pub const MAX_ROW: usize = 1 << 28;
+pub const MAX_ROW_BYTES: usize = 1 << 28;
 
 /// Maximum number of fields in a row. Each column takes 1,500 bytes in the steps of a pipeline.
 const MAX_COLUMNS: usize = 1 << 18;
@@ -82,7 +82,7 @@ impl<'a> RawRow<'a> {
     #[inline]
     pub fn content(&self, index: usize) -> Cow<'a, [u8]> {
         match self.fields.get(index) {
-            Some(field) if field.form == Form::Plain && !self.nul => {
+            Some(field) if field.form == FieldForm::Plain && !self.nul => {
                 Cow::Borrowed(field.raw(self.text))
             }
             Some(field) => self.unusual_content(field),
@@ -122,20 +122,20 @@ impl<'a> RawRow<'a> {
 
     fn has_minimal_quotes(&self, field: &Field) -> bool {
         match field.form {
-            Form::Plain => memchr(b'"', field.raw(self.text)).is_none(),
-            Form::Quoted => {
+            FieldForm::Plain => memchr(b'"', field.raw(self.text)).is_none(),
+            FieldForm::Quoted => {
                 let content = field.content(self.text);
                 memchr2(b',', b'\n', &content).is_some()
                     || (content.is_empty() && self.fields.len() == 1)
             }
-            Form::Doubled => true,
-            Form::Trailing => false,
+            FieldForm::Doubled => true,
+            FieldForm::Trailing => false,
         }
     }
 
     /// Appends the content of the field `index` as `to_csv` formats it.
     fn push_minimal(&self, index: usize, out: &mut Vec<u8>) {
-        let doubled = |field: &&Field| field.form == Form::Doubled && !self.nul;
+        let doubled = |field: &&Field| field.form == FieldForm::Doubled && !self.nul;
         match self.fields.get(index).filter(doubled) {
             // The field contains quotes, so it needs its own.
             Some(field) => out.extend_from_slice(field.raw(self.text)),
@@ -160,7 +160,7 @@ impl<'a> RawRow<'a> {
     #[inline]
     pub fn surely_holds_quote(&self, index: usize) -> bool {
         let field = self.fields.get(index);
-        !self.nul && field.is_some_and(|field| field.form == Form::Doubled)
+        !self.nul && field.is_some_and(|field| field.form == FieldForm::Doubled)
     }
 }
 
@@ -330,11 +330,11 @@ impl RowReader {
     }
 
     fn check_length(&self) -> Result<(), CsvError> {
-        if self.carry.len() > MAX_ROW {
+        if self.carry.len() > MAX_ROW_BYTES {
             return Err(CsvError::RowTooLong {
                 row: self.current(),
                 offset: self.offset,
-                limit: MAX_ROW,
+                limit: MAX_ROW_BYTES,
             });
         }
         Ok(())

@@ -3,13 +3,13 @@
 use crate::pandas::read::header;
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
 use crate::pandas::types::infer::{BlockResult, BlockType, Inference};
-use crate::pandas::types::join::Joined;
+use crate::pandas::types::join::JoinedType;
 use crate::pandas::types::value::value;
-use crate::pandas::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Schema};
+use crate::pandas::{ColumnSchema, ColumnType, CsvError, FloatParser, ReadOptions, Schema};
 
 /// The result of scanning a file.
 #[derive(Debug, Clone)]
-pub struct Scan {
+pub struct CsvScan {
     /// Columns, types and number of rows of the frame, without index columns.
     pub schema: Schema,
     /// Whether the text of all cells equals their formatted values, except for quotes.
@@ -26,7 +26,7 @@ pub struct Scan {
 /// The types that determine the values of a column's cells.
 #[derive(Debug, Clone)]
 pub(crate) struct ScannedColumn {
-    pub joined: Joined,
+    pub joined: JoinedType,
     pub blocks: Vec<BlockType>,
 }
 
@@ -44,18 +44,18 @@ impl ScannedColumn {
 }
 
 /// Infers what `read_csv` would make of a file, from chunks of its bytes. Memory usage is the longest row.
-pub struct Scanner {
+pub struct CsvScanner {
     rows: RowReader,
-    sink: Inspector,
+    sink: TypeScanner,
 }
 
-impl Scanner {
+impl CsvScanner {
     /// Starts with an empty file.
     #[must_use]
     pub fn new(options: &ReadOptions) -> Self {
         Self {
             rows: RowReader::new(options),
-            sink: Inspector::new(options),
+            sink: TypeScanner::new(options),
         }
     }
 
@@ -78,14 +78,14 @@ impl Scanner {
     ///
     /// # Errors
     /// As [`feed`](Self::feed), and a quote that is never closed.
-    pub fn finish(mut self) -> Result<Scan, CsvError> {
+    pub fn finish(mut self) -> Result<CsvScan, CsvError> {
         self.rows.finish(&mut self.sink)?;
         Ok(self.sink.finish(self.rows.rows()))
     }
 }
 
 /// A column during the scan.
-struct Watched {
+struct ColumnScan {
     name: String,
     forced: Option<ColumnType>,
     current: Inference,
@@ -97,12 +97,12 @@ struct Watched {
 }
 
 /// Infers the types of columns row by row.
-pub(crate) struct Inspector {
+pub(crate) struct TypeScanner {
     options: ReadOptions,
     names: Vec<String>,
     /// The names as in the file, before they are made unique.
     written: Vec<String>,
-    watched: Vec<Watched>,
+    watched: Vec<ColumnScan>,
     shape: Shape,
     /// Number of rows in the current block.
     in_block: u64,
@@ -111,7 +111,7 @@ pub(crate) struct Inspector {
     has_integers: bool,
 }
 
-impl Inspector {
+impl TypeScanner {
     pub fn new(options: &ReadOptions) -> Self {
         Self {
             options: options.clone(),
@@ -182,7 +182,7 @@ impl Inspector {
     }
 
     /// Returns the result after `rows` rows.
-    pub fn finish(&mut self, rows: u64) -> Scan {
+    pub fn finish(&mut self, rows: u64) -> CsvScan {
         if self.in_block > 0 {
             self.end_block();
         }
@@ -195,12 +195,12 @@ impl Inspector {
         for column in std::mem::take(&mut self.watched) {
             let joined = column
                 .forced
-                .map_or_else(|| Joined::of(&column.blocks), Joined::Forced);
+                .map_or_else(|| JoinedType::of(&column.blocks), JoinedType::Forced);
             let printed = match joined {
-                Joined::Forced(ColumnType::Text) | Joined::Forced(ColumnType::Json) => {
+                JoinedType::Forced(ColumnType::Text) | JoinedType::Forced(ColumnType::Json) => {
                     column.blocks.iter().all(|block| block.printed)
                 }
-                Joined::Forced(_) => column.forced_printed,
+                JoinedType::Forced(_) => column.forced_printed,
                 joined => column
                     .blocks
                     .iter()
@@ -208,7 +208,7 @@ impl Inspector {
             };
             all_printed &= printed;
             let nullable = column.forced_missing || column.blocks.iter().any(|block| block.missing);
-            schema.columns.push(Column {
+            schema.columns.push(ColumnSchema {
                 name: column.name,
                 kind: joined.column_type(),
                 nullable,
@@ -218,7 +218,7 @@ impl Inspector {
                 blocks: column.blocks.iter().map(|block| block.kind).collect(),
             });
         }
-        Scan {
+        CsvScan {
             schema,
             printed: all_printed,
             index_columns: self.shape.index,
@@ -228,7 +228,7 @@ impl Inspector {
     }
 }
 
-impl RowSink for Inspector {
+impl RowSink for TypeScanner {
     fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let written: Vec<String> = (0..row.fields.len())
             .map(|i| String::from_utf8_lossy(&row.content(i)).into_owned())
@@ -250,7 +250,7 @@ impl RowSink for Inspector {
             let forced = self
                 .asked(&name)
                 .or_else(|| repeated.and_then(|name| self.asked(name)));
-            self.watched.push(Watched {
+            self.watched.push(ColumnScan {
                 name,
                 forced,
                 current: Self::fresh(forced, parser),
@@ -267,7 +267,7 @@ impl RowSink for Inspector {
             self.look_at(row)?;
             // If there are index columns and a row is too short, its fields belong to the index.
             self.has_integers =
-                self.shape.index == 0 && self.watched.iter().all(Watched::holds_integers);
+                self.shape.index == 0 && self.watched.iter().all(ColumnScan::holds_integers);
         }
         self.in_block += 1;
         if self.in_block == self.shape.block {
@@ -277,7 +277,7 @@ impl RowSink for Inspector {
     }
 }
 
-impl Watched {
+impl ColumnScan {
     /// Whether the column is text in this block, independent of further cells.
     #[inline]
     fn is_text(&self) -> bool {
@@ -310,7 +310,7 @@ impl Watched {
         parser: FloatParser,
         row: &RawRow<'_>,
     ) -> Result<(), CsvError> {
-        let Some(value) = value(cell, BlockType::Text, Joined::Forced(kind), parser) else {
+        let Some(value) = value(cell, BlockType::Text, JoinedType::Forced(kind), parser) else {
             return Err(CsvError::ForcedType {
                 row: row.number + 1,
                 column: self.name.clone(),
@@ -334,7 +334,7 @@ mod tests {
     use super::*;
 
     /// Adds each cell separately, without the fast path.
-    struct OneByOne(Inspector);
+    struct OneByOne(TypeScanner);
 
     impl RowSink for OneByOne {
         fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
@@ -364,7 +364,7 @@ mod tests {
             text.insert(at.min(text.len()), odd);
             let text = format!("{header}\n{}", text.concat());
             let options = ReadOptions { delimiter, ..ReadOptions::default() };
-            let (mut quick, mut slow) = (Inspector::new(&options), OneByOne(Inspector::new(&options)));
+            let (mut quick, mut slow) = (TypeScanner::new(&options), OneByOne(TypeScanner::new(&options)));
             let quickly = RowReader::new(&options).read(text.as_bytes(), &mut quick, |_| false);
             let slowly = RowReader::new(&options).read(text.as_bytes(), &mut slow, |_| false);
             prop_assert_eq!(format!("{quickly:?}"), format!("{slowly:?}"));

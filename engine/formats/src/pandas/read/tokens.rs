@@ -7,11 +7,11 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use crate::pandas::read::stops::Stops;
+use crate::pandas::read::field_ends::FieldEnds;
 
 /// The relation between the bytes of a field and its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum FieldForm {
     /// The bytes are the content.
     Plain,
     /// Quotes around the content, no quotes in it.
@@ -27,7 +27,7 @@ pub(crate) enum Form {
 pub(crate) struct Field {
     pub start: u32,
     pub end: u32,
-    pub form: Form,
+    pub form: FieldForm,
 }
 
 impl Field {
@@ -42,11 +42,11 @@ impl Field {
     pub fn content<'a>(&self, row: &'a [u8]) -> Cow<'a, [u8]> {
         let raw = self.raw(row);
         match self.form {
-            Form::Plain => Cow::Borrowed(raw),
-            Form::Quoted => {
+            FieldForm::Plain => Cow::Borrowed(raw),
+            FieldForm::Quoted => {
                 Cow::Borrowed(raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default())
             }
-            Form::Doubled | Form::Trailing => Cow::Owned(unquote(raw)),
+            FieldForm::Doubled | FieldForm::Trailing => Cow::Owned(unquote(raw)),
         }
     }
 }
@@ -90,13 +90,13 @@ pub(crate) enum RowEnd {
 /// Splits the row at the beginning of `text` into `fields`. `last` means that `text` is the end of the file.
 pub(crate) fn split_row(text: &[u8], delimiter: u8, last: bool, fields: &mut Vec<Field>) -> RowEnd {
     fields.clear();
-    let mut stops = Stops::new(text, delimiter);
+    let mut stops = FieldEnds::new(text, delimiter);
     let mut start = 0;
     loop {
-        let mut form = Form::Plain;
+        let mut form = FieldForm::Plain;
         let mut from = start;
         if text.get(start) == Some(&b'"') {
-            form = Form::Quoted;
+            form = FieldForm::Quoted;
             from = start + 1;
             loop {
                 let Some(at) = text.get(from..).and_then(|rest| memchr(b'"', rest)) else {
@@ -109,12 +109,12 @@ pub(crate) fn split_row(text: &[u8], delimiter: u8, last: bool, fields: &mut Vec
                 from += at + 1;
                 match text.get(from) {
                     Some(b'"') => {
-                        form = Form::Doubled;
+                        form = FieldForm::Doubled;
                         from += 1;
                     }
                     Some(&byte) => {
                         if byte != delimiter && byte != b'\n' && byte != b'\r' {
-                            form = Form::Trailing;
+                            form = FieldForm::Trailing;
                         }
                         break;
                     }

@@ -16,7 +16,7 @@ use crate::pandas::stored::table::cell_content;
 use crate::pandas::{ColumnType, FloatParser};
 
 /// Collects the cells of a column.
-pub(in crate::pandas) enum Builder {
+pub(in crate::pandas) enum ArrayBuilder {
     Int64(Int64Builder),
     UInt64(UInt64Builder),
     Float64(Float64Builder),
@@ -25,7 +25,7 @@ pub(in crate::pandas) enum Builder {
     Text(Texts),
 }
 
-impl Builder {
+impl ArrayBuilder {
     pub fn new(kind: ColumnType, rows: usize) -> Self {
         match kind {
             ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8 => {
@@ -159,7 +159,7 @@ mod tests {
             // Concatenated, both bytes would be a valid character.
             (&[b"", b"\xc3", b"\xa9", b"b"], 1),
         ] {
-            let mut builder = Builder::new(ColumnType::Text, 1);
+            let mut builder = ArrayBuilder::new(ColumnType::Text, 1);
             assert!(cells.iter().all(|cell| builder.push(cell)));
             assert_eq!(builder.finish().map(|array| array.len()), Err(wrong));
         }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
-use crate::pandas::stored::arrays::Builder;
-use crate::pandas::stored::table::AHEAD;
+use crate::pandas::stored::arrays::ArrayBuilder;
+use crate::pandas::stored::table::PREFETCH_ROWS;
 use crate::pandas::{Cells, ColumnType, CsvError, TextTable};
 
 /// Maximum number of bytes of the rows in a batch. A consumer may hold several times this size in memory.
-const TEXT_LIMIT: usize = 8 << 20;
+const MAX_BATCH_BYTES: usize = 8 << 20;
 
 /// Average length in bytes from which rows are treated as long: they span several cache lines.
-const LONG: u64 = 256;
+const LONG_ROW_BYTES: u64 = 256;
 
 /// The rows to read.
 #[derive(Debug, Clone)]
@@ -85,7 +85,7 @@ impl TextTable {
             wanted,
             lie_anywhere: matches!(&rows, RowSelection::Rows(rows) if !rows.is_sorted()),
             rows,
-            are_long: self.text().len() as u64 / self.schema().rows.max(1) >= LONG,
+            are_long: self.text().len() as u64 / self.schema().rows.max(1) >= LONG_ROW_BYTES,
             at: 0,
             total,
             batch: batch.max(1),
@@ -131,11 +131,11 @@ impl Batches<'_> {
 
     /// Prefetches the next rows if they are not contiguous or long.
     fn fetch_next(&self) {
-        let mut next = [0; AHEAD];
+        let mut next = [0; PREFETCH_ROWS];
         if let RowSelection::Rows(rows) = &self.rows {
             let next = usize::try_from(self.at).ok().and_then(|at| rows.get(at..));
             let next = next.unwrap_or_default();
-            self.table.fetch(next.get(..AHEAD).unwrap_or(next));
+            self.table.fetch(next.get(..PREFETCH_ROWS).unwrap_or(next));
         } else if self.are_long {
             let first = self.row(self.at);
             for (row, place) in (first..).zip(&mut next) {
@@ -149,17 +149,18 @@ impl Batches<'_> {
         let size = usize::try_from(self.total - self.at)
             .unwrap_or(usize::MAX)
             .min(self.batch);
-        let mut builders: Vec<Builder> = self
+        let mut builders: Vec<ArrayBuilder> = self
             .kinds
             .iter()
-            .map(|kind| Builder::new(*kind, size))
+            .map(|kind| ArrayBuilder::new(*kind, size))
             .collect();
         let first = self.row(self.at);
         let (mut count, mut text, mut noted) = (0, 0, 0);
-        while count < size && text < TEXT_LIMIT {
-            if count.is_multiple_of(AHEAD) {
+        while count < size && text < MAX_BATCH_BYTES {
+            if count.is_multiple_of(PREFETCH_ROWS) {
                 if self.lie_anywhere && count > 0 {
-                    self.table.looked_up(AHEAD as u64, (text - noted) as u64);
+                    self.table
+                        .looked_up(PREFETCH_ROWS as u64, (text - noted) as u64);
                     noted = text;
                 }
                 self.fetch_next();
@@ -173,7 +174,7 @@ impl Batches<'_> {
                 while current.is_none_or(|(index, _)| index < *column) {
                     current = cells.next();
                     if current.is_none() {
-                        return Err(self.misfit(row, *column, "the row is too short"));
+                        return Err(self.mismatch(row, *column, "the row is too short"));
                     }
                 }
                 let cell = current.map_or(b"".as_slice(), |(_, cell)| cell);
@@ -182,7 +183,7 @@ impl Batches<'_> {
                     .is_some_and(|builder| builder.push(cell));
                 if !fits {
                     let cell = String::from_utf8_lossy(cell).into_owned();
-                    return Err(self.misfit(
+                    return Err(self.mismatch(
                         row,
                         *column,
                         &format!("`{cell}` does not fit the type of the column"),
@@ -205,7 +206,7 @@ impl Batches<'_> {
             builder.finish().map_err(|at| {
                 let column = self.wanted.iter().find(|(_, wanted)| *wanted == place);
                 let row = self.row(self.at - (count - at) as u64);
-                self.misfit(
+                self.mismatch(
                     row,
                     column.map_or(0, |(column, _)| *column),
                     "a text is not UTF-8",
@@ -221,7 +222,7 @@ impl Batches<'_> {
         )?)
     }
 
-    fn misfit(&self, row: u64, column: usize, what: &str) -> CsvError {
+    fn mismatch(&self, row: u64, column: usize, what: &str) -> CsvError {
         let name = self
             .table
             .schema()

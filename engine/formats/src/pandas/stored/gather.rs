@@ -9,12 +9,12 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
 use std::path::Path;
 
-use crate::pandas::stored::table::AHEAD;
+use crate::pandas::stored::table::PREFETCH_ROWS;
 use crate::pandas::write::quote::end_line;
 use crate::pandas::{Cells, CsvError, TextTable};
 
 /// Number of bytes that are buffered before they are written, small enough for the first-level cache.
-const BUFFER: usize = 1 << 14;
+const BUFFER_BYTES: usize = 1 << 14;
 
 /// Resource limits of [`gather`].
 #[derive(Debug, Clone, Copy)]
@@ -81,13 +81,13 @@ fn direct(
     out: &mut impl Write,
 ) -> Result<u64, CsvError> {
     let mut rows = rows.into_iter();
-    let mut some = Vec::with_capacity(AHEAD);
-    let mut buffer = Vec::with_capacity(2 * BUFFER);
+    let mut some = Vec::with_capacity(PREFETCH_ROWS);
+    let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
     let mut cells = Vec::new();
     let mut count = 0;
     loop {
         some.clear();
-        some.extend(rows.by_ref().take(AHEAD));
+        some.extend(rows.by_ref().take(PREFETCH_ROWS));
         if some.is_empty() {
             break;
         }
@@ -96,7 +96,7 @@ fn direct(
             copier.copy(table.row(*row)?, *row, &mut cells, &mut buffer)?;
         }
         count += some.len() as u64;
-        if buffer.len() >= BUFFER {
+        if buffer.len() >= BUFFER_BYTES {
             out.write_all(&buffer)?;
             buffer.clear();
         }
@@ -204,10 +204,10 @@ fn collect(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvErro
         }
         at += 8 + length;
     }
-    let mut buffer = Vec::with_capacity(2 * BUFFER);
+    let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
     for (start, length) in places {
         buffer.extend_from_slice(data.get(start..start + length).unwrap_or_default());
-        if buffer.len() >= BUFFER {
+        if buffer.len() >= BUFFER_BYTES {
             out.write_all(&buffer)?;
             buffer.clear();
         }

@@ -5,11 +5,11 @@ use memchr::{memchr, memchr2};
 use crate::pandas::CsvError;
 
 /// Number of rows with a common base of 64 bits.
-const GROUP: usize = 16;
+const GROUP_ROWS: usize = 16;
 
 /// Maximum number of rows whose offsets are recorded while they are written. For a larger table, they are searched when
 /// it is opened.
-const MOST_NOTED: usize = 1 << 22;
+const MAX_RECORDED_ROWS: usize = 1 << 22;
 
 /// Offsets of rows: four bytes each, plus eight for every 16 rows.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub struct RowIndex {
 impl RowIndex {
     fn with_capacity(rows: usize) -> Self {
         Self {
-            bases: Vec::with_capacity(rows / GROUP + 1),
+            bases: Vec::with_capacity(rows / GROUP_ROWS + 1),
             deltas: Vec::with_capacity(rows + 1),
             end: 0,
         }
@@ -53,7 +53,7 @@ impl RowIndex {
 
     /// Reads the entries that the lookup of a row needs, to load them into the cache. The result has no meaning.
     pub(crate) fn touch(&self, row: usize) -> u64 {
-        let base = self.bases.get(row / GROUP).copied();
+        let base = self.bases.get(row / GROUP_ROWS).copied();
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
     }
 
@@ -64,19 +64,19 @@ impl RowIndex {
     }
 
     fn start(&self, row: usize) -> Option<u64> {
-        Some(self.bases.get(row / GROUP)? + u64::from(*self.deltas.get(row)?))
+        Some(self.bases.get(row / GROUP_ROWS)? + u64::from(*self.deltas.get(row)?))
     }
 
     fn push(&mut self, start: u64) -> Result<(), CsvError> {
         let row = self.deltas.len();
-        if row.is_multiple_of(GROUP) {
+        if row.is_multiple_of(GROUP_ROWS) {
             self.bases.push(start);
         }
         let base = self.bases.last().copied().unwrap_or(0);
         let delta = u32::try_from(start - base).map_err(|_| CsvError::NotCanonical {
             row: row as u64,
             offset: start,
-            rule: format!("{GROUP} rows may not take more than 4 GiB"),
+            rule: format!("{GROUP_ROWS} rows may not take more than 4 GiB"),
         })?;
         self.deltas.push(delta);
         Ok(())
@@ -85,20 +85,20 @@ impl RowIndex {
 
 /// Records the offsets of rows while they are written. Records nothing if it is not enabled, or after too many rows.
 #[derive(Debug, Default)]
-pub(crate) struct Noted(Option<RowIndex>);
+pub(crate) struct IndexRecorder(Option<RowIndex>);
 
-impl Noted {
+impl IndexRecorder {
     /// Starts recording. The maximum is reserved at once: untouched pages take no memory, whereas a growing vector
     /// would need three times its size.
     pub fn begin() -> Self {
-        Self(Some(RowIndex::with_capacity(MOST_NOTED)))
+        Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))
     }
 
     pub fn push(&mut self, start: u64) -> Result<(), CsvError> {
         if let Some(index) = &mut self.0 {
             index.push(start)?;
         }
-        self.0.take_if(|index| index.len() > MOST_NOTED);
+        self.0.take_if(|index| index.len() > MAX_RECORDED_ROWS);
         Ok(())
     }
 

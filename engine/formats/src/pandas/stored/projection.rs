@@ -8,19 +8,19 @@ use std::collections::BTreeSet;
 
 use crate::pandas::read::rows::RawRow;
 use crate::pandas::stored::gather::Copier;
-use crate::pandas::stored::index::{Noted, RowIndex};
+use crate::pandas::stored::index::{IndexRecorder, RowIndex};
 use crate::pandas::write::quote::push_header;
 use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
 /// The columns may take at most one byte per this number of bytes of the text.
-const SHARE: u64 = 8;
+const MIN_TEXT_RATIO: u64 = 8;
 /// The columns may always take this number of bytes, because at the beginning little is known about the text.
-const FEW: usize = 1 << 16;
+const ALWAYS_BYTES: usize = 1 << 16;
 /// The columns may take at most this number of bytes.
-const MOST: usize = 1 << 24;
+const MAX_BYTES: usize = 1 << 24;
 /// Average length in bytes from which rows are treated as long. If the columns of long rows exceed the limits, the
 /// short ones are kept.
-const LONG: u64 = 256;
+const LONG_ROW_BYTES: u64 = 256;
 
 /// Some columns of a table, as a table with the same number of rows.
 #[derive(Debug)]
@@ -48,17 +48,17 @@ impl Projection {
 
 /// Collects columns of rows while these are written. Drops columns that turn out to be a large part of the table.
 #[derive(Debug, Default)]
-pub(in crate::pandas) struct Projecting {
+pub(in crate::pandas) struct ProjectionBuilder {
     /// The requested names.
     names: BTreeSet<String>,
     /// Number of columns of the table.
     width: usize,
     columns: Vec<usize>,
     text: Vec<u8>,
-    index: Noted,
+    index: IndexRecorder,
 }
 
-impl Projecting {
+impl ProjectionBuilder {
     pub fn of(names: BTreeSet<String>) -> Self {
         Self {
             names,
@@ -81,7 +81,7 @@ impl Projecting {
             return Ok(());
         }
         push_header(&mut self.text, held.into_iter());
-        self.index = Noted::begin();
+        self.index = IndexRecorder::begin();
         self.index.push(0)
     }
 
@@ -105,14 +105,15 @@ impl Projecting {
     /// `more` bytes.
     fn is_too_much(&self, more: usize, so_far: u64) -> bool {
         let bytes = self.text.len();
-        (bytes > FEW && SHARE * bytes as u64 > so_far) || bytes + more > MOST
+        (bytes > ALWAYS_BYTES && MIN_TEXT_RATIO * bytes as u64 > so_far) || bytes + more > MAX_BYTES
     }
 
     /// Drops the column with the most bytes. If rows are short, drops all columns.
     fn leave_out_widest(&mut self, so_far: u64) -> Result<(), CsvError> {
         let count = self.columns.len();
         let index = self.index.take(self.text.len() as u64);
-        let index = index.filter(|index| count > 1 && so_far / index.len() as u64 >= LONG);
+        let index =
+            index.filter(|index| count > 1 && so_far / index.len() as u64 >= LONG_ROW_BYTES);
         let Some(index) = index else {
             self.give_up();
             return Ok(());
@@ -132,7 +133,7 @@ impl Projecting {
         self.columns.remove(widest);
         let rest: Vec<usize> = (0..count).filter(|place| *place != widest).collect();
         let (copier, mut cells) = (Copier::new(count, &rest)?, Vec::new());
-        self.index = Noted::begin();
+        self.index = IndexRecorder::begin();
         for (row, line) in (0..).zip(lines()) {
             self.index.push(self.text.len() as u64)?;
             copier.copy(line, row, &mut cells, &mut self.text)?;
@@ -163,7 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pandas::{ReadOptions, Rewriter, Rewritten};
+    use crate::pandas::{ReadOptions, RewriteResult, Rewriter};
 
     fn names(names: &[&str]) -> BTreeSet<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
@@ -173,7 +174,7 @@ mod tests {
     fn projected(raw: &str, wanted: &[&str], piece: usize) -> (TextTable, Option<Projection>) {
         let mut rewriter = Rewriter::new(&ReadOptions::default()).with_projection(names(wanted));
         let (text, rewritten) = rewriter.text_of(raw.as_bytes(), piece).unwrap();
-        let Rewritten::Canonical(scan) = rewritten else {
+        let RewriteResult::Canonical(scan) = rewritten else {
             panic!("all cells are texts");
         };
         let table = TextTable::from_bytes(text, scan.schema).unwrap();
@@ -216,7 +217,7 @@ mod tests {
             // A small number of bytes is always kept.
             (&[50, 50], 1_000, &[0]),
             // A single cell may exceed the limit.
-            (&[MOST, 1], 1, none),
+            (&[MAX_BYTES, 1], 1, none),
             // The short columns of long rows are kept.
             (&[10, 300, 10, 0], 20_000, &[0, 2]),
             (&[300, 0, 10, 300], 20_000, &[1, 2]),

@@ -13,16 +13,16 @@ use crate::pandas::stored::index::{Indexer, RowIndex};
 use crate::pandas::{CsvError, Schema};
 
 /// Number of bytes that are scanned before their pages are released.
-const WINDOW: usize = 8 << 20;
+const WINDOW_BYTES: usize = 8 << 20;
 
 /// A row of this length in bytes takes longer to read than to load again after its pages were released.
-const LONG: u64 = 1 << 13;
+const LONG_ROW_BYTES: u64 = 1 << 13;
 
 /// Number of rows or cells that are prefetched before the first of them is read.
-pub const AHEAD: usize = 32;
+pub const PREFETCH_ROWS: usize = 32;
 
 /// Maximum number of bytes that the system maps around an accessed byte if the file is in its cache: a large page.
-const AROUND: u64 = 1 << 21;
+const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
 /// The text of a table in memory or in a file.
 enum Bytes {
@@ -58,7 +58,7 @@ impl Mapped {
         if self.map.bytes().len() as u64 <= self.room {
             return false;
         }
-        let more = rows.saturating_mul(AROUND);
+        let more = rows.saturating_mul(MAPPED_AROUND_BYTES);
         let touched = self.touched.fetch_add(more, Ordering::Relaxed) + more;
         let is_full = touched > self.room;
         if is_full {
@@ -94,18 +94,18 @@ impl Bytes {
 }
 
 /// Number of bytes that the processor loads at once.
-const CACHE_LINE: usize = 64;
+const CACHE_LINE_BYTES: usize = 64;
 
 /// Maximum number of bytes of a row that are prefetched. The processor detects the sequential access after that by
 /// itself.
-const PREFETCHED: usize = 8 * CACHE_LINE;
+const MAX_PREFETCH_BYTES: usize = 8 * CACHE_LINE_BYTES;
 
 /// Begins to load bytes that are needed soon, without waiting for them.
 #[inline]
 fn prefetch(text: &[u8]) {
-    let text = text.get(..PREFETCHED).unwrap_or(text);
+    let text = text.get(..MAX_PREFETCH_BYTES).unwrap_or(text);
     // The last byte may be in another cache line, because the first byte may be anywhere in its line.
-    for byte in text.iter().step_by(CACHE_LINE).chain(text.last()) {
+    for byte in text.iter().step_by(CACHE_LINE_BYTES).chain(text.last()) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -204,7 +204,7 @@ impl TextTable {
         let rows = usize::try_from(schema.rows).unwrap_or(0);
         let mut indexer = Indexer::new(rows.min(bytes.text().len()));
         let mut from = 0;
-        for window in bytes.text().chunks(WINDOW) {
+        for window in bytes.text().chunks(WINDOW_BYTES) {
             indexer.feed(window)?;
             bytes.release(from, from + window.len());
             from += window.len();
@@ -321,7 +321,7 @@ impl TextTable {
     /// text if the rows are long, or if they may exceed the limit. Short rows stay in memory, because nearby rows are
     /// likely to be looked up soon.
     pub fn looked_up(&self, rows: u64, bytes: u64) {
-        let are_long = bytes / rows.max(1) >= LONG;
+        let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
         if are_long || is_full {
             self.release(0, self.text().len());

@@ -5,7 +5,7 @@ use crate::pandas::types::infer::{BlockResult, BlockType};
 
 /// The result of concatenating the blocks of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Joined {
+pub(crate) enum JoinedType {
     /// All `int64`.
     Int,
     /// All `uint64`.
@@ -24,7 +24,7 @@ pub(crate) enum Joined {
     Forced(ColumnType),
 }
 
-impl Joined {
+impl JoinedType {
     /// Joins the blocks of a column. A column without rows consists of objects.
     pub fn of(blocks: &[BlockResult]) -> Self {
         let has = |wanted: &[BlockType]| blocks.iter().any(|block| wanted.contains(&block.kind));

@@ -32,7 +32,7 @@ pub enum ColumnType {
 
 /// The name and type of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Column {
+pub struct ColumnSchema {
     /// The name, unique in its table.
     pub name: String,
     /// The type of the cells.
@@ -45,7 +45,7 @@ pub struct Column {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     /// The columns from left to right.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ColumnSchema>,
     /// Number of rows, without the header.
     pub rows: u64,
 }

@@ -5,7 +5,7 @@ use crate::pandas::numbers::integers::{Integer, parse_i64, parse_u64};
 use crate::pandas::numbers::print;
 use crate::pandas::numbers::words::{is_missing, parse_bool};
 use crate::pandas::types::infer::BlockType;
-use crate::pandas::types::join::Joined;
+use crate::pandas::types::join::JoinedType;
 use crate::pandas::write::quote::push_minimal;
 use crate::pandas::{ColumnType, FloatParser};
 
@@ -51,10 +51,10 @@ impl Value<'_> {
 pub(crate) fn value<'a>(
     cell: &'a [u8],
     block: BlockType,
-    joined: Joined,
+    joined: JoinedType,
     parser: FloatParser,
 ) -> Option<Value<'a>> {
-    if let Joined::Forced(kind) = joined {
+    if let JoinedType::Forced(kind) = joined {
         return forced(cell, kind, parser);
     }
     if block == BlockType::RawText {
@@ -79,10 +79,16 @@ pub(crate) fn value<'a>(
         BlockType::Text | BlockType::RawText => Value::Text(cell),
     };
     Some(match (joined, own) {
-        (Joined::Float | Joined::ObjectOfFloats, Value::Int(value)) => Value::Float(value as f64),
-        (Joined::Float | Joined::ObjectOfFloats, Value::UInt(value)) => Value::Float(value as f64),
-        (Joined::ObjectOfFloats, Value::Bool(value)) => Value::Float(f64::from(u8::from(value))),
-        (Joined::ObjectOfIntegers, Value::Bool(value)) => Value::Int(i64::from(value)),
+        (JoinedType::Float | JoinedType::ObjectOfFloats, Value::Int(value)) => {
+            Value::Float(value as f64)
+        }
+        (JoinedType::Float | JoinedType::ObjectOfFloats, Value::UInt(value)) => {
+            Value::Float(value as f64)
+        }
+        (JoinedType::ObjectOfFloats, Value::Bool(value)) => {
+            Value::Float(f64::from(u8::from(value)))
+        }
+        (JoinedType::ObjectOfIntegers, Value::Bool(value)) => Value::Int(i64::from(value)),
         (_, own) => own,
     })
 }

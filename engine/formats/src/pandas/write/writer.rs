@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::pandas::numbers::print;
 use crate::pandas::read::tokens::unquote;
-use crate::pandas::stored::index::{Noted, RowIndex};
+use crate::pandas::stored::index::{IndexRecorder, RowIndex};
 use crate::pandas::write::quote::{end_line, push_minimal, push_quoted};
 use crate::pandas::{ColumnType, CsvError};
 
@@ -19,7 +19,7 @@ pub enum Quoting {
 }
 
 /// Approximate number of bytes that are buffered before they are written.
-const BUFFER: usize = 1 << 18;
+const BUFFER_BYTES: usize = 1 << 18;
 
 /// Writes a table cell by cell. Each row ends with [`end_row`](Self::end_row), the table with [`finish`](Self::finish).
 pub struct CsvWriter<W> {
@@ -34,7 +34,7 @@ pub struct CsvWriter<W> {
     /// Number of bytes written to the output.
     handed_on: u64,
     /// The offsets of the rows, if requested.
-    index: Noted,
+    index: IndexRecorder,
 }
 
 impl<W: Write> CsvWriter<W> {
@@ -47,20 +47,20 @@ impl<W: Write> CsvWriter<W> {
     pub fn with(out: W, delimiter: u8, quoting: Quoting) -> Self {
         Self {
             out,
-            buffer: Vec::with_capacity(BUFFER + 4096),
+            buffer: Vec::with_capacity(BUFFER_BYTES + 4096),
             delimiter,
             quoting,
             row: 0,
             fields: 0,
             handed_on: 0,
-            index: Noted::default(),
+            index: IndexRecorder::default(),
         }
     }
 
     /// Records the offsets of rows for [`take_index`](Self::take_index).
     #[must_use]
     pub fn with_index(mut self) -> Self {
-        self.index = Noted::begin();
+        self.index = IndexRecorder::begin();
         self
     }
 
@@ -180,7 +180,7 @@ impl<W: Write> CsvWriter<W> {
         end_line(&mut self.buffer, self.row, self.fields);
         self.fields = 0;
         self.index.push(self.handed_on + self.row as u64)?;
-        if self.buffer.len() >= BUFFER {
+        if self.buffer.len() >= BUFFER_BYTES {
             self.out.write_all(&self.buffer)?;
             self.handed_on += self.buffer.len() as u64;
             self.buffer.clear();

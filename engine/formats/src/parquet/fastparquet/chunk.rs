@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::Versions;
-use super::column::{Column, Storage, Values};
+use super::WriterVersions;
+use super::column::{ColumnValues, FastparquetColumn, PhysicalType};
 use super::snappy::Snappy;
 use super::thrift::{Struct, push_varint};
 use crate::parquet::ParquetError;
@@ -33,10 +33,10 @@ pub(super) struct Chunk {
 pub(super) fn write_chunk(
     out: &mut impl Write,
     begin: u64,
-    column: &Column,
-    values: &mut Values,
+    column: &FastparquetColumn,
+    values: &mut ColumnValues,
     rows: u64,
-    versions: &Versions,
+    versions: &WriterVersions,
     scratch: &Path,
 ) -> Result<Chunk, ParquetError> {
     let mut chunk = Chunk {
@@ -47,7 +47,7 @@ pub(super) fn write_chunk(
         compressed: 0,
         uncompressed: 0,
     };
-    let mut range = Range::new(column.storage);
+    let mut range = ValueRange::new(column.storage);
     let at_most = rows_per_page(column, values, rows)?.max(1);
     let mut left = rows;
     while left > 0 {
@@ -55,8 +55,8 @@ pub(super) fn write_chunk(
         let mut page = Snappy::new(scratch);
         chunk.missing += levels(&mut page, column, values.row, rows, versions)?;
         match column.storage {
-            Storage::Text => texts(&mut page, values, rows)?,
-            Storage::Bool => booleans(&mut page, column, values, rows, versions)?,
+            PhysicalType::Text => texts(&mut page, values, rows)?,
+            PhysicalType::Bool => booleans(&mut page, column, values, rows, versions)?,
             _ => numbers(&mut page, column, values, rows, &mut range)?,
         }
         page.push(&PADDING)?;
@@ -75,17 +75,21 @@ pub(super) fn write_chunk(
 }
 
 /// The maximum number of rows in a page, computed as in fastparquet.
-fn rows_per_page(column: &Column, values: &mut Values, rows: u64) -> Result<u64, ParquetError> {
+fn rows_per_page(
+    column: &FastparquetColumn,
+    values: &mut ColumnValues,
+    rows: u64,
+) -> Result<u64, ParquetError> {
     let bytes = match column.storage {
-        Storage::Bool => 0.125,
-        Storage::Text => text_bytes(values, rows)?,
+        PhysicalType::Bool => 0.125,
+        PhysicalType::Text => text_bytes(values, rows)?,
         _ => column.width() as f64,
     };
     Ok((PAGE_BYTES / (bytes + 0.125)) as u64)
 }
 
 /// Estimates the size of a text in bytes from the number of characters of the first texts, as fastparquet does.
-fn text_bytes(values: &mut Values, rows: u64) -> Result<f64, ParquetError> {
+fn text_bytes(values: &mut ColumnValues, rows: u64) -> Result<f64, ParquetError> {
     let mark = values.mark()?;
     let (mut characters, mut count) = (0, 0);
     let mut bytes = Vec::new();
@@ -104,10 +108,10 @@ fn text_bytes(values: &mut Values, rows: u64) -> Result<f64, ParquetError> {
 /// values.
 fn levels(
     page: &mut Snappy,
-    column: &Column,
+    column: &FastparquetColumn,
     first: u64,
     rows: u64,
-    versions: &Versions,
+    versions: &WriterVersions,
 ) -> Result<u64, ParquetError> {
     let there = |row: &u64| column.is_there(*row);
     let missing = match column.missing {
@@ -164,10 +168,10 @@ impl Packer {
 
 fn booleans(
     page: &mut Snappy,
-    column: &Column,
-    values: &mut Values,
+    column: &FastparquetColumn,
+    values: &mut ColumnValues,
     rows: u64,
-    versions: &Versions,
+    versions: &WriterVersions,
 ) -> Result<(), ParquetError> {
     let mut bits = Packer::default();
     let mut byte = [0];
@@ -180,7 +184,7 @@ fn booleans(
     bits.finish(packed, page)
 }
 
-fn texts(page: &mut Snappy, values: &mut Values, rows: u64) -> Result<(), ParquetError> {
+fn texts(page: &mut Snappy, values: &mut ColumnValues, rows: u64) -> Result<(), ParquetError> {
     let mut bytes = Vec::new();
     for _ in 0..rows {
         if values.text(&mut bytes)? {
@@ -193,10 +197,10 @@ fn texts(page: &mut Snappy, values: &mut Values, rows: u64) -> Result<(), Parque
 
 fn numbers(
     page: &mut Snappy,
-    column: &Column,
-    values: &mut Values,
+    column: &FastparquetColumn,
+    values: &mut ColumnValues,
     rows: u64,
-    range: &mut Range,
+    range: &mut ValueRange,
 ) -> Result<(), ParquetError> {
     let mut value = [0; 8];
     let value = value.get_mut(..column.width()).unwrap_or_default();
@@ -210,7 +214,7 @@ fn numbers(
 }
 
 /// The minimum and maximum of a column, in the type of its values.
-enum Range {
+enum ValueRange {
     None,
     I32(Option<(i32, i32)>),
     U32(Option<(u32, u32)>),
@@ -220,16 +224,16 @@ enum Range {
     F64(Option<(f64, f64)>),
 }
 
-impl Range {
-    fn new(storage: Storage) -> Self {
+impl ValueRange {
+    fn new(storage: PhysicalType) -> Self {
         match storage {
-            Storage::Bool | Storage::Text => Range::None,
-            Storage::I32 { signed: true } => Range::I32(None),
-            Storage::I32 { signed: false } => Range::U32(None),
-            Storage::I64 { signed: true } => Range::I64(None),
-            Storage::I64 { signed: false } => Range::U64(None),
-            Storage::F32 => Range::F32(None),
-            Storage::F64 => Range::F64(None),
+            PhysicalType::Bool | PhysicalType::Text => ValueRange::None,
+            PhysicalType::I32 { signed: true } => ValueRange::I32(None),
+            PhysicalType::I32 { signed: false } => ValueRange::U32(None),
+            PhysicalType::I64 { signed: true } => ValueRange::I64(None),
+            PhysicalType::I64 { signed: false } => ValueRange::U64(None),
+            PhysicalType::F32 => ValueRange::F32(None),
+            PhysicalType::F64 => ValueRange::F64(None),
         }
     }
 
@@ -250,13 +254,13 @@ impl Range {
             }};
         }
         match self {
-            Range::None => {}
-            Range::I32(range) => see!(range, i32),
-            Range::U32(range) => see!(range, u32),
-            Range::I64(range) => see!(range, i64),
-            Range::U64(range) => see!(range, u64),
-            Range::F32(range) => see!(range, f32),
-            Range::F64(range) => see!(range, f64),
+            ValueRange::None => {}
+            ValueRange::I32(range) => see!(range, i32),
+            ValueRange::U32(range) => see!(range, u32),
+            ValueRange::I64(range) => see!(range, i64),
+            ValueRange::U64(range) => see!(range, u64),
+            ValueRange::F32(range) => see!(range, f32),
+            ValueRange::F64(range) => see!(range, f64),
         }
     }
 
@@ -268,13 +272,13 @@ impl Range {
             };
         }
         match self {
-            Range::None => None,
-            Range::I32(range) => bytes!(range),
-            Range::U32(range) => bytes!(range),
-            Range::I64(range) => bytes!(range),
-            Range::U64(range) => bytes!(range),
-            Range::F32(range) => bytes!(range),
-            Range::F64(range) => bytes!(range),
+            ValueRange::None => None,
+            ValueRange::I32(range) => bytes!(range),
+            ValueRange::U32(range) => bytes!(range),
+            ValueRange::I64(range) => bytes!(range),
+            ValueRange::U64(range) => bytes!(range),
+            ValueRange::F32(range) => bytes!(range),
+            ValueRange::F64(range) => bytes!(range),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::parquet::ParquetError;
 
 /// The physical type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Storage {
+pub(super) enum PhysicalType {
     Bool,
     /// 4 bytes.
     I32 {
@@ -30,9 +30,9 @@ pub(super) enum Storage {
 
 /// The description of a column in the footer.
 #[derive(Debug)]
-pub(super) struct Column {
+pub(super) struct FastparquetColumn {
     pub name: String,
-    pub storage: Storage,
+    pub storage: PhysicalType,
     /// NumPy's name of the type.
     pub numpy: &'static str,
     /// pandas' name of the type if values are missing.
@@ -44,17 +44,17 @@ pub(super) struct Column {
     /// Number of missing values in the column.
     pub missing: u64,
     pub rows: u64,
-    validity: Bits,
+    validity: Validity,
 }
 
-impl Column {
+impl FastparquetColumn {
     /// Size of a value in the temporary file, in bytes.
     pub(super) fn width(&self) -> usize {
         match self.storage {
-            Storage::Bool => 1,
-            Storage::I32 { .. } | Storage::F32 => 4,
-            Storage::I64 { .. } | Storage::F64 => 8,
-            Storage::Text => 0,
+            PhysicalType::Bool => 1,
+            PhysicalType::I32 { .. } | PhysicalType::F32 => 4,
+            PhysicalType::I64 { .. } | PhysicalType::F64 => 8,
+            PhysicalType::Text => 0,
         }
     }
 
@@ -66,12 +66,12 @@ impl Column {
 
 /// A bit per row. No memory is allocated while all bits are set.
 #[derive(Debug, Default)]
-struct Bits {
+struct Validity {
     bytes: Vec<u8>,
     length: u64,
 }
 
-impl Bits {
+impl Validity {
     fn push(&mut self, bit: bool) {
         if !bit || !self.bytes.is_empty() {
             let byte = (self.length / 8) as usize;
@@ -95,21 +95,21 @@ impl Bits {
 
 /// Collects the values of a column in a temporary file. Values of fixed width follow each other, with zeros for missing
 /// ones. A text is stored as its length and its bytes.
-pub(super) struct Spool {
-    column: Column,
+pub(super) struct ColumnSpool {
+    column: FastparquetColumn,
     data_type: DataType,
     file: BufWriter<File>,
 }
 
 /// The length that marks a missing text.
-pub(super) const NO_TEXT: u32 = u32::MAX;
+pub(super) const MISSING_TEXT_LENGTH: u32 = u32::MAX;
 
 /// Size of the buffers in bytes.
-const BUFFER: usize = 1 << 18;
+const BUFFER_BYTES: usize = 1 << 18;
 
-impl Spool {
+impl ColumnSpool {
     pub(super) fn new(field: &Field, scratch: &Path) -> Result<Self, ParquetError> {
-        use Storage::{Bool, F32, F64, I32, I64, Text};
+        use PhysicalType::{Bool, F32, F64, I32, I64, Text};
         let (signed, unsigned) = (I32 { signed: true }, I32 { signed: false });
         let (storage, numpy, nullable, converted, bits) = match field.data_type() {
             DataType::Boolean => (Bool, "bool", "boolean", None, Some(1)),
@@ -141,7 +141,7 @@ impl Spool {
         };
         let file = tempfile::tempfile_in(scratch)?;
         Ok(Self {
-            column: Column {
+            column: FastparquetColumn {
                 name: field.name().clone(),
                 storage,
                 numpy,
@@ -150,10 +150,10 @@ impl Spool {
                 bits,
                 missing: 0,
                 rows: 0,
-                validity: Bits::default(),
+                validity: Validity::default(),
             },
             data_type: field.data_type().clone(),
-            file: BufWriter::with_capacity(BUFFER, file),
+            file: BufWriter::with_capacity(BUFFER_BYTES, file),
         })
     }
 
@@ -231,7 +231,7 @@ impl Spool {
 
     fn text(&mut self, text: Option<&str>) -> Result<(), ParquetError> {
         self.count(text.is_some());
-        let length = text.map_or(NO_TEXT, |text| text.len() as u32);
+        let length = text.map_or(MISSING_TEXT_LENGTH, |text| text.len() as u32);
         self.file.write_all(&length.to_le_bytes())?;
         Ok(self.file.write_all(text.unwrap_or_default().as_bytes())?)
     }
@@ -243,11 +243,11 @@ impl Spool {
     }
 
     /// Returns the column, and a reader of its values.
-    pub(super) fn finish(self) -> Result<(Column, Values), ParquetError> {
+    pub(super) fn finish(self) -> Result<(FastparquetColumn, ColumnValues), ParquetError> {
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
         file.rewind()?;
-        let values = Values {
-            file: BufReader::with_capacity(BUFFER, file),
+        let values = ColumnValues {
+            file: BufReader::with_capacity(BUFFER_BYTES, file),
             row: 0,
         };
         Ok((self.column, values))
@@ -255,17 +255,17 @@ impl Spool {
 }
 
 /// Reads the values of a column sequentially.
-pub(super) struct Values {
+pub(super) struct ColumnValues {
     file: BufReader<File>,
     /// Number of the next row.
     pub row: u64,
 }
 
-impl Values {
+impl ColumnValues {
     /// Reads the next value of fixed width into `bytes`. Returns `false` if it is missing.
     pub(super) fn fixed(
         &mut self,
-        column: &Column,
+        column: &FastparquetColumn,
         bytes: &mut [u8],
     ) -> Result<bool, ParquetError> {
         self.file.read_exact(bytes)?;
@@ -280,7 +280,7 @@ impl Values {
         self.row += 1;
         bytes.clear();
         let length = u32::from_le_bytes(length);
-        if length == NO_TEXT {
+        if length == MISSING_TEXT_LENGTH {
             return Ok(false);
         }
         bytes.resize(length as usize, 0);
@@ -288,7 +288,7 @@ impl Values {
         Ok(true)
     }
 
-    /// Returns the current position for [`Values::back`].
+    /// Returns the current position for [`ColumnValues::back`].
     pub(super) fn mark(&mut self) -> Result<(u64, u64), ParquetError> {
         Ok((self.file.stream_position()?, self.row))
     }

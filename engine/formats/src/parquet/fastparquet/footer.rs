@@ -1,10 +1,10 @@
 //! Writes the footer: the schema, the row groups, and the metadata for pandas.
 
-use super::Versions;
+use super::WriterVersions;
 use super::chunk::Chunk;
-use super::column::{Column, Storage};
+use super::column::{FastparquetColumn, PhysicalType};
 use super::thrift::Struct;
-use crate::json::{Value, WriteOptions};
+use crate::json::{JsonValue, WriteOptions};
 
 /// A row group that was written.
 pub(super) struct RowGroup {
@@ -19,15 +19,15 @@ const OPTIONAL: i32 = 1;
 
 /// Returns the footer of a file.
 pub(super) fn footer(
-    columns: &[Column],
+    columns: &[FastparquetColumn],
     groups: &[RowGroup],
     rows: u64,
-    versions: &Versions,
+    versions: &WriterVersions,
 ) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut file = Struct::new(&mut bytes);
     file.i32(1, 1);
-    let mut schema: Vec<Option<&Column>> = vec![None];
+    let mut schema: Vec<Option<&FastparquetColumn>> = vec![None];
     schema.extend(columns.iter().map(Some));
     file.struct_list(2, &schema, |element, column| match column {
         None => {
@@ -49,7 +49,7 @@ pub(super) fn footer(
     });
     file.i64(3, rows);
     file.struct_list(4, groups, |out, group| {
-        let chunks: Vec<(&Column, &Chunk)> = columns.iter().zip(&group.chunks).collect();
+        let chunks: Vec<(&FastparquetColumn, &Chunk)> = columns.iter().zip(&group.chunks).collect();
         out.struct_list(1, &chunks, |out, (column, chunk)| {
             out.i64(2, chunk.begin);
             out.inner(3, |out| metadata(out, column, chunk, group.rows));
@@ -68,24 +68,24 @@ pub(super) fn footer(
 }
 
 /// The format's number of a physical type.
-fn physical(storage: Storage) -> i32 {
+fn physical(storage: PhysicalType) -> i32 {
     match storage {
-        Storage::Bool => 0,
-        Storage::I32 { .. } => 1,
-        Storage::I64 { .. } => 2,
-        Storage::F32 => 4,
-        Storage::F64 => 5,
-        Storage::Text => 6,
+        PhysicalType::Bool => 0,
+        PhysicalType::I32 { .. } => 1,
+        PhysicalType::I64 { .. } => 2,
+        PhysicalType::F32 => 4,
+        PhysicalType::F64 => 5,
+        PhysicalType::Text => 6,
     }
 }
 
 /// Whether a column of texts has only missing values.
-fn is_unknown(column: &Column) -> bool {
-    column.storage == Storage::Text && column.rows > 0 && column.missing == column.rows
+fn is_unknown(column: &FastparquetColumn) -> bool {
+    column.storage == PhysicalType::Text && column.rows > 0 && column.missing == column.rows
 }
 
 /// Writes the metadata of a column's pages.
-fn metadata(out: &mut Struct<'_>, column: &Column, chunk: &Chunk, rows: u64) {
+fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, rows: u64) {
     out.i32(1, physical(column.storage));
     out.i32_list(2, &[0]);
     out.binary_list(3, &[column.name.as_bytes()]);
@@ -110,24 +110,24 @@ fn metadata(out: &mut Struct<'_>, column: &Column, chunk: &Chunk, rows: u64) {
 }
 
 /// Returns the entry from which `read_parquet` takes types and index, as JSON with sorted keys.
-fn pandas(columns: &[Column], versions: &Versions) -> Vec<u8> {
+fn pandas(columns: &[FastparquetColumn], versions: &WriterVersions) -> Vec<u8> {
     // The column labels have one level without a name.
-    let labels = Value::from([
-        ("field_name", Value::Null),
-        ("metadata", Value::Null),
-        ("name", Value::Null),
+    let labels = JsonValue::from([
+        ("field_name", JsonValue::Null),
+        ("metadata", JsonValue::Null),
+        ("name", JsonValue::Null),
         ("numpy_type", versions.labels().into()),
         ("pandas_type", "mixed-integer".into()),
     ]);
-    let creator = Value::from([
+    let creator = JsonValue::from([
         ("library", "fastparquet".into()),
         ("version", versions.fastparquet().into()),
     ]);
-    let entry = Value::from([
-        ("column_indexes", Value::List(vec![labels])),
+    let entry = JsonValue::from([
+        ("column_indexes", JsonValue::List(vec![labels])),
         (
             "columns",
-            Value::List(
+            JsonValue::List(
                 columns
                     .iter()
                     .map(|column| described(column, versions))
@@ -135,9 +135,9 @@ fn pandas(columns: &[Column], versions: &Versions) -> Vec<u8> {
             ),
         ),
         ("creator", creator),
-        ("index_columns", Value::List(Vec::new())),
+        ("index_columns", JsonValue::List(Vec::new())),
         ("pandas_version", versions.pandas().into()),
-        ("partition_columns", Value::List(Vec::new())),
+        ("partition_columns", JsonValue::List(Vec::new())),
     ]);
     let options = WriteOptions {
         sort_keys: true,
@@ -148,18 +148,18 @@ fn pandas(columns: &[Column], versions: &Versions) -> Vec<u8> {
 }
 
 /// Describes a column for pandas.
-fn described(column: &Column, versions: &Versions) -> Value {
+fn described(column: &FastparquetColumn, versions: &WriterVersions) -> JsonValue {
     let pandas = match column.storage {
-        Storage::Text if column.rows == 0 => "empty",
-        Storage::Text if column.missing == 0 => "unicode",
-        Storage::Text => versions.texts_with_gaps(),
+        PhysicalType::Text if column.rows == 0 => "empty",
+        PhysicalType::Text if column.missing == 0 => "unicode",
+        PhysicalType::Text => versions.texts_with_gaps(),
         _ if column.missing > 0 => column.nullable,
         _ => column.numpy,
     };
-    let name = || Value::from(column.name.as_str());
-    Value::from([
+    let name = || JsonValue::from(column.name.as_str());
+    JsonValue::from([
         ("field_name", name()),
-        ("metadata", Value::Null),
+        ("metadata", JsonValue::Null),
         ("name", name()),
         ("numpy_type", column.numpy.into()),
         ("pandas_type", pandas.into()),

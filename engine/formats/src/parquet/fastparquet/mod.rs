@@ -8,7 +8,7 @@
 //! collected in temporary files, one for each column, and the file is written after the last row. Memory usage does not
 //! depend on the size of the table.
 //!
-//! [`Versions`] contains everything that depends on the version of a library. If two versions behave the same, only
+//! [`WriterVersions`] contains everything that depends on the version of a library. If two versions behave the same, only
 //! texts in the footer differ; [`with_versions`] replaces them in a finished file.
 
 mod chunk;
@@ -27,11 +27,11 @@ use arrow::datatypes::Schema;
 
 use super::ParquetError;
 use chunk::{Chunk, write_chunk};
-use column::Spool;
+use column::ColumnSpool;
 use footer::RowGroup;
 
-pub use rewrite::{Tail, with_versions};
-pub use versions::{VersionError, Versions};
+pub use rewrite::{ParquetFooter, with_versions};
+pub use versions::{VersionError, WriterVersions};
 
 /// The bytes at the beginning and the end of a file.
 const MAGIC: &[u8] = b"PAR1";
@@ -42,8 +42,8 @@ const ROW_GROUP_ROWS: u64 = 50_000_000;
 /// Writes batches with the same schema.
 pub struct FastparquetWriter<W> {
     out: W,
-    versions: Versions,
-    columns: Vec<Spool>,
+    versions: WriterVersions,
+    columns: Vec<ColumnSpool>,
     scratch: std::path::PathBuf,
     rows: u64,
     group_rows: u64,
@@ -57,11 +57,11 @@ impl<W: Write> FastparquetWriter<W> {
     pub fn new(
         out: W,
         schema: &Schema,
-        versions: Versions,
+        versions: WriterVersions,
         scratch: &Path,
     ) -> Result<Self, ParquetError> {
         let fields = schema.fields().iter();
-        let columns = fields.map(|field| Spool::new(field, scratch));
+        let columns = fields.map(|field| ColumnSpool::new(field, scratch));
         Ok(Self {
             out,
             versions,
@@ -144,7 +144,7 @@ impl<W: Write> FastparquetWriter<W> {
     }
 
     fn describe(&self) -> String {
-        let columns = self.columns.iter().map(Spool::describe);
+        let columns = self.columns.iter().map(ColumnSpool::describe);
         columns.collect::<Vec<_>>().join(", ")
     }
 }

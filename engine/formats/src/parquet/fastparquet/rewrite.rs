@@ -1,20 +1,20 @@
 //! Changes the versions in a finished file by replacing its footer; all bytes before it are unchanged.
 
 use super::thrift::push_binary;
-use super::{MAGIC, Versions};
+use super::{MAGIC, WriterVersions};
 
 /// The footer of a file that fastparquet or [`FastparquetWriter`](super::FastparquetWriter) wrote.
 #[derive(Debug, Clone)]
-pub struct Tail {
+pub struct ParquetFooter {
     /// Offset of the footer. The bytes before it do not depend on the footer.
     pub begin: u64,
     before: Vec<u8>,
     pandas: Vec<u8>,
     /// The versions in the footer.
-    pub versions: Versions,
+    pub versions: WriterVersions,
 }
 
-impl Tail {
+impl ParquetFooter {
     /// Number of bytes at the end of a file that contain the footer's length and the signature.
     pub const TRAILER: u64 = 8;
 
@@ -28,7 +28,7 @@ impl Tail {
     }
 
     /// Parses the footer at the offset `begin`. Returns `None` if its form is unknown.
-    pub fn parse(begin: u64, footer: &[u8]) -> Option<Tail> {
+    pub fn parse(begin: u64, footer: &[u8]) -> Option<ParquetFooter> {
         let marker = b"{\"column_indexes\"";
         let entry = memchr::memmem::rfind(footer, marker)?;
         let tail = footer.get(entry..)?;
@@ -47,11 +47,11 @@ impl Tail {
         push_binary(&mut length, pandas);
         let before = footer.get(..entry + pandas.len())?;
         let before = before.strip_suffix(length.as_slice())?;
-        let tail = Tail {
+        let tail = ParquetFooter {
             begin,
             before: before.to_vec(),
             pandas: pandas.to_vec(),
-            versions: Versions::new(fastparquet, version).ok()?,
+            versions: WriterVersions::new(fastparquet, version).ok()?,
         };
         // Composing the parsed footer must yield the same bytes.
         let again = with_versions(&tail, &tail.versions)?;
@@ -71,7 +71,7 @@ impl Tail {
 /// Returns the footer, its length and the final signature as `versions` would write them.
 ///
 /// Returns `None` if the footer shows that the pages would differ, too. Then the file must be written again.
-pub fn with_versions(tail: &Tail, versions: &Versions) -> Option<Vec<u8>> {
+pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;
     let replaced = replace_once(
@@ -90,7 +90,7 @@ pub fn with_versions(tail: &Tail, versions: &Versions) -> Option<Vec<u8>> {
         &format!("\"pandas_version\": \"{}\"", old.pandas()),
         &format!("\"pandas_version\": \"{}\"", versions.pandas()),
     )?;
-    let labels = |versions: &Versions| {
+    let labels = |versions: &WriterVersions| {
         format!(
             "\"name\": null, \"numpy_type\": \"{}\", \"pandas_type\": \"mixed-integer\"",
             versions.labels()
@@ -108,7 +108,7 @@ pub fn with_versions(tail: &Tail, versions: &Versions) -> Option<Vec<u8>> {
 }
 
 /// The field `created_by`, followed by the end of the file's structure.
-fn created_field(versions: &Versions) -> Vec<u8> {
+fn created_field(versions: &WriterVersions) -> Vec<u8> {
     let mut field = vec![0x18];
     push_binary(&mut field, versions.created_by().as_bytes());
     field.push(0);

@@ -12,9 +12,9 @@ use tempfile::SpooledTempFile;
 use super::thrift::push_varint;
 
 /// Uncompressed size of a block in bytes.
-const BLOCK: usize = 1 << 16;
+const BLOCK_BYTES: usize = 1 << 16;
 /// Maximum size in bytes of the compressed blocks in memory; more are kept in a temporary file.
-const IN_MEMORY: usize = 4 << 20;
+const MAX_MEMORY_BYTES: usize = 4 << 20;
 
 /// The state of compressing a stream.
 pub(super) struct Snappy {
@@ -30,9 +30,9 @@ impl Snappy {
     pub(super) fn new(scratch: &Path) -> Self {
         Self {
             encoder: Encoder::new(),
-            block: Vec::with_capacity(BLOCK),
-            compressed: vec![0; max_compress_len(BLOCK)],
-            blocks: SpooledTempFile::new_in(IN_MEMORY, scratch),
+            block: Vec::with_capacity(BLOCK_BYTES),
+            compressed: vec![0; max_compress_len(BLOCK_BYTES)],
+            blocks: SpooledTempFile::new_in(MAX_MEMORY_BYTES, scratch),
             read: 0,
             written: 0,
         }
@@ -42,11 +42,11 @@ impl Snappy {
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         self.read += bytes.len() as u64;
         while !bytes.is_empty() {
-            let room = BLOCK - self.block.len();
+            let room = BLOCK_BYTES - self.block.len();
             let (now, later) = bytes.split_at(room.min(bytes.len()));
             self.block.extend_from_slice(now);
             bytes = later;
-            if self.block.len() == BLOCK {
+            if self.block.len() == BLOCK_BYTES {
                 self.flush()?;
             }
         }

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// The versions in the footer, which also determine some bytes of the pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Versions {
+pub struct WriterVersions {
     fastparquet: String,
     pandas: String,
 }
@@ -14,7 +14,7 @@ pub struct Versions {
 #[error("`{0}` is not a version: expected numbers separated by dots, such as 2024.5.0")]
 pub struct VersionError(String);
 
-impl Versions {
+impl WriterVersions {
     /// The versions of fastparquet and pandas.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Versions {
     }
 }
 
-impl std::fmt::Display for Versions {
+impl std::fmt::Display for WriterVersions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
@@ -98,12 +98,12 @@ mod tests {
 
     #[test]
     fn what_depends_on_a_version() {
-        let of = |fastparquet, pandas| Versions::new(fastparquet, pandas).unwrap();
+        let of = |fastparquet, pandas| WriterVersions::new(fastparquet, pandas).unwrap();
         assert_eq!(of("2026.5.0", "2.2.3").packed(16), 3);
         assert_eq!(of("2026.9.0", "2.2.3").packed(16), 2);
         assert_eq!(of("2026.5.0", "2.2.3").packed(17), 3);
         assert_eq!(of("2024.5.0", "2.3.3").labels(), "object");
         assert_eq!(of("2026.9.0", "3.0.0").labels(), "str");
-        assert!(Versions::new("2024.x", "2.2.3").is_err());
+        assert!(WriterVersions::new("2024.x", "2.2.3").is_err());
     }
 }

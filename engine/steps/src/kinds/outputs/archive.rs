@@ -11,7 +11,7 @@ use prep_cache::Stored;
 use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
-use prep_formats::zip::{MemberInflater, Method, ZipWriter};
+use prep_formats::zip::{MemberInflater, ZipMethod, ZipWriter};
 use prep_spec::model::{Declaration, Output};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 use prep_sql::Session;
@@ -134,8 +134,10 @@ impl Step for Pack {
         let (_, bytes) = tree.size();
         context.progress.set_total_bytes(bytes);
         let stored = match self.kind {
-            ArchiveKind::Zip => store(context, &tree, |out| Zip::new(out, Method::Deflate))?,
-            ArchiveKind::ZipStored => store(context, &tree, |out| Zip::new(out, Method::Stored))?,
+            ArchiveKind::Zip => store(context, &tree, |out| Zip::new(out, ZipMethod::Deflate))?,
+            ArchiveKind::ZipStored => {
+                store(context, &tree, |out| Zip::new(out, ZipMethod::Stored))?
+            }
             ArchiveKind::Tar => store(context, &tree, TarWriter::new)?,
             ArchiveKind::SevenZip => {
                 // The header is written last, but an object in progress cannot be overwritten.
@@ -249,13 +251,13 @@ fn write<W>(
 
 struct Zip<W: Write> {
     writer: ZipWriter<W>,
-    method: Method,
+    method: ZipMethod,
     inflater: MemberInflater,
     buffer: Vec<u8>,
 }
 
 impl<W: Write> Zip<W> {
-    fn new(out: W, method: Method) -> Self {
+    fn new(out: W, method: ZipMethod) -> Self {
         Self {
             writer: ZipWriter::new(out),
             method,
@@ -271,7 +273,7 @@ impl<W: Write> ArchiveWriter<W> for Zip<W> {
     }
 
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError> {
-        if let (Some((file, member)), Method::Deflate) = (content.member(), self.method) {
+        if let (Some((file, member)), ZipMethod::Deflate) = (content.member(), self.method) {
             content.check(&mut self.inflater, &mut self.buffer)?;
             let copied = self.writer.copy_member(path, file, member);
             return copied.map_err(StepError::input);
@@ -284,8 +286,8 @@ impl<W: Write> ArchiveWriter<W> for Zip<W> {
 
     fn bytes(&self) -> GapBytes {
         match self.method {
-            Method::Stored => GapBytes::Plain,
-            Method::Deflate => GapBytes::Compressed,
+            ZipMethod::Stored => GapBytes::Plain,
+            ZipMethod::Deflate => GapBytes::Compressed,
         }
     }
 
@@ -299,8 +301,8 @@ impl<W: Write> ArchiveWriter<W> for Zip<W> {
             return Ok(false);
         };
         let mut entry = entry.clone();
-        if self.method == Method::Stored {
-            entry.method = Method::Stored;
+        if self.method == ZipMethod::Stored {
+            entry.method = ZipMethod::Stored;
             entry.compressed_size = entry.size;
         }
         let gap = gaps.leave(file.index(), entry.compressed_size);

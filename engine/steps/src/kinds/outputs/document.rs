@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
 use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
-use prep_formats::json::{JsonElements, JsonString, Value as Json};
+use prep_formats::json::{JsonElements, JsonString, JsonValue as Json};
 use prep_spec::alternatives;
 use prep_spec::model::{Query, Setting};
 use prep_spec::words::{Form, Key, Makes, Section, Value};

@@ -1,6 +1,6 @@
 //! `parquet`: a table as Apache Parquet.
 
-use prep_formats::parquet::Versions;
+use prep_formats::parquet::WriterVersions;
 use prep_spec::diagnostic::Diagnostic;
 use prep_spec::model::Declaration;
 use prep_spec::words::{Form, Key, Makes, Section, Value};
@@ -53,21 +53,21 @@ pub(crate) static KIND: StepKind = StepKind {
 };
 
 /// The declared versions of the libraries whose output is reproduced.
-fn versions(declaration: &Declaration) -> Option<Versions> {
+fn versions(declaration: &Declaration) -> Option<WriterVersions> {
     let (fastparquet, pandas) = (
         declaration.text("fastparquet")?,
         declaration.text("pandas")?,
     );
-    Versions::new(fastparquet, pandas).ok()
+    WriterVersions::new(fastparquet, pandas).ok()
 }
 
 fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     let fault = |key, message: String| vec![declaration.fault(key, "parquet-writer", message)];
     match (declaration.text("fastparquet"), declaration.text("pandas")) {
-        (Some(fastparquet), Some(pandas)) => match Versions::new(fastparquet, pandas) {
+        (Some(fastparquet), Some(pandas)) => match WriterVersions::new(fastparquet, pandas) {
             Ok(_) => Vec::new(),
             Err(error) => {
-                let key = if Versions::new(fastparquet, "2").is_err() {
+                let key = if WriterVersions::new(fastparquet, "2").is_err() {
                     "fastparquet"
                 } else {
                     "pandas"

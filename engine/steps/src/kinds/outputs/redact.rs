@@ -9,9 +9,9 @@ use flate2::write::GzEncoder;
 use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::archive::MemberKind;
 use prep_formats::limits::{ArchiveBudget, Limit, Limits};
-use prep_formats::matlab::{self, LARGEST};
+use prep_formats::matlab::{self, MAX_VARIABLE_BYTES};
 use prep_formats::tar::{self, TarWriter};
-use prep_formats::zip::{Directory, EntryKind, Method, ZipWriter};
+use prep_formats::zip::{EntryKind, ZipDirectory, ZipMethod, ZipWriter};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 use thiserror::Error;
 
@@ -209,12 +209,12 @@ impl Redaction<'_> {
             None => io::copy(input, out).map(drop),
             Some(MatlabContainer::Matlab) => {
                 let mut bytes = Vec::new();
-                input.take(LARGEST + 1).read_to_end(&mut bytes)?;
-                if bytes.len() as u64 > LARGEST {
+                input.take(MAX_VARIABLE_BYTES + 1).read_to_end(&mut bytes)?;
+                if bytes.len() as u64 > MAX_VARIABLE_BYTES {
                     return Err(inside(path, matlab::MatlabError::TooLong));
                 }
-                let found =
-                    matlab::without(&bytes, self.variables).map_err(|error| inside(path, error))?;
+                let found = matlab::remove_variables(&bytes, self.variables)
+                    .map_err(|error| inside(path, error))?;
                 self.context.check()?;
                 out.write_all(found.as_ref().unwrap_or(&bytes))
             }
@@ -264,7 +264,7 @@ impl Redaction<'_> {
             cancel: &self.context.cancel,
             file: &whole,
         };
-        let directory = Directory::read(&whole, 0..length, &self.budget)
+        let directory = ZipDirectory::read(&whole, 0..length, &self.budget)
             .map_err(|error| inside(path, error))?;
         let mut archive = ZipWriter::new(out);
         for member in directory.iter() {
@@ -280,7 +280,7 @@ impl Redaction<'_> {
                     })?;
                     file.rewind().map_err(machine)?;
                     let file = self.context.cancel.reader(file);
-                    archive.add_file(member.path, Method::Deflate, BufReader::new(file))
+                    archive.add_file(member.path, ZipMethod::Deflate, BufReader::new(file))
                 }
                 EntryKind::File => archive.copy_member(member.path, &whole, &member.to_entry()),
             };
@@ -359,7 +359,7 @@ mod tests {
         for number in 0..20 {
             let name = format!("{number}{end}");
             let content = vec![b'x'; 4000];
-            zip.add_file(&name, Method::Stored, content.as_slice())
+            zip.add_file(&name, ZipMethod::Stored, content.as_slice())
                 .unwrap();
             tar.add_file(&name, 4000, content.as_slice()).unwrap();
         }

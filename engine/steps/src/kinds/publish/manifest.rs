@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use prep_cache::Digest;
-use prep_digests::{Origin, Sha256, Trees};
+use prep_digests::{DataOrigin, Sha256, Trees};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -72,7 +72,7 @@ pub struct Manifest {
     pub trees: Option<Trees>,
     /// The origin of the tree. `None` until the run that published it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<DataOrigin>,
     /// The published outputs.
     pub outputs: Vec<PublishedOutput>,
     folders: Vec<PathStamp>,
@@ -173,7 +173,7 @@ impl Manifest {
     }
 
     /// The manifest of the same tree with its origin.
-    pub(super) fn with_origin(self, origin: Option<Origin>) -> Manifest {
+    pub(super) fn with_origin(self, origin: Option<DataOrigin>) -> Manifest {
         Manifest { origin, ..self }
     }
 

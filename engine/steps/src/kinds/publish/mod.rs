@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use prep_cache::Digest;
 use prep_core::{Context, Failure, FileValue, Inputs, Sink, StepError, Value};
-use prep_digests::{Locked, Trees};
+use prep_digests::{LockedDataset, Trees};
 use thiserror::Error;
 
 pub use manifest::{Manifest, ManifestError, PublishedOutput};
@@ -203,8 +203,8 @@ fn has_same_bytes(
 
 /// Returns an error if the trees differ from the locked ones.
 fn check_locked(locked: &Trees, found: &Trees) -> Result<(), StepError> {
-    let locked = Locked::default().with_trees(locked);
-    let found = Locked::default().with_trees(found);
+    let locked = LockedDataset::default().with_trees(locked);
+    let found = LockedDataset::default().with_trees(found);
     let differences = locked.differences(&found);
     if differences.is_empty() {
         return Ok(());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use prep_cache::Digest;
 use prep_core::StepError;
-use prep_digests::Origin;
+use prep_digests::DataOrigin;
 
 use super::lock_file;
 use super::manifest::Manifest;
@@ -19,7 +19,7 @@ pub fn record_origin(
     data_dir: &Path,
     competition: &str,
     key: &Digest,
-    origin: Origin,
+    origin: DataOrigin,
 ) -> Result<(), StepError> {
     let home = data_dir.join(competition);
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use prep_cache::Digest;
 use prep_core::{Context, StepError};
-use prep_digests::{Hasher, Sha256, digest_of_file};
+use prep_digests::{Sha256, Sha256Hasher, digest_of_file};
 use prep_formats::zip::MemberInflater;
 
 use super::PublishError;
@@ -290,7 +290,7 @@ impl Worker {
             written.map_err(failed)?;
             return Ok(Some(Sha256::of(&self.bytes)));
         }
-        let mut hasher = Hasher::default();
+        let mut hasher = Sha256Hasher::default();
         let mut reader = opened
             .read_ahead()
             .map_err(|cause| content_error(name, cause))?;

@@ -1,7 +1,7 @@
 //! `first_fit`: assigns entire groups as long as they fit.
 
 use prep_spec::words::{Key, Section, Value};
-use prep_splits::Method;
+use prep_splits::SplitAlgorithm;
 
 use super::{ORDER, SIZE, SplitMethod, order};
 
@@ -21,7 +21,7 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
         ],
     },
     method: |declaration, test_size| {
-        Some(Method::FirstFit {
+        Some(SplitAlgorithm::FirstFit {
             test_size: test_size?,
             order: order(declaration),
         })

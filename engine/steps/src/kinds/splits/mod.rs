@@ -7,13 +7,13 @@ mod shuffle;
 
 use prep_spec::model::Declaration;
 use prep_spec::words::{Key, Section, Value, Word};
-use prep_splits::{Method, Order, Size};
+use prep_splits::{SplitAlgorithm, SplitOrder, SplitSize};
 
 /// A method and its keys.
 pub(super) struct SplitMethod {
     pub section: Section,
     /// Converts a declaration. Takes the size of the second table.
-    pub method: fn(&Declaration, Option<Size>) -> Option<Method>,
+    pub method: fn(&Declaration, Option<SplitSize>) -> Option<SplitAlgorithm>,
 }
 
 /// In the order of the reference.
@@ -73,9 +73,9 @@ static ORDERS: &[Word] = &[
 ];
 
 /// The declared order.
-fn order(declaration: &Declaration) -> Option<Order> {
+fn order(declaration: &Declaration) -> Option<SplitOrder> {
     match declaration.text("order")? {
-        "file" => Some(Order::File),
-        _ => Some(Order::Split),
+        "file" => Some(SplitOrder::File),
+        _ => Some(SplitOrder::Split),
     }
 }

@@ -1,7 +1,7 @@
 //! `python_sample`: Python's `random.sample`.
 
 use prep_spec::words::{Key, Section, Value};
-use prep_splits::Method;
+use prep_splits::SplitAlgorithm;
 
 use super::{ORDER, SIZE, SplitMethod, order};
 use crate::kinds::generator::{AFTER, SEED};
@@ -18,7 +18,7 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
         ],
     },
     method: |declaration, test_size| {
-        Some(Method::PythonSample {
+        Some(SplitAlgorithm::PythonSample {
             test_size: test_size?,
             // Ignored if another generator is continued.
             seed: declaration.seed("seed").unwrap_or(0),

@@ -1,7 +1,7 @@
 //! `sample`: pandas' `DataFrame.sample`.
 
 use prep_spec::words::{Key, Section, Value};
-use prep_splits::Method;
+use prep_splits::SplitAlgorithm;
 
 use super::{ORDER, SEED, SIZE, SplitMethod, WITHIN, order};
 
@@ -17,7 +17,7 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
         ],
     },
     method: |declaration, test_size| {
-        Some(Method::Sample {
+        Some(SplitAlgorithm::Sample {
             test_size: test_size?,
             seed: declaration.seed("seed")?,
             order: order(declaration),

@@ -1,7 +1,7 @@
 //! `shuffle`: scikit-learn's `train_test_split`.
 
 use prep_spec::words::{Key, Section, Value};
-use prep_splits::Method;
+use prep_splits::SplitAlgorithm;
 
 use super::{GROUPS, ORDER, SEED, STRATIFY, SplitMethod, TEST_SIZE, WITHIN, order};
 
@@ -25,7 +25,7 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
         ],
     },
     method: |declaration, test_size| {
-        Some(Method::Shuffle {
+        Some(SplitAlgorithm::Shuffle {
             test_size,
             train_size: declaration.share("train_size"),
             seed: declaration.seed("seed")?,

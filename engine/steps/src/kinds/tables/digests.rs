@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use prep_core::StepError;
-use prep_digests::Hasher;
+use prep_digests::Sha256Hasher;
 use prep_formats::pandas::ColumnType;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use serde_json::Value::Null;
@@ -53,7 +53,7 @@ fn visit(
     opened: &OpenContent<'_>,
 ) -> Result<(), StepError> {
     buffer.resize(READ_BYTES, 0);
-    let (mut reader, mut hasher) = (opened.reader()?, Hasher::default());
+    let (mut reader, mut hasher) = (opened.reader()?, Sha256Hasher::default());
     loop {
         table.context.check()?;
         match reader.read(buffer) {

@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
-use prep_formats::pandas::{Column, ColumnType};
+use prep_formats::pandas::{ColumnSchema, ColumnType};
 use prep_spec::Span;
 use prep_spec::model::{Comparison, Item, Operand, Setting};
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
@@ -231,13 +231,13 @@ impl DrawnValue {
         own.into_iter().chain(when)
     }
 
-    fn column(&self) -> Column {
+    fn column(&self) -> ColumnSchema {
         let kind = match self.draw {
             Draw::Random | Draw::Uniform { .. } => ColumnType::Float64,
             Draw::Integers { .. } | Draw::Choice { .. } => ColumnType::Int64,
             Draw::Sample { .. } => ColumnType::Text,
         };
-        Column {
+        ColumnSchema {
             name: self.name.clone(),
             kind,
             // The text of an empty sample is empty, which is missing.

@@ -8,7 +8,9 @@ use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError, Value as Ste
 use prep_spec::Diagnostic;
 use prep_spec::model::{Declaration, Setting};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
-use prep_splits::{Keys, Method, Order, PythonRandom, Rng, Role, Size, Split, SplitError};
+use prep_splits::{
+    KeyRole, PythonRandom, Rng, Split, SplitAlgorithm, SplitError, SplitKeys, SplitOrder, SplitSize,
+};
 use prep_sql::Relation;
 use thiserror::Error;
 
@@ -55,13 +57,13 @@ pub(crate) static KIND: StepKind = StepKind {
     },
 };
 
-const ROLES: [Role; 3] = [Role::Groups, Role::Stratify, Role::Within];
+const ROLES: [KeyRole; 3] = [KeyRole::Groups, KeyRole::Stratify, KeyRole::Within];
 
 /// Placeholder for a size that a query computes when the step runs. It is part of the step's key.
-const PLACEHOLDER: Size = Size::Fraction(0.5);
+const PLACEHOLDER: SplitSize = SplitSize::Fraction(0.5);
 
 /// The declared method with its parameters.
-fn method(declaration: &Declaration) -> Option<Method> {
+fn method(declaration: &Declaration) -> Option<SplitAlgorithm> {
     let name = declaration.method?.name;
     let method = splits::ALL
         .iter()
@@ -133,11 +135,11 @@ enum SplitTableError {
 }
 
 struct SplitRows {
-    method: Method,
+    method: SplitAlgorithm,
     /// Whether a query computes the size of the second table.
     is_size_computed: bool,
     /// The column whose values the method uses, and its role.
-    keys: Option<(Role, String)>,
+    keys: Option<(KeyRole, String)>,
 }
 
 impl Step for SplitRows {
@@ -177,7 +179,7 @@ impl Step for SplitRows {
         let method = match inputs.get("test_size") {
             Some(size) => {
                 let size = single_number(context, size).map_err(|error| size_fault(&error))?;
-                let size = Size::from_number(size).map_err(size_error)?;
+                let size = SplitSize::from_number(size).map_err(size_error)?;
                 self.method.clone().with_test_size(size)
             }
             None => self.method.clone(),
@@ -195,7 +197,7 @@ impl Step for SplitRows {
             None => None,
         };
         let with_codes = self.keys.as_ref().zip(codes.as_deref());
-        let keys = with_codes.map(|((role, _), codes)| Keys { role: *role, codes });
+        let keys = with_codes.map(|((role, _), codes)| SplitKeys { role: *role, codes });
         let rejected = |error| match with_codes {
             Some(((role, column), codes)) => match open_table(context, value) {
                 Ok(table) => key_error(error, table, *role, column, codes),
@@ -206,7 +208,7 @@ impl Step for SplitRows {
         let mut outputs = Outputs::new();
         let parts = match (&method, keys) {
             (
-                Method::PythonSample {
+                SplitAlgorithm::PythonSample {
                     test_size,
                     seed,
                     order,
@@ -223,7 +225,7 @@ impl Step for SplitRows {
                     GENERATOR_PORT.to_owned(),
                     generator::into_value(&Rng::Python(generator)),
                 );
-                parts.ordered(order.unwrap_or(Order::Split))
+                parts.ordered(order.unwrap_or(SplitOrder::Split))
             }
             _ => prep_splits::split(&method, rows, keys).map_err(rejected)?,
         };
@@ -241,7 +243,7 @@ impl Step for SplitRows {
     }
 }
 
-fn python(method: &Method, generator: Rng) -> Result<PythonRandom, StepError> {
+fn python(method: &SplitAlgorithm, generator: Rng) -> Result<PythonRandom, StepError> {
     match generator {
         Rng::Python(generator) => Ok(generator),
         other => {
@@ -267,7 +269,7 @@ fn size_error(error: SplitError) -> StepError {
 fn key_error(
     error: SplitError,
     table: Arc<dyn Relation>,
-    role: Role,
+    role: KeyRole,
     column: &str,
     codes: &[u32],
 ) -> StepError {
@@ -293,7 +295,7 @@ fn key_error(
             rows,
             cause: source,
         }),
-        other if role == Role::Groups => {
+        other if role == KeyRole::Groups => {
             let help = "with `groups` whole groups are counted, not rows".to_owned();
             return error_at_with_help(Failure::Input, key_of(&other), other, Some(help));
         }

@@ -1,7 +1,7 @@
 //! `text_lines`: text files, one row per line.
 
 use prep_core::StepError;
-use prep_formats::lines::{Lines, LinesError};
+use prep_formats::lines::{LinesError, TextLines};
 use prep_formats::pandas::ColumnType;
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
@@ -65,7 +65,7 @@ fn visit(
     file: &str,
     opened: &OpenContent<'_>,
 ) -> Result<(), StepError> {
-    let mut lines = Lines::new(opened.read_ahead()?).with_limits(&limits(table.context));
+    let mut lines = TextLines::new(opened.read_ahead()?).with_limits(&limits(table.context));
     let mut number = 0_u64;
     let failed = |cause| {
         let file = file.to_owned();

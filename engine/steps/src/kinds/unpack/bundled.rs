@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use prep_cache::Digest;
 use prep_core::Context;
-use prep_formats::inflated::{Index, Windows};
-use prep_formats::read_at::{ReadAt, Section};
+use prep_formats::inflated::{InflateIndex, WindowStore};
+use prep_formats::read_at::{ByteSection, ReadAt};
 use prep_formats::zip::{MemberIndexer, ZipEntry, ZipError};
 
 use super::BoxError;
@@ -54,21 +54,21 @@ impl<'a> BundledArchive<'a> {
     pub fn reader(&self) -> Result<Box<dyn Read + '_>, ZipError> {
         Ok(match self.entry {
             Some(entry) => Box::new(entry.open(self)?),
-            None => Box::new(Section::new(self, self.range.clone())),
+            None => Box::new(ByteSection::new(self, self.range.clone())),
         })
     }
 
     /// Reads the archive and builds an index of it, if it is deflated in the bundle.
     pub fn indexer<'w>(
         &'w self,
-        windows: &'w dyn Windows,
+        windows: &'w dyn WindowStore,
     ) -> Result<Option<MemberIndexer<'w, &'w Self>>, ZipError> {
         let indexer = self.entry.map(|entry| entry.indexer(self, windows));
         Ok(indexer.transpose()?.flatten())
     }
 
     /// The layer of a deflated archive.
-    pub fn layer(&self, index: Index) -> Layer {
+    pub fn layer(&self, index: InflateIndex) -> Layer {
         Layer {
             offset: self.range.start,
             bytes: self.range.end - self.range.start,

@@ -7,11 +7,11 @@ use std::os::unix::fs::FileExt;
 
 use prep_core::Context;
 use prep_formats::archive::MemberKind;
-use prep_formats::inflated::{Deflated, Windows};
-use prep_formats::read_at::{ReadAt, Section};
+use prep_formats::inflated::{DeflateSpans, WindowStore};
+use prep_formats::read_at::{ByteSection, ReadAt};
 use prep_formats::sevenz::SevenZReader;
-use prep_formats::spans::Unpacked;
-use prep_formats::zip::Method;
+use prep_formats::spans::SpanReader;
+use prep_formats::zip::ZipMethod;
 
 use super::BoxError;
 use super::bundled::BundledArchive;
@@ -33,7 +33,7 @@ pub(super) fn list(
     }
     // The directory of a 7z archive is at its end, so reading needs a file that can seek.
     let extracted = match content {
-        ContentRef::Member { entry, .. } if entry.method == Method::Deflate => {
+        ContentRef::Member { entry, .. } if entry.method == ZipMethod::Deflate => {
             extract(context, opener, content)?
         }
         other => other.clone(),
@@ -44,7 +44,7 @@ pub(super) fn list(
         content => content.range(),
     };
     let budget = limits(context).budget(range.end - range.start);
-    let archive = context.cancel.reader(Section::new(&file, range));
+    let archive = context.cancel.reader(ByteSection::new(&file, range));
     let archive = SevenZReader::open(io::BufReader::new(archive), &budget)?;
     extract_members(context, prefix, |visit| Ok(archive.read(visit)?))
 }
@@ -69,16 +69,16 @@ fn list_bundled(
         layers.push(bundled.layer(index));
         offset = 0;
     }
-    let packed = Section::new(&bundled, bundled.range.clone());
+    let packed = ByteSection::new(&bundled, bundled.range.clone());
     let whole: Box<dyn ReadAt + '_> = match layers.first().map(|layer| &layer.packing) {
         Some(Packing::Deflate(index)) => {
-            let deflated = Deflated::new(packed, &windows.file, index.clone());
-            Box::new(Unpacked::new(deflated, 1))
+            let deflated = DeflateSpans::new(packed, &windows.file, index.clone());
+            Box::new(SpanReader::new(deflated, 1))
         }
         _ => Box::new(packed),
     };
     let bytes = content.bytes();
-    let whole = Section::new(&*whole, 0..bytes);
+    let whole = ByteSection::new(&*whole, 0..bytes);
     let budget = limits(context).budget(bytes);
     let archive = SevenZReader::open(io::BufReader::new(whole.clone()), &budget)?;
     let Some(parts) = archive.parts(&whole)? else {
@@ -137,7 +137,7 @@ impl WindowsFile {
     }
 }
 
-impl Windows for WindowsFile {
+impl WindowStore for WindowsFile {
     fn keep(&self, window: &[u8]) -> io::Result<u64> {
         let place = self.bytes.get();
         self.file.write_all_at(window, place)?;

@@ -4,9 +4,9 @@ use std::io::Read;
 
 use prep_core::Context;
 use prep_formats::archive::MemberKind;
-use prep_formats::gzip::{GzipIndexer, Gzipped, is_gzip};
+use prep_formats::gzip::{GzipIndexer, GzipStream, is_gzip};
 use prep_formats::limits::ArchiveBudget;
-use prep_formats::read_at::Section;
+use prep_formats::read_at::ByteSection;
 use prep_formats::tar::{self, TarError};
 
 use super::BoxError;
@@ -61,7 +61,7 @@ fn list_bundled(
             Some(Vec::new())
         }
         (None, true) => {
-            let input = Section::new(&bundled, bundled.range.clone());
+            let input = ByteSection::new(&bundled, bundled.range.clone());
             let gzipped = members.read_gzipped(input, &writer)?;
             gzipped.map(|(_, mut layer)| {
                 layer.offset += bundled.range.start;
@@ -128,7 +128,7 @@ impl TarMembers {
         let mut input = GzipIndexer::new(input, windows).map_err(TarError::Damaged)?;
         self.read(&mut input)?;
         let (gzipped, input) = input.finish().map_err(TarError::Damaged)?;
-        let Some(Gzipped {
+        let Some(GzipStream {
             offset,
             bytes,
             index,

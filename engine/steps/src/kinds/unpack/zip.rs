@@ -5,7 +5,7 @@ use std::ops::Range;
 use prep_cache::Digest;
 use prep_core::Context;
 use prep_formats::read_at::ReadAt;
-use prep_formats::zip::{Directory, Method, ZipError};
+use prep_formats::zip::{ZipDirectory, ZipError, ZipMethod};
 
 use super::bundled::BundledArchive;
 use super::extract::extract;
@@ -22,7 +22,7 @@ pub(super) fn list(
     prefix: &str,
 ) -> Result<TreeBuilder, BoxError> {
     let is_deflated =
-        matches!(content, ContentRef::Member { entry, .. } if entry.method == Method::Deflate);
+        matches!(content, ContentRef::Member { entry, .. } if entry.method == ZipMethod::Deflate);
     if !is_deflated {
         return list_in_place(context, opener, content, prefix);
     }
@@ -80,17 +80,17 @@ fn directory(
     context: &Context,
     file: &impl ReadAt,
     range: Range<u64>,
-) -> Result<Directory, ZipError> {
+) -> Result<ZipDirectory, ZipError> {
     let budget = limits(context).budget(range.end - range.start);
     let watched = CancellableFile {
         cancel: &context.cancel,
         file,
     };
-    Directory::read(&watched, range, &budget)
+    ZipDirectory::read(&watched, range, &budget)
 }
 
 /// The members as references to their archive.
-fn references(members: &Directory, prefix: &str, base: &Digest, layered: bool) -> TreeBuilder {
+fn references(members: &ZipDirectory, prefix: &str, base: &Digest, layered: bool) -> TreeBuilder {
     let mut files = TreeBuilder::default();
     let mut path = prefix.to_owned();
     for member in members.iter() {

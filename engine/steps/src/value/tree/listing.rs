@@ -120,7 +120,7 @@ pub(super) enum ListingError {
 #[cfg(test)]
 mod tests {
     use prep_core::Cancel;
-    use prep_formats::zip::{EntryKind, Method, ZipEntry};
+    use prep_formats::zip::{EntryKind, ZipEntry, ZipMethod};
     use proptest::prelude::*;
 
     use super::super::{TreeBuilder, TreeEntry};
@@ -133,7 +133,7 @@ mod tests {
         let entry = ZipEntry {
             path: name.to_owned(),
             kind: EntryKind::File,
-            method: Method::Stored,
+            method: ZipMethod::Stored,
             header_offset: offset,
             limit: offset + 100,
             compressed_size: 3,
@@ -180,9 +180,9 @@ mod tests {
                         path: name,
                         kind: EntryKind::File,
                         method: if deflated {
-                            Method::Deflate
+                            ZipMethod::Deflate
                         } else {
-                            Method::Stored
+                            ZipMethod::Stored
                         },
                         header_offset: offset,
                         limit,
@@ -363,7 +363,7 @@ mod tests {
             let entry = ZipEntry {
                 path: path.clone(),
                 kind: EntryKind::File,
-                method: Method::Deflate,
+                method: ZipMethod::Deflate,
                 header_offset,
                 limit: offset,
                 compressed_size: compressed,

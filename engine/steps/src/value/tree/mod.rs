@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use prep_cache::Digest;
 use prep_core::{Cancel, Context, StepError, Value};
-use prep_formats::zip::{EntryKind, Member, Method, ZipEntry};
+use prep_formats::zip::{EntryKind, ZipEntry, ZipMember, ZipMethod};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -107,23 +107,23 @@ impl FileKind {
 
     /// Returns the member's compression method and whether its archive is nested in another compressed archive. `None`
     /// if this is not a member.
-    fn member(self) -> Option<(Method, bool)> {
+    fn member(self) -> Option<(ZipMethod, bool)> {
         Some(match self {
             FileKind::Folder | FileKind::Object | FileKind::Row => return None,
             FileKind::Slice | FileKind::LayeredSlice | FileKind::LayeredChecked => return None,
-            FileKind::Stored => (Method::Stored, false),
-            FileKind::Deflated => (Method::Deflate, false),
-            FileKind::LayeredStored => (Method::Stored, true),
-            FileKind::LayeredDeflated => (Method::Deflate, true),
+            FileKind::Stored => (ZipMethod::Stored, false),
+            FileKind::Deflated => (ZipMethod::Deflate, false),
+            FileKind::LayeredStored => (ZipMethod::Stored, true),
+            FileKind::LayeredDeflated => (ZipMethod::Deflate, true),
         })
     }
 
-    fn of_member(method: Method, layered: bool) -> FileKind {
+    fn of_member(method: ZipMethod, layered: bool) -> FileKind {
         match (method, layered) {
-            (Method::Stored, false) => FileKind::Stored,
-            (Method::Deflate, false) => FileKind::Deflated,
-            (Method::Stored, true) => FileKind::LayeredStored,
-            (Method::Deflate, true) => FileKind::LayeredDeflated,
+            (ZipMethod::Stored, false) => FileKind::Stored,
+            (ZipMethod::Deflate, false) => FileKind::Deflated,
+            (ZipMethod::Stored, true) => FileKind::LayeredStored,
+            (ZipMethod::Deflate, true) => FileKind::LayeredDeflated,
         }
     }
 }
@@ -571,7 +571,7 @@ impl TreeBuilder {
                 layered,
                 entry,
             }) => {
-                let member = Member {
+                let member = ZipMember {
                     path: &entry.path,
                     kind: entry.kind,
                     method: entry.method,
@@ -589,7 +589,13 @@ impl TreeBuilder {
 
     /// Adds a member of an archive. `base` is the digest of the file that holds the archive, or of its layers if
     /// `layered`.
-    pub fn push_member(&mut self, path: &str, base: &Digest, layered: bool, member: &Member<'_>) {
+    pub fn push_member(
+        &mut self,
+        path: &str,
+        base: &Digest,
+        layered: bool,
+        member: &ZipMember<'_>,
+    ) {
         if member.kind == EntryKind::Directory {
             return self.add(path, EMPTY_DIRECTORY);
         }

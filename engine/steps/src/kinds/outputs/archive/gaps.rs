@@ -11,8 +11,8 @@ use std::rc::Rc;
 
 use prep_cache::{ObjectWriter, ScatteredWriter, Stored};
 use prep_core::{Context, StepError};
-use prep_formats::checked::Checked;
-use prep_formats::read_at::Section;
+use prep_formats::checked::CheckedReader;
+use prep_formats::read_at::ByteSection;
 use prep_formats::zip::MemberInflater;
 use thiserror::Error;
 
@@ -194,7 +194,11 @@ impl Filler {
                 opened.check(&mut self.inflater, &mut self.whole)?;
                 let range = entry.locate(file).map_err(ContentError::from)?;
                 let bytes = range.end - range.start;
-                Box::new(Checked::new(Section::new(file, range), bytes, None))
+                Box::new(CheckedReader::new(
+                    ByteSection::new(file, range),
+                    bytes,
+                    None,
+                ))
             }
             _ => opened.reader()?,
         };

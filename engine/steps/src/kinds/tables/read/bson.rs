@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::io::BufRead;
 
 use prep_formats::bson::BsonDocuments;
-use prep_formats::json::{Nested, Value};
+use prep_formats::json::{JsonValue, NestedValues};
 use prep_spec::words::{Holds, Word};
 
 use super::ReadFormat;
@@ -26,16 +26,20 @@ pub(super) const FORMAT: ReadFormat = ReadFormat {
     plain: Some(plain),
 };
 
-fn documents<'r>(path: &'r str, _: &Cell<Nested>, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+fn documents<'r>(
+    path: &'r str,
+    _: &Cell<NestedValues>,
+    reader: Box<dyn BufRead + 'r>,
+) -> Records<'r> {
     let documents = BsonDocuments::new(reader);
     Box::new(documents.map(move |document| Ok(Record::from(document?.to_json_beside(path)?))))
 }
 
 /// Extended JSON has special forms for 64-bit integers and for doubles such as NaN. Columns contain the plain values.
-fn plain(member: &Value) -> Option<Value> {
+fn plain(member: &JsonValue) -> Option<JsonValue> {
     if let Some(digits) = member.get("$numberLong") {
-        return digits.as_str()?.parse().ok().map(Value::Int);
+        return digits.as_str()?.parse().ok().map(JsonValue::Int);
     }
     let word = member.get("$numberDouble")?.as_str()?;
-    word.parse().ok().map(Value::Float)
+    word.parse().ok().map(JsonValue::Float)
 }

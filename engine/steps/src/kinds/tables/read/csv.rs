@@ -9,7 +9,9 @@ use std::thread::Builder;
 
 use prep_cache::{Permit, try_spawn_scoped};
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{CsvError, ReadOptions, Rewriter, Rewritten, first_misfit, normalise};
+use prep_formats::pandas::{
+    CsvError, ReadOptions, RewriteResult, Rewriter, first_type_mismatch, normalise,
+};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::Word;
 
@@ -90,15 +92,15 @@ fn read(
     } = scanned?;
     let bytes = content.bytes();
     let text = match &rewritten {
-        Rewritten::Canonical(_) => text,
+        RewriteResult::Canonical(_) => text,
         // The written cells are still available, and faster to read than to inflate again.
-        Rewritten::Cells(scan, options) => {
+        RewriteResult::Cells(scan, options) => {
             let mut cells = text.read_back()?;
             printed(context, bytes, |out| {
                 normalise(context.cancel.reader(&mut cells), scan, options, out)
             })?
         }
-        Rewritten::Unreadable(scan) => {
+        RewriteResult::Unreadable(scan) => {
             drop(text);
             let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
             let raw = opened.reader().map_err(|cause| failed(read, cause))?;
@@ -109,7 +111,7 @@ fn read(
     };
     let (object, held) = text.finish()?;
     // A second pass moves the rows, so the recorded positions are invalid.
-    let known = known.filter(|_| matches!(rewritten, Rewritten::Canonical(_)));
+    let known = known.filter(|_| matches!(rewritten, RewriteResult::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
         .map_err(|error| with_cell(error, opener, content, read, &options).error_at(read))?;
@@ -158,7 +160,7 @@ fn with_cell(
     let opened = opener.open(content).ok();
     let reader = opened.as_ref().and_then(|opened| opened.reader().ok());
     let misfit = reader.and_then(|reader| {
-        first_misfit(reader, options, column, |kind| fits(declared, kind)).ok()?
+        first_type_mismatch(reader, options, column, |kind| fits(declared, kind)).ok()?
     });
     let Some(misfit) = misfit else {
         return error;
@@ -209,7 +211,7 @@ fn inflate(
 
 /// The result of scanning a file.
 struct ScanResult {
-    rewritten: Rewritten,
+    rewritten: RewriteResult,
     /// Facts recorded during the scan.
     known: Option<TextMetadata>,
     text: TextWriter,

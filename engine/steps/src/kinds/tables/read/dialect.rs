@@ -1,6 +1,6 @@
 //! The keys `dialect` and `chunksize`: the library whose way of reading JSON is reproduced.
 
-use prep_formats::json::{Grammar, Typing};
+use prep_formats::json::{FrameFunction, JsonGrammar};
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
 use prep_spec::words::{Key, Value, Word};
@@ -57,19 +57,19 @@ impl ReadDialect {
     }
 
     /// The library that defines the syntax.
-    pub fn grammar(self) -> Grammar {
+    pub fn grammar(self) -> JsonGrammar {
         match self {
-            ReadDialect::Python | ReadDialect::Dataframe => Grammar::Python,
-            ReadDialect::Ujson => Grammar::Ujson,
+            ReadDialect::Python | ReadDialect::Dataframe => JsonGrammar::Python,
+            ReadDialect::Ujson => JsonGrammar::Ujson,
         }
     }
 
     /// How the library infers the types of columns. `None` if it does not build a table.
-    pub fn typing(self) -> Option<Typing> {
+    pub fn typing(self) -> Option<FrameFunction> {
         match self {
             ReadDialect::Python => None,
-            ReadDialect::Dataframe => Some(Typing::DataFrame),
-            ReadDialect::Ujson => Some(Typing::ReadJson),
+            ReadDialect::Dataframe => Some(FrameFunction::DataFrame),
+            ReadDialect::Ujson => Some(FrameFunction::ReadJson),
         }
     }
 }

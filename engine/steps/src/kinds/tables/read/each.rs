@@ -6,7 +6,7 @@
 use std::io::Read as _;
 
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
-use prep_formats::pandas::{Concatenation, Scan, Scanner, Schema};
+use prep_formats::pandas::{Concatenation, CsvScan, CsvScanner, Schema};
 use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value};
 
 use super::{
@@ -111,9 +111,9 @@ pub(super) fn csv(
     let options = read.csv_options();
     let names = read.columns.iter().map(|column| column.name.value.clone());
     let mut together = Concatenation::new(names);
-    let mut scans: Vec<Scan> = Vec::new();
+    let mut scans: Vec<CsvScan> = Vec::new();
     for_each_file(context, inputs, &mut |file, opened| {
-        let mut scanner = Scanner::new(&options);
+        let mut scanner = CsvScanner::new(&options);
         let mut reader = opened.reader()?;
         let mut piece = vec![0; READ_BYTES];
         loop {

@@ -11,7 +11,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
 use prep_core::{Context, Failure, Inputs, StepError, Value};
-use prep_formats::pandas::{Column as StoredColumn, ColumnType};
+use prep_formats::pandas::{ColumnSchema as StoredColumn, ColumnType};
 use prep_spec::model::{Column, ColumnKind};
 use prep_sql::{Relation, RelationColumn};
 use thiserror::Error;

@@ -4,7 +4,10 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use prep_core::{Context, Failure, StepError};
-use prep_formats::json::{Columns, Frame, FrameError, Inference, Inferred, Nested, Typing, Value};
+use prep_formats::json::{
+    FrameBuilder, FrameColumns, FrameError, FrameFunction, JsonColumnType, JsonInference,
+    JsonValue, NestedValues,
+};
 use prep_formats::pandas::ColumnType;
 use prep_spec::model::{Column, ColumnKind};
 
@@ -15,9 +18,9 @@ use crate::located::{Subject, error_at};
 /// The types that pandas infers.
 pub(super) enum MemberTypes {
     /// Types of the declared columns that are inferred. Records are unchanged.
-    Members(Vec<Option<Inferred>>),
+    Members(Vec<Option<JsonColumnType>>),
     /// Types of all columns, for each chunk of the file. Records are converted to them.
-    Pieces(BTreeMap<u64, Columns>),
+    Pieces(BTreeMap<u64, FrameColumns>),
 }
 
 impl MemberTypes {
@@ -29,15 +32,15 @@ impl MemberTypes {
         let columns = pieces.get(&record.piece);
         let columns = columns.ok_or_else(|| StepError::internal("a piece without types"))?;
         match record.whole.into_value()? {
-            Value::Object(object) => {
-                Ok(RecordContent::Value(Value::Object(columns.record(object))))
-            }
+            JsonValue::Object(object) => Ok(RecordContent::Value(JsonValue::Object(
+                columns.record(object),
+            ))),
             _ => Err(StepError::internal("a record that is no object")),
         }
     }
 
     /// The cell of the declared column `index`, if its value differs from the member.
-    pub fn cell(&self, index: usize, plain: PlainMember<'_>) -> Option<Value> {
+    pub fn cell(&self, index: usize, plain: PlainMember<'_>) -> Option<JsonValue> {
         let inferred = match self {
             MemberTypes::Members(inferred) => inferred.get(index).copied().flatten(),
             MemberTypes::Pieces(_) => None,
@@ -79,18 +82,18 @@ pub(super) fn infer_members(
     read: &ReadSpec,
     declared: &[&Column],
     walk: &ForEachRecord<'_>,
-) -> Result<Vec<Option<Inferred>>, StepError> {
+) -> Result<Vec<Option<JsonColumnType>>, StepError> {
     let is_inferred = |column: &&Column| column.kind == ColumnKind::Inferred;
     if !declared.iter().any(is_inferred) {
         return Ok(Vec::new());
     }
-    let mut seen: Vec<Inference> = declared.iter().map(|_| Inference::default()).collect();
-    walk(&Cell::new(Nested::PassedOver), &mut |_, _, record| {
+    let mut seen: Vec<JsonInference> = declared.iter().map(|_| JsonInference::default()).collect();
+    walk(&Cell::new(NestedValues::Skip), &mut |_, _, record| {
         for (column, seen) in declared.iter().zip(&mut seen) {
             let member = record.whole.get(&column.name.value);
-            seen.see(Some(
+            seen.add(Some(
                 match member.as_deref().map(|member| plain(read, member)) {
-                    None => &Value::Null,
+                    None => &JsonValue::Null,
                     Some(PlainMember::Same(member)) => member,
                     Some(PlainMember::Other(ref member)) => member,
                 },
@@ -101,7 +104,7 @@ pub(super) fn infer_members(
     let seen = declared.iter().zip(seen);
     let inferred = seen.map(|(column, seen)| {
         let inferred = is_inferred(column);
-        inferred.then(|| seen.finish(Typing::DataFrame))
+        inferred.then(|| seen.finish(FrameFunction::DataFrame))
     });
     Ok(inferred.collect())
 }
@@ -114,10 +117,10 @@ pub(super) fn infer_members(
 pub(super) fn infer_pieces(
     context: &Context,
     read: &ReadSpec,
-    typing: Typing,
+    typing: FrameFunction,
     walk: &ForEachRecord<'_>,
     keep: &mut dyn FnMut(&str, u64, Record) -> Result<bool, StepError>,
-) -> Result<(BTreeMap<u64, Columns>, bool), StepError> {
+) -> Result<(BTreeMap<u64, FrameColumns>, bool), StepError> {
     let failed = |cause: FrameError| {
         let error = ReadError::Format {
             path: read.path.clone(),
@@ -125,30 +128,30 @@ pub(super) fn infer_pieces(
         };
         error_at(Failure::Input, Subject::Key("dialect"), error)
     };
-    let nested = Cell::new(Nested::Read);
-    let change = || nested.set(Nested::PassedOver);
+    let nested = Cell::new(NestedValues::Read);
+    let change = || nested.set(NestedValues::Skip);
     let mut pieces = BTreeMap::new();
-    let mut end = |piece: u64, frame: Frame| {
+    let mut end = |piece: u64, frame: FrameBuilder| {
         if !frame.keeps_records() {
             change();
         }
         pieces.insert(piece, frame.finish().map_err(failed)?);
         Ok::<_, StepError>(())
     };
-    let mut current: Option<(u64, Frame)> = None;
+    let mut current: Option<(u64, FrameBuilder)> = None;
     let mut seen: u64 = 0;
     walk(&nested, &mut |path, number, record| {
         context.check()?;
         if let Some((piece, frame)) = current.take_if(|(piece, _)| *piece != record.piece) {
             end(piece, frame)?;
         }
-        let (_, frame) = current.get_or_insert_with(|| (record.piece, Frame::new(typing)));
+        let (_, frame) = current.get_or_insert_with(|| (record.piece, FrameBuilder::new(typing)));
         match &record.whole {
-            RecordContent::Printed(record) => frame.see_printed(record),
-            RecordContent::Value(value) => frame.see(value).map_err(failed)?,
+            RecordContent::Printed(record) => frame.add_formatted(record),
+            RecordContent::Value(value) => frame.add(value).map_err(failed)?,
         }
         seen += 1;
-        if nested.get() == Nested::PassedOver {
+        if nested.get() == NestedValues::Skip {
             return Ok(());
         }
         // A chunk that would change its records now may rarely not do so at its end.
@@ -161,16 +164,16 @@ pub(super) fn infer_pieces(
     if let Some((piece, frame)) = current {
         end(piece, frame)?;
     }
-    Ok((pieces, nested.get() == Nested::Read))
+    Ok((pieces, nested.get() == NestedValues::Read))
 }
 
 /// A member as a plain value: unchanged, or converted from a special form of the format.
 pub(super) enum PlainMember<'m> {
-    Same(&'m Value),
-    Other(Value),
+    Same(&'m JsonValue),
+    Other(JsonValue),
 }
 
-pub(super) fn plain<'m>(read: &ReadSpec, member: &'m Value) -> PlainMember<'m> {
+pub(super) fn plain<'m>(read: &ReadSpec, member: &'m JsonValue) -> PlainMember<'m> {
     let plain = read.format.plain.and_then(|plain| plain(member));
     plain.map_or(PlainMember::Same(member), PlainMember::Other)
 }

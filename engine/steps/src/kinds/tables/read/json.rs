@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io::BufRead;
 
 use prep_core::{BoxError, Context};
-use prep_formats::json::{JsonElements, JsonLines, Line, Nested, Object, Value};
+use prep_formats::json::{JsonElements, JsonLine, JsonLines, JsonObject, JsonValue, NestedValues};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{Holds, Word};
 
@@ -55,7 +55,7 @@ pub(super) const LINES: ReadFormat = ReadFormat {
 fn list<'r>(
     context: &Context,
     read: &ReadSpec,
-    nested: &Cell<Nested>,
+    nested: &Cell<NestedValues>,
     reader: Box<dyn BufRead + 'r>,
 ) -> Records<'r> {
     let grammar = read.dialect.grammar();
@@ -80,14 +80,14 @@ fn list<'r>(
 }
 
 /// An element at a path. A member of an object becomes a record with `key` and `value`.
-fn member(element: (Option<prep_formats::json::JsonString>, Value)) -> Value {
+fn member(element: (Option<prep_formats::json::JsonString>, JsonValue)) -> JsonValue {
     match element {
         (None, value) => value,
         (Some(key), value) => {
-            let mut record = Object::new();
-            record.insert("key".into(), Value::String(key));
+            let mut record = JsonObject::new();
+            record.insert("key".into(), JsonValue::String(key));
             record.insert("value".into(), value);
-            Value::Object(record)
+            JsonValue::Object(record)
         }
     }
 }
@@ -95,7 +95,7 @@ fn member(element: (Option<prep_formats::json::JsonString>, Value)) -> Value {
 fn lines<'r>(
     context: &Context,
     read: &ReadSpec,
-    nested: &'r Cell<Nested>,
+    nested: &'r Cell<NestedValues>,
     reader: Box<dyn BufRead + 'r>,
 ) -> Records<'r> {
     let piece = read.chunksize.unwrap_or(u64::MAX).max(1);
@@ -105,8 +105,8 @@ fn lines<'r>(
     Box::new(std::iter::from_fn(move || {
         lines.set_nested(nested.get());
         let whole = match lines.next_line()? {
-            Ok(Line::Printed(record)) => RecordContent::Printed(record),
-            Ok(Line::Value(value)) => RecordContent::Value(value),
+            Ok(JsonLine::Formatted(record)) => RecordContent::Printed(record),
+            Ok(JsonLine::Value(value)) => RecordContent::Value(value),
             Err(error) => return Some(Err(BoxError::from(error))),
         };
         // Empty lines are counted, too.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use prep_core::{BoxError, Context, Failure, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{
-    Column as StoredColumn, ColumnType, FloatParser, Misfit, ReadOptions, Schema,
+    ColumnSchema as StoredColumn, ColumnType, FloatParser, ReadOptions, Schema, TypeMismatch,
 };
 use prep_spec::model::{Column, ColumnKind, Declaration};
 use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value, Word};
@@ -116,7 +116,7 @@ pub(super) struct ReadFormat {
     /// Reads the files in the input `files` as one table, with the column `file`.
     pub each: ReadEachFn,
     /// Converts a record's member from a special form of the format to a plain value.
-    pub plain: Option<fn(&prep_formats::json::Value) -> Option<prep_formats::json::Value>>,
+    pub plain: Option<fn(&prep_formats::json::JsonValue) -> Option<prep_formats::json::JsonValue>>,
 }
 
 /// Reads many files as one table.
@@ -303,7 +303,7 @@ pub(super) enum ReadError {
         path: String,
         column: String,
         declared: &'static str,
-        misfit: Box<Misfit>,
+        misfit: Box<TypeMismatch>,
         /// A type that would be valid.
         other: &'static str,
     },
@@ -427,7 +427,7 @@ fn failed_at(path: &str, cause: impl Into<BoxError>) -> StepError {
 }
 
 /// Describes a cell for a message.
-fn describe_cell(misfit: &Misfit) -> String {
+fn describe_cell(misfit: &TypeMismatch) -> String {
     match misfit.cell.as_str() {
         "" => "holds nothing".to_owned(),
         cell => format!("holds `{}`", shortened(cell)),

@@ -2,7 +2,7 @@
 
 use prep_core::{Context, StepError};
 use prep_formats::npy::{ElementKind, NpyArray};
-use prep_formats::pandas::{Column, ColumnType, Schema};
+use prep_formats::pandas::{ColumnSchema, ColumnType, Schema};
 use prep_spec::words::{Holds, Word};
 use prep_sql::{RECORD_COLUMN, VALUE_COLUMN};
 
@@ -32,7 +32,7 @@ fn read(
     let header = array.header();
     let mut columns = Vec::new();
     if let (1, Some(kind)) = (header.shape.len(), header.element_kind()) {
-        columns.push(Column {
+        columns.push(ColumnSchema {
             name: VALUE_COLUMN.to_owned(),
             kind: column_type(kind),
             nullable: true,
@@ -40,7 +40,7 @@ fn read(
     }
     let record = columns.len();
     // No cell of this column is read as text.
-    columns.push(Column {
+    columns.push(ColumnSchema {
         name: RECORD_COLUMN.to_owned(),
         kind: ColumnType::Text,
         nullable: false,

@@ -2,7 +2,7 @@
 
 use arrow::datatypes::DataType;
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{Column, ColumnType, Schema};
+use prep_formats::pandas::{ColumnSchema, ColumnType, Schema};
 use prep_formats::parquet::ParquetTable;
 use prep_spec::words::Word;
 
@@ -31,7 +31,7 @@ fn read(
     let (content, file) = extracted(context, opener, content, read)?;
     let table = ParquetTable::open(file, 0..content.bytes(), &limits(context))
         .map_err(|cause| failed(read, cause))?;
-    let columns = table.schema().fields().iter().map(|field| Column {
+    let columns = table.schema().fields().iter().map(|field| ColumnSchema {
         name: field.name().clone(),
         kind: kind(field.data_type()),
         nullable: field.is_nullable(),

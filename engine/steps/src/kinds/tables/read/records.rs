@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use prep_core::{BoxError, Context, Failure, Inputs, StepError};
-use prep_formats::json::{Nested, Printed, Value, WriteOptions, parse};
-use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
+use prep_formats::json::{FormattedObject, JsonValue, NestedValues, WriteOptions, parse};
+use prep_formats::pandas::{ColumnSchema as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
 use prep_sql::RECORD_COLUMN;
 
@@ -36,21 +36,21 @@ pub(super) struct Record {
 
 /// An entire record.
 pub(super) enum RecordContent {
-    Value(Value),
+    Value(JsonValue),
     /// An object as normalized text, without parsed values.
-    Printed(Printed),
+    Printed(FormattedObject),
 }
 
 impl RecordContent {
     /// A member of an object.
-    pub fn get(&self, key: &str) -> Option<Cow<'_, Value>> {
+    pub fn get(&self, key: &str) -> Option<Cow<'_, JsonValue>> {
         match self {
             RecordContent::Value(value) => value.get(key).map(Cow::Borrowed),
             RecordContent::Printed(record) => record.get(key).map(Cow::Owned),
         }
     }
 
-    pub fn into_value(self) -> Result<Value, StepError> {
+    pub fn into_value(self) -> Result<JsonValue, StepError> {
         match self {
             RecordContent::Value(value) => Ok(value),
             RecordContent::Printed(record) => parse(record.text().as_bytes()).map_err(undecodable),
@@ -58,9 +58,9 @@ impl RecordContent {
     }
 
     /// Replaces an existing member.
-    fn set(&mut self, key: &str, value: Value) -> Result<(), StepError> {
+    fn set(&mut self, key: &str, value: JsonValue) -> Result<(), StepError> {
         match self {
-            RecordContent::Value(Value::Object(record)) => {
+            RecordContent::Value(JsonValue::Object(record)) => {
                 if let Some(member) = record.get_mut(key) {
                     *member = value;
                 }
@@ -80,8 +80,8 @@ impl RecordContent {
     }
 }
 
-impl From<Value> for Record {
-    fn from(value: Value) -> Record {
+impl From<JsonValue> for Record {
+    fn from(value: JsonValue) -> Record {
         Record {
             whole: RecordContent::Value(value),
             piece: 0,
@@ -94,7 +94,7 @@ pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> 
 
 /// Parses a file. Takes its path, and whether nested values of the next record are needed.
 type Parse<'p> =
-    dyn for<'r> Fn(&'r str, &'r Cell<Nested>, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
+    dyn for<'r> Fn(&'r str, &'r Cell<NestedValues>, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
 
 /// Reads one file as a table.
 pub(super) fn records(
@@ -129,7 +129,7 @@ pub(super) type RecordFn<'a> = dyn FnMut(&str, u64, Record) -> Result<(), StepEr
 
 /// Calls a function for all records.
 pub(super) type ForEachRecord<'a> =
-    dyn Fn(&Cell<Nested>, &mut RecordFn<'_>) -> Result<(), StepError> + 'a;
+    dyn Fn(&Cell<NestedValues>, &mut RecordFn<'_>) -> Result<(), StepError> + 'a;
 
 /// Makes a table of all records of `walk`. `with_file` adds a column with the path of the file.
 fn table(
@@ -163,9 +163,10 @@ fn table(
         }
     };
     let mut rows = RecordTable::new(context, read, with_file, &declared)?;
-    walk(&Cell::new(Nested::Read), &mut |path, number, record| {
-        rows.push(path, number, record, &types)
-    })?;
+    walk(
+        &Cell::new(NestedValues::Read),
+        &mut |path, number, record| rows.push(path, number, record, &types),
+    )?;
     rows.finish(&types)
 }
 
@@ -278,7 +279,7 @@ fn for_each(
     opened: &OpenContent<'_>,
     path: &str,
     read: &ReadSpec,
-    nested: &Cell<Nested>,
+    nested: &Cell<NestedValues>,
     parse: &Parse<'_>,
     act: &mut RecordFn<'_>,
 ) -> Result<(), StepError> {
@@ -302,11 +303,11 @@ fn spell_texts(record: &mut RecordContent, declared: &[&Column]) -> Result<(), S
     for column in texts {
         let name = &column.name.value;
         let text = match record.get(name).as_deref() {
-            Some(Value::Float(value)) if value.is_nan() => continue,
-            Some(number @ (Value::Int(_) | Value::BigInt(_) | Value::Float(_))) => {
-                Value::from(compact(number)?.as_str())
+            Some(JsonValue::Float(value)) if value.is_nan() => continue,
+            Some(number @ (JsonValue::Int(_) | JsonValue::BigInt(_) | JsonValue::Float(_))) => {
+                JsonValue::from(compact(number)?.as_str())
             }
-            Some(Value::Bool(value)) => Value::from(if *value { "True" } else { "False" }),
+            Some(JsonValue::Bool(value)) => JsonValue::from(if *value { "True" } else { "False" }),
             _ => continue,
         };
         record.set(name, text)?;
@@ -314,10 +315,10 @@ fn spell_texts(record: &mut RecordContent, declared: &[&Column]) -> Result<(), S
     Ok(())
 }
 
-fn is_missing(member: &Value) -> bool {
+fn is_missing(member: &JsonValue) -> bool {
     match member {
-        Value::Null => true,
-        Value::Float(value) => value.is_nan(),
+        JsonValue::Null => true,
+        JsonValue::Float(value) => value.is_nan(),
         other => other.as_str().is_some_and(str::is_empty),
     }
 }
@@ -326,19 +327,21 @@ fn is_missing(member: &Value) -> bool {
 fn write_member(
     writer: &mut CsvWriter<impl std::io::Write>,
     column: &Column,
-    member: &Value,
+    member: &JsonValue,
 ) -> Option<()> {
     match (column.kind, member) {
         (ColumnKind::Json, value) => writer.text(&compact(value).ok()?),
-        (_, Value::Null) => writer.missing(),
-        (_, Value::Float(value)) if value.is_nan() => writer.missing(),
-        (ColumnKind::Inferred | ColumnKind::Integer, Value::Int(value)) => writer.integer(*value),
-        (ColumnKind::Inferred, Value::BigInt(digits)) => writer.text(digits),
-        (ColumnKind::Inferred | ColumnKind::Number, Value::Float(value)) => writer.f64(*value),
-        (ColumnKind::Number, Value::Int(value)) => writer.f64(*value as f64),
-        (ColumnKind::Number, Value::BigInt(digits)) => writer.f64(digits.parse().ok()?),
-        (ColumnKind::Inferred | ColumnKind::Boolean, Value::Bool(value)) => writer.bool(*value),
-        (ColumnKind::Inferred | ColumnKind::Text, Value::String(text)) => {
+        (_, JsonValue::Null) => writer.missing(),
+        (_, JsonValue::Float(value)) if value.is_nan() => writer.missing(),
+        (ColumnKind::Inferred | ColumnKind::Integer, JsonValue::Int(value)) => {
+            writer.integer(*value)
+        }
+        (ColumnKind::Inferred, JsonValue::BigInt(digits)) => writer.text(digits),
+        (ColumnKind::Inferred | ColumnKind::Number, JsonValue::Float(value)) => writer.f64(*value),
+        (ColumnKind::Number, JsonValue::Int(value)) => writer.f64(*value as f64),
+        (ColumnKind::Number, JsonValue::BigInt(digits)) => writer.f64(digits.parse().ok()?),
+        (ColumnKind::Inferred | ColumnKind::Boolean, JsonValue::Bool(value)) => writer.bool(*value),
+        (ColumnKind::Inferred | ColumnKind::Text, JsonValue::String(text)) => {
             writer.text(text.as_str()?);
         }
         _ => return None,
@@ -347,7 +350,7 @@ fn write_member(
 }
 
 /// JSON on one line, ASCII only, so that unpaired surrogates are preserved as escapes.
-fn compact(value: &Value) -> Result<String, StepError> {
+fn compact(value: &JsonValue) -> Result<String, StepError> {
     let text = value
         .to_json(&WriteOptions::default())
         .map_err(StepError::input)?;
@@ -355,6 +358,6 @@ fn compact(value: &Value) -> Result<String, StepError> {
 }
 
 /// The beginning of a value, for messages.
-fn shown(value: &Value) -> String {
+fn shown(value: &JsonValue) -> String {
     shortened(&compact(value).unwrap_or_default())
 }

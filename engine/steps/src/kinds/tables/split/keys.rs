@@ -15,7 +15,7 @@ use arrow::util::display::array_value_to_string;
 use prep_core::{Failure, StepError};
 use prep_formats::pandas::{ColumnType, arrow_type};
 use prep_spec::alternatives;
-use prep_splits::Role;
+use prep_splits::KeyRole;
 use prep_sql::Relation;
 use thiserror::Error;
 
@@ -43,7 +43,7 @@ enum KeyError {
 pub(super) fn codes(
     table: Arc<dyn Relation>,
     column: &str,
-    role: Role,
+    role: KeyRole,
     inferred: Option<ColumnType>,
 ) -> Result<Vec<u32>, StepError> {
     let word = Subject::Key(role.name());

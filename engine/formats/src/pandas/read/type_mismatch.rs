@@ -5,12 +5,12 @@ use std::io::Read;
 use crate::pandas::read::header;
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
 use crate::pandas::types::infer::Inference;
-use crate::pandas::types::join::Joined;
+use crate::pandas::types::join::JoinedType;
 use crate::pandas::{ColumnType, CsvError, ReadOptions};
 
 /// A cell that does not have the required type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misfit {
+pub struct TypeMismatch {
     /// The row, counted from 1 without the header.
     pub row: u64,
     /// Offset of the row in the file, in bytes.
@@ -26,13 +26,13 @@ pub struct Misfit {
 /// Returns `None` if each cell alone satisfies `fits` (only the mixture does not), or if the column does not exist.
 ///
 /// # Errors
-/// As for [`Scanner`](crate::pandas::Scanner), in the part of the file before the cell.
-pub fn first_misfit(
+/// As for [`CsvScanner`](crate::pandas::Scanner), in the part of the file before the cell.
+pub fn first_type_mismatch(
     input: impl Read,
     options: &ReadOptions,
     column: &str,
     fits: impl Fn(ColumnType) -> bool,
-) -> Result<Option<Misfit>, CsvError> {
+) -> Result<Option<TypeMismatch>, CsvError> {
     let mut rows = RowReader::new(options);
     let mut search = Search {
         options,
@@ -55,7 +55,7 @@ struct Search<'a, F> {
     field: Option<usize>,
     /// Number of columns without a name before them.
     index: usize,
-    found: Option<Misfit>,
+    found: Option<TypeMismatch>,
 }
 
 impl<F: Fn(ColumnType) -> bool> RowSink for Search<'_, F> {
@@ -84,8 +84,8 @@ impl<F: Fn(ColumnType) -> bool> RowSink for Search<'_, F> {
         let mut alone = Inference::new(self.options.floats);
         alone.push(&cell);
         let block = alone.finish();
-        if !(self.fits)(Joined::of(&[block]).column_type()) {
-            self.found = Some(Misfit {
+        if !(self.fits)(JoinedType::of(&[block]).column_type()) {
+            self.found = Some(TypeMismatch {
                 row: row.number + 1,
                 offset: row.offset,
                 cell: String::from_utf8_lossy(&cell).into_owned(),

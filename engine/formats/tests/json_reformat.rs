@@ -1,29 +1,30 @@
-//! Texts that are printed again without values in between, compared with what reading and printing them makes, and with
-//! Python and pandas (recorded by `tests/data/json/record.py` and `record_pandas.py`).
+//! Reformatted texts compared with parsing and formatting, and with Python and pandas (recorded by
+//! `tests/data/json/record.py` and `record_pandas.py`).
 
 use crate::hex;
 use hex::unhex;
 use prep_formats::json::{
-    Grammar, JsonElements, JsonLines, Line, Printed, Printing, Value, WriteOptions, parse, reprint,
+    FormattedObject, JsonElements, JsonGrammar, JsonLine, JsonLines, JsonStyle, JsonValue,
+    WriteOptions, parse, reformat,
 };
 use proptest::prelude::*;
 
-/// The printed text, if it takes no values.
-fn fast(text: &[u8], grammar: Grammar, printing: Printing) -> Option<String> {
+/// The text reformatted without a value, if that is possible.
+fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
     let mut out = b"before".to_vec();
-    let done = reprint(text, grammar, printing, &mut out);
+    let done = reformat(text, grammar, printing, &mut out);
     let printed = String::from_utf8(out).unwrap();
     let printed = printed.strip_prefix("before").unwrap().to_owned();
     assert!(done || printed.is_empty(), "{printed}");
     done.then_some(printed)
 }
 
-/// The printed text by way of a value, if it can be read and printed.
-fn slow(text: &[u8], grammar: Grammar, printing: Printing) -> Option<String> {
+/// The text parsed and formatted, if that is possible.
+fn slow(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
     let value = match grammar {
-        Grammar::Python => parse(text).ok()?,
-        // The one element of a list.
-        Grammar::Ujson => {
+        JsonGrammar::Python => parse(text).ok()?,
+        // ujson parses the text as the only element of a list.
+        JsonGrammar::Ujson => {
             let (list, whole) = ([b"[", text, b"]"].concat(), [""; 0]);
             let elements = JsonElements::new(&*list, whole).with_grammar(grammar);
             let elements: Vec<_> = elements.collect::<Result<_, _>>().ok()?;
@@ -33,17 +34,17 @@ fn slow(text: &[u8], grammar: Grammar, printing: Printing) -> Option<String> {
     };
     let mut out = Vec::new();
     match printing {
-        Printing::Python => value.write(&mut out, &WriteOptions::default()).ok()?,
-        Printing::Pandas => value.push_pandas(&mut out).ok()?,
+        JsonStyle::Python => value.write(&mut out, &WriteOptions::default()).ok()?,
+        JsonStyle::Pandas => value.push_pandas(&mut out).ok()?,
     }
     Some(String::from_utf8(out).unwrap())
 }
 
-const WAYS: [(Grammar, Printing); 4] = [
-    (Grammar::Python, Printing::Python),
-    (Grammar::Ujson, Printing::Python),
-    (Grammar::Python, Printing::Pandas),
-    (Grammar::Ujson, Printing::Pandas),
+const WAYS: [(JsonGrammar, JsonStyle); 4] = [
+    (JsonGrammar::Python, JsonStyle::Python),
+    (JsonGrammar::Ujson, JsonStyle::Python),
+    (JsonGrammar::Python, JsonStyle::Pandas),
+    (JsonGrammar::Ujson, JsonStyle::Pandas),
 ];
 
 fn is_alike(text: &[u8]) -> Result<(), TestCaseError> {
@@ -65,7 +66,7 @@ fn as_python_reads_and_writes() {
         let input = unhex(case["input"].as_str().unwrap());
         let expected = case["outputs"].get(0).and_then(serde_json::Value::as_str);
         let expected = expected.map(|text| String::from_utf8(unhex(text)).unwrap());
-        if let Some(found) = fast(&input, Grammar::Python, Printing::Python) {
+        if let Some(found) = fast(&input, JsonGrammar::Python, JsonStyle::Python) {
             assert_eq!(Some(found), expected, "{}", String::from_utf8_lossy(&input));
             compared += 1;
         }
@@ -80,7 +81,7 @@ fn as_pandas_reads_and_writes() {
     for line in include_str!("data/json/pandas.jsonl").lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
         let input = case[0].as_str().unwrap();
-        let found = fast(input.as_bytes(), Grammar::Ujson, Printing::Pandas);
+        let found = fast(input.as_bytes(), JsonGrammar::Ujson, JsonStyle::Pandas);
         if found.is_some() {
             assert_eq!(found.as_deref(), case[1].as_str(), "{input}");
             compared += 1;
@@ -110,14 +111,14 @@ fn plain_texts_take_no_values() {
             "[null,null,100000.0,12345678901234567890,\"\u{7f}\"]",
         ),
     ] {
-        let found = |printing| fast(text.as_bytes(), Grammar::Python, printing);
-        assert_eq!(found(Printing::Python).as_deref(), Some(python));
-        assert_eq!(found(Printing::Pandas).as_deref(), Some(pandas));
+        let found = |printing| fast(text.as_bytes(), JsonGrammar::Python, printing);
+        assert_eq!(found(JsonStyle::Python).as_deref(), Some(python));
+        assert_eq!(found(JsonStyle::Pandas).as_deref(), Some(pandas));
     }
-    // Half a pair is no text for pandas.
+    // pandas cannot write an unpaired surrogate.
     let half = br#""\ud83c""#;
-    assert!(fast(half, Grammar::Python, Printing::Python).is_some());
-    assert!(fast(half, Grammar::Python, Printing::Pandas).is_none());
+    assert!(fast(half, JsonGrammar::Python, JsonStyle::Python).is_some());
+    assert!(fast(half, JsonGrammar::Python, JsonStyle::Pandas).is_none());
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn what_needs_a_value_is_left_to_the_reader() {
             assert_eq!(fast(text.as_bytes(), grammar, printing), None, "{text}");
         }
     }
-    assert_eq!(Printed::of(b"[1]", Grammar::Python), None);
+    assert_eq!(FormattedObject::new(b"[1]", JsonGrammar::Python), None);
 }
 
 #[test]
@@ -141,8 +142,8 @@ fn lines_are_printed_or_read() {
     let mut found = Vec::new();
     while let Some(line) = lines.next_line() {
         found.push(match line {
-            Ok(Line::Printed(record)) => record.text().to_owned(),
-            Ok(Line::Value(value)) => format!("{value:?}"),
+            Ok(JsonLine::Formatted(record)) => record.text().to_owned(),
+            Ok(JsonLine::Value(value)) => format!("{value:?}"),
             Err(error) => error.to_string(),
         });
     }
@@ -152,7 +153,7 @@ fn lines_are_printed_or_read() {
     assert_eq!(found, [r#"{"a": 1}"#, list, &object, error]);
 }
 
-/// Values as people and machines write them: blanks, escapes, keys that repeat, grammar in all forms.
+/// Values as people and programs write them: spaces, escapes, repeated keys, all forms of the grammar.
 fn spelled() -> impl Strategy<Value = String> {
     let string = prop_oneof![
         r#"[a-c]{0,2}"#,
@@ -192,24 +193,24 @@ proptest! {
     #[test]
     fn any_text_is_printed_alike(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}aN/-]{0,40}", cut in 0_usize..40) {
         is_alike(text.as_bytes())?;
-        // Also what is no UTF-8.
+        // Truncated texts, which may not be UTF-8.
         is_alike(text.as_bytes().get(..cut).unwrap_or_default())?;
     }
 
     #[test]
     fn members_are_found_and_replaced(text in spelled(), keys in "[a-c]{0,2}", new in spelled()) {
-        let Some(mut record) = Printed::of(text.as_bytes(), Grammar::Python) else { return Ok(()) };
-        let Ok(Value::Object(mut object)) = parse(text.as_bytes()) else { panic!("{text}") };
-        let new = parse(new.as_bytes()).unwrap_or(Value::Null);
-        let text = |value: &Value| value.to_json(&WriteOptions::default()).unwrap();
+        let Some(mut record) = FormattedObject::new(text.as_bytes(), JsonGrammar::Python) else { return Ok(()) };
+        let Ok(JsonValue::Object(mut object)) = parse(text.as_bytes()) else { panic!("{text}") };
+        let new = parse(new.as_bytes()).unwrap_or(JsonValue::Null);
+        let text = |value: &JsonValue| value.to_json(&WriteOptions::default()).unwrap();
         let mut names: Vec<String> = object.keys().filter_map(|key| Some(key.as_str()?.to_owned())).collect();
         names.push(keys);
         for name in names {
-            // Compared as texts: NaN is no equal.
+            // Compares texts, because NaN does not equal itself.
             prop_assert_eq!(record.get(&name).as_ref().map(text), object.get(&name).map(text));
             record.set(&name, &new).unwrap();
             if let Some(member) = object.get_mut(&name) { *member = new.clone(); }
-            prop_assert_eq!(record.text().as_bytes(), text(&Value::Object(object.clone())));
+            prop_assert_eq!(record.text().as_bytes(), text(&JsonValue::Object(object.clone())));
         }
     }
 }

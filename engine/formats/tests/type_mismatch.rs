@@ -1,10 +1,10 @@
-//! The cell that keeps a column from having its declared type.
+//! Finds the cell that prevents a column from having its declared type.
 
-use prep_formats::pandas::{ColumnType, ReadOptions, first_misfit};
+use prep_formats::pandas::{ColumnType, ReadOptions, first_type_mismatch};
 
 fn find(text: &str, column: &str, fits: &[ColumnType]) -> Option<(u64, u64, String, bool)> {
     let options = ReadOptions::default();
-    let found = first_misfit(text.as_bytes(), &options, column, |kind| {
+    let found = first_type_mismatch(text.as_bytes(), &options, column, |kind| {
         fits.contains(&kind)
     });
     let found = found.unwrap()?;
@@ -32,10 +32,10 @@ fn finds_the_first_cell() {
             &[ColumnType::Bool],
             cell(2, 7, "yes, it is", false),
         ),
-        // A name that is there twice gets a number; a column without a name stands before the others.
+        // A repeated name gets a number. A column without a name precedes the others.
         ("a,a\n1,x\n", "a.1", &integers, cell(1, 4, "x", false)),
         ("a,b\n0,1,x\n", "b", &integers, cell(1, 4, "x", false)),
-        // Each cell fits; the two together are no integers.
+        // Each cell alone is an integer, but both together are not.
         ("a\n-1\n18446744073709551615\n", "a", &integers, None),
         ("a\nx\n", "b", &integers, None),
         ("", "a", &integers, None),

@@ -2,15 +2,15 @@
 
 use std::io::{self, Read};
 
-use super::entry::{Method, ZipEntry};
+use super::entry::{ZipEntry, ZipMethod};
 use super::error::ZipError;
-use crate::inflated::{Index, Indexer, Windows};
-use crate::read_at::{ReadAt, Section};
+use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
+use crate::read_at::{ByteSection, ReadAt};
 
 /// Reads a compressed member like [`MemberReader`](super::MemberReader), and makes an index for later random access.
 pub struct MemberIndexer<'a, R: ReadAt> {
     entry: &'a ZipEntry,
-    inner: Indexer<'a, Section<R>>,
+    inner: InflateIndexer<'a, ByteSection<R>>,
 }
 
 impl ZipEntry {
@@ -22,13 +22,13 @@ impl ZipEntry {
     pub fn indexer<'a, R: ReadAt>(
         &'a self,
         base: R,
-        windows: &'a dyn Windows,
+        windows: &'a dyn WindowStore,
     ) -> Result<Option<MemberIndexer<'a, R>>, ZipError> {
-        if self.method == Method::Stored {
+        if self.method == ZipMethod::Stored {
             return Ok(None);
         }
         let range = self.locate(&base)?;
-        let inner = Indexer::new(Section::new(base, range), windows);
+        let inner = InflateIndexer::new(ByteSection::new(base, range), windows);
         let inner = inner.map_err(|error| self.failed(error))?;
         Ok(Some(MemberIndexer { entry: self, inner }))
     }
@@ -40,7 +40,7 @@ impl<R: ReadAt> MemberIndexer<'_, R> {
     ///
     /// # Errors
     /// As for reading the member.
-    pub fn finish(self) -> Result<Option<Index>, ZipError> {
+    pub fn finish(self) -> Result<Option<InflateIndex>, ZipError> {
         let entry = self.entry;
         let indexed = self.inner.finish(entry.size);
         let indexed = indexed.map_err(|error| entry.failed(error))?;

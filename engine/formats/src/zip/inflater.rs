@@ -3,14 +3,14 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::entry::{Method, ZipEntry};
+use super::entry::{ZipEntry, ZipMethod};
 use super::error::ZipError;
 use crate::read_at::ReadAt;
 
 /// Number of bytes reserved for the extra fields of a local header.
-const USUAL_EXTRA: usize = 64;
+const USUAL_EXTRA_BYTES: usize = 64;
 /// Length in bytes of a local header without its name and extra fields.
-const FIXED: usize = 30;
+const LOCAL_HEADER_BYTES: usize = 30;
 
 /// Reads entire members. It reuses its buffers and its decoder for the next member.
 #[derive(Debug)]
@@ -58,8 +58,8 @@ impl MemberInflater {
     ) -> Result<(), ZipError> {
         let data = self.fetch(base, entry)?;
         match entry.method {
-            Method::Stored => content.extend_from_slice(data),
-            Method::Deflate => self.inflate(entry, content)?,
+            ZipMethod::Stored => content.extend_from_slice(data),
+            ZipMethod::Deflate => self.inflate(entry, content)?,
         }
         entry.check_crc(crc32fast::hash(content))
     }
@@ -70,7 +70,7 @@ impl MemberInflater {
             usize::try_from(entry.limit.saturating_sub(entry.header_offset)).unwrap_or(usize::MAX);
         let compressed = usize::try_from(entry.compressed_size).unwrap_or(usize::MAX);
         let guess = compressed
-            .saturating_add(FIXED + entry.path.len() + USUAL_EXTRA)
+            .saturating_add(LOCAL_HEADER_BYTES + entry.path.len() + USUAL_EXTRA_BYTES)
             .min(room);
         self.record.resize(guess, 0);
         entry.read_at(base, &mut self.record, 0)?;

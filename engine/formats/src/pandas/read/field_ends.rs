@@ -6,10 +6,10 @@
 use memchr::memchr3;
 
 /// Number of bytes that are scanned at once.
-const BLOCK: usize = 64;
+const BLOCK_BYTES: usize = 64;
 
 /// Iterates over the delimiters and line ends of a text.
-pub(crate) struct Stops<'a> {
+pub(crate) struct FieldEnds<'a> {
     text: &'a [u8],
     delimiter: u8,
     /// Offset of the current block.
@@ -18,7 +18,7 @@ pub(crate) struct Stops<'a> {
     marks: u64,
 }
 
-impl<'a> Stops<'a> {
+impl<'a> FieldEnds<'a> {
     pub fn new(text: &'a [u8], delimiter: u8) -> Self {
         let marks = marks_at(text, 0, delimiter);
         Self {
@@ -33,7 +33,7 @@ impl<'a> Stops<'a> {
     #[inline]
     pub fn next(&mut self, from: usize) -> Option<usize> {
         let within = from.wrapping_sub(self.block);
-        if within < BLOCK {
+        if within < BLOCK_BYTES {
             let rest = self.marks >> within;
             if rest != 0 {
                 return Some(from + rest.trailing_zeros() as usize);
@@ -44,14 +44,18 @@ impl<'a> Stops<'a> {
 
     /// As [`next`](Self::next), if the current block has no further ends.
     fn beyond(&mut self, from: usize) -> Option<usize> {
-        let within = from.wrapping_sub(self.block) < BLOCK;
-        self.block = if within { self.block + BLOCK } else { from };
+        let within = from.wrapping_sub(self.block) < BLOCK_BYTES;
+        self.block = if within {
+            self.block + BLOCK_BYTES
+        } else {
+            from
+        };
         self.marks = marks_at(self.text, self.block, self.delimiter);
         if self.marks != 0 {
             return Some(self.block + self.marks.trailing_zeros() as usize);
         }
-        let long = self.text.get(self.block + BLOCK..)?;
-        let at = self.block + BLOCK + memchr3(self.delimiter, b'\n', b'\r', long)?;
+        let long = self.text.get(self.block + BLOCK_BYTES..)?;
+        let at = self.block + BLOCK_BYTES + memchr3(self.delimiter, b'\n', b'\r', long)?;
         self.block = at;
         self.marks = marks_at(self.text, at, self.delimiter);
         Some(at)
@@ -60,11 +64,11 @@ impl<'a> Stops<'a> {
 
 fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
     let rest = text.get(at..).unwrap_or_default();
-    match rest.first_chunk::<BLOCK>() {
+    match rest.first_chunk::<BLOCK_BYTES>() {
         Some(block) => marks(block, delimiter),
         None => {
             // Bits after the end of the text are cleared, because the delimiter might be NUL.
-            let mut block = [0; BLOCK];
+            let mut block = [0; BLOCK_BYTES];
             block[..rest.len()].copy_from_slice(rest);
             marks(&block, delimiter) & !(u64::MAX << rest.len())
         }
@@ -74,9 +78,9 @@ fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
 /// Returns the bits of a block. The loop is compiled to vector instructions. Then one multiplication combines eight
 /// bytes of 0 or 1 to eight bits, by shifting each to its position in the highest byte.
 #[inline]
-fn marks(block: &[u8; BLOCK], delimiter: u8) -> u64 {
+fn marks(block: &[u8; BLOCK_BYTES], delimiter: u8) -> u64 {
     const JOIN: u64 = 0x0102_0408_1020_4080;
-    let mut hits = [0; BLOCK];
+    let mut hits = [0; BLOCK_BYTES];
     for (hit, byte) in hits.iter_mut().zip(block) {
         *hit = u8::from(*byte == delimiter) | u8::from(*byte == b'\n') | u8::from(*byte == b'\r');
     }
@@ -98,7 +102,7 @@ mod tests {
         #[test]
         fn all_are_found(text in r#"([0-9a]{0,3}[,\n\r]|[a-z\x00]{0,200},|;){0,40}"#, jumps in prop::collection::vec(1usize..90, 0..60)) {
             let text = text.as_bytes();
-            let mut stops = Stops::new(text, b',');
+            let mut stops = FieldEnds::new(text, b',');
             let (mut from, mut jumps) = (0, jumps.into_iter());
             while from <= text.len() {
                 let expected = memchr3(b',', b'\n', b'\r', &text[from..]).map(|at| from + at);

@@ -8,28 +8,28 @@ use std::ops::Range;
 use super::escape::{code_point, run};
 use super::parse::NumberReader;
 use super::write::{first_code_point, push_escape};
-use super::{Grammar, MAX_DEPTH, Value, pandas, write};
+use super::{JsonGrammar, JsonValue, MAX_DEPTH, pandas, write};
 
 /// A style of formatting on one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Printing {
+pub enum JsonStyle {
     /// `json.dumps`, in ASCII.
     Python,
-    /// `DataFrame.to_json`, see [`Value::push_pandas`].
+    /// `DataFrame.to_json`, see [`JsonValue::push_pandas`].
     Pandas,
 }
 
 /// Objects with more members are left to the parser, which has an index for them.
-const MANY: usize = 32;
+const MAX_MEMBERS: usize = 32;
 
 /// Reformats the value that `text` consists of, and appends the result to `out`.
 ///
 /// Returns `false` and appends nothing if the text must be parsed instead.
-pub fn reprint(text: &[u8], grammar: Grammar, printing: Printing, out: &mut Vec<u8>) -> bool {
+pub fn reformat(text: &[u8], grammar: JsonGrammar, printing: JsonStyle, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let done = match printing {
-        Printing::Python => members::<Python>(text, grammar, out).is_some(),
-        Printing::Pandas => members::<Pandas>(text, grammar, out).is_some(),
+        JsonStyle::Python => members::<Python>(text, grammar, out).is_some(),
+        JsonStyle::Pandas => members::<Pandas>(text, grammar, out).is_some(),
     };
     if !done {
         out.truncate(before);
@@ -39,7 +39,7 @@ pub fn reprint(text: &[u8], grammar: Grammar, printing: Printing, out: &mut Vec<
 
 /// An object in Python's format, and the positions of its members.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Printed {
+pub struct FormattedObject {
     text: String,
     members: Vec<Member>,
 }
@@ -51,16 +51,16 @@ struct Member {
     value: Range<usize>,
 }
 
-impl Printed {
+impl FormattedObject {
     /// Formats the object that `text` consists of. Returns `None` if it is not an object, or the text must be parsed
     /// instead.
-    pub fn of(text: &[u8], grammar: Grammar) -> Option<Printed> {
+    pub fn new(text: &[u8], grammar: JsonGrammar) -> Option<FormattedObject> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return None;
         }
         let mut out = Vec::with_capacity(text.len() + text.len() / 8 + 64);
         let members = members::<Python>(text, grammar, &mut out)?;
-        Some(Printed {
+        Some(FormattedObject {
             text: String::from_utf8(out).ok()?,
             members,
         })
@@ -80,7 +80,7 @@ impl Printed {
     }
 
     /// Returns the value of `key`, if the object has this key.
-    pub fn get(&self, key: &str) -> Option<Value> {
+    pub fn get(&self, key: &str) -> Option<JsonValue> {
         let (_, value) = self.members().find(|(text, _)| is_key(text, key))?;
         super::parse(value.as_bytes()).ok()
     }
@@ -89,7 +89,7 @@ impl Printed {
     ///
     /// # Errors
     /// [`super::JsonWriteError`].
-    pub fn set(&mut self, key: &str, value: &Value) -> Result<(), super::JsonWriteError> {
+    pub fn set(&mut self, key: &str, value: &JsonValue) -> Result<(), super::JsonWriteError> {
         let Some(place) = self.members().position(|(text, _)| is_key(text, key)) else {
             return Ok(());
         };
@@ -119,9 +119,9 @@ fn is_key(text: &str, key: &str) -> bool {
 }
 
 /// Formats the value that `text` consists of. Returns the members of the outermost object.
-fn members<S: Style>(text: &[u8], grammar: Grammar, out: &mut Vec<u8>) -> Option<Vec<Member>> {
+fn members<S: Style>(text: &[u8], grammar: JsonGrammar, out: &mut Vec<u8>) -> Option<Vec<Member>> {
     std::str::from_utf8(text).ok()?;
-    let mut reprinter = Reprinter {
+    let mut reformatter = Reformatter {
         text,
         place: 0,
         grammar,
@@ -129,9 +129,9 @@ fn members<S: Style>(text: &[u8], grammar: Grammar, out: &mut Vec<u8>) -> Option
         out,
         members: Vec::new(),
     };
-    reprinter.value::<S>(0)?;
-    reprinter.skip_blanks();
-    (reprinter.place == text.len()).then_some(reprinter.members)
+    reformatter.value::<S>(0)?;
+    reformatter.skip_spaces();
+    (reformatter.place == text.len()).then_some(reformatter.members)
 }
 
 /// A style of formatting.
@@ -182,17 +182,17 @@ impl Style for Pandas {
 }
 
 /// Traverses valid UTF-8 and formats it. A method returns `None` if the text must be parsed instead.
-struct Reprinter<'t, 'o> {
+struct Reformatter<'t, 'o> {
     text: &'t [u8],
     place: usize,
-    grammar: Grammar,
+    grammar: JsonGrammar,
     number: NumberReader,
     out: &'o mut Vec<u8>,
     /// The members of all open objects, and finally of the outermost one.
     members: Vec<Member>,
 }
 
-impl<'t> Reprinter<'t, '_> {
+impl<'t> Reformatter<'t, '_> {
     fn peek(&self) -> Option<u8> {
         self.text.get(self.place).copied()
     }
@@ -201,7 +201,7 @@ impl<'t> Reprinter<'t, '_> {
         self.text.get(self.place..).unwrap_or_default()
     }
 
-    fn skip_blanks(&mut self) {
+    fn skip_spaces(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.place += 1;
         }
@@ -209,7 +209,7 @@ impl<'t> Reprinter<'t, '_> {
 
     /// Formats the value at the current position, which is inside `depth` lists and objects.
     fn value<S: Style>(&mut self, depth: usize) -> Option<()> {
-        self.skip_blanks();
+        self.skip_spaces();
         match self.rest() {
             [b'"', ..] => self.string::<S>(),
             [b'{' | b'[', ..] if depth >= MAX_DEPTH => None,
@@ -218,7 +218,7 @@ impl<'t> Reprinter<'t, '_> {
             [b'n', ..] => self.word("null"),
             [b't', ..] => self.word("true"),
             [b'f', ..] => self.word("false"),
-            [b'N', ..] if self.grammar == Grammar::Ujson => {
+            [b'N', ..] if self.grammar == JsonGrammar::Ujson => {
                 self.pass("NaN")?;
                 self.out.extend_from_slice(b"null");
                 Some(())
@@ -258,12 +258,12 @@ impl<'t> Reprinter<'t, '_> {
         let (value, length) = (self.number)(rest).ok()?;
         self.place += length;
         match value {
-            Value::Int(int) => {
+            JsonValue::Int(int) => {
                 let mut digits = itoa::Buffer::new();
                 self.out.extend_from_slice(digits.format(int).as_bytes());
             }
-            Value::BigInt(digits) => self.out.extend_from_slice(digits.as_bytes()),
-            Value::Float(float) => S::float(self.out, float),
+            JsonValue::BigInt(digits) => self.out.extend_from_slice(digits.as_bytes()),
+            JsonValue::Float(float) => S::float(self.out, float),
             _ => return None,
         }
         Some(())
@@ -291,7 +291,7 @@ impl<'t> Reprinter<'t, '_> {
             match u8::try_from(character) {
                 Ok(byte) if byte < 0x80 && S::special(byte) == 0 => self.out.push(byte),
                 // ujson drops some unpaired surrogates, and `to_json` cannot write them.
-                _ if (!S::HALVES || self.grammar == Grammar::Ujson)
+                _ if (!S::HALVES || self.grammar == JsonGrammar::Ujson)
                     && (0xd800..0xe000).contains(&character) =>
                 {
                     return None;
@@ -304,7 +304,7 @@ impl<'t> Reprinter<'t, '_> {
     fn list<S: Style>(&mut self, depth: usize) -> Option<()> {
         self.place += 1;
         self.out.push(b'[');
-        self.skip_blanks();
+        self.skip_spaces();
         if self.peek()? == b']' {
             self.place += 1;
         } else {
@@ -324,7 +324,7 @@ impl<'t> Reprinter<'t, '_> {
         self.place += 1;
         self.out.push(b'{');
         let own = self.members.len();
-        self.skip_blanks();
+        self.skip_spaces();
         if self.peek()? == b'}' {
             self.place += 1;
         } else {
@@ -345,7 +345,7 @@ impl<'t> Reprinter<'t, '_> {
 
     /// Formats a key and its value in an object, whose members are those from index `own` on.
     fn member<S: Style>(&mut self, own: usize, depth: usize) -> Option<()> {
-        self.skip_blanks();
+        self.skip_spaces();
         if self.peek()? != b'"' {
             return None;
         }
@@ -356,10 +356,10 @@ impl<'t> Reprinter<'t, '_> {
         let name = self.out.get(key.clone());
         let others = self.members.get(own..)?;
         let is_known = |other: &Member| self.out.get(other.key.clone()) == name;
-        if others.len() >= MANY || others.iter().any(is_known) {
+        if others.len() >= MAX_MEMBERS || others.iter().any(is_known) {
             return None;
         }
-        self.skip_blanks();
+        self.skip_spaces();
         if self.peek()? != b':' {
             return None;
         }
@@ -378,7 +378,7 @@ impl<'t> Reprinter<'t, '_> {
 
     /// Reads a comma or the closing bracket `end` after an element. Returns `true` for the bracket.
     fn comma_or(&mut self, end: u8) -> Option<bool> {
-        self.skip_blanks();
+        self.skip_spaces();
         let next = self.peek()?;
         self.place += 1;
         match next {
