@@ -106,7 +106,7 @@ fn a_locked_run_publishes_what_is_locked_and_nothing_else() {
     let text = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
     sandbox.pipeline(Harbour::ID, &text);
     let ended = locked().code(5);
-    ended.says(&["is not what is locked", "public: sha256:"]);
+    ended.says(&["differs from the lockfile", "public: sha256:"]);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), tree.contents());
     fs::remove_dir_all(sandbox.data().join(Harbour::ID)).expect("removed");
     locked().code(5);

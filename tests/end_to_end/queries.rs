@@ -303,7 +303,7 @@ fn a_setting_that_does_not_fit_says_where_it_stands() {
             split("shuffle, test_size: SELECT sum(d - d) / sum(d - d) AS n FROM t, seed: 0"),
             3,
             "SELECT sum",
-            &["a missing value"],
+            &["its value is missing"],
         ),
         (
             split("first_fit, test_size: SELECT 5000000000 AS n FROM t LIMIT 1, groups: k"),
@@ -315,7 +315,7 @@ fn a_setting_that_does_not_fit_says_where_it_stands() {
             split("sample, test_size: SELECT id AS n FROM t LIMIT 1, seed: 0"),
             3,
             "SELECT id",
-            &["'i0'", "select one number"],
+            &["'i0'", "must return one number"],
         ),
         (
             split("sample, test_size: 13, seed: 0"),
@@ -339,7 +339,7 @@ fn a_setting_that_does_not_fit_says_where_it_stands() {
             split("shuffle, test_size: 7, groups: k, seed: 0"),
             4,
             "7,",
-            &["whole groups are counted"],
+            &["sizes count groups"],
         ),
         (
             split("shuffle, test_size: 0.5, seed: 0, stratify: g"),
@@ -375,13 +375,13 @@ fn a_setting_that_does_not_fit_says_where_it_stands() {
             draws("{ x: integers, high: d }"),
             4,
             "x: integers",
-            &["row 2: `d` holds no whole number"],
+            &["row 2: `d` is not an integer"],
         ),
         (
             draws("{ x: integers, high: 1e30 }"),
             4,
             "x: integers",
-            &["row 1: `1000000000000000000000000000000` holds no whole number"],
+            &["row 1: `1000000000000000000000000000000` is not an integer"],
         ),
         (
             draws("{ x: uniform, low: -1e308, high: 1e308 }"),

@@ -127,9 +127,9 @@ impl CallChecker<'_> {
         let name = call.name;
         if NON_DETERMINISTIC.contains(&name) {
             let message = format!(
-                "{name}() gives another value each time; a result must be the same each time"
+                "{name}() returns another value each time, but results must be reproducible"
             );
-            let help = "seeded random numbers come from a split";
+            let help = "use a seeded split or `draws` for random numbers";
             return call.rejected(message, Some(help.to_owned()));
         }
         let is_known = self.state.scalar_functions().contains_key(name)
@@ -235,7 +235,7 @@ impl Call<'_> {
         } else {
             ""
         };
-        let message = format!("{clause} has no meaning in {}(){over}", self.name);
+        let message = format!("{clause} cannot be used in {}(){over}", self.name);
         Err(self.rejected(message, None))
     }
 

@@ -92,14 +92,14 @@ impl PipelineChecker<'_> {
         self.known.insert(name.to_owned(), None);
         let tables = &self.pipeline.tables;
         let table = tables.iter().find(|table| table.has(name))?;
-        let columns = self.made(table);
+        let columns = self.produced_columns(table);
         for name in &table.names {
             self.known.insert(name.value.clone(), columns.clone());
         }
         columns
     }
 
-    fn made(&mut self, table: &Table) -> Option<TableColumns> {
+    fn produced_columns(&mut self, table: &Table) -> Option<TableColumns> {
         let columns = match &table.made {
             Made::Query(query) => {
                 let columns = self.query(query, RowOrder::Ordered)?;
@@ -238,7 +238,7 @@ impl PipelineChecker<'_> {
                 match self.query(query, RowOrder::Ordered) {
                     Some(columns) if is_text(&columns) => return true,
                     Some(_) => (
-                        "lines are made of one column of texts, and perhaps one of booleans"
+                        "a query for lines must return one column of texts, and optionally one of booleans"
                             .to_owned(),
                         "join the columns to one text: SELECT a || ',' || b AS line",
                     ),
@@ -250,7 +250,7 @@ impl PipelineChecker<'_> {
                 match self.planned(query, RowOrder::Ordered) {
                     Some(columns) if is_entries(&columns) => return true,
                     Some(_) => (
-                        "an array is made of the one column `record` of a table that was read from an array".to_owned(),
+                        "a query for an array must return only the column `record` of a table that was read from an array".to_owned(),
                         "SELECT record FROM frames, with `frames: { read: frames.npy }`",
                     ),
                     None => return false,
@@ -265,8 +265,8 @@ impl PipelineChecker<'_> {
                 match missing {
                     None => return true,
                     Some(name) => (
-                        format!("the query for a folder has no column `{name}`"),
-                        "it needs `file` (what to copy) and `path` (where to, below the folder)",
+                        format!("the query for a directory has no column `{name}`"),
+                        "select `file` (the file to copy) and `path` (its path in the directory)",
                     ),
                 }
             }
@@ -310,7 +310,8 @@ impl PipelineChecker<'_> {
             return Some(columns);
         };
         let name = &column.name;
-        let message = format!("`{name}` holds entries of an array, which only an array can hold");
+        let message =
+            format!("`{name}` holds entries of an array, which only an output `npy` can contain");
         self.diagnostics.push(
             Diagnostic::error("wrong-columns", query.span, message).help(
                 "keep `_row` instead, and join with the array's table where the output is written",
@@ -325,7 +326,7 @@ impl PipelineChecker<'_> {
         let mut declared = BTreeMap::new();
         for name in &query.tables {
             let columns = self.table(name)?;
-            tables.insert(name.clone(), Arc::new(Declared::new(&columns)));
+            tables.insert(name.clone(), Arc::new(DeclaredTable::new(&columns)));
             declared.insert(name.clone(), columns);
         }
         let planned = match plan_unread(self.session, query, &tables, rows) {
@@ -346,10 +347,9 @@ impl PipelineChecker<'_> {
                 }
                 let name = &column.name;
                 let message = format!(
-                    "column `{name}` of table `{table}` is computed with, but holds entries of an array"
+                    "column `{name}` of table `{table}` holds entries of an array, so queries cannot compute with it"
                 );
-                let help =
-                    "an array of one axis has its values in `value`: `columns: { value: text }`";
+                let help = "for an array with one axis, use its column `value`: `columns: { value: text }`";
                 is_valid = false;
                 self.diagnostics
                     .push(Diagnostic::error("array-entries", query.span, message).help(help));
@@ -441,10 +441,10 @@ fn data_type(kind: ColumnKind) -> DataType {
 
 /// A table with declared columns and no rows: queries can be planned with it, but not run.
 #[derive(Debug)]
-struct Declared(Vec<RelationColumn>);
+struct DeclaredTable(Vec<RelationColumn>);
 
-impl Declared {
-    fn new(columns: &TableColumns) -> Declared {
+impl DeclaredTable {
+    fn new(columns: &TableColumns) -> DeclaredTable {
         let columns = columns.0.iter().map(|column| RelationColumn {
             name: column.name.clone(),
             data_type: match &column.content {
@@ -453,11 +453,11 @@ impl Declared {
             },
             hidden: column.hidden,
         });
-        Declared(columns.collect())
+        DeclaredTable(columns.collect())
     }
 }
 
-impl Relation for Declared {
+impl Relation for DeclaredTable {
     fn columns(&self) -> &[RelationColumn] {
         &self.0
     }

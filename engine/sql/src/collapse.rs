@@ -23,7 +23,7 @@ use prep_spec::model::Query;
 use crate::Relation;
 use crate::plan::Tables;
 use crate::relation::{RelationBatch, RelationColumn, ScanError};
-use crate::usage::Used;
+use crate::usage::UsedColumns;
 
 /// For each table, and each column that is planned: the range of the table's columns that it represents.
 pub(crate) type ColumnGroups = BTreeMap<String, Vec<Range<usize>>>;
@@ -36,7 +36,7 @@ pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Column
             *counts.entry(&column.name).or_default() += 1;
         }
     }
-    let named = words(&query.normal)?;
+    let named = words_of_query(&query.normal)?;
     if refers_by_position(query.statement()) {
         return None;
     }
@@ -52,7 +52,7 @@ pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Column
         let columns = own
             .iter()
             .filter_map(|group| relation.columns().get(group.start));
-        let collapsing = Collapsed {
+        let collapsing = CollapsedTable {
             columns: columns.cloned().collect(),
             starts: own.iter().map(|group| group.start).collect(),
             relation: Arc::clone(relation),
@@ -79,7 +79,7 @@ fn group(relation: &dyn Relation, is_alone: impl Fn(&RelationColumn) -> bool) ->
 }
 
 /// Returns whether the query computes with a column that represents several.
-pub(crate) fn uses_collapsed(used: &Used, groups: &ColumnGroups) -> bool {
+pub(crate) fn uses_collapsed(used: &UsedColumns, groups: &ColumnGroups) -> bool {
     used.iter().any(|(table, columns)| {
         let groups = groups.get(table);
         let is_several = |index: &usize| {
@@ -90,7 +90,7 @@ pub(crate) fn uses_collapsed(used: &Used, groups: &ColumnGroups) -> bool {
 }
 
 /// Translates positions of used columns from the collapsed tables to the original ones.
-pub(crate) fn expand_used(used: Used, groups: &ColumnGroups) -> Used {
+pub(crate) fn expand_used(used: UsedColumns, groups: &ColumnGroups) -> UsedColumns {
     let table = |(table, columns): (String, BTreeSet<usize>)| {
         let Some(groups) = groups.get(&table) else {
             return (table, columns);
@@ -104,7 +104,7 @@ pub(crate) fn expand_used(used: Used, groups: &ColumnGroups) -> Used {
 }
 
 /// All words of a query, quoted or not. This includes all columns that it names.
-fn words(text: &str) -> Option<HashSet<String>> {
+fn words_of_query(text: &str) -> Option<HashSet<String>> {
     let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize().ok()?;
     let word = |token| match token {
         Token::Word(word) => Some(word.value),
@@ -168,14 +168,14 @@ fn stop_if(stop: bool) -> ControlFlow<()> {
 
 /// A table in which a column may represent several.
 #[derive(Debug)]
-struct Collapsed {
+struct CollapsedTable {
     relation: Arc<dyn Relation>,
     columns: Vec<RelationColumn>,
     /// For each column, the first of the table's columns that it represents.
     starts: Vec<usize>,
 }
 
-impl Relation for Collapsed {
+impl Relation for CollapsedTable {
     fn columns(&self) -> &[RelationColumn] {
         &self.columns
     }

@@ -40,7 +40,7 @@ fn in_node(state: &SessionState, node: &LogicalPlan) -> Result<Option<QueryError
     if let LogicalPlan::Sort(sort) = node
         && let Some(key) = sort.expr.iter().find(|key| is_without_column(&key.expr))
     {
-        return Ok(Some(useless("ORDER BY", &key.expr)));
+        return Ok(Some(useless_key_error("ORDER BY", &key.expr)));
     }
     let Some(schema) = input_schema(node)? else {
         return Ok(None);
@@ -71,14 +71,14 @@ fn in_expr(state: &SessionState, expr: &Expr, schema: &DFSchema) -> Result<Optio
             let order = call.params.order_by.iter().map(|key| &key.expr);
             let useless_order = order.clone().find(|key| is_without_column(key));
             if let Some(key) = useless_order {
-                return Ok(Some(useless("ORDER BY", key)));
+                return Ok(Some(useless_key_error("ORDER BY", key)));
             }
             let useless_part = call
                 .params
                 .partition_by
                 .iter()
                 .find(|key| is_without_column(key));
-            Ok(useless_part.map(|key| useless("PARTITION BY", key)))
+            Ok(useless_part.map(|key| useless_key_error("PARTITION BY", key)))
         }
         Expr::BinaryExpr(BinaryExpr {
             left,
@@ -163,9 +163,9 @@ fn pattern(state: &SessionState, text: &Expr, flags: Option<&Expr>) -> Option<Qu
         .find_map(|line| line.trim().strip_prefix("error: "));
     let why = why.unwrap_or_else(|| first_line(&message));
     Some(QueryError::Rejected {
-        message: format!("`{value}` is no regular expression: {why}"),
+        message: format!("invalid regular expression `{value}`: {why}"),
         place: None,
-        help: Some("a character that has a meaning is escaped by a backslash: `\\(`".to_owned()),
+        help: Some("escape special characters with a backslash: `\\(`".to_owned()),
     })
 }
 
@@ -180,10 +180,10 @@ fn first_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
 }
 
-fn useless(clause: &str, key: &Expr) -> QueryError {
+fn useless_key_error(clause: &str, key: &Expr) -> QueryError {
     QueryError::Rejected {
         message: format!(
-            "`{clause} {}` names no column: it has no effect",
+            "`{clause} {}` names no column, so it has no effect",
             key.human_display()
         ),
         place: None,

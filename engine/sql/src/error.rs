@@ -224,7 +224,7 @@ fn classify(error: &DataFusionError, pool: Option<&QueryPool>) -> (Failure, Stri
         {
             return (
                 Failure::Machine,
-                format!("cannot write what is too large for the memory: {error}"),
+                format!("cannot write a temporary file: {error}"),
             );
         }
         match cause.downcast_ref::<DataFusionError>() {
@@ -253,11 +253,11 @@ fn help_for(error: &DataFusionError, message: &str) -> Option<String> {
     let mut arrays = causes(error).filter_map(|cause| cause.downcast_ref::<ArrowError>());
     let is_cast = arrays.any(|error| matches!(error, ArrowError::CastError(_)));
     let help = if is_cast {
-        "TRY_CAST makes such values missing, and WHERE leaves their rows out"
+        "use TRY_CAST to make such values missing, or WHERE to leave their rows out"
     } else if message.starts_with("division by zero") {
-        "NULLIF(x, 0) in place of the divisor x makes the result missing"
+        "use NULLIF(x, 0) in place of the divisor x to make the result missing"
     } else if message.starts_with("beyond 64-bit integers") {
-        "CAST(x AS DOUBLE) computes with numbers that have no such limit"
+        "use CAST(x AS DOUBLE) to compute with doubles, which have no such limit"
     } else {
         return None;
     };
@@ -337,7 +337,7 @@ fn root_message(error: &DataFusionError) -> String {
             .lines()
             .find_map(|line| line.trim().strip_prefix("error: "))
     {
-        return format!("a regular expression is wrong: {fault}");
+        return format!("invalid regular expression: {fault}");
     }
     for prefix in [
         "Error during planning: ",
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_temporary_file_is_of_the_machine() {
+    fn a_failed_temporary_file_is_a_machine_error() {
         // EIO and ESTALE have no stable `ErrorKind`.
         for number in [5, 13, 28, 30, 116] {
             let error = io::Error::from_raw_os_error(number);
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_library_says_in_this_form_is_not() {
+    fn library_messages_in_this_form_are_not_locations() {
         for kind in [
             ErrorKind::Other,
             ErrorKind::InvalidData,

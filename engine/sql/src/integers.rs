@@ -31,9 +31,9 @@ pub(crate) fn widen(plan: LogicalPlan) -> std::result::Result<LogicalPlan, Query
 }
 
 /// Returns the type with 64-bit integers in place of others. `None` if it has no others.
-fn wide(data_type: &DataType) -> Option<DataType> {
+fn widened_type(data_type: &DataType) -> Option<DataType> {
     let element = |field: &Arc<Field>| {
-        let wide = wide(field.data_type())?;
+        let wide = widened_type(field.data_type())?;
         Some(Arc::new(field.as_ref().clone().with_data_type(wide)))
     };
     match data_type {
@@ -70,7 +70,7 @@ fn call(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if !matches!(expr, Expr::ScalarFunction(_)) {
         return Ok(Transformed::no(expr));
     }
-    Ok(match wide(&expr.get_type(schema)?) {
+    Ok(match widened_type(&expr.get_type(schema)?) {
         Some(wide) => Transformed::yes(Expr::Cast(Cast::new(Box::new(expr), wide))),
         None => Transformed::no(expr),
     })
@@ -87,7 +87,7 @@ fn returned(plan: LogicalPlan) -> Result<LogicalPlan> {
     let fields = plan.schema().iter().enumerate();
     let exprs = fields.map(|(index, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
-        match wide(field.data_type()).filter(|_| index >= inner) {
+        match widened_type(field.data_type()).filter(|_| index >= inner) {
             Some(wide) => {
                 is_narrow = true;
                 Expr::Cast(Cast::new(Box::new(column), wide))

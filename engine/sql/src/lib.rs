@@ -23,6 +23,63 @@
 //! rewrite    logical rules for values and memory       failing    the row at which a query failed
 //! limits     memory limit and cancellation             spill      temporary files
 //! ```
+//!
+//! # Examples
+//!
+//! A query over a table in memory. In `prep`, relations read files in the cache.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use std::path::Path;
+//! use std::sync::Arc;
+//!
+//! use arrow::array::{ArrayRef, AsArray, Int64Array};
+//! use arrow::datatypes::{DataType, Int64Type};
+//! use prep_spec::model::Query;
+//! use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, ScanError, Session};
+//!
+//! #[derive(Debug)]
+//! struct Numbers(Vec<RelationColumn>);
+//!
+//! impl Relation for Numbers {
+//!     fn columns(&self) -> &[RelationColumn] {
+//!         &self.0
+//!     }
+//!     fn rows(&self) -> u64 {
+//!         3
+//!     }
+//!     fn has_cells(&self, _column: usize) -> bool {
+//!         false
+//!     }
+//!     fn scan(
+//!         self: Arc<Self>,
+//!         columns: Vec<usize>,
+//!         _batch: usize,
+//!     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+//!         let array: ArrayRef = Arc::new(Int64Array::from(vec![3, 1, 2]));
+//!         let columns = columns.iter().map(|_| array.clone()).collect();
+//!         Box::new(std::iter::once(Ok(RelationBatch { rows: 3, columns })))
+//!     }
+//!     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
+//!         (first..first + len as u64).collect()
+//!     }
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! let n = RelationColumn { name: "n".to_owned(), data_type: DataType::Int64, hidden: false };
+//! let table: Arc<dyn Relation> = Arc::new(Numbers(vec![n]));
+//! let tables = BTreeMap::from([("t".to_owned(), table)]);
+//! let query = Query::parse("SELECT n FROM t ORDER BY n")?;
+//! let session = Session::new(Path::new("/tmp"));
+//! let mut rows = session.values(&query, tables, &QueryLimits::with_memory(64 << 20)).await?;
+//! let batch = rows.next().await?.ok_or("no rows")?;
+//! assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[1, 2, 3]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_docs)]
 
 mod calls;
 mod check;

@@ -11,8 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::QueryError;
 
-const HELP: &str =
-    "make the value what is wanted: CAST(x AS VARCHAR), CAST(x AS BIGINT), CAST(x AS DOUBLE)";
+const HELP: &str = "convert the value: CAST(x AS VARCHAR), CAST(x AS BIGINT), CAST(x AS DOUBLE)";
 
 /// Translates an error of the planner if it is about types. Returns other errors unchanged.
 pub(crate) fn explain_mismatch(query: &Ast, error: QueryError) -> QueryError {
@@ -25,7 +24,7 @@ pub(crate) fn explain_mismatch(query: &Ast, error: QueryError) -> QueryError {
         return error;
     };
     if let Some(function) =
-        between(message, "Function '", "'").or(between(message, "call to '", "'"))
+        text_between(message, "Function '", "'").or(text_between(message, "call to '", "'"))
     {
         let kinds = argument_kinds(message);
         let message = if kinds.is_empty() {
@@ -57,17 +56,17 @@ pub(crate) fn explain_mismatch(query: &Ast, error: QueryError) -> QueryError {
 }
 
 /// Returns the text between the first `before` and the next `after`.
-fn between<'a>(message: &'a str, before: &str, after: &str) -> Option<&'a str> {
+fn text_between<'a>(message: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = message.split_once(before)?;
     Some(rest.split_once(after)?.0)
 }
 
 /// The kinds of a call's arguments, such as `text` or `an integer and text`. Empty if one is unknown.
 fn argument_kinds(message: &str) -> String {
-    let types = between(message, "argument types '", "'")
+    let types = text_between(message, "argument types '", "'")
         .and_then(|call| call.split_once('(')?.1.strip_suffix(')'))
-        .or(between(message, "(DataType: ", ")"))
-        .or(between(message, "coercion from ", " to the signature"));
+        .or(text_between(message, "(DataType: ", ")"))
+        .or(text_between(message, "coercion from ", " to the signature"));
     let kinds = types
         .unwrap_or_default()
         .split(", ")

@@ -17,8 +17,8 @@ use crate::order::{check_functions, determine};
 use crate::provider::{ROW, RelationProvider};
 use crate::replace::replaced_columns;
 use crate::session::QueryCatalog;
-use crate::usage::{Used, origin, used};
-use crate::wildcard::{Hidden, hide_columns};
+use crate::usage::{UsedColumns, origin, used};
+use crate::wildcard::{HiddenColumns, hide_columns};
 use crate::{QueryError, Relation, Session, calls};
 
 /// Tables by the name that the query uses.
@@ -32,9 +32,9 @@ pub(crate) enum RowOrder {
 }
 
 /// A plan, the used columns of the tables that it reads, and the columns of its result.
-pub(crate) struct Planned {
+pub(crate) struct PlannedQuery {
     pub plan: LogicalPlan,
-    pub used: Used,
+    pub used: UsedColumns,
     pub columns: Vec<PlannedColumn>,
 }
 
@@ -55,10 +55,10 @@ pub(crate) fn plan_typed(
     query: &Query,
     tables: &Tables,
     order: RowOrder,
-) -> Result<Planned, QueryError> {
+) -> Result<PlannedQuery, QueryError> {
     calls::check(session, query.statement())?;
     let plan = plan(session, query, tables, &BTreeMap::new(), order)?;
-    Ok(Planned {
+    Ok(PlannedQuery {
         used: used(&plan),
         columns: columns(&plan, tables, &ColumnGroups::new()),
         plan,
@@ -71,9 +71,9 @@ pub(crate) fn plan_unread(
     query: &Query,
     tables: &Tables,
     order: RowOrder,
-) -> Result<Planned, QueryError> {
+) -> Result<PlannedQuery, QueryError> {
     let (typed, groups, _) = plan_collapsed(session, query, tables, order)?;
-    Ok(Planned {
+    Ok(PlannedQuery {
         columns: columns(&typed.plan, tables, &groups),
         used: expand_used(typed.used, &groups),
         plan: typed.plan,
@@ -86,7 +86,7 @@ pub(crate) fn plan_opaque(
     query: &Query,
     tables: &Tables,
     order: RowOrder,
-) -> Result<Planned, QueryError> {
+) -> Result<PlannedQuery, QueryError> {
     let (typed, groups, read) = plan_collapsed(session, query, tables, order)?;
     let mut opaque = BTreeMap::new();
     for (name, relation) in &read {
@@ -98,7 +98,7 @@ pub(crate) fn plan_opaque(
         opaque.insert(name.clone(), columns);
     }
     let plan = plan(session, query, &read, &opaque, order)?;
-    Ok(Planned {
+    Ok(PlannedQuery {
         columns: columns(&plan, tables, &groups),
         used: expand_used(typed.used, &groups),
         plan,
@@ -112,7 +112,7 @@ fn plan_collapsed(
     query: &Query,
     tables: &Tables,
     order: RowOrder,
-) -> Result<(Planned, ColumnGroups, Tables), QueryError> {
+) -> Result<(PlannedQuery, ColumnGroups, Tables), QueryError> {
     if let Some((collapsed, groups)) = collapse(query, tables)
         // An error is reported for the original tables, so a failure here only ends the attempt.
         && let Ok(planned) = plan_typed(session, query, &collapsed, order)
@@ -212,7 +212,7 @@ fn to_plan(catalog: &QueryCatalog<'_>, query: Ast) -> Result<LogicalPlan, QueryE
     plan.map_err(|error| QueryError::plan(&error))
 }
 
-fn hidden(tables: &Tables) -> Hidden {
+fn hidden(tables: &Tables) -> HiddenColumns {
     let hidden = tables.iter().map(|(name, relation)| {
         let columns = relation
             .columns()

@@ -22,7 +22,7 @@ use prep_spec::model::Query;
 use crate::failing;
 use crate::functions::rows_per_batch;
 use crate::limits::{QueryLimits, QueryPool};
-use crate::plan::{Planned, RowOrder, plan_opaque, plan_typed};
+use crate::plan::{PlannedQuery, RowOrder, plan_opaque, plan_typed};
 use crate::{QueryError, Relation, Session};
 
 /// Memory that a sort reserves for merging its temporary files, in bytes.
@@ -32,7 +32,12 @@ const MERGE_BYTES: usize = 10 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnSource {
     /// Cells of a table, unchanged. The column in a batch holds origins (`UInt64`), null for no row.
-    Cells { table: String, column: usize },
+    Cells {
+        /// Name of the table.
+        table: String,
+        /// Position of the column in [`Relation::columns`].
+        column: usize,
+    },
     /// Computed values of this type.
     Values(DataType),
 }
@@ -53,7 +58,7 @@ pub struct QueryRows {
     fields: Option<Vec<usize>>,
     /// True if all origins of a row are equal.
     single: bool,
-    running: Running,
+    execution: QueryExecution,
     /// The session, plan and limits, for running the query again.
     session: Session,
     plan: LogicalPlan,
@@ -62,8 +67,8 @@ pub struct QueryRows {
     is_fresh: bool,
 }
 
-/// A running query.
-struct Running {
+/// A query that DataFusion is executing.
+struct QueryExecution {
     stream: SendableRecordBatchStream,
     pool: Arc<QueryPool>,
 }
@@ -124,12 +129,12 @@ impl Session {
 
     async fn start(
         &self,
-        planned: Planned,
+        planned: PlannedQuery,
         tables: &BTreeMap<String, Arc<dyn Relation>>,
         opaque: bool,
         limits: &QueryLimits,
     ) -> Result<QueryRows, QueryError> {
-        let Planned {
+        let PlannedQuery {
             plan,
             used,
             columns: planned,
@@ -162,7 +167,7 @@ impl Session {
             columns,
             fields: stands_for_several.then_some(fields),
             single: has_single_origin(&plan),
-            running: self.execute(&plan, limits, Sides::Held).await?,
+            execution: self.execute(&plan, limits, Sides::Held).await?,
             session: self.clone(),
             plan,
             limits: limits.clone(),
@@ -213,11 +218,11 @@ impl Session {
         plan: &LogicalPlan,
         limits: &QueryLimits,
         sides: Sides,
-    ) -> Result<Running, QueryError> {
+    ) -> Result<QueryExecution, QueryError> {
         let (physical, context, pool) = self.prepare(plan, limits, sides).await?;
         let stream = execute_stream(physical, Arc::new(context))
             .map_err(|error| QueryError::run(error, Some(&pool)))?;
-        Ok(Running { stream, pool })
+        Ok(QueryExecution { stream, pool })
     }
 
     /// Returns the physical plan of a query as text, for tests and debugging.
@@ -269,23 +274,23 @@ impl QueryRows {
     /// cancelled.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, QueryError> {
         loop {
-            let next = self.running.stream.next().await.transpose();
+            let next = self.execution.stream.next().await.transpose();
             let error = match next {
                 Ok(batch) => {
                     self.is_fresh = false;
                     return self.columns_of(batch);
                 }
-                Err(error) => QueryError::run(error, Some(&self.running.pool)),
+                Err(error) => QueryError::run(error, Some(&self.execution.pool)),
             };
             if error.failure() != Failure::Machine
                 || !self.is_fresh
-                || self.running.pool.required_bytes() == 0
+                || self.execution.pool.required_bytes() == 0
             {
                 return Err(self.with_row(error).await);
             }
             self.is_fresh = false;
             let (plan, limits) = (&self.plan, &self.limits);
-            self.running = self.session.execute(plan, limits, Sides::Sorted).await?;
+            self.execution = self.session.execute(plan, limits, Sides::Sorted).await?;
         }
     }
 

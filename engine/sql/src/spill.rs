@@ -25,23 +25,23 @@ pub(crate) struct SpillDirectory(pub Arc<Path>);
 impl TempFileFactory for SpillDirectory {
     fn create_temp_file(&self, _description: &str) -> Result<Arc<dyn SpillFile>> {
         let file = tempfile::tempfile_in(&self.0).map_err(DataFusionError::IoError)?;
-        Ok(Arc::new(Spilled(Arc::new(Inner {
+        Ok(Arc::new(QuerySpillFile(Arc::new(SpillFileData {
             file,
             bytes: AtomicU64::new(0),
         }))))
     }
 }
 
-struct Inner {
+struct SpillFileData {
     file: File,
     /// Number of bytes written.
     bytes: AtomicU64,
 }
 
 /// A file that is written once from its beginning and read any number of times.
-struct Spilled(Arc<Inner>);
+struct QuerySpillFile(Arc<SpillFileData>);
 
-impl SpillFile for Spilled {
+impl SpillFile for QuerySpillFile {
     fn size(&self) -> Option<u64> {
         Some(self.0.bytes.load(Ordering::Relaxed))
     }
@@ -81,7 +81,7 @@ fn read_at(file: &File, offset: u64) -> io::Result<Bytes> {
     Ok(Bytes::from(chunk))
 }
 
-struct Writer(Arc<Inner>);
+struct Writer(Arc<SpillFileData>);
 
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spilled_file_is_read_from_its_beginning_and_leaves_nothing() {
+    fn a_spilled_file_is_read_from_its_start_and_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let spilled = SpillDirectory(folder.path().into());
         let file = spilled.create_temp_file("a test").unwrap();
@@ -121,7 +121,7 @@ mod tests {
         };
         let mut writer = file.open_writer().unwrap();
         writer.write_all(first).unwrap();
-        assert!(read() == first, "what is written so far");
+        assert!(read() == first, "the bytes written so far");
         writer.write_all(rest).unwrap();
         writer.finish().unwrap();
         assert_eq!(file.size(), Some(bytes.len() as u64));

@@ -22,7 +22,7 @@ const TEXT_OF_ANY: [&str; 2] = ["concat", "concat_ws"];
 
 /// The kind of a type, as far as comparisons are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum TypeClass {
     Text,
     Number,
     Boolean,
@@ -33,27 +33,27 @@ enum Class {
     Missing,
 }
 
-impl Class {
-    fn of(data_type: &DataType) -> Class {
+impl TypeClass {
+    fn of(data_type: &DataType) -> TypeClass {
         match data_type {
-            DataType::Null => Class::Missing,
-            DataType::Boolean => Class::Boolean,
-            data_type if data_type.is_string() => Class::Text,
-            data_type if data_type.is_numeric() => Class::Number,
-            data_type if data_type.is_temporal() => Class::Time,
-            DataType::Dictionary(_, values) => Class::of(values),
-            _ => Class::Nested,
+            DataType::Null => TypeClass::Missing,
+            DataType::Boolean => TypeClass::Boolean,
+            data_type if data_type.is_string() => TypeClass::Text,
+            data_type if data_type.is_numeric() => TypeClass::Number,
+            data_type if data_type.is_temporal() => TypeClass::Time,
+            DataType::Dictionary(_, values) => TypeClass::of(values),
+            _ => TypeClass::Nested,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Class::Text => "text",
-            Class::Number => "a number",
-            Class::Boolean => "a boolean",
-            Class::Time => "a time",
-            Class::Nested => "a list",
-            Class::Missing => "missing",
+            TypeClass::Text => "text",
+            TypeClass::Number => "a number",
+            TypeClass::Boolean => "a boolean",
+            TypeClass::Time => "a time",
+            TypeClass::Nested => "a list",
+            TypeClass::Missing => "missing",
         }
     }
 }
@@ -103,7 +103,7 @@ fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
                     && let Expr::Literal(value, _) = cast.expr.as_ref()
                 {
                     let (from, to) = (value.data_type(), cast.field.data_type());
-                    let classes = (Class::of(&from), Class::of(to));
+                    let classes = (TypeClass::of(&from), TypeClass::of(to));
                     if differ(classes.0, classes.1) {
                         found = Some(rejected(
                             expr,
@@ -154,7 +154,7 @@ pub(crate) fn input_schema(node: &LogicalPlan) -> Result<Option<DFSchema>> {
 fn columns(left: &LogicalPlan, right: &LogicalPlan) -> Option<QueryError> {
     let pairs = left.schema().fields().iter().zip(right.schema().fields());
     for (a, b) in pairs {
-        let classes = (Class::of(a.data_type()), Class::of(b.data_type()));
+        let classes = (TypeClass::of(a.data_type()), TypeClass::of(b.data_type()));
         if differ(classes.0, classes.1) {
             let message = format!(
                 "column `{}` is {} in one SELECT and {} in another one",
@@ -200,21 +200,21 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
             field.and_then(|field| mixed(&within.expr, &of, &within.expr, &field, "compared"))
         }
         Expr::Like(like) | Expr::SimilarTo(like) => {
-            let value = check_class(&like.expr, &kind(&like.expr)?, Class::Text, "LIKE");
+            let value = check_class(&like.expr, &kind(&like.expr)?, TypeClass::Text, "LIKE");
             value.or(check_class(
                 &like.pattern,
                 &kind(&like.pattern)?,
-                Class::Text,
+                TypeClass::Text,
                 "LIKE",
             ))
         }
-        Expr::Not(inner) => check_class(inner, &kind(inner)?, Class::Boolean, "NOT"),
+        Expr::Not(inner) => check_class(inner, &kind(inner)?, TypeClass::Boolean, "NOT"),
         Expr::Negative(inner) => {
             let of = kind(inner)?;
-            if Class::of(&of) == Class::Time {
+            if TypeClass::of(&of) == TypeClass::Time {
                 None
             } else {
-                check_class(inner, &of, Class::Number, "-")
+                check_class(inner, &of, TypeClass::Number, "-")
             }
         }
         Expr::Case(case) => {
@@ -222,13 +222,14 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
             for (when, _) in &case.when_then_expr {
                 found = match &case.expr {
                     Some(operand) => found.or(check_pair(operand, when, "compared")?),
-                    None => found.or(check_class(when, &kind(when)?, Class::Boolean, "WHEN")),
+                    None => found.or(check_class(when, &kind(when)?, TypeClass::Boolean, "WHEN")),
                 };
             }
             let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
             let results: Vec<&Expr> = results.chain(case.else_expr.as_deref()).collect();
-            let typed =
-                |result: &&&Expr| kind(result).is_ok_and(|of| Class::of(&of) != Class::Missing);
+            let typed = |result: &&&Expr| {
+                kind(result).is_ok_and(|of| TypeClass::of(&of) != TypeClass::Missing)
+            };
             if let Some(first) = results.iter().find(typed) {
                 for next in &results {
                     found = found.or(check_pair(first, next, "results of one CASE")?);
@@ -261,33 +262,33 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
 fn in_binary(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<QueryError>> {
     let BinaryExpr { left, op, right } = binary;
     let (a, b) = (left.get_type(schema)?, right.get_type(schema)?);
-    let both = |class: Class| {
+    let both = |class: TypeClass| {
         let name = op.to_string();
         check_class(left, &a, class, &name).or_else(|| check_class(right, &b, class, &name))
     };
     Ok(match op {
-        Operator::And | Operator::Or => both(Class::Boolean),
+        Operator::And | Operator::Or => both(TypeClass::Boolean),
         Operator::RegexMatch
         | Operator::RegexIMatch
         | Operator::RegexNotMatch
-        | Operator::RegexNotIMatch => both(Class::Text),
+        | Operator::RegexNotIMatch => both(TypeClass::Text),
         Operator::Plus
         | Operator::Minus
         | Operator::Multiply
         | Operator::Divide
         | Operator::Modulo => {
-            let is_time = |of: &DataType| Class::of(of) == Class::Time;
+            let is_time = |of: &DataType| TypeClass::of(of) == TypeClass::Time;
             if is_time(&a) || is_time(&b) {
                 None
             } else {
-                both(Class::Number)
+                both(TypeClass::Number)
             }
         }
         Operator::BitwiseAnd
         | Operator::BitwiseOr
         | Operator::BitwiseXor
         | Operator::BitwiseShiftLeft
-        | Operator::BitwiseShiftRight => both(Class::Number),
+        | Operator::BitwiseShiftRight => both(TypeClass::Number),
         op if op.supports_propagation() => mixed(left, &a, right, &b, "compared"),
         _ => None,
     })
@@ -313,7 +314,7 @@ fn in_call<F: UDFCoercionExt>(
     };
     for ((arg, given), taken) in args.iter().zip(&fields).zip(&taken) {
         let classes = (innermost(given.data_type()), innermost(taken.data_type()));
-        let (given, taken) = (Class::of(classes.0), Class::of(classes.1));
+        let (given, taken) = (TypeClass::of(classes.0), TypeClass::of(classes.1));
         if differ(given, taken) && !is_time_literal(arg, given, taken) {
             let message = format!(
                 "{}() takes {}, and `{}` is {}",
@@ -338,24 +339,24 @@ fn innermost(data_type: &DataType) -> &DataType {
     }
 }
 
-fn differ(a: Class, b: Class) -> bool {
-    a != b && ![a, b].contains(&Class::Missing) && ![a, b].contains(&Class::Nested)
+fn differ(a: TypeClass, b: TypeClass) -> bool {
+    a != b && ![a, b].contains(&TypeClass::Missing) && ![a, b].contains(&TypeClass::Nested)
 }
 
 /// A literal text in place of a time: `day < '2020-01-31'`.
-fn is_time_literal(expr: &Expr, given: Class, wanted: Class) -> bool {
-    given == Class::Text && wanted == Class::Time && matches!(expr, Expr::Literal(..))
+fn is_time_literal(expr: &Expr, given: TypeClass, wanted: TypeClass) -> bool {
+    given == TypeClass::Text && wanted == TypeClass::Time && matches!(expr, Expr::Literal(..))
 }
 
 /// Returns an error if two values that meet have different classes.
 fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Option<QueryError> {
-    let (left, right) = (Class::of(of_a), Class::of(of_b));
+    let (left, right) = (TypeClass::of(of_a), TypeClass::of(of_b));
     if !differ(left, right) || is_time_literal(a, left, right) || is_time_literal(b, right, left) {
         return None;
     }
     let message = if std::ptr::eq(a, b) {
         let (a, left, right) = (expression_text(a), left.name(), right.name());
-        format!("`{a}` is {left}, and the subquery gives {right}: they cannot be {what}")
+        format!("`{a}` is {left}, and the subquery returns {right}: they cannot be {what}")
     } else {
         let (a, b, left, right) = (
             expression_text(a),
@@ -369,9 +370,9 @@ fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Op
     Some(rejected(placed, Some((left, right)), message))
 }
 
-fn check_class(expr: &Expr, of: &DataType, wanted: Class, what: &str) -> Option<QueryError> {
-    let class = Class::of(of);
-    if class == wanted || class == Class::Missing {
+fn check_class(expr: &Expr, of: &DataType, wanted: TypeClass, what: &str) -> Option<QueryError> {
+    let class = TypeClass::of(of);
+    if class == wanted || class == TypeClass::Missing {
         return None;
     }
     let message = format!(
@@ -383,7 +384,7 @@ fn check_class(expr: &Expr, of: &DataType, wanted: Class, what: &str) -> Option<
     Some(rejected(expr, Some((class, wanted)), message))
 }
 
-fn rejected(expr: &Expr, classes: Option<(Class, Class)>, message: String) -> QueryError {
+fn rejected(expr: &Expr, classes: Option<(TypeClass, TypeClass)>, message: String) -> QueryError {
     QueryError::Rejected {
         message,
         place: span(expr),
@@ -391,15 +392,15 @@ fn rejected(expr: &Expr, classes: Option<(Class, Class)>, message: String) -> Qu
     }
 }
 
-fn help(a: Class, b: Class) -> &'static str {
+fn help(a: TypeClass, b: TypeClass) -> &'static str {
     match (a, b) {
-        (Class::Text, Class::Number) | (Class::Number, Class::Text) => {
+        (TypeClass::Text, TypeClass::Number) | (TypeClass::Number, TypeClass::Text) => {
             "declare the column with the other type in `columns`, write the value in quotes, or convert: CAST(x AS BIGINT), CAST(x AS DOUBLE), CAST(x AS VARCHAR)"
         }
-        (Class::Boolean, _) | (_, Class::Boolean) => {
-            "write a condition (`a = 1`), or make a number of a boolean: CAST(x AS BIGINT)"
+        (TypeClass::Boolean, _) | (_, TypeClass::Boolean) => {
+            "write a condition (`a = 1`), or convert a boolean to a number: CAST(x AS BIGINT)"
         }
-        _ => "make them alike with CAST(x AS ...)",
+        _ => "convert one of them: CAST(x AS ...)",
     }
 }
 

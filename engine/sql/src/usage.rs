@@ -14,11 +14,11 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};
 use crate::order::bare;
 
 /// Used columns by table, as positions in the scan's schema.
-pub(crate) type Used = BTreeMap<String, BTreeSet<usize>>;
+pub(crate) type UsedColumns = BTreeMap<String, BTreeSet<usize>>;
 
 /// Returns the used columns of every table that the plan scans.
-pub(crate) fn used(plan: &LogicalPlan) -> Used {
-    let mut used = Used::new();
+pub(crate) fn used(plan: &LogicalPlan) -> UsedColumns {
+    let mut used = UsedColumns::new();
     trace(plan, &BTreeSet::new(), &mut used);
     used
 }
@@ -63,7 +63,7 @@ pub(crate) fn origin(plan: &LogicalPlan, index: usize) -> Option<(String, usize)
 }
 
 /// Adds the columns that `plan` uses to `used`. `above` are its output columns that are used above it.
-fn trace(plan: &LogicalPlan, above: &BTreeSet<usize>, used: &mut Used) {
+fn trace(plan: &LogicalPlan, above: &BTreeSet<usize>, used: &mut UsedColumns) {
     let all: BTreeSet<usize> = (0..plan.schema().fields().len()).collect();
     match plan {
         LogicalPlan::TableScan(scan) => {
@@ -158,7 +158,7 @@ fn is_plain(join: JoinType) -> bool {
 }
 
 /// Marks all columns of an expression that belong to `schema`, and the columns that its subqueries use.
-fn mark(expr: &Expr, schema: &DFSchemaRef, below: &mut BTreeSet<usize>, used: &mut Used) {
+fn mark(expr: &Expr, schema: &DFSchemaRef, below: &mut BTreeSet<usize>, used: &mut UsedColumns) {
     let _ = expr.apply(|inner| {
         match inner {
             Expr::Column(column) | Expr::OuterReferenceColumn(_, column) => {
@@ -178,7 +178,7 @@ fn subplan(
     subquery: &Subquery,
     schema: &DFSchemaRef,
     below: &mut BTreeSet<usize>,
-    used: &mut Used,
+    used: &mut UsedColumns,
 ) {
     for outer in &subquery.outer_ref_columns {
         mark(outer, schema, below, used);

@@ -16,11 +16,11 @@ use datafusion::sql::sqlparser::ast::{
 use crate::QueryError;
 
 /// Hidden columns of the pipeline's tables, by table.
-pub(crate) type Hidden = BTreeMap<String, Vec<String>>;
+pub(crate) type HiddenColumns = BTreeMap<String, Vec<String>>;
 
 /// Rewrites all wildcards of a query. `tables` are the tables of the pipeline. All other names are defined by the query
 /// (`WITH`).
-pub(crate) fn hide_columns(query: &mut Query, tables: &Hidden) -> Result<(), QueryError> {
+pub(crate) fn hide_columns(query: &mut Query, tables: &HiddenColumns) -> Result<(), QueryError> {
     let mut rewriter = WildcardRewriter { tables };
     match query.visit(&mut rewriter) {
         ControlFlow::Break(error) => Err(error),
@@ -29,7 +29,7 @@ pub(crate) fn hide_columns(query: &mut Query, tables: &Hidden) -> Result<(), Que
 }
 
 struct WildcardRewriter<'a> {
-    tables: &'a Hidden,
+    tables: &'a HiddenColumns,
 }
 
 impl VisitorMut for WildcardRewriter<'_> {
@@ -150,7 +150,7 @@ impl WildcardRewriter<'_> {
                 qualifier: Some(
                     alias
                         .as_ref()
-                        .map_or_else(|| name.clone(), |alias| single(&alias.name)),
+                        .map_or_else(|| name.clone(), |alias| object_name(&alias.name)),
                 ),
                 hidden: name
                     .0
@@ -160,7 +160,7 @@ impl WildcardRewriter<'_> {
                     .unwrap_or_default(),
             },
             TableFactor::Derived { alias, .. } => FromItem {
-                qualifier: alias.as_ref().map(|alias| single(&alias.name)),
+                qualifier: alias.as_ref().map(|alias| object_name(&alias.name)),
                 hidden: Vec::new(),
             },
             _ => FromItem {
@@ -171,7 +171,7 @@ impl WildcardRewriter<'_> {
     }
 }
 
-fn single(name: &Ident) -> ObjectName {
+fn object_name(name: &Ident) -> ObjectName {
     ObjectName::from(vec![name.clone()])
 }
 
@@ -200,7 +200,7 @@ fn exclude(mut options: WildcardAdditionalOptions, hidden: &[String]) -> Wildcar
     names.extend(
         hidden
             .iter()
-            .map(|name| single(&Ident::with_quote('"', name))),
+            .map(|name| object_name(&Ident::with_quote('"', name))),
     );
     options.opt_exclude = Some(ExcludeSelectItem::Multiple(names));
     options

@@ -57,7 +57,7 @@ fn entries_of_an_array_go_into_an_array() {
 }
 
 #[test]
-fn entries_of_an_array_go_nowhere_else() {
+fn entries_of_an_array_are_rejected_elsewhere() {
     for output in [
         "a.csv: SELECT record FROM frames",
         "a.json: SELECT record FROM frames",
@@ -66,7 +66,7 @@ fn entries_of_an_array_go_nowhere_else() {
     ] {
         is_found(
             output,
-            "wrong-columns: `record` holds entries of an array, which only an array can hold",
+            "wrong-columns: `record` holds entries of an array, which only an output `npy` can contain",
         );
     }
     for output in [
@@ -76,24 +76,27 @@ fn entries_of_an_array_go_nowhere_else() {
     ] {
         is_found(
             output,
-            "array-entries: column `record` of table `frames` is computed with, but holds entries of an array",
+            "array-entries: column `record` of table `frames` holds entries of an array, so queries cannot compute with it",
         );
     }
 }
 
 #[test]
-fn an_array_is_made_of_entries() {
+fn an_array_consists_of_its_entries() {
     for output in [
         "a.npy: SELECT value FROM labels",
         "a.npy: SELECT record, record AS again FROM labels",
         "a.npy: SELECT line FROM lines",
     ] {
-        is_found(output, "wrong-columns: an array is made of the one column");
+        is_found(
+            output,
+            "wrong-columns: a query for an array must return only the column",
+        );
     }
 }
 
 #[test]
-fn lines_are_one_column_of_texts() {
+fn lines_are_a_single_text_column() {
     for output in [
         "a.txt: { lines: SELECT line FROM lines }",
         "a.txt: { lines: 'SELECT number || stem FROM lines WHERE number > 1' }",
@@ -107,7 +110,7 @@ fn lines_are_one_column_of_texts() {
     ] {
         is_found(
             output,
-            "wrong-columns: lines are made of one column of texts, and perhaps one of booleans",
+            "wrong-columns: a query for lines must return one column of texts, and optionally one of booleans",
         );
     }
     is_found(

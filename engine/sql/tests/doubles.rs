@@ -73,7 +73,7 @@ async fn statistics_are_exact_fractions() {
 }
 
 #[tokio::test]
-async fn few_rows_and_values_that_are_not_finite() {
+async fn few_rows_and_non_finite_values() {
     let none = vec![("x", doubles(&[])), ("y", doubles(&[]))];
     let one = vec![("x", doubles(&[2.5])), ("y", doubles(&[0.5]))];
     let flat = vec![("x", doubles(&[1.0, 2.0])), ("y", doubles(&[3.0, 3.0]))];
@@ -223,7 +223,7 @@ async fn rounding_keeps_the_sign_of_zero() {
 
 /// The keys of a join's side are the same whether it is kept in memory or sorted.
 #[tokio::test]
-async fn keys_of_joins_do_not_depend_on_memory() {
+async fn join_keys_do_not_depend_on_memory() {
     let odd = [f64::NEG_INFINITY, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN];
     let side = |factor: u32| {
         let values = (0..120_000_u32).map(|row| match row % 20_000 {

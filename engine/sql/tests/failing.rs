@@ -55,7 +55,7 @@ const QUERIES: [&str; 12] = [
 ];
 
 #[tokio::test]
-async fn the_row_is_named() {
+async fn the_error_names_the_row() {
     let limits = QueryLimits::with_memory(256 << 20);
     for (number, query) in QUERIES.iter().enumerate() {
         let bad = 1 + (number as i64 * 7919 + 4242) % ROWS;
@@ -123,7 +123,7 @@ async fn joins_name_both_rows_and_groups_their_values() {
 
 /// If a condition protects a cast from bad rows, the message does not blame these rows.
 #[tokio::test]
-async fn what_is_never_computed_is_not_blamed() {
+async fn expressions_never_evaluated_raise_no_error() {
     let tables = tables(100);
     let limits = QueryLimits::with_memory(256 << 20);
     let text = "SELECT CASE WHEN b <> 'x' THEN CAST(b AS BIGINT) ELSE a / (d * 2) END AS x FROM t";

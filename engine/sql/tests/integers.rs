@@ -206,7 +206,7 @@ fn assert_refused(text: &str, error: &QueryError) {
 }
 
 #[tokio::test]
-async fn random_expressions_are_exact_or_refused() {
+async fn random_expressions_are_exact_or_rejected() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let (mut exact, mut refused) = (0, 0);
     for _ in 0..EXPRESSIONS {
@@ -254,7 +254,7 @@ async fn random_expressions_are_exact_or_refused() {
 
 /// Sums of all forms: of all rows, of groups, with DISTINCT, in a sliding window, and merged from temporary files.
 #[tokio::test]
-async fn random_sums_are_exact_or_refused() {
+async fn random_sums_are_exact_or_rejected() {
     let mut random = Random(77);
     for round in 0..120 {
         let rows = 1 + random.below(12) as usize;
@@ -307,7 +307,7 @@ async fn random_sums_are_exact_or_refused() {
 }
 
 #[tokio::test]
-async fn casts_beyond_64_bits_are_refused() {
+async fn casts_beyond_64_bits_are_rejected() {
     let tables = tables(&[1 << 62, 3], &[0, 1]);
     for text in [
         "SELECT CAST(a * 4.0 AS BIGINT) AS x FROM whole",

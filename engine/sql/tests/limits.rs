@@ -239,7 +239,7 @@ async fn memory_is_bounded() {
 
 /// A join keeps the small side in memory, whether it is the left or the right one.
 #[tokio::test]
-async fn checks_hold_the_small_side() {
+async fn checks_keep_the_small_side_in_memory() {
     for text in [
         "SELECT name FROM large INTERSECT SELECT name FROM small",
         "SELECT name FROM small INTERSECT SELECT name FROM large",
@@ -266,7 +266,7 @@ async fn checks_hold_the_small_side() {
 
 /// Queries that would run for minutes stop within a moment.
 #[tokio::test]
-async fn a_query_stops_when_it_is_told_to() {
+async fn a_cancelled_query_stops() {
     let cross: Vec<String> = (0..30).map(|number| format!("small t{number}")).collect();
     let cases = [
         format!("SELECT count(*) AS n FROM {}", cross.join(", ")),
@@ -300,7 +300,7 @@ async fn a_query_stops_when_it_is_told_to() {
 
 /// Compares `NOT IN`, with and without missing values on either side, with its definition.
 #[tokio::test]
-async fn not_in_knows_of_missing_values() {
+async fn not_in_handles_missing_values() {
     let numbers = |cells: &[Option<i64>]| {
         let cells = Arc::new(Int64Array::from(cells.to_vec())) as ArrayRef;
         table(vec![("a", cells)])

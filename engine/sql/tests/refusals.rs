@@ -59,7 +59,7 @@ fn outcome(session: &Session, query: &str) -> String {
 }
 
 #[test]
-fn queries_are_refused_at_their_place() {
+fn queries_are_rejected_with_their_location() {
     let session = Session::planner();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/refusals.txt");
     let text = std::fs::read_to_string(path).unwrap();

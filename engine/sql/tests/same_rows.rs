@@ -77,7 +77,7 @@ fn found(batches: &[RecordBatch]) -> Vec<Row> {
 }
 
 #[tokio::test]
-async fn what_is_left_is_what_the_other_side_lacks() {
+async fn except_keeps_the_rows_missing_from_the_other_side() {
     let mut draw = Draw(88_172_645_463_325_252);
     for turn in 0..120 {
         let sides = draw.tables();

@@ -64,34 +64,34 @@ pub struct Sources {
 /// Published MD5 checksums.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PublishedChecksums {
-    #[serde(default)]
     /// Checksum of the bundle.
+    #[serde(default)]
     pub bundle: Option<String>,
-    #[serde(default)]
     /// Checksums of outputs by their path below `public`.
-    pub public: BTreeMap<String, String>,
     #[serde(default)]
+    pub public: BTreeMap<String, String>,
     /// Checksums of outputs by their path below `private`.
+    #[serde(default)]
     pub private: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Error)]
 /// A pipeline that cannot become a graph.
+#[derive(Debug, Error)]
 pub enum BuildError {
+    /// Two steps have the same name, or an edge is invalid.
     #[error("{0}")]
     Graph(#[from] GraphError),
-    /// Two steps have the same name, or an edge is invalid.
-    #[error("the table `{0}` is not defined")]
     /// A query or key names a table that does not exist.
+    #[error("the table `{0}` is not defined")]
     UnknownTable(String),
-    #[error("`{0}` is not completely declared")]
     /// A declaration lacks a key.
+    #[error("the declaration of `{0}` is incomplete")]
     Incomplete(String),
-    #[error("nothing brings the source `{0}`")]
     /// A path names a source that was not passed to [`build`].
+    #[error("the source `{0}` is unknown")]
     UnknownSource(String),
-    #[error("the published checksum of `{0}` fits no output of the pipeline")]
     /// A published checksum belongs to no output.
+    #[error("the published checksum of `{0}` belongs to no output of the pipeline")]
     UnknownChecksum(String),
 }
 

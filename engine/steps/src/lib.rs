@@ -14,6 +14,45 @@
 //! Each byte is moved once. A member of an archive is a *content reference* ([`value::Content`]), not an extracted
 //! file. A tree is a listing of such references, and a table is canonical text with the positions of its rows. Only
 //! steps that make an output (`files`, `pack`, `csv` ... and `publish`) move bytes.
+//!
+//! # Examples
+//!
+//! The members of its bundle that a pipeline reads. A run downloads only these.
+//!
+//! ```
+//! let text = "\
+//! name: Harbour
+//! category: Tabular
+//! bundle: { kaggle: harbour }
+//! tables:
+//!   ships: { read: ships.zip/ships.csv, columns: { id: integer } }
+//! public:
+//!   train.csv: SELECT id FROM ships
+//! private:
+//!   test.csv: SELECT id FROM ships
+//! ";
+//! let vocabulary = prep_steps::vocabulary();
+//! let pipeline = prep_spec::load(vocabulary, "harbour", "harbour.yaml", text, "v1")?;
+//! assert_eq!(prep_steps::members(&pipeline), ["{ships.zip,ships/**}"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A tree is a sorted set of paths. Its files refer to their bytes by content references.
+//!
+//! ```
+//! use prep_steps::value::{Tree, TreeEntry};
+//!
+//! let directory = |path: &str| TreeEntry {
+//!     path: path.to_owned(),
+//!     content: None,
+//! };
+//! let tree = Tree::new(vec![directory("b"), directory("a")])?;
+//! let paths: Vec<&str> = tree.files().map(|file| file.path()).collect();
+//! assert_eq!(paths, ["a", "b"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_docs)]
 
 mod build;
 mod description;

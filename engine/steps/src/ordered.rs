@@ -14,13 +14,13 @@ use prep_core::{Context, StepError};
 const MAX_WAITING: usize = 4;
 
 /// The function that processes a batch.
-type Work<'w, I, O> = &'w (dyn Fn(I) -> O + Sync);
+type BatchFn<'w, I, O> = &'w (dyn Fn(I) -> O + Sync);
 
 /// Batches in progress.
 pub(crate) struct OrderedBatches<'scope, 'env, I, O> {
     scope: &'scope Scope<'scope, 'env>,
     context: &'env Context,
-    work: Work<'env, I, O>,
+    work: BatchFn<'env, I, O>,
     helper: Option<Helper<'scope, I, O>>,
     /// Results in the order of the batches. `None` for a batch that the helper processes.
     waiting: VecDeque<Option<O>>,
@@ -35,7 +35,7 @@ struct Helper<'scope, I, O> {
 /// Calls `run` with a queue for batches, each of which `work` processes.
 pub(crate) fn process_in_order<'env, I: Send + 'env, O: Send + 'env, T>(
     context: &'env Context,
-    work: Work<'env, I, O>,
+    work: BatchFn<'env, I, O>,
     run: impl FnOnce(&mut OrderedBatches<'_, 'env, I, O>) -> T,
 ) -> T {
     thread::scope(|scope| {
@@ -72,7 +72,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         };
         let done = rest.err().map(self.work);
         self.waiting.push_back(done);
-        self.pass_on(MAX_WAITING, act)
+        self.pass_results(MAX_WAITING, act)
     }
 
     /// Waits for all batches in progress, then processes a last or large batch on this thread.
@@ -90,7 +90,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         &mut self,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
-        self.pass_on(0, act)
+        self.pass_results(0, act)
     }
 
     /// Starts the helper if a thread is available.
@@ -122,7 +122,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
     }
 
     /// Passes finished results to `act`. Waits while more than `most` batches are in progress.
-    fn pass_on(
+    fn pass_results(
         &mut self,
         most: usize,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn results_come_in_the_order_of_the_batches() {
+    fn results_are_in_batch_order() {
         let (_folder, context) = context();
         for (slow, permits) in [(3, 0), (7, 0), (1, 0), (3, 100)] {
             let taken: Vec<_> = (0..permits)
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_in_order_is_told_and_ends_all() {
+    fn the_first_error_in_order_is_reported_and_ends_the_rest() {
         let (_folder, context) = context();
         let work = |number: u64| {
             thread::sleep(Duration::from_millis(number % 3));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_the_helper_is_a_failure() {
+    fn a_panic_of_the_helper_thread_is_an_error() {
         let (_folder, context) = context();
         let here = thread::current().id();
         let work = |_: u64| assert!(thread::current().id() == here, "on purpose");

@@ -34,7 +34,7 @@ fn a_table_that_is_not_what_the_pipeline_says_is_refused() {
         ),
         (
             "id,tons,docked\n1,2,0\n2,2,0\n,2,0\n",
-            &["row 3 (byte 27) holds nothing", "declare the column number"],
+            &["row 3 (byte 27) is empty", "declare the column number"],
         ),
     ] {
         refuses(

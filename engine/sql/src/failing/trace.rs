@@ -49,12 +49,12 @@ fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<TracedPlan> {
             })
         }
         LogicalPlan::Filter(_) | LogicalPlan::Sort(_) | LogicalPlan::Limit(_) => {
-            through(plan, number, |_| true)
+            pass_columns(plan, number, |_| true)
         }
-        LogicalPlan::Window(_) => through(plan, number, |_| true),
+        LogicalPlan::Window(_) => pass_columns(plan, number, |_| true),
         LogicalPlan::Join(join) => {
             let join_type = join.join_type;
-            through(plan, number, |side| match join_type {
+            pass_columns(plan, number, |side| match join_type {
                 JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => side == 0,
                 JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => side == 1,
                 _ => true,
@@ -68,7 +68,7 @@ fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<TracedPlan> {
 }
 
 /// Rebuilds an operator that passes on all columns of those inputs for which `keeps` returns true.
-fn through(
+fn pass_columns(
     plan: &LogicalPlan,
     number: &mut usize,
     keeps: impl Fn(usize) -> bool,

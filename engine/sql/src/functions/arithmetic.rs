@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use prep_failure::Failure;
 
-use super::bounded::{allowed, sum_of_lengths, within};
+use super::bounded::{allowed, check_size, sum_of_lengths};
 use crate::error::FunctionError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,19 +33,19 @@ pub(crate) enum Arithmetic {
 
 /// Returns the function for an operator whose operands have the same type.
 pub(crate) fn checked(kind: Arithmetic) -> ScalarUDF {
-    ScalarUDF::from(Checked {
+    ScalarUDF::from(CheckedArithmetic {
         kind,
         signature: Signature::user_defined(Volatility::Immutable),
     })
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Checked {
+struct CheckedArithmetic {
     kind: Arithmetic,
     signature: Signature,
 }
 
-impl ScalarUDFImpl for Checked {
+impl ScalarUDFImpl for CheckedArithmetic {
     fn name(&self) -> &str {
         match self.kind {
             Arithmetic::Add => "add",
@@ -91,7 +91,7 @@ impl ScalarUDFImpl for Checked {
             }
             [left, right] if self.kind == Arithmetic::Join => {
                 let lengths = sum_of_lengths(&args.args, args.number_rows);
-                within("||", lengths, allowed(&args)?)?;
+                check_size("||", lengths, allowed(&args)?)?;
                 let arrays = [
                     left.to_array(args.number_rows)?,
                     right.to_array(args.number_rows)?,
@@ -109,7 +109,7 @@ impl ScalarUDFImpl for Checked {
     }
 }
 
-impl Checked {
+impl CheckedArithmetic {
     fn binary(
         &self,
         left: &ColumnarValue,

@@ -54,10 +54,10 @@ impl ResultSize {
 }
 
 /// Returns an error if a call would return too much.
-pub(super) fn within(name: &str, size: ResultSize, allowed: u64) -> Result<()> {
+pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<()> {
     if size.largest > MAX_VALUE_BYTES {
         let message = format!(
-            "{name} makes a value of {} MB; a value has at most 2147 MB",
+            "{name} returns a value of {} MB; the limit is 2147 MB",
             size.largest / 1_000_000
         );
         return Err(FunctionError::error(Failure::Pipeline, message));
@@ -66,7 +66,7 @@ pub(super) fn within(name: &str, size: ResultSize, allowed: u64) -> Result<()> {
         // A call may return an eighth of the query's memory.
         let needed = size.total.saturating_mul(8).div_ceil(10_000_000) * 10;
         let message = format!(
-            "{name} makes {} MB of a few rows: the query needs {needed} MB or more; raise --memory",
+            "{name} returns {} MB for one batch: the query needs {needed} MB or more; raise --memory",
             size.total.div_ceil(1_000_000)
         );
         return Err(FunctionError::error(Failure::Machine, message));
@@ -102,7 +102,7 @@ impl Growth {
             Growth::Series => series(args, rows),
             Growth::Resized => resized(args, rows),
             Growth::Together => Ok(sum_of_lengths(args, rows)),
-            Growth::Replaced => replaced(args, rows),
+            Growth::Replaced => replaced_size(args, rows),
             Growth::Unknown => Ok(ResultSize::default()),
         }
     }
@@ -124,12 +124,12 @@ fn growth(name: &str) -> Option<Growth> {
 
 /// Returns the bounded form of a function. `None` if the function needs no bound.
 pub(crate) fn bounded(function: &Arc<ScalarUDF>) -> Option<Arc<ScalarUDF>> {
-    if function.inner().is::<Bounded>() {
+    if function.inner().is::<BoundedFunction>() {
         return None;
     }
     let growth = growth(function.name())?;
     let inner = function.clone();
-    Some(Arc::new(ScalarUDF::from(Bounded { inner, growth })))
+    Some(Arc::new(ScalarUDF::from(BoundedFunction { inner, growth })))
 }
 
 /// Rows per batch.
@@ -181,12 +181,12 @@ fn rows_for(growth: Growth, args: &[Expr], limits: &QueryLimits) -> usize {
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Bounded {
+struct BoundedFunction {
     inner: Arc<ScalarUDF>,
     growth: Growth,
 }
 
-impl ScalarUDFImpl for Bounded {
+impl ScalarUDFImpl for BoundedFunction {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -226,7 +226,7 @@ impl ScalarUDFImpl for Bounded {
         if self.growth == Growth::Unknown {
             return self.piecewise(&name, args, allowed);
         }
-        within(&name, self.growth.size(&args.args, rows)?, allowed)?;
+        check_size(&name, self.growth.size(&args.args, rows)?, allowed)?;
         self.inner.invoke_with_args(args)
     }
 }
@@ -234,7 +234,7 @@ impl ScalarUDFImpl for Bounded {
 /// Maximum number of rows per call if the size of the result is unknown.
 const MAX_PIECE_ROWS: usize = 64;
 
-impl Bounded {
+impl BoundedFunction {
     /// Calls the function for a few rows at a time, and stops when the results together are too large.
     fn piecewise(
         &self,
@@ -267,7 +267,7 @@ impl Bounded {
             let piece = piece.into_array(count)?;
             let bytes = piece.get_array_memory_size() as u64;
             size.add(bytes);
-            within(name, ResultSize { largest: 0, ..size }, allowed)?;
+            check_size(name, ResultSize { largest: 0, ..size }, allowed)?;
             pieces.push(piece);
             first += count;
             // Number of rows whose results probably take an eighth of the limit.
@@ -414,7 +414,7 @@ fn resized(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     ))
 }
 
-fn replaced(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
+fn replaced_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let [text, from, to] = args else {
         return Ok(ResultSize::default());
     };

@@ -24,18 +24,18 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         if paths.is_null(row) {
             return Ok(None);
         }
-        match at(&parse(record)?, paths.value(row)) {
+        match value_at(&parse(record)?, paths.value(row)) {
             None | Some(JsonValue::Null) => Ok(None),
             Some(JsonValue::String(text)) => match text.as_str() {
                 Some(text) => Ok(Some(text.to_owned())),
-                None => Err(argument_error("json_get: the text is no valid Unicode")),
+                None => Err(argument_error("json_get: the text is not valid Unicode")),
             },
             Some(other) => print(other).map(Some),
         }
     })
 }
 
-fn at<'v>(value: &'v JsonValue, path: &str) -> Option<&'v JsonValue> {
+fn value_at<'v>(value: &'v JsonValue, path: &str) -> Option<&'v JsonValue> {
     path.split('.').try_fold(value, |value, step| match value {
         JsonValue::Object(object) => object.get(step),
         JsonValue::List(items) => items.get(step.parse::<usize>().ok()?),

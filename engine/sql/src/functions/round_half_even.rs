@@ -26,7 +26,7 @@ pub(super) fn function() -> SimpleFunction {
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let [numbers, digits] = columns else {
         return Err(argument_error(
-            "round_half_even takes a number and how many decimals it keeps",
+            "round_half_even takes a number and a number of decimals",
         ));
     };
     let numbers = numbers.as_primitive::<Float64Type>();

@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 };
 
 use super::inside::depends_on_order;
-use super::{OrderColumnNames, PlanOrder, ascending, bare, build, carry};
+use super::{OrderColumnNames, PlanOrder, ascending, bare, build, carry_order};
 use crate::QueryError;
 use crate::calls::ORDER_SENSITIVE;
 
@@ -108,7 +108,7 @@ pub(super) fn windowed(
     window: &Window,
     names: &mut OrderColumnNames,
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
-    let (input, order) = carry(&window.input, names)?;
+    let (input, order) = carry_order(&window.input, names)?;
     let inner = window.input.schema().fields().len();
     // DataFusion's operator uses the ORDER BY of its first function for all. Therefore extended functions get an
     // operator of their own.
@@ -173,7 +173,7 @@ pub(super) fn aggregated(
     if !is_ordered && !depends_on_order(&aggregate.input) {
         return Ok(LogicalPlan::Aggregate(aggregate.clone()));
     }
-    let (input, order) = carry(&aggregate.input, names)?;
+    let (input, order) = carry_order(&aggregate.input, names)?;
     let exprs = aggregate.aggr_expr.iter();
     let exprs = exprs.map(|expr| with_ties_broken(expr, &order));
     let exprs = exprs.collect::<Result<Vec<Expr>, QueryError>>()?;

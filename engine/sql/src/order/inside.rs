@@ -11,7 +11,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::functions::has_ordered_call;
-use super::{OrderColumnNames, carry, columns_of};
+use super::{OrderColumnNames, carry_order, columns_of};
 use crate::QueryError;
 
 /// Returns `plan` with the same columns, in which no result depends on an undetermined order. Its rows may come in any
@@ -23,7 +23,7 @@ pub(super) fn determine_inside(
     if !depends_on_order(plan) {
         return Ok(plan.clone());
     }
-    let (carried, _) = carry(plan, names)?;
+    let (carried, _) = carry_order(plan, names)?;
     without_carried(carried, plan)
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn determine(plan: LogicalPlan, rows: RowOrder) -> Result<LogicalPlan
     if rows == RowOrder::AnyOrder {
         return determine_inside(&plan, &mut names);
     }
-    let (ordered, order) = carry(&plan, &mut names)?;
+    let (ordered, order) = carry_order(&plan, &mut names)?;
     let sorted = match order {
         PlanOrder::Columns { columns, natural } => sort(ordered, &columns, natural)?,
         PlanOrder::Stream => ordered,
@@ -85,7 +85,7 @@ pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
         if let LogicalPlan::Projection(projection) = node
             && projection.expr.iter().any(is_membership)
         {
-            let message = "IN (SELECT ...) and EXISTS are conditions of WHERE; join with the table to select them";
+            let message = "IN (SELECT ...) and EXISTS are only supported in WHERE; join with the table to select them";
             found.get_or_insert(QueryError::Unsupported(message.to_owned()));
         }
         node.apply_expressions(|expr| {
@@ -94,7 +94,7 @@ pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
                     && function.func.signature().volatility != Volatility::Immutable
                 {
                     let name = function.name();
-                    let message = format!("{name}() gives another value each time; a result must be the same each time");
+                    let message = format!("{name}() returns another value each time, but results must be reproducible");
                     found.get_or_insert(QueryError::Unsupported(message));
                 }
                 Ok(TreeNodeRecursion::Continue)
@@ -129,7 +129,7 @@ impl OrderColumnNames {
     }
 }
 
-fn carry(
+fn carry_order(
     plan: &LogicalPlan,
     names: &mut OrderColumnNames,
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
@@ -152,7 +152,7 @@ fn carry(
             },
         )),
         LogicalPlan::SubqueryAlias(SubqueryAlias { input, alias, .. }) => {
-            let (input, order) = carry(input, names)?;
+            let (input, order) = carry_order(input, names)?;
             let requalify = |column: Column| Column::new(Some(alias.clone()), column.name);
             let order = order.map(requalify);
             Ok((
@@ -164,7 +164,7 @@ fn carry(
         LogicalPlan::Filter(Filter {
             predicate, input, ..
         }) => {
-            let (input, order) = carry(input, names)?;
+            let (input, order) = carry_order(input, names)?;
             let order = if has_subquery(predicate) {
                 order.shuffled(
                     "an ORDER BY below a filter with a subquery has no effect; move it to the end",
@@ -180,7 +180,7 @@ fn carry(
         LogicalPlan::Join(join) => joined(join, names),
         LogicalPlan::Sort(inner) => sorted(inner, names),
         LogicalPlan::Limit(limit) => {
-            let (input, order) = carry(&limit.input, names)?;
+            let (input, order) = carry_order(&limit.input, names)?;
             let input = match &order {
                 PlanOrder::Columns { columns, natural } => sort(input, columns, *natural)?,
                 PlanOrder::Stream => input,
@@ -198,9 +198,9 @@ fn carry(
         LogicalPlan::Union(union) => {
             let mut inputs = Vec::new();
             flatten(union, &mut inputs);
-            let branches = inputs.into_iter().map(|input| carry(input, names));
+            let branches = inputs.into_iter().map(|input| carry_order(input, names));
             let branches = branches.collect::<Result<Vec<_>, _>>()?;
-            unite(branches, plan.schema().fields().len(), names)
+            order_union(branches, plan.schema().fields().len(), names)
         }
         LogicalPlan::Aggregate(aggregate) => {
             let rebuilt = aggregated(aggregate, names)?;
@@ -285,7 +285,7 @@ fn project(
     projection: &Projection,
     names: &mut OrderColumnNames,
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
-    let (input, order) = carry(&projection.input, names)?;
+    let (input, order) = carry_order(&projection.input, names)?;
     let mut exprs = projection.expr.clone();
     let order = match order {
         PlanOrder::Columns { columns, natural } => {
@@ -330,8 +330,8 @@ fn joined(
     join: &Join,
     names: &mut OrderColumnNames,
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
-    let (left, left_order) = carry(&join.left, names)?;
-    let (right, right_order) = carry(&join.right, names)?;
+    let (left, left_order) = carry_order(&join.left, names)?;
+    let (right, right_order) = carry_order(&join.right, names)?;
     let order = match join.join_type {
         JoinType::Inner | JoinType::Left => match (left_order, right_order) {
             (
@@ -398,7 +398,7 @@ fn sorted(
     inner: &Sort,
     names: &mut OrderColumnNames,
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
-    let (input, order) = carry(&inner.input, names)?;
+    let (input, order) = carry_order(&inner.input, names)?;
     let mut exprs = inner.expr.clone();
     match order {
         PlanOrder::Columns { columns, .. } => exprs.extend(columns.into_iter().map(ascending)),
@@ -433,7 +433,7 @@ fn unnested(
     unnest: &Unnest,
     names: &mut OrderColumnNames,
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
-    let (input, order) = carry(&unnest.input, names)?;
+    let (input, order) = carry_order(&unnest.input, names)?;
     let order = match order {
         PlanOrder::Columns { natural: true, .. } => PlanOrder::Stream,
         PlanOrder::Columns { .. } | PlanOrder::Stream => {
@@ -459,7 +459,7 @@ fn flatten<'a>(union: &'a Union, branches: &mut Vec<&'a LogicalPlan>) {
 
 /// UNION ALL: branch by branch. Every branch gets its number and its carried columns, padded with zeros to the longest
 /// branch.
-fn unite(
+fn order_union(
     branches: Vec<(LogicalPlan, PlanOrder)>,
     width: usize,
     names: &mut OrderColumnNames,

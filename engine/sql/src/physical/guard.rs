@@ -184,7 +184,7 @@ struct GuardStream {
     /// Number of rows that passed.
     passed: usize,
     /// Pieces of the last batch that have not been returned yet.
-    cut: VecDeque<Piece>,
+    cut: VecDeque<BatchPart>,
 }
 
 impl GuardStream {
@@ -253,14 +253,14 @@ impl RecordBatchStream for GuardStream {
 }
 
 /// A range of rows of a batch, or a range of the list elements of one row.
-struct Piece {
+struct BatchPart {
     batch: RecordBatch,
     rows: (usize, usize),
     /// Columns with lists, the first element to take from each list, and the number of elements.
     elements: Option<(Arc<[usize]>, usize, usize)>,
 }
 
-impl Piece {
+impl BatchPart {
     fn take(self) -> Result<RecordBatch> {
         let batch = self.batch.slice(self.rows.0, self.rows.1);
         let Some((lists, first, count)) = self.elements else {
@@ -284,7 +284,7 @@ impl Piece {
 }
 
 /// Divides a batch so that no piece has many more than [`MAX_ELEMENTS`] list elements.
-fn pieces(batch: &RecordBatch, lists: &Arc<[usize]>) -> VecDeque<Piece> {
+fn pieces(batch: &RecordBatch, lists: &Arc<[usize]>) -> VecDeque<BatchPart> {
     let mut pieces = VecDeque::new();
     let other_columns = batch.columns().iter().enumerate();
     let other_columns = other_columns.filter(|(index, _)| !lists.contains(index));
@@ -296,7 +296,7 @@ fn pieces(batch: &RecordBatch, lists: &Arc<[usize]>) -> VecDeque<Piece> {
     let (mut start, mut elements_before) = (0, 0);
     let mut rows = |from: usize, to: usize, elements| {
         if to > from {
-            pieces.push_back(Piece {
+            pieces.push_back(BatchPart {
                 batch: batch.clone(),
                 rows: (from, to - from),
                 elements,

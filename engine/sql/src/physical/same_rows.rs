@@ -35,7 +35,7 @@ pub(super) const COMPARE_FIRST: Rule = Rule {
 
 /// The sides of a join whose result is empty if both sides have the same keys in the same order. `None` if this does
 /// not hold for the join, or if the numbers of rows differ.
-fn compared(join: &HashJoinExec) -> Option<[Side; 2]> {
+fn compared(join: &HashJoinExec) -> Option<[JoinSide; 2]> {
     let is_difference = matches!(join.join_type(), JoinType::LeftAnti | JoinType::RightAnti);
     let is_plain = join.filter().is_none() && !join.null_aware && !join.contains_projection();
     // Otherwise missing values have no partner.
@@ -51,7 +51,7 @@ fn compared(join: &HashJoinExec) -> Option<[Side; 2]> {
     let [one, other] = sides.map(|side| rows(side.as_ref()));
     // A side that is read twice must be cheap to read, so it must not compute anything.
     (one? == other? && sides.into_iter().all(reads_only)).then(|| {
-        [(join.left(), left), (join.right(), right)].map(|(input, keys)| Side {
+        [(join.left(), left), (join.right(), right)].map(|(input, keys)| JoinSide {
             input: Arc::clone(input),
             keys,
         })
@@ -70,12 +70,12 @@ fn column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
 
 /// One side of a join, and the columns to compare.
 #[derive(Debug, Clone)]
-struct Side {
+struct JoinSide {
     input: Plan,
     keys: Vec<usize>,
 }
 
-impl Side {
+impl JoinSide {
     fn start(&self, partition: usize, context: &Arc<TaskContext>) -> Result<SideReader> {
         Ok(SideReader {
             input: self.input.execute(partition, Arc::clone(context))?,
@@ -88,8 +88,8 @@ impl Side {
 /// Returns no rows if both sides have the same rows. Otherwise returns the rows of the join.
 #[derive(Debug)]
 struct SameRows {
-    one: Side,
-    other: Side,
+    one: JoinSide,
+    other: JoinSide,
     join: Plan,
 }
 
@@ -106,7 +106,7 @@ impl Operator for SameRows {
 
     fn with_inputs(&self, inputs: Vec<Plan>) -> Option<SameRows> {
         let [one, other, join] = inputs.try_into().ok()?;
-        let side = |input, side: &Side| Side {
+        let side = |input, side: &JoinSide| JoinSide {
             input,
             keys: side.keys.clone(),
         };

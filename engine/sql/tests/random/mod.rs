@@ -136,7 +136,7 @@ impl Drop for Shown<'_> {
 }
 
 #[tokio::test]
-async fn queries_give_what_they_say_or_are_refused() {
+async fn queries_return_the_expected_rows_or_are_rejected() {
     let session = Session::new(&std::env::temp_dir());
     let first = number("SEED", 1);
     let (mut refused, mut accepted) = (0, 0);

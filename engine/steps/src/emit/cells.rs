@@ -160,7 +160,7 @@ impl ResultLayout {
         let arrays = plain_arrays(batch, &self.sources)?;
         let columns: Vec<_> = arrays.iter().map(TypedArray::of).collect();
         let copied_from = copied_from(&self.sources)?;
-        let own = self.own(&arrays);
+        let own = self.own_column_count(&arrays);
         let mut cells = vec![Cell::Missing; self.sources.len()];
         let mut slices = RowCells {
             read_volume: self.read_volume,
@@ -192,7 +192,7 @@ impl ResultLayout {
     }
 
     /// The number of columns before the trailing ones that have a single value in all rows of the batch.
-    fn own(&self, arrays: &[ArrayRef]) -> usize {
+    fn own_column_count(&self, arrays: &[ArrayRef]) -> usize {
         let last = self.sources.iter().zip(arrays).rev();
         let same = last.take_while(|(source, array)| {
             matches!(source, CellSource::Value) && holds_one_value(array)
@@ -349,18 +349,30 @@ impl<'a> TypedArray<'a> {
 
     fn cell(&self, row: usize) -> Cell<'a> {
         let cell = match self {
-            TypedArray::Int8(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
-            TypedArray::Int16(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
-            TypedArray::Int32(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
-            TypedArray::Int64(array) => at(*array, row).map(Cell::Integer),
-            TypedArray::UInt8(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
-            TypedArray::UInt16(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
-            TypedArray::UInt32(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
-            TypedArray::UInt64(array) => at(*array, row).map(Cell::Unsigned),
-            TypedArray::Float32(array) => at(*array, row).map(single),
-            TypedArray::Float64(array) => at(*array, row).map(double),
-            TypedArray::Boolean(array) => at(*array, row).map(Cell::Bool),
-            TypedArray::Text(array) => at(*array, row).map(Cell::Text),
+            TypedArray::Int8(array) => {
+                value_at(*array, row).map(|value| Cell::Integer(value.into()))
+            }
+            TypedArray::Int16(array) => {
+                value_at(*array, row).map(|value| Cell::Integer(value.into()))
+            }
+            TypedArray::Int32(array) => {
+                value_at(*array, row).map(|value| Cell::Integer(value.into()))
+            }
+            TypedArray::Int64(array) => value_at(*array, row).map(Cell::Integer),
+            TypedArray::UInt8(array) => {
+                value_at(*array, row).map(|value| Cell::Unsigned(value.into()))
+            }
+            TypedArray::UInt16(array) => {
+                value_at(*array, row).map(|value| Cell::Unsigned(value.into()))
+            }
+            TypedArray::UInt32(array) => {
+                value_at(*array, row).map(|value| Cell::Unsigned(value.into()))
+            }
+            TypedArray::UInt64(array) => value_at(*array, row).map(Cell::Unsigned),
+            TypedArray::Float32(array) => value_at(*array, row).map(f32_cell),
+            TypedArray::Float64(array) => value_at(*array, row).map(double),
+            TypedArray::Boolean(array) => value_at(*array, row).map(Cell::Bool),
+            TypedArray::Text(array) => value_at(*array, row).map(Cell::Text),
             TypedArray::Missing => None,
         };
         cell.unwrap_or(Cell::Missing)
@@ -369,7 +381,7 @@ impl<'a> TypedArray<'a> {
     /// The row of the stored table from which the cells of a column are copied.
     fn origin(&self, row: usize) -> Option<u64> {
         match self {
-            TypedArray::UInt64(array) => at(*array, row),
+            TypedArray::UInt64(array) => value_at(*array, row),
             _ => None,
         }
     }
@@ -383,7 +395,7 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     let origins = batch.column(0).as_primitive::<UInt64Type>();
     if origins.null_count() > 0 {
         return Err(StepError::input(
-            "a row has no partner of a LEFT JOIN, so there is nothing to copy",
+            "a row without a partner in a LEFT JOIN has no content to copy",
         ));
     }
     Ok(origins.values())
@@ -396,7 +408,7 @@ fn holds_one_value(array: &ArrayRef) -> bool {
     array.slice(0, rest) == array.slice(array.len() - rest, rest)
 }
 
-fn at<A: ArrayAccessor>(array: A, row: usize) -> Option<A::Item> {
+fn value_at<A: ArrayAccessor>(array: A, row: usize) -> Option<A::Item> {
     array.is_valid(row).then(|| array.value(row))
 }
 
@@ -409,7 +421,7 @@ fn double(value: f64) -> Cell<'static> {
     }
 }
 
-fn single(value: f32) -> Cell<'static> {
+fn f32_cell(value: f32) -> Cell<'static> {
     if value.is_nan() {
         Cell::Missing
     } else {

@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_is_the_table_itself_only_if_it_has_all_rows_in_order() {
+    fn a_result_is_the_input_table_only_if_it_has_all_rows_in_order() {
         for (origins, all, rows, next, is_all) in [
             (vec![0, 1, 2], 3, 3, None, true),
             (vec![], 0, 0, None, true),

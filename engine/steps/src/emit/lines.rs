@@ -25,7 +25,11 @@ pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<FileValue, StepError> {
             let (line, ended) = match row.cells {
                 [line] => (line, true),
                 [line, ended] => (line, !is_false(ended)),
-                _ => return Err(StepError::pipeline("lines are made of one column, or two")),
+                _ => {
+                    return Err(StepError::pipeline(
+                        "a query for lines must return one or two columns",
+                    ));
+                }
             };
             push_line(&mut buffer, line, count)?;
             if ended {
@@ -56,13 +60,13 @@ fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), S
     if let Some(text) = cell.text() {
         if text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
             return Err(StepError::input(format!(
-                "line {number} has a line break in it"
+                "line {number} contains a line break"
             )));
         }
         buffer.extend_from_slice(&text);
     } else if *cell != Cell::Missing && !matches!(cell, Cell::Slice(..)) {
         return Err(StepError::pipeline(
-            "lines are texts: CAST the column to VARCHAR",
+            "lines must be texts; CAST the column to VARCHAR",
         ));
     }
     Ok(())
@@ -81,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_the_text_of_a_cell() {
+    fn each_line_is_the_text_of_a_cell() {
         let copied = |cell| line(Cell::Slice(cell, ColumnType::Text));
         assert_eq!(line(Cell::Text("3, 9,")).as_deref(), Ok("3, 9,"));
         assert_eq!(copied(b"\"a \"\"b\"\"\"").as_deref(), Ok("a \"b\""));
@@ -91,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_false_leaves_the_end_out() {
+    fn only_false_omits_the_last_line_break() {
         assert!(is_false(&Cell::Bool(false)));
         assert!(is_false(&Cell::Slice(b"False", ColumnType::Bool)));
         for cell in [
@@ -104,10 +108,10 @@ mod tests {
     }
 
     #[test]
-    fn a_line_break_or_a_number_is_refused() {
+    fn line_breaks_and_numbers_are_rejected() {
         for text in ["a\nb", "a\r"] {
             let error = line(Cell::Text(text)).unwrap_err();
-            assert!(error.contains("line 7 has a line break"), "{error}");
+            assert!(error.contains("line 7 contains a line break"), "{error}");
         }
         assert!(line(Cell::Integer(3)).is_err());
     }

@@ -84,7 +84,7 @@ impl Step for Checksum {
                 let tree = Tree::load(context, value)?;
                 let content = tree.get(self.inside.as_deref().unwrap_or_default());
                 content.ok_or_else(|| {
-                    StepError::internal(format!("`{}` is not in its folder", self.path))
+                    StepError::internal(format!("`{}` is not in its directory", self.path))
                 })?
             }
         };

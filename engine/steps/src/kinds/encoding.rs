@@ -10,7 +10,7 @@ use serde::Serialize;
 pub(super) const ENCODING: Key = Key::optional(
     "encoding",
     Value::Word(ENCODINGS),
-    "How the JSON is encoded. Default: `utf-8`.",
+    "Encoding of the JSON. Default: `utf-8`.",
     "latin-1",
 );
 
@@ -21,7 +21,7 @@ static ENCODINGS: &[Word] = &[
     },
     Word {
         name: "latin-1",
-        doc: "every byte is the character of its number (ISO 8859-1)",
+        doc: "ISO 8859-1: every byte is the character with its number",
     },
 ];
 

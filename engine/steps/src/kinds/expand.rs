@@ -25,7 +25,7 @@ pub enum Expand {
 }
 
 #[derive(Debug, Error)]
-#[error("`{archive}` holds `{path}`, which is published, too; leave --expand-archives out")]
+#[error("`{archive}` contains `{path}`, which is also published; leave --expand-archives out")]
 struct ExpandCollision {
     archive: String,
     path: String,
@@ -95,7 +95,7 @@ fn content_of(context: &Context, value: &Value) -> Result<ContentRef, StepError>
     }
     let tree = Tree::load(context, value)?;
     let content = tree.files().find_map(|file| file.content());
-    content.ok_or_else(|| StepError::internal("an archive is published, and it is no file"))
+    content.ok_or_else(|| StepError::internal("a published archive is not a file"))
 }
 
 /// The members of an archive, with paths that begin with the path of the archive, and the directory in which they are
@@ -115,7 +115,7 @@ fn unpacked(
     let (around, own) = folder.rsplit_once('/').unwrap_or(("", folder));
     let has_own = !inside.is_empty()
         && inside.files().all(|file| {
-            let rest = below(file.path(), path).strip_prefix(own);
+            let rest = path_within(file.path(), path).strip_prefix(own);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
     let place = match has_own {
@@ -127,7 +127,7 @@ fn unpacked(
 }
 
 /// The path of a member within its archive.
-fn below<'a>(path: &'a str, archive: &str) -> &'a str {
+fn path_within<'a>(path: &'a str, archive: &str) -> &'a str {
     path.get(archive.len() + 1..).unwrap_or_default()
 }
 
@@ -156,7 +156,7 @@ fn add(
         if !place.is_empty() {
             path.push('/');
         }
-        path.push_str(below(file.path(), archive));
+        path.push_str(path_within(file.path(), archive));
         let there = beside.and_then(|tree| tree.find(&path));
         match there {
             None => files.push_file(&path, file),

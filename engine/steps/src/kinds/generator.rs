@@ -25,14 +25,14 @@ pub(super) const SEED: Key = Key::optional(
 pub(super) const AFTER: Key = Key::optional(
     "after",
     Value::Drawn,
-    "In place of `seed`: the generator goes on where that of this table, which was drawn from the same library's, stopped.",
+    "Instead of `seed`: continues the generator of this table, which must be of the same library.",
     "before",
 );
 
 pub(super) static GENERATORS: &[Word] = &[
     Word {
         name: "numpy",
-        doc: "`numpy.random.RandomState`, also behind `numpy.random.seed`",
+        doc: "`numpy.random.RandomState`, which `numpy.random.seed` seeds",
     },
     Word {
         name: "numpy_generator",
@@ -40,7 +40,7 @@ pub(super) static GENERATORS: &[Word] = &[
     },
     Word {
         name: "python",
-        doc: "`random.Random`, also behind `random.seed`",
+        doc: "`random.Random`, which `random.seed` seeds",
     },
 ];
 
@@ -110,7 +110,7 @@ pub(super) fn check_generator(declaration: &Declaration) -> Option<Diagnostic> {
         (true, true) => {
             let message = format!("{title} cannot have both `seed` and `after`");
             let fault = declaration.fault("after", "conflicting-keys", message);
-            Some(fault.help("`after` goes on with a generator that was seeded before"))
+            Some(fault.help("`after` continues a generator that is already seeded"))
         }
         (false, false) => {
             let message = format!("{title} lacks `seed`");

@@ -68,8 +68,8 @@ impl Relation for ArrayRelation {
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
-        let stretches = self.chosen.stretches(batch);
-        Box::new(stretches.map(move |(first, len)| {
+        let ranges = self.chosen.ranges(batch);
+        Box::new(ranges.map(move |(first, len)| {
             let mut arrays = Vec::with_capacity(columns.len());
             for column in &columns {
                 if self.has_cells(*column) {

@@ -90,8 +90,8 @@ impl Relation for ListingRelation {
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
-        let stretches = self.chosen.stretches(batch);
-        Box::new(stretches.map(move |(first, len)| {
+        let ranges = self.chosen.ranges(batch);
+        Box::new(ranges.map(move |(first, len)| {
             let entries = self.entries(first, len);
             let columns = columns
                 .iter()
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_a_path_are_those_of_pathlib() {
+    fn path_parts_match_pathlib() {
         let parts =
             |path| ["dir", "folder", "name", "stem", "ext"].map(|column| part(path, column));
         assert_eq!(

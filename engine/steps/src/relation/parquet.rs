@@ -102,7 +102,7 @@ impl ParquetRelation {
                         here.push(row - start);
                     }
                     if !here.is_empty() {
-                        chosen.push(choose(&batch, here)?);
+                        chosen.push(select_rows(&batch, here)?);
                     }
                     start = behind;
                 }
@@ -159,7 +159,7 @@ impl ParquetRelation {
             let end = (done + batch).min(current.places.len());
             let places = current.places.get(done..end).unwrap_or_default().to_vec();
             let values =
-                choose(&current.rows, places).and_then(|rows| self.values(&columns, &rows));
+                select_rows(&current.rows, places).and_then(|rows| self.values(&columns, &rows));
             part = Some((current, end));
             Some(values)
         })
@@ -243,7 +243,7 @@ impl Relation for ParquetRelation {
                 requested += 1;
             }
             start = end;
-            self.values(&columns, &choose(&batch, rows)?)
+            self.values(&columns, &select_rows(&batch, rows)?)
         }))
     }
 
@@ -253,7 +253,7 @@ impl Relation for ParquetRelation {
 }
 
 /// The rows of a batch with these indices, in this order.
-fn choose(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch, ScanError> {
+fn select_rows(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch, ScanError> {
     let rows = UInt64Array::from(rows);
     let columns = batch
         .columns()

@@ -9,13 +9,13 @@ use prep_core::{Context, StepError, Value};
 use super::{QueryRun, RowForm, open_table};
 
 /// Takes the texts of two columns of a row.
-type Visit<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
+type RowVisitor<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
 
 /// Runs a query without order and calls `visit` with the texts of two columns, row by row.
 pub(crate) fn query_values(
     run: QueryRun<'_>,
     columns: [&str; 2],
-    visit: &mut Visit<'_>,
+    visit: &mut RowVisitor<'_>,
 ) -> Result<(), StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Unordered)?;
@@ -101,7 +101,7 @@ pub(crate) fn single_number(context: &Context, value: &Value) -> Result<f64, Ste
     if table.rows() != 1 || table.columns().len() != 1 {
         let (rows, columns) = (table.rows(), table.columns().len());
         return Err(StepError::pipeline(format!(
-            "a query for one value gave a table: {rows} x {columns} (rows x columns); select one number"
+            "the query must return one number, but returns {rows} rows with {columns} columns"
         )));
     }
     let values = table
@@ -115,9 +115,9 @@ pub(crate) fn single_number(context: &Context, value: &Value) -> Result<f64, Ste
     if number.is_null(0) {
         let text = array_value_to_string(found, 0).unwrap_or_default();
         return Err(StepError::pipeline(if found.is_null(0) {
-            "a query for one value gave a missing value".to_owned()
+            "the query must return one number, but its value is missing".to_owned()
         } else {
-            format!("a query for one value gave '{text}'; select one number")
+            format!("the query must return one number, but returns '{text}'")
         }));
     }
     Ok(number.value(0))

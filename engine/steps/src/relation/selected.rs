@@ -38,7 +38,7 @@ impl SelectedRows {
     }
 
     /// All rows in ranges of `batch` rows, each as its first row and its length.
-    pub fn stretches(&self, batch: usize) -> impl Iterator<Item = (u64, usize)> + Send + use<> {
+    pub fn ranges(&self, batch: usize) -> impl Iterator<Item = (u64, usize)> + Send + use<> {
         let rows = self.len();
         (0..rows).step_by(batch.max(1)).map(move |first| {
             let len = (rows - first).min(batch as u64);
@@ -145,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_chosen_row_comes_once(mut rows in prop::collection::vec(0_u32..300, 2..200), batch in 1_usize..70) {
+        fn every_selected_row_occurs_once(mut rows in prop::collection::vec(0_u32..300, 2..200), batch in 1_usize..70) {
             let found = in_stored_order(300, rows.clone(), batch);
             let mut sorted: Vec<u64> = rows.iter().map(|row| u64::from(*row)).collect();
             sorted.sort_unstable();

@@ -15,8 +15,11 @@ use super::layered::LayeredFile;
 /// An open file. Cheap to clone.
 #[derive(Clone)]
 pub enum BaseFile {
+    /// A file on this machine.
     Local(Arc<File>),
+    /// A file on another machine.
     Remote(Arc<dyn Ranges>),
+    /// Data that are packed inside another file.
     Layered(Arc<LayeredFile>),
 }
 

@@ -54,7 +54,7 @@ impl TextList {
     }
 
     /// For sorted texts: the index of the first one that is not less than `text`.
-    pub fn first_not_below(&self, text: &str) -> usize {
+    pub fn lower_bound(&self, text: &str) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low.midpoint(high);

@@ -28,20 +28,32 @@ use super::read_ahead::{CHUNK_BYTES, ReadAhead};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentRef {
     /// An entire object of the store.
-    Object { digest: Digest, bytes: u64 },
+    Object {
+        /// Digest of the object.
+        digest: Digest,
+        /// Length in bytes.
+        bytes: u64,
+    },
     /// A range of the base: a file in an archive.
     Slice {
+        /// Digest of the base, or of the object that describes its layers.
         base: Digest,
+        /// Whether the archive is itself packed.
         layered: bool,
+        /// Start of the range in bytes.
         offset: u64,
+        /// Length in bytes.
         bytes: u64,
         /// CRC-32 of the bytes, if there is no other checksum.
         crc32: Option<u32>,
     },
     /// A member of a zip file in the base.
     Member {
+        /// Digest of the base, or of the object that describes its layers.
         base: Digest,
+        /// Whether the archive is itself packed.
         layered: bool,
+        /// The member's entry in the central directory.
         entry: ZipEntry,
     },
 }
@@ -204,7 +216,7 @@ impl Opener {
             BaseFile::Local(file) => Ok(file),
             BaseFile::Remote(_) | BaseFile::Layered(_) => Err(ContentError::Io {
                 what: object.to_string(),
-                cause: io::Error::other("it is no object of the store"),
+                cause: io::Error::other("it is not an object of the store"),
             }),
         }
     }
@@ -272,7 +284,7 @@ impl Opener {
         }
         let outside = match self.context.location(base) {
             Some(Location::Path(path)) => self
-                .outside(base, &path)?
+                .open_outside_store(base, &path)?
                 .map(|file| BaseFile::Local(Arc::new(file))),
             Some(Location::Ranges(content)) => Some(BaseFile::Remote(content)),
             None => None,
@@ -301,7 +313,7 @@ impl Opener {
 
     /// Opens a file outside the store. `None` if it does not exist. Its content must be the one for which its digest
     /// was recorded.
-    fn outside(&self, base: &Digest, path: &Path) -> Result<Option<File>, ContentError> {
+    fn open_outside_store(&self, base: &Digest, path: &Path) -> Result<Option<File>, ContentError> {
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -16,7 +16,7 @@ use prep_formats::sevenz::{PartSpans, SevenZPart};
 use prep_formats::spans::{SpanReader, Spans};
 
 use super::base::BaseFile;
-use super::layers::{Layer, Packing};
+use super::layers::{Layer, LayerCompression};
 
 /// Maximum number of decompressed spans in memory, if there is memory for them.
 const CACHED_SPANS: usize = 5;
@@ -58,16 +58,16 @@ impl LayeredFile {
         let Layer {
             offset,
             bytes,
-            packing,
+            compression,
         } = layer;
         let packed = ByteSection::new(file, offset..offset.saturating_add(bytes));
         let claim = |each: u64| context.try_claim(each.saturating_mul(CACHED_SPANS as u64));
-        let (memory, spans): (_, Box<dyn Spans + Send + Sync>) = match packing {
-            Packing::Deflate(index) => {
+        let (memory, spans): (_, Box<dyn Spans + Send + Sync>) = match compression {
+            LayerCompression::Deflate(index) => {
                 let deflated = DeflateSpans::new(packed, Arc::clone(object), index);
                 (claim(SPAN_BYTES), Box::new(deflated))
             }
-            Packing::SevenZip(parts) => {
+            LayerCompression::SevenZip(parts) => {
                 let window = parts.iter().map(SevenZPart::window).max();
                 let window = u64::from(window.unwrap_or(0));
                 let longest = parts.iter().map(|part| part.unpacked).max();

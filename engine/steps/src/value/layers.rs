@@ -51,12 +51,12 @@ pub(crate) struct Layers {
 pub(crate) struct Layer {
     pub offset: u64,
     pub bytes: u64,
-    pub packing: Packing,
+    pub compression: LayerCompression,
 }
 
 /// The compression of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Packing {
+pub(crate) enum LayerCompression {
     Deflate(InflateIndex),
     SevenZip(Vec<SevenZPart>),
 }
@@ -108,12 +108,12 @@ impl Layers {
         for layer in &self.layers {
             write_number(out, layer.offset)?;
             write_number(out, layer.bytes)?;
-            match &layer.packing {
-                Packing::Deflate(index) => {
+            match &layer.compression {
+                LayerCompression::Deflate(index) => {
                     write_number(out, 0)?;
                     write_index(out, index)?;
                 }
-                Packing::SevenZip(parts) => {
+                LayerCompression::SevenZip(parts) => {
                     write_number(out, 1)?;
                     write_parts(out, parts)?;
                 }
@@ -136,9 +136,9 @@ impl Layers {
             layers.push(Layer {
                 offset: input.number()?,
                 bytes: input.number()?,
-                packing: match input.number()? {
-                    0 => Packing::Deflate(read_index(&mut input)?),
-                    1 => Packing::SevenZip(read_parts(&mut input)?),
+                compression: match input.number()? {
+                    0 => LayerCompression::Deflate(read_index(&mut input)?),
+                    1 => LayerCompression::SevenZip(read_parts(&mut input)?),
                     _ => return Err(invalid()),
                 },
             });
@@ -321,13 +321,13 @@ mod tests {
     fn layer() -> impl Strategy<Value = Layer> {
         let deflate = (spans(), 1..1000_u64).prop_map(|(spans, more)| {
             let len = spans.last().map_or(0, |last| last.start + more);
-            Packing::Deflate(InflateIndex::new(spans, len).unwrap())
+            LayerCompression::Deflate(InflateIndex::new(spans, len).unwrap())
         });
-        let packing = prop_oneof![deflate, parts().prop_map(Packing::SevenZip)];
-        (any::<[u64; 2]>(), packing).prop_map(|([offset, bytes], packing)| Layer {
+        let compression = prop_oneof![deflate, parts().prop_map(LayerCompression::SevenZip)];
+        (any::<[u64; 2]>(), compression).prop_map(|([offset, bytes], compression)| Layer {
             offset,
             bytes,
-            packing,
+            compression,
         })
     }
 
@@ -335,7 +335,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn layers_read_back_and_cut_ones_are_refused(
+        fn layers_round_trip_and_truncated_ones_are_rejected(
             layers in prop::collection::vec(layer(), 0..4),
             windows in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..100), 0..4),
             left in any::<prop::sample::Index>(),

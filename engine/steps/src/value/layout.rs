@@ -14,14 +14,14 @@ use super::{Tree, TreeBuilder, TreeError};
 /// Two outputs that collide.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(crate) enum Collision {
-    #[error("`{path}` would be written twice: by the output `{first}` and by `{second}`")]
+    #[error("two outputs would write `{path}`: `{first}` and `{second}`")]
     Same {
         path: String,
         first: String,
         second: String,
     },
     #[error(
-        "`{path}` of the output `{second}` lies below `{file}`, which is a file of the output `{first}`"
+        "`{path}` of the output `{second}` is below `{file}`, which is a file of the output `{first}`"
     )]
     Below {
         file: String,
@@ -30,8 +30,8 @@ pub(crate) enum Collision {
         second: String,
     },
     #[error(
-        "`{path}` of the output `{first}` and `{other}` of `{second}` differ in case only, which this file system does not \
-         tell apart"
+        "`{path}` of the output `{first}` and `{other}` of `{second}` differ only in case, which this file system \
+         ignores"
     )]
     Case {
         path: String,
@@ -219,23 +219,18 @@ mod tests {
             layout(&[one(a), one(b)])
         };
         for (a, b, folds, expected) in [
-            (
-                "x",
-                "x",
-                false,
-                "`x` would be written twice: by the output `0` and by `1`",
-            ),
+            ("x", "x", false, "two outputs would write `x`: `0` and `1`"),
             (
                 "x/y/z",
                 "x",
                 false,
-                "`x/y/z` of the output `0` lies below `x`, which is a file of the output `1`",
+                "`x/y/z` of the output `0` is below `x`, which is a file of the output `1`",
             ),
             (
                 "a/X",
                 "A/y",
                 true,
-                "`A` of the output `1` and `a` of `0` differ in case only, which this file system does not tell apart",
+                "`A` of the output `1` and `a` of `0` differ only in case, which this file system ignores",
             ),
         ] {
             let error = outputs(a, b)
@@ -311,7 +306,7 @@ mod tests {
         /// Random outputs with collisions of every kind. They are rejected exactly if they collide, and otherwise no
         /// file is lost.
         #[test]
-        fn collisions_are_refused_and_nothing_is_lost(outputs in outputs(), folds: bool) {
+        fn collisions_are_rejected_and_no_file_is_lost(outputs in outputs(), folds: bool) {
             let made = layout(&outputs).into_tree(folds, &Cancel::default());
             match model(&outputs, folds) {
                 Ok(taken) => {

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_that_stand_together_become_runs() {
+    fn adjacent_rows_become_ranges() {
         assert!(matches!(
             RowPositions::new((5..500).collect()),
             RowPositions::Runs { .. }
@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_forms_hold_the_same_rows(firsts in prop::collection::vec((0_u32..1000, 1_u32..60), 0..20)) {
+        fn both_representations_have_the_same_rows(firsts in prop::collection::vec((0_u32..1000, 1_u32..60), 0..20)) {
             let rows: Vec<u32> = firsts.iter().flat_map(|(first, len)| *first..first + len).collect();
             let positions = RowPositions::new(rows.clone());
             let wide: Vec<u64> = rows.iter().map(|row| u64::from(*row)).collect();

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_arrives_once_whatever_the_length() -> io::Result<()> {
+    fn every_byte_arrives_once_for_any_length() -> io::Result<()> {
         for end in [
             0,
             1,
@@ -250,24 +250,27 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_comes_behind_the_bytes_before_it_and_stays() {
+    fn an_error_follows_the_bytes_before_it_and_persists() {
         let (_, _, mut ahead) = ahead(3 * CHUNK_BYTES + 7, || Err(io::Error::other("a bad block")));
         let mut read = Vec::new();
         let error = ahead.read_to_end(&mut read);
         assert!(error.is_err_and(|error| error.to_string() == "a bad block"));
         assert_eq!(read.len(), 3 * CHUNK_BYTES + 7);
-        assert!(ahead.read(&mut [0]).is_err(), "this is no end");
+        assert!(
+            ahead.read(&mut [0]).is_err(),
+            "an error, not the end of the file"
+        );
     }
 
     #[test]
-    fn a_panic_is_no_end() {
+    fn a_panic_is_an_error_and_not_the_end() {
         let (_, _, mut ahead) = ahead(CHUNK_BYTES, || panic!("on purpose"));
         let mut read = Vec::new();
         assert!(ahead.read_to_end(&mut read).is_err());
     }
 
     #[test]
-    fn who_stops_reading_stops_the_thread() {
+    fn dropping_the_reader_stops_the_thread() {
         let (threads, reads, mut ahead) = ahead(usize::MAX, || Ok(0));
         assert!(ahead.read_exact(&mut [0; 100]).is_ok());
         drop(ahead);
@@ -276,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_is_as_long_as_there_is() {
+    fn reads_fill_the_buffer_up_to_the_end() {
         let mut chunk = [0; 10];
         let (count, failed) = fill(&mut Cursor::new([1; 7]), &mut chunk);
         assert!(count == 7 && failed.is_none());

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_the_run_does() {
+    fn it_ends_with_the_run() {
         let cancel = Cancel::default();
         let compared = std::cell::Cell::new(0_u32);
         let found = sorted(1 << 20, &cancel, |a, b| {

@@ -15,17 +15,22 @@ use super::positions::{RowPositions, StoredPositions};
 pub enum TableStorage {
     /// Canonical text: see `prep_formats::pandas`.
     Text {
+        /// The object with the text.
         object: Digest,
     },
+    /// A parquet file.
     Parquet {
+        /// The object with the file.
         object: Digest,
     },
     /// A NumPy array.
     Npy {
+        /// The object with the array.
         object: Digest,
     },
     /// The files of a tree listing.
     Listing {
+        /// The object with the listing.
         object: Digest,
     },
 }
@@ -105,7 +110,11 @@ impl TableValue {
     ///
     /// # Errors
     /// If a row does not exist, or the positions cannot be stored.
-    pub fn choose(&self, context: &Context, chosen: Vec<u32>) -> Result<TableValue, StepError> {
+    pub fn select_rows(
+        &self,
+        context: &Context,
+        chosen: Vec<u32>,
+    ) -> Result<TableValue, StepError> {
         let chosen = match self.positions(context)? {
             None => chosen,
             Some(positions) => {

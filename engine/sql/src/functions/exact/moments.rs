@@ -12,7 +12,7 @@ use datafusion::scalar::ScalarValue;
 use std::sync::Arc;
 
 use super::statistic::Statistic;
-use super::sum::{Change, ExactSum, word};
+use super::sum::{Change, ExactSum, read_word};
 
 /// The number of rows, and `SUMS` sums over them.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl<const SUMS: usize> Moments<SUMS> {
 
     fn merge(&mut self, mut state: &[u8]) -> Result<()> {
         let cut_off = || internal_datafusion_err!("a state of sums is cut off");
-        self.count += word(&mut state).ok_or_else(cut_off)?;
+        self.count += read_word(&mut state).ok_or_else(cut_off)?;
         for sum in &mut self.sums {
             sum.merge(&ExactSum::read(&mut state).ok_or_else(cut_off)?);
         }
@@ -198,7 +198,7 @@ impl<const SUMS: usize> Accumulator for Group<SUMS> {
                 self.moments.merge(state)?;
                 continue;
             }
-            while let Some(value) = word(&mut state) {
+            while let Some(value) = read_word(&mut state) {
                 self.change_row([f64::from_bits(value), 0.0], Change::Add);
             }
         }

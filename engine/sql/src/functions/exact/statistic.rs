@@ -87,14 +87,14 @@ impl Statistic {
         }
         let n = BigInt::from(count);
         match (self, sums) {
-            (Statistic::Sum, [x]) => Some(x.special().unwrap_or_else(|| {
+            (Statistic::Sum, [x]) => Some(x.non_finite().unwrap_or_else(|| {
                 let (sum, exponent) = x.integer();
                 rounded(&sum, exponent)
             })),
             (Statistic::Average, [x]) => Some(average(x, &n)),
             (Statistic::Variance { of, root }, [x, squares]) => {
                 let divisor = divisor(of, count)?;
-                if x.special().is_some() {
+                if x.non_finite().is_some() {
                     return Some(f64::NAN);
                 }
                 let variance = fraction(
@@ -132,7 +132,7 @@ fn divisor(of: Population, count: u64) -> Option<u64> {
 }
 
 fn average(sum: &ExactSum, n: &BigInt) -> f64 {
-    sum.special().unwrap_or_else(|| {
+    sum.non_finite().unwrap_or_else(|| {
         let (sum, exponent) = sum.integer();
         fraction(&sum, n, exponent)
     })
@@ -173,7 +173,7 @@ impl Pairs<'_> {
             _ => {}
         }
         let is_of_one = self.count == 1;
-        if self.x.special().is_some() || self.y.special().is_some() {
+        if self.x.non_finite().is_some() || self.y.non_finite().is_some() {
             let needs_more = !matches!(
                 statistic,
                 Statistic::SquaresX

@@ -144,7 +144,7 @@ impl ExactSum {
     }
 
     /// The sum if one of its values is not finite, `None` otherwise.
-    pub(super) fn special(&self) -> Option<f64> {
+    pub(super) fn non_finite(&self) -> Option<f64> {
         match self.special.as_deref()? {
             [0, 0, 0] => None,
             [0, _, 0] => Some(f64::INFINITY),
@@ -181,11 +181,15 @@ impl ExactSum {
     pub(super) fn read(state: &mut &[u8]) -> Option<ExactSum> {
         let (&[a, b, len, special], rest) = state.split_first_chunk::<4>()?;
         *state = rest;
-        let limbs = (0..len).map(|_| word(state));
+        let limbs = (0..len).map(|_| read_word(state));
         let limbs = limbs.collect::<Option<Vec<u64>>>()?;
         let special = match special {
             0 => None,
-            _ => Some(Box::new([word(state)?, word(state)?, word(state)?])),
+            _ => Some(Box::new([
+                read_word(state)?,
+                read_word(state)?,
+                read_word(state)?,
+            ])),
         };
         Some(ExactSum {
             limbs,
@@ -196,7 +200,7 @@ impl ExactSum {
 }
 
 /// Reads a 64-bit number from the beginning of a serialized state and advances `state`.
-pub(super) fn word(state: &mut &[u8]) -> Option<u64> {
+pub(super) fn read_word(state: &mut &[u8]) -> Option<u64> {
     let (bytes, rest) = state.split_first_chunk::<8>()?;
     *state = rest;
     Some(u64::from_le_bytes(*bytes))

@@ -57,7 +57,7 @@ fn value(sum: &ExactSum) -> f64 {
 }
 
 #[test]
-fn a_sum_is_the_nearest_double_however_it_is_put_together() {
+fn a_sum_rounds_to_the_nearest_double_for_any_grouping() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for round in 0..400 {
         let values: Vec<f64> = (0..1 + random.next() % 40)
@@ -113,30 +113,30 @@ fn products_are_exact() {
 }
 
 #[test]
-fn what_is_not_finite_goes_again() {
+fn non_finite_values_can_be_removed_again() {
     let (plus, minus) = (f64::INFINITY, f64::NEG_INFINITY);
     let mut sum = ExactSum::default();
     sum.change(1.5, Change::Add);
-    assert_eq!(sum.special(), None);
+    assert_eq!(sum.non_finite(), None);
     sum.change(plus, Change::Add);
-    assert_eq!(sum.special(), Some(plus));
+    assert_eq!(sum.non_finite(), Some(plus));
     sum.change(minus, Change::Add);
-    assert!(sum.special().is_some_and(f64::is_nan));
+    assert!(sum.non_finite().is_some_and(f64::is_nan));
     sum.change(plus, Change::Remove);
-    assert_eq!(sum.special(), Some(minus));
+    assert_eq!(sum.non_finite(), Some(minus));
     let mut state = Vec::new();
     sum.write(&mut state);
     let mut read = ExactSum::read(&mut state.as_slice()).unwrap_or_default();
     read.change(f64::NAN, Change::Add);
-    assert!(read.special().is_some_and(f64::is_nan));
+    assert!(read.non_finite().is_some_and(f64::is_nan));
     read.change(f64::NAN, Change::Remove);
     read.change(minus, Change::Remove);
-    assert_eq!((read.special(), value(&read)), (None, 1.5));
+    assert_eq!((read.non_finite(), value(&read)), (None, 1.5));
 }
 
 /// The fraction is checked by multiplication: no neighbour of the result is nearer.
 #[test]
-fn a_fraction_is_the_nearest_double() {
+fn a_fraction_rounds_to_the_nearest_double() {
     let mut random = Random(99);
     for _ in 0..2000 {
         let numerator =

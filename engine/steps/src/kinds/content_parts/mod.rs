@@ -27,10 +27,10 @@ pub(crate) struct ContentParts<'c> {
 
 struct OpenedFile {
     content: ContentRef,
-    reading: Reading,
+    source: PartSource,
 }
 
-enum Reading {
+enum PartSource {
     /// Sequentially, from the start of a compressed member.
     Sequential(SharedReader),
     /// Randomly, in a file in which the content starts at this offset.
@@ -62,9 +62,9 @@ impl<'c> ContentParts<'c> {
         if !self.files.contains_key(path) {
             let found = self.trees.iter().find_map(|tree| tree.get(path));
             let content = found.ok_or("the bundle has no such file")?;
-            let reading = self.open(&content)?;
+            let source = self.open(&content)?;
             self.files
-                .insert(path.to_owned(), OpenedFile { content, reading });
+                .insert(path.to_owned(), OpenedFile { content, source });
         }
         let opened = self.files.get_mut(path);
         let opened = opened.ok_or("the file is not open")?;
@@ -72,16 +72,16 @@ impl<'c> ContentParts<'c> {
         if end.is_none_or(|end| end > opened.content.bytes()) {
             return Err("the file is shorter".into());
         }
-        if matches!(&opened.reading, Reading::Sequential(reader) if at < reader.reached) {
+        if matches!(&opened.source, PartSource::Sequential(reader) if at < reader.reached) {
             opened.content = extract(self.context, &self.opener, &opened.content)?;
-            opened.reading = Reading::Random(self.opener.base(&opened.content)?, 0);
+            opened.source = PartSource::Random(self.opener.base(&opened.content)?, 0);
         }
-        match &mut opened.reading {
-            Reading::Sequential(reader) => {
+        match &mut opened.source {
+            PartSource::Sequential(reader) => {
                 let open = || open_sequential(self.context, &self.opener, &opened.content);
                 reader.read(at, bytes, out, open)
             }
-            Reading::Random(file, offset) => {
+            PartSource::Random(file, offset) => {
                 let from = out.len();
                 out.resize(from + usize::try_from(bytes)?, 0);
                 let piece = out.get_mut(from..).unwrap_or_default();
@@ -90,19 +90,19 @@ impl<'c> ContentParts<'c> {
         }
     }
 
-    fn open(&self, content: &ContentRef) -> Result<Reading, BoxError> {
+    fn open(&self, content: &ContentRef) -> Result<PartSource, BoxError> {
         Ok(match content {
-            ContentRef::Object { .. } => Reading::Random(self.opener.base(content)?, 0),
+            ContentRef::Object { .. } => PartSource::Random(self.opener.base(content)?, 0),
             ContentRef::Slice { offset, .. } => {
-                Reading::Random(self.opener.base(content)?, *offset)
+                PartSource::Random(self.opener.base(content)?, *offset)
             }
             ContentRef::Member { base, entry, .. } => {
                 let name = format!("{base} {}", entry.header_offset);
-                let together = self.context.shared(&Digest::of(name.as_bytes()), || {
+                let shared = self.context.shared(&Digest::of(name.as_bytes()), || {
                     let reader = open_sequential(self.context, &self.opener, content);
                     Ok(SharedMember::new(reader.map_err(StepError::input)?))
                 })?;
-                Reading::Sequential(SharedReader::new(together))
+                PartSource::Sequential(SharedReader::new(shared))
             }
         })
     }

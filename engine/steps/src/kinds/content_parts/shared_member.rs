@@ -96,7 +96,7 @@ impl SharedMember {
     }
 
     /// Wakes waiting readers. Avoids the system call if no reader waits.
-    fn wake(&self, state: &SharedState) {
+    fn wake_readers(&self, state: &SharedState) {
         if state.waiting > 0 {
             self.moved.notify_all();
         }
@@ -111,7 +111,7 @@ impl SharedMember {
         let mut chunk = state.spare.pop().unwrap_or_default();
         drop(state);
         let mut turn = InflateGuard {
-            together: self,
+            shared: self,
             source: ChunkSource::Ended,
         };
         chunk.resize(CHUNK_BYTES, 0);
@@ -132,15 +132,15 @@ impl SharedMember {
 
 /// The right to inflate a chunk. When it is dropped, even by a panic of the decoder, waiting readers are woken.
 struct InflateGuard<'t> {
-    together: &'t SharedMember,
+    shared: &'t SharedMember,
     source: ChunkSource,
 }
 
 impl Drop for InflateGuard<'_> {
     fn drop(&mut self) {
-        let mut state = self.together.state();
+        let mut state = self.shared.state();
         state.source = mem::replace(&mut self.source, ChunkSource::Ended);
-        self.together.wake(&state);
+        self.shared.wake_readers(&state);
     }
 }
 
@@ -176,7 +176,7 @@ impl SharedState {
     }
 
     /// Number and offset of the slowest reader.
-    fn slowest(&self) -> Option<(u64, u64)> {
+    fn slowest_reader(&self) -> Option<(u64, u64)> {
         let slowest = self.places.iter().min_by_key(|(_, place)| **place);
         slowest.map(|(number, place)| (*number, *place))
     }
@@ -184,7 +184,7 @@ impl SharedState {
 
 /// One of the readers of a member.
 pub(super) struct SharedReader {
-    together: Arc<SharedMember>,
+    shared: Arc<SharedMember>,
     number: u64,
     /// Offset up to which everything has been read or skipped.
     pub reached: u64,
@@ -193,8 +193,8 @@ pub(super) struct SharedReader {
 }
 
 impl SharedReader {
-    pub(super) fn new(together: Arc<SharedMember>) -> SharedReader {
-        let mut state = together.state();
+    pub(super) fn new(shared: Arc<SharedMember>) -> SharedReader {
+        let mut state = shared.state();
         state.numbers += 1;
         let number = state.numbers;
         if state.start <= MAX_LATE_BYTES {
@@ -202,7 +202,7 @@ impl SharedReader {
         }
         drop(state);
         SharedReader {
-            together,
+            shared,
             number,
             reached: 0,
             alone: None,
@@ -237,7 +237,7 @@ impl SharedReader {
                 return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
             }
             *reached = end;
-            self.moved_to(end);
+            self.release_before(end);
         }
         self.reached = end;
         Ok(())
@@ -245,7 +245,7 @@ impl SharedReader {
 
     /// Reads from the window and advances it if necessary. Returns false if this reader must read by itself.
     fn read_from_window(&self, at: u64, end: u64, out: &mut Vec<u8>) -> bool {
-        let mut state = self.together.state();
+        let mut state = self.shared.state();
         loop {
             if at < state.start {
                 return false;
@@ -256,7 +256,7 @@ impl SharedReader {
             if *place < at {
                 *place = at;
                 state.evict();
-                self.together.wake(&state);
+                self.shared.wake_readers(&state);
             }
             if end <= state.end {
                 state.copy(at, end - at, out);
@@ -264,28 +264,28 @@ impl SharedReader {
                     *own = end;
                 }
                 state.evict();
-                self.together.wake(&state);
+                self.shared.wake_readers(&state);
                 return true;
             }
-            match (state.slowest(), &state.source) {
+            match (state.slowest_reader(), &state.source) {
                 (Some((number, place)), _) if state.window.len() >= WINDOW_CHUNKS && place < at => {
-                    let timed_out = self.together.wait(&mut state);
+                    let timed_out = self.shared.wait(&mut state);
                     if timed_out && state.places.get(&number) == Some(&place) {
                         state.places.remove(&number);
                         state.evict();
                         // Other readers may wait for the same one.
-                        self.together.wake(&state);
+                        self.shared.wake_readers(&state);
                     }
                 }
                 (_, ChunkSource::Taken) => {
-                    self.together.wait(&mut state);
+                    self.shared.wait(&mut state);
                 }
                 (_, ChunkSource::Ended) => return false,
                 (_, ChunkSource::Available(_)) => {
                     if let ChunkSource::Available(reader) =
                         mem::replace(&mut state.source, ChunkSource::Taken)
                     {
-                        state = self.together.advance(state, reader);
+                        state = self.shared.advance(state, reader);
                     }
                 }
             }
@@ -293,22 +293,22 @@ impl SharedReader {
     }
 
     /// Declares that no bytes before `place` are needed.
-    fn moved_to(&self, place: u64) {
-        let mut state = self.together.state();
+    fn release_before(&self, place: u64) {
+        let mut state = self.shared.state();
         if let Some(own) = state.places.get_mut(&self.number) {
             *own = place;
             state.evict();
-            self.together.wake(&state);
+            self.shared.wake_readers(&state);
         }
     }
 }
 
 impl Drop for SharedReader {
     fn drop(&mut self) {
-        let mut state = self.together.state();
+        let mut state = self.shared.state();
         state.places.remove(&self.number);
         state.evict();
-        self.together.wake(&state);
+        self.shared.wake_readers(&state);
     }
 }
 
@@ -323,8 +323,8 @@ mod tests {
     }
 
     /// Reads every `step`th part of a member. Returns whether it read by itself.
-    fn read(content: &[u8], together: &Arc<SharedMember>, step: usize, pause: Option<u64>) -> bool {
-        let mut reader = SharedReader::new(Arc::clone(together));
+    fn read(content: &[u8], shared: &Arc<SharedMember>, step: usize, pause: Option<u64>) -> bool {
+        let mut reader = SharedReader::new(Arc::clone(shared));
         let (mut out, mut alone) = (Vec::new(), false);
         for at in (0..content.len() - 70_000).step_by(step) {
             if pause == Some(at as u64) {
@@ -344,14 +344,14 @@ mod tests {
         alone
     }
 
-    fn together(content: &[u8]) -> Arc<SharedMember> {
+    fn shared_member(content: &[u8]) -> Arc<SharedMember> {
         Arc::new(SharedMember::new(Box::new(Cursor::new(content.to_vec()))))
     }
 
     #[test]
-    fn readers_of_any_speed_get_every_piece() {
+    fn readers_of_any_speed_get_every_chunk() {
         let content = content();
-        let shared = together(&content);
+        let shared = shared_member(&content);
         std::thread::scope(|scope| {
             let one = |step, pause| {
                 let (content, shared) = (&content, &shared);
@@ -370,7 +370,7 @@ mod tests {
 
     /// While one reader inflates, the other one gets the bytes in the window.
     #[test]
-    fn inflating_keeps_nobody_from_reading() {
+    fn decompression_does_not_block_readers() {
         struct Gate(Cursor<Vec<u8>>, Arc<std::sync::Barrier>);
         impl Read for Gate {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decoder_that_panics_keeps_nobody_waiting() {
+    fn a_panic_of_the_decoder_ends_the_wait() {
         struct Panics;
         impl Read for Panics {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -431,9 +431,9 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_later_reads_by_itself() {
+    fn a_late_reader_reads_on_its_own() {
         let content = content();
-        let shared = together(&content);
+        let shared = shared_member(&content);
         let mut first = SharedReader::new(Arc::clone(&shared));
         let never = || Err(io::Error::other("opened"));
         let mut out = Vec::new();
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_everybodys() {
+    fn every_reader_gets_the_error() {
         struct Broken(usize);
         impl Read for Broken {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -27,14 +27,14 @@ const SEVEN_ZIP_LEVEL: u32 = 1;
 
 pub(crate) static ZIP: StepKind = kind(
     "a zip archive",
-    "A zip archive of outputs; its members are deflated.",
+    "A zip archive of outputs with deflated members.",
     &[members("zip", "{ train.csv: SELECT * FROM train }")],
     |declaration, _| Pack::of(ArchiveKind::Zip, declaration.outputs("zip")),
 );
 
 pub(crate) static ZIP_STORED: StepKind = kind(
     "a zip archive without compression",
-    "A zip archive of outputs; its members are stored as they are.",
+    "A zip archive of outputs with uncompressed members.",
     &[members("zip_stored", "{ ./: { copy: images/ } }")],
     |declaration, _| Pack::of(ArchiveKind::ZipStored, declaration.outputs("zip_stored")),
 );
@@ -305,7 +305,7 @@ impl<W: Write> ArchiveWriter<W> for Zip<W> {
             entry.method = ZipMethod::Stored;
             entry.compressed_size = entry.size;
         }
-        let gap = gaps.leave(file.index(), entry.compressed_size);
+        let gap = gaps.add_gap(file.index(), entry.compressed_size);
         let added = self.writer.add_compressed(file.path(), &entry, gap);
         added.map(|()| true).map_err(StepError::machine)
     }
@@ -333,7 +333,7 @@ impl<W: Write> ArchiveWriter<W> for TarWriter<W> {
         gaps: &Gaps,
     ) -> Result<bool, StepError> {
         let bytes = content.bytes();
-        let gap = gaps.leave(file.index(), bytes);
+        let gap = gaps.add_gap(file.index(), bytes);
         let added = self.add_file(file.path(), bytes, gap);
         added.map(|()| true).map_err(StepError::machine)
     }

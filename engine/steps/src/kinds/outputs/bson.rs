@@ -17,7 +17,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a BSON file",
-            doc: "Documents, one after the other, as pymongo encodes them: the query has the one column `record`, or an object is made of each row.",
+            doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the only column is `record`, it is the record itself.",
             keys: &[Key::required(
                 "bson",
                 Value::Documents,

@@ -11,7 +11,7 @@ use crate::value::{TreeBuilder, memory_of_trees, only_tree};
 
 #[derive(Debug, Error)]
 #[error("{} has no `{}`{}", holder(path).0, holder(path).1, .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
-pub(crate) struct Absent {
+pub(crate) struct MissingFile {
     pub path: String,
     pub similar: Option<String>,
 }
@@ -20,7 +20,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a copy",
-            doc: "A file of the bundle, byte by byte; a folder when both paths end in `/`.",
+            doc: "An unchanged file of the bundle. If both paths end in `/`, a directory.",
             keys: &[Key::required(
                 "copy",
                 Word::Source,
@@ -56,7 +56,7 @@ fn copied(context: &Context, inputs: &Inputs, from: &str) -> Result<Value, StepE
         files.push_file("", file);
     }
     if files.is_empty() {
-        return Err(StepError::input(Absent {
+        return Err(StepError::input(MissingFile {
             path: from.to_owned(),
             similar: similar(&tree, from),
         }));

@@ -12,7 +12,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a CSV file",
-            doc: "A table as CSV, written as pandas writes it.",
+            doc: "A table as CSV, in the format of pandas.",
             keys: &[
                 Key::required("csv", Value::Rows, "The rows.", "SELECT * FROM train"),
                 Key::optional(
@@ -24,7 +24,7 @@ pub(crate) static KIND: StepKind = StepKind {
                 Key::optional(
                     "quoting",
                     Value::Word(QUOTING),
-                    "Which fields are quoted. Default: `minimal`.",
+                    "The fields that are quoted. Default: `minimal`.",
                     "nonnumeric",
                 ),
             ],
@@ -51,11 +51,11 @@ pub(crate) static KIND: StepKind = StepKind {
 static QUOTING: &[Word] = &[
     Word {
         name: "minimal",
-        doc: "those that need it",
+        doc: "fields that need quotes",
     },
     Word {
         name: "nonnumeric",
-        doc: "all but numbers",
+        doc: "all fields except numbers",
     },
 ];
 

@@ -15,13 +15,13 @@ pub(super) const INDENT: Key = Key::optional(
 pub(super) const SORT_KEYS: Key = Key::optional(
     "sort_keys",
     Value::True,
-    "The keys of every object are sorted, by code points.",
+    "Sorts the keys of every object by code point.",
     "true",
 );
 pub(super) const DIALECT: Key = Key::optional(
     "dialect",
     Value::Word(DIALECTS),
-    "Whose way of writing. Default: `python`.",
+    "The library whose format is written. Default: `python`.",
     "ujson",
 );
 
@@ -32,7 +32,7 @@ static DIALECTS: &[Word] = &[
     },
     Word {
         name: "ujson",
-        doc: "pandas' `to_json`: no blanks, `/` escaped, at most ten fraction digits",
+        doc: "pandas' `to_json`: no spaces, `/` escaped, at most ten fraction digits",
     },
 ];
 

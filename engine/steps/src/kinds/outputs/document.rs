@@ -14,7 +14,7 @@ use prep_spec::words::{Form, Key, Makes, Section, Value};
 use prep_sql::Session;
 use thiserror::Error;
 
-use super::copy::Absent;
+use super::copy::MissingFile;
 use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use crate::emit::{JsonFormat, JsonObjectWriter, for_each_record};
 use crate::kinds::encoding::{ENCODING, Encoding};
@@ -28,24 +28,24 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a JSON document",
-            doc: "A JSON object: the members of a file of the bundle, in its order, some of them replaced by lists of a query's rows. Copied members are as Python's `json` reads and writes them.",
+            doc: "A JSON object with the members of a file of the bundle, in its order. Lists of a query's rows replace some of them. The other members are copied as Python's `json` reads and writes them.",
             keys: &[
                 Key::required(
                     "document",
                     Value::Source,
-                    "Path in the bundle of the object.",
+                    "Path of the object in the bundle.",
                     "metadata.json",
                 ),
                 Key::required(
                     "members",
                     Value::Queries,
-                    "Members that become lists: an object per row, or the records themselves when the query has the one column `record`.",
+                    "Members that become lists. An element is an object with the cells of a row. If the only column is `record`, it is the record itself.",
                     "{ images: SELECT record FROM images }",
                 ),
                 Key::optional(
                     "only",
                     Value::Texts,
-                    "Which members there are, in this order. Default: those of the file, and then further ones of `members`.",
+                    "All members, in this order. Default: those of the file, followed by further ones of `members`.",
                     "[info, images]",
                 ),
                 ENCODING,
@@ -79,7 +79,7 @@ pub(crate) static KIND: StepKind = StepKind {
 
 #[derive(Debug, Error)]
 enum DocumentError {
-    #[error("`{path}` is no JSON object that can be read")]
+    #[error("`{path}` is not a valid JSON object")]
     Format {
         path: String,
         #[source]
@@ -134,7 +134,7 @@ impl Step for Document {
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let tree = only_tree(context, inputs)?;
         let content = tree.get(&self.path).ok_or_else(|| {
-            StepError::input(Absent {
+            StepError::input(MissingFile {
                 path: self.path.clone(),
                 similar: similar(&tree, &self.path),
             })

@@ -11,8 +11,8 @@ use crate::value::{Tree, TreeEntry};
 pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
-            name: "an empty folder",
-            doc: "A folder without files.",
+            name: "an empty directory",
+            doc: "A directory without files.",
             keys: &[Key::required(
                 "empty",
                 Value::True,

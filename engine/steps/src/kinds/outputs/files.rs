@@ -28,13 +28,13 @@ enum FilesError {
         #[source]
         cause: paths::PathError,
     },
-    #[error("`{path}` would be made of two files: `{first}` and `{second}`")]
+    #[error("two files have the path `{path}`: `{first}` and `{second}`")]
     TwoFiles {
         path: String,
         first: String,
         second: String,
     },
-    #[error("`{path}` would lie below `{file}`, which the query makes a file")]
+    #[error("`{path}` cannot be below `{file}`, which is a file of the same query")]
     Below { path: String, file: String },
     #[error("row {row} of the query has no `{column}`")]
     Missing { row: u64, column: &'static str },
@@ -43,12 +43,12 @@ enum FilesError {
 pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
-            name: "a folder of files",
+            name: "a directory of files",
             doc: "Files of the bundle, under new paths.",
             keys: &[Key::required(
                 "files",
                 Word::Placed,
-                "Which files go where: `file` names a file of the bundle, `path` its place below the folder.",
+                "The files and their new paths: `file` is the path in the bundle, `path` the path in the directory.",
                 "SELECT file, name AS path FROM photos",
             )],
         },

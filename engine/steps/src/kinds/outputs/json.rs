@@ -11,7 +11,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a JSON file",
-            doc: "A table as a JSON list, as Python's `json.dump` writes it: an object per row; or the records themselves when the query has the one column `record`.",
+            doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the only column is `record`, it is the record itself.",
             keys: &[
                 Key::required("json", Value::Rows, "The rows.", "SELECT record FROM train"),
                 INDENT,

@@ -11,7 +11,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a file of JSON lines",
-            doc: "A table as JSON lines, each ended by LF: an object per row; or the records themselves when the query has the one column `record`.",
+            doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the only column is `record`, it is the record itself.",
             keys: &[
                 Key::required(
                     "json_lines",

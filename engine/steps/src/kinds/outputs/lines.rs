@@ -10,7 +10,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a text file",
-            doc: "Text line by line: the query has one column of texts, and there is no header. Every line ends with LF; a missing text is an empty line. A second column, a boolean, says which lines have an end: no LF follows where it is false.",
+            doc: "A text file without a header: one line for each text of the query's first column. Every line ends with LF, and a missing text is an empty line. A second, boolean column is optional. If it is false, no LF follows the line.",
             keys: &[Key::required(
                 "lines",
                 Value::Lines,

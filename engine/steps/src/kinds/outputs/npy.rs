@@ -10,7 +10,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a NumPy array",
-            doc: "Entries of an array, as `numpy.save` writes them: the query has the one column `record` of a table that was read from an array. Their type and shape stay.",
+            doc: "Entries of an array, in the format of `numpy.save`. The only column of the query is `record`, from a table that was read from an array. The entries keep their type and shape.",
             keys: &[Key::required(
                 "npy",
                 Value::Entries,

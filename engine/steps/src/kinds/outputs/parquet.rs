@@ -13,22 +13,22 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a parquet file",
-            doc: "A table as Apache Parquet. Its bytes depend on the writer, so a published checksum holds only where writer \
-                  and versions are the publisher's. With `fastparquet` and `pandas` it is written byte by byte as these \
-                  versions do. A published checksum that does not hold all the same stops no run: it is reported as \
-                  depending on the writer.",
+            doc: "A table as Apache Parquet. The bytes depend on the library that writes the file, so a published checksum \
+                  can only match if the same library and versions write it. With `fastparquet` and `pandas`, the \
+                  file is byte-identical to the output of these versions. A published checksum that does not match \
+                  does not stop the run. It is reported as depending on the writer.",
             keys: &[
                 Key::required("parquet", Value::Rows, "The rows.", "SELECT * FROM train"),
                 Key::optional(
                     "fastparquet",
                     Value::Text,
-                    "Version of fastparquet, as whose `to_parquet` the file is written. Default: prep's own writer.",
+                    "Version of fastparquet whose `to_parquet` is reproduced. Default: the writer of `prep`.",
                     "2024.5.0",
                 ),
                 Key::optional(
                     "pandas",
                     Value::Text,
-                    "Version of pandas that fastparquet is used with.",
+                    "Version of pandas that fastparquet uses.",
                     "2.2.2",
                 ),
             ],
@@ -77,11 +77,11 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
         },
         (Some(_), None) => fault(
             "fastparquet",
-            "`fastparquet` needs `pandas`, whose version it writes, too".into(),
+            "`fastparquet` needs `pandas`, because the file contains both versions".into(),
         ),
         (None, Some(_)) => fault(
             "pandas",
-            "`pandas` needs `fastparquet`, the writer that it is used with".into(),
+            "`pandas` needs `fastparquet`, the library that uses it".into(),
         ),
         (None, None) => Vec::new(),
     }

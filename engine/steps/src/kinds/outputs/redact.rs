@@ -15,7 +15,7 @@ use prep_formats::zip::{EntryKind, ZipDirectory, ZipMethod, ZipWriter};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 use thiserror::Error;
 
-use super::copy::Absent;
+use super::copy::MissingFile;
 use crate::kinds::unpack::{CancellableFile, similar};
 use crate::kinds::{StepKind, one};
 use crate::limits::{limits, undecodable};
@@ -25,7 +25,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a redacted file",
-            doc: "A file of the bundle without some variables of the MATLAB files (version 5) in it. Zip and tar archives are entered, archives in them too, and written anew; all other members stay as they are. 7z archives are not entered, and MATLAB files of version 7.3, which are HDF5, are refused.",
+            doc: "A file of the bundle without some variables of the MATLAB files (version 5) in it. Zip and tar archives are rewritten, including archives inside them. All other members are copied. 7z archives are copied unchanged. MATLAB files of version 7.3 (HDF5) are an error.",
             keys: &[
                 Key::required(
                     "redact",
@@ -36,7 +36,7 @@ pub(crate) static KIND: StepKind = StepKind {
                 Key::required(
                     "variables",
                     Value::Texts,
-                    "Variables that are left out, and fields of structures (`Video.Labels`), which are left empty.",
+                    "Variables to remove, and fields of structures (`Video.Labels`) to empty.",
                     "[Video.Labels]",
                 ),
             ],
@@ -80,7 +80,7 @@ impl Step for Redact {
         let tree = only_tree(context, inputs)?;
         let file = tree.find(&self.from).filter(|file| !file.is_folder());
         let Some(content) = file.and_then(|file| file.content()) else {
-            return Err(StepError::input(Absent {
+            return Err(StepError::input(MissingFile {
                 path: self.from.clone(),
                 similar: similar(&tree, &self.from),
             }));
@@ -116,7 +116,7 @@ struct NestedError {
     cause: BoxError,
 }
 
-fn inside(path: &str, cause: impl Into<BoxError>) -> io::Error {
+fn member_error(path: &str, cause: impl Into<BoxError>) -> io::Error {
     let path = path.to_owned();
     let cause = cause.into();
     io::Error::other(NestedError { path, cause })
@@ -203,7 +203,7 @@ impl Redaction<'_> {
         let format = MatlabContainer::of(path);
         if !matches!(format, None | Some(MatlabContainer::Matlab)) {
             let nesting = self.limits.check(Limit::Nesting, depth);
-            nesting.map_err(|error| inside(path, error))?;
+            nesting.map_err(|error| member_error(path, error))?;
         }
         match format {
             None => io::copy(input, out).map(drop),
@@ -211,10 +211,10 @@ impl Redaction<'_> {
                 let mut bytes = Vec::new();
                 input.take(MAX_VARIABLE_BYTES + 1).read_to_end(&mut bytes)?;
                 if bytes.len() as u64 > MAX_VARIABLE_BYTES {
-                    return Err(inside(path, matlab::MatlabError::TooLong));
+                    return Err(member_error(path, matlab::MatlabError::TooLong));
                 }
                 let found = matlab::remove_variables(&bytes, self.variables)
-                    .map_err(|error| inside(path, error))?;
+                    .map_err(|error| member_error(path, error))?;
                 self.context.check()?;
                 out.write_all(found.as_ref().unwrap_or(&bytes))
             }
@@ -247,7 +247,7 @@ impl Redaction<'_> {
             };
             added.map_err(io::Error::other)
         };
-        tar::read(input, &self.budget, each).map_err(|error| inside(path, error))?;
+        tar::read(input, &self.budget, each).map_err(|error| member_error(path, error))?;
         archive.finish().map_err(io::Error::other)
     }
 
@@ -265,7 +265,7 @@ impl Redaction<'_> {
             file: &whole,
         };
         let directory = ZipDirectory::read(&whole, 0..length, &self.budget)
-            .map_err(|error| inside(path, error))?;
+            .map_err(|error| member_error(path, error))?;
         let mut archive = ZipWriter::new(out);
         for member in directory.iter() {
             self.context.check()?;
@@ -273,7 +273,9 @@ impl Redaction<'_> {
                 EntryKind::Directory => archive.add_directory(member.path),
                 EntryKind::File if MatlabContainer::of(member.path).is_some() => {
                     let entry = member.to_entry();
-                    let mut content = entry.open(&whole).map_err(|error| inside(path, error))?;
+                    let mut content = entry
+                        .open(&whole)
+                        .map_err(|error| member_error(path, error))?;
                     let mut file = self.in_temp_file(|file| {
                         let path = format!("{path}/{}", member.path);
                         self.write(&path, depth, &mut content, file)
@@ -284,7 +286,7 @@ impl Redaction<'_> {
                 }
                 EntryKind::File => archive.copy_member(member.path, &whole, &member.to_entry()),
             };
-            added.map_err(|error| inside(path, error))?;
+            added.map_err(|error| member_error(path, error))?;
         }
         archive.finish().map_err(io::Error::other).map(drop)
     }
@@ -370,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_fault_it_is_and_where() {
+    fn errors_have_their_category_and_location() {
         let folder = tempfile::tempdir().unwrap();
         let context = context(folder.path(), &Cancel::default());
         for (name, archive) in archives(".mat") {
@@ -390,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn ctrl_c_ends_it_within_a_member() {
+    fn ctrl_c_ends_extraction_within_a_member() {
         for (name, archive) in archives(".txt") {
             for left in [0, 3, 9] {
                 let (folder, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());

@@ -79,7 +79,7 @@ pub(super) fn compare(
         }
     }
     if prepared.exists() {
-        surplus(context, prepared, Path::new(""), desired, &mut changes)?;
+        collect_surplus(context, prepared, Path::new(""), desired, &mut changes)?;
     }
     Ok(changes)
 }
@@ -90,7 +90,7 @@ fn parent(path: &str) -> Option<&str> {
 
 /// Collects files and directories below `prepared` that are not in the desired tree. This includes names that are not
 /// UTF-8.
-fn surplus(
+fn collect_surplus(
     context: &Context,
     prepared: &Path,
     inner: &Path,
@@ -106,7 +106,7 @@ fn surplus(
         let entry = entry.map_err(&failed)?;
         let inner = inner.join(entry.file_name());
         if entry.file_type().map_err(&failed)?.is_dir() {
-            surplus(context, prepared, &inner, desired, changes)?;
+            collect_surplus(context, prepared, &inner, desired, changes)?;
             if !inner
                 .to_str()
                 .is_some_and(|name| changes.folders.contains(name))

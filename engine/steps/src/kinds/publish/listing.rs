@@ -199,7 +199,7 @@ fn write<'a>(
 
 impl PublishedListing {
     /// The listing of the files for whose index `holds` returns true.
-    pub(super) fn only(&self, holds: impl Fn(usize) -> bool) -> PublishedListing {
+    pub(super) fn filter(&self, holds: impl Fn(usize) -> bool) -> PublishedListing {
         let mut listing = PublishedListing {
             bases: self.bases.clone(),
             ..PublishedListing::default()
@@ -224,7 +224,7 @@ impl PublishedListing {
 
     /// The file with this path.
     pub(super) fn find(&self, path: &str) -> Option<&ListedFile> {
-        let place = self.paths.first_not_below(path);
+        let place = self.paths.lower_bound(path);
         let (found, listed) = self.get(place)?;
         (found == path).then_some(listed)
     }
@@ -373,8 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_reads_back_and_knows_what_files_were_made_of()
-    -> Result<(), Box<dyn std::error::Error>> {
+    fn a_listing_round_trips_with_its_sources() -> Result<(), Box<dyn std::error::Error>> {
         let base = Digest::of(b"base");
         let (tree, written) = sample()?;
         let home = tempfile::tempdir()?;
@@ -426,7 +425,7 @@ mod tests {
             let found = other.files().find_map(|file| read.with_same_origin(&file));
             assert_eq!(found, None, "{path}");
         }
-        let some = read.only(|place| place != 1);
+        let some = read.filter(|place| place != 1);
         assert_eq!((some.len(), some.find("public/x/1")), (2, None));
         // A truncated listing still contains its first files.
         let path = home.path().join(LISTING_FILE);

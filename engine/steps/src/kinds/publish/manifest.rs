@@ -20,19 +20,20 @@ use prep_digests::{DataOrigin, Sha256, Trees};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::Publish;
 use super::listing::PublishedListing;
 
 const MANIFEST_FILE: &str = "prepared.json";
 const VERSION: u32 = 2;
 
-#[derive(Debug, Error)]
 /// A manifest or listing that cannot be read or written.
+#[derive(Debug, Error)]
 pub enum ManifestError {
-    #[error("{0}")]
     /// The lock or the file system reports an error.
+    #[error("{0}")]
     Store(#[from] prep_cache::StoreError),
-    #[error("cannot {what} `{path}`: {cause}")]
     /// A file operation failed.
+    #[error("cannot {what} `{path}`: {cause}")]
     Io {
         /// The operation, such as `read`.
         what: &'static str,
@@ -197,18 +198,17 @@ impl Manifest {
         listed == Some(Sha256::of(content))
     }
 
-    /// Creates the manifest of a complete tree.
+    /// Creates the manifest of a complete tree. Lists the directories below `prepared`.
     pub(super) fn complete(
+        publish: &Publish,
         key: Digest,
-        competition: &str,
-        variant: &str,
         boot: Option<String>,
         trees: Option<Trees>,
         outputs: Vec<PublishedOutput>,
-        prepared: &Path,
     ) -> Result<Manifest, ManifestError> {
+        let prepared = publish.home().join("prepared");
         let mut folders = Vec::new();
-        walk_folders(prepared, "", &mut folders)?;
+        walk_folders(&prepared, "", &mut folders)?;
         let mut singles = Vec::new();
         for output in outputs.iter().filter(|output| !output.path.ends_with('/')) {
             let path = prepared.join(&output.path);
@@ -228,13 +228,13 @@ impl Manifest {
         }
         Ok(Manifest {
             version: VERSION,
-            competition: competition.to_owned(),
-            variant: variant.to_owned(),
+            competition: publish.competition.clone(),
+            variant: publish.variant.clone(),
             complete: true,
             key,
             files: outputs.iter().map(|output| output.files).sum(),
             bytes: outputs.iter().map(|output| output.bytes).sum(),
-            host: writer(prepared, boot.as_ref()),
+            host: writer(&prepared, boot.as_ref()),
             boot,
             trees,
             origin: None,

@@ -44,7 +44,7 @@ pub(crate) enum PublishError {
         #[source]
         cause: crate::value::ContentError,
     },
-    #[error("what would be published is not what is locked: {0}")]
+    #[error("the result differs from the lockfile: {0}")]
     Locked(String),
 }
 
@@ -290,9 +290,17 @@ impl Sink for Publish {
         }
         let nothing_written = changes.write.is_empty();
         let files = write::WrittenFiles::new(std::mem::take(&mut changes.kept));
+        let publication = write::Publication {
+            context,
+            home: &home,
+            prepared: &prepared,
+            desired: &desired,
+            changes: &changes,
+            files: &files,
+        };
         let written = match fresh {
-            true => write::all(context, &home, &prepared, &desired, &changes, &files),
-            false => write::changed(context, &home, &prepared, &desired, &changes, &old, &files),
+            true => publication.write_all(),
+            false => publication.apply_changes(&old),
         };
         if written.is_err() {
             // The disk may be full. If this fails too, or the run is cancelled, the next run removes the files.
@@ -319,15 +327,7 @@ impl Sink for Publish {
         let origin = origin.map(|(_, origin)| origin);
         write_published(&home, &desired, &files).map_err(StepError::machine)?;
         drop((files, desired));
-        let manifest = Manifest::complete(
-            *key,
-            &self.competition,
-            &self.variant,
-            boot,
-            trees,
-            self.summary(context, inputs)?,
-            &prepared,
-        );
+        let manifest = Manifest::complete(self, *key, boot, trees, self.summary(context, inputs)?);
         manifest
             .and_then(|manifest| manifest.with_origin(origin).write(&home))
             .map_err(StepError::machine)

@@ -27,7 +27,10 @@ pub enum VerifiedTree {
     /// Another process is publishing.
     Busy,
     /// Some files are damaged or have no recorded digest. The tree is now marked incomplete.
-    Damaged { files: u64 },
+    Damaged {
+        /// Number of these files.
+        files: u64,
+    },
 }
 
 /// Reads all files of a tree that was complete before a restart.
@@ -84,7 +87,7 @@ pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), 
         return Ok(());
     };
     let listing = PublishedListing::read(&home);
-    let others = listing.only(|place| listing.get(place).is_some_and(|(one, _)| one != path));
+    let others = listing.filter(|place| listing.get(place).is_some_and(|(one, _)| one != path));
     others.write(&home)?;
     match Manifest::read(data_dir, competition)? {
         Some(manifest) => manifest.incomplete().write(&home),
@@ -114,7 +117,7 @@ pub(super) fn intact_files(
         let intact = intact.get(place);
         intact.is_some_and(|intact| intact.load(Ordering::Relaxed))
     };
-    Ok(listing.only(holds))
+    Ok(listing.filter(holds))
 }
 
 /// SHA-256 of a file. `None` if it cannot be read.

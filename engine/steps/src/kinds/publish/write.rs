@@ -50,78 +50,123 @@ pub(super) fn folds_case(home: &Path) -> bool {
 /// because there may be millions.
 pub(super) type WrittenFiles = Mutex<Vec<Option<WrittenFile>>>;
 
-/// Writes a first publication into a temporary directory, which is renamed when it is complete.
-pub(super) fn all(
-    context: &Context,
-    home: &Path,
-    prepared: &Path,
-    desired: &Tree,
-    changes: &Changes,
-    files: &WrittenFiles,
-) -> Result<(), StepError> {
-    let staging = staging(home)?;
-    make_folders(&staging, changes)?;
-    write_files(context, desired, changes, files, &|file, opened, worker| {
-        let path = staging.join(file.path());
-        let sha256 = worker.write_new(context, &path, file.path(), opened)?;
-        written_file(&path, sha256)
-    })?;
-    // If another machine took over the lock, nothing may become visible.
-    context.check()?;
-    fs::rename(&staging, prepared).map_err(PublishError::io("move into place", prepared))
+/// A publication whose differences are known and not written yet.
+pub(super) struct Publication<'a> {
+    pub context: &'a Context,
+    /// The directory of the competition, for temporary files.
+    pub home: &'a Path,
+    /// The directory `prepared` in `home`.
+    pub prepared: &'a Path,
+    pub desired: &'a Tree,
+    pub changes: &'a Changes,
+    pub files: &'a WrittenFiles,
 }
 
-/// Applies the changes of a later publication, file by file.
-pub(super) fn changed(
-    context: &Context,
-    home: &Path,
-    prepared: &Path,
-    desired: &Tree,
-    changes: &Changes,
-    old: &PublishedListing,
-    files: &WrittenFiles,
-) -> Result<(), StepError> {
-    // A file may be in the place of a directory, or a directory in the place of a file.
-    let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
-        remove(path).map_err(PublishError::io("remove", path))
-    };
-    for path in &changes.remove {
-        context.check()?;
-        remove(&prepared.join(path), |path| fs::remove_file(path))?;
+impl Publication<'_> {
+    /// Writes a first publication into a temporary directory, which is renamed when it is complete.
+    pub(super) fn write_all(&self) -> Result<(), StepError> {
+        let staging = staging(self.home)?;
+        make_folders(&staging, self.changes)?;
+        self.write_files(&|file, opened, worker| {
+            let path = staging.join(file.path());
+            let sha256 = worker.write_new(self.context, &path, file.path(), opened)?;
+            written_file(&path, sha256)
+        })?;
+        // If another machine took over the lock, nothing may become visible.
+        self.context.check()?;
+        fs::rename(&staging, self.prepared)
+            .map_err(PublishError::io("move into place", self.prepared))
     }
-    for path in &changes.remove_folders {
-        remove(&prepared.join(path), |path| fs::remove_dir(path))?;
-    }
-    make_folders(prepared, changes)?;
-    if changes.write.is_empty() {
-        return Ok(());
-    }
-    let staging = staging(home)?;
-    let number = AtomicUsize::new(0);
-    write_files(context, desired, changes, files, &|file, opened, worker| {
-        let target = prepared.join(file.path());
-        let temporary = staging.join(number.fetch_add(1, Ordering::Relaxed).to_string());
-        let mut sha256 = worker.write_new(context, &temporary, file.path(), opened)?;
-        let old = old
-            .find(file.path())
-            .filter(|listed| listed.bytes == file.bytes() && listed.is_untouched(&target));
-        if let Some(listed) = old {
-            if sha256.is_none() {
-                let read = digest_of_file(&temporary);
-                sha256 = Some(read.map_err(PublishError::io("read", &temporary))?.0);
-            }
-            if listed.written.sha256() == sha256 {
-                // The origin differs, but the bytes are equal, so the file is kept.
-                remove(&temporary, |path| fs::remove_file(path))?;
-                return Ok(listed.written);
-            }
+
+    /// Applies the changes of a later publication, file by file. `old` lists the files that are published already.
+    pub(super) fn apply_changes(&self, old: &PublishedListing) -> Result<(), StepError> {
+        let Publication {
+            context,
+            prepared,
+            changes,
+            ..
+        } = *self;
+        // A file may be in the place of a directory, or a directory in the place of a file.
+        let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
+            remove(path).map_err(PublishError::io("remove", path))
+        };
+        for path in &changes.remove {
+            context.check()?;
+            remove(&prepared.join(path), |path| fs::remove_file(path))?;
         }
-        context.check()?;
-        fs::rename(&temporary, &target).map_err(PublishError::io("move into place", &target))?;
-        written_file(&target, sha256)
-    })?;
-    // If a file was a hard link to the one in its place, renaming had no effect and it is still here.
-    remove_all(context, &staging)
+        for path in &changes.remove_folders {
+            remove(&prepared.join(path), |path| fs::remove_dir(path))?;
+        }
+        make_folders(prepared, changes)?;
+        if changes.write.is_empty() {
+            return Ok(());
+        }
+        let staging = staging(self.home)?;
+        let number = AtomicUsize::new(0);
+        self.write_files(&|file, opened, worker| {
+            let target = prepared.join(file.path());
+            let temporary = staging.join(number.fetch_add(1, Ordering::Relaxed).to_string());
+            let mut sha256 = worker.write_new(context, &temporary, file.path(), opened)?;
+            let old = old
+                .find(file.path())
+                .filter(|listed| listed.bytes == file.bytes() && listed.is_untouched(&target));
+            if let Some(listed) = old {
+                if sha256.is_none() {
+                    let read = digest_of_file(&temporary);
+                    sha256 = Some(read.map_err(PublishError::io("read", &temporary))?.0);
+                }
+                if listed.written.sha256() == sha256 {
+                    // The origin differs, but the bytes are equal, so the file is kept.
+                    remove(&temporary, |path| fs::remove_file(path))?;
+                    return Ok(listed.written);
+                }
+            }
+            context.check()?;
+            fs::rename(&temporary, &target)
+                .map_err(PublishError::io("move into place", &target))?;
+            written_file(&target, sha256)
+        })?;
+        // If a file was a hard link to the one in its place, renaming had no effect and it is still here.
+        remove_all(context, &staging)
+    }
+
+    /// Writes files on all available threads. Stops at the first error.
+    fn write_files(&self, write: WriteFn<'_>) -> Result<(), StepError> {
+        let Publication {
+            context,
+            desired,
+            changes,
+            files,
+            ..
+        } = *self;
+        let opener = Opener::new(context);
+        let order = in_source_order(&opener, desired, &changes.write);
+        let order = order.as_deref().unwrap_or(&changes.write);
+        let one = |worker: &mut Worker, number: usize| {
+            let place = order.get(number).copied();
+            let file = place.and_then(|place| Some((place, desired.file(place as usize)?)));
+            let Some((place, file)) = file else {
+                return Ok(());
+            };
+            let Some(content) = file.content() else {
+                return Ok(());
+            };
+            let opened = opener
+                .open(&content)
+                .map_err(|cause| content_error(file.path(), cause))?;
+            let written = write(&file, &opened, worker)?;
+            context.progress.add_bytes(content.bytes());
+            context.progress.add_file();
+            let mut files = files.lock();
+            if let Some(file) = files.get_mut(place as usize) {
+                *file = Some(written);
+            }
+            Ok(())
+        };
+        let count = changes.write.len();
+        context.map_parallel(count, THREAD_BYTES, Worker::default, one)?;
+        Ok(())
+    }
 }
 
 /// Removes temporary files of interrupted publications from `home`.
@@ -157,14 +202,14 @@ fn staging(home: &Path) -> Result<PathBuf, StepError> {
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
         .tempdir_in(home);
     Ok(folder
-        .map_err(PublishError::io("make a folder in", home))?
+        .map_err(PublishError::io("make a directory in", home))?
         .keep())
 }
 
 fn make_folders(root: &Path, changes: &Changes) -> Result<(), StepError> {
     for folder in &changes.folders {
         let path = root.join(folder);
-        fs::create_dir_all(&path).map_err(PublishError::io("make the folder", &path))?;
+        fs::create_dir_all(&path).map_err(PublishError::io("make the directory", &path))?;
     }
     Ok(())
 }
@@ -178,50 +223,13 @@ fn written_file(path: &Path, sha256: Option<Sha256>) -> Result<WrittenFile, Step
 /// The file that users may modify. It is not a hard link, and it has the mode that the umask allows.
 const USER_FILE: &str = "public/description.md";
 
-type WriteOne<'a> = &'a (
+type WriteFn<'a> = &'a (
         dyn Fn(&TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<WrittenFile, StepError>
             + Sync
     );
 
-/// Writes files on all available threads. Stops at the first error.
-fn write_files(
-    context: &Context,
-    desired: &Tree,
-    changes: &Changes,
-    files: &WrittenFiles,
-    write: WriteOne<'_>,
-) -> Result<(), StepError> {
-    let opener = Opener::new(context);
-    let order = in_source_order(&opener, desired, &changes.write);
-    let order = order.as_deref().unwrap_or(&changes.write);
-    let one = |worker: &mut Worker, number: usize| {
-        let place = order.get(number).copied();
-        let file = place.and_then(|place| Some((place, desired.file(place as usize)?)));
-        let Some((place, file)) = file else {
-            return Ok(());
-        };
-        let Some(content) = file.content() else {
-            return Ok(());
-        };
-        let opened = opener
-            .open(&content)
-            .map_err(|cause| content_error(file.path(), cause))?;
-        let written = write(&file, &opened, worker)?;
-        context.progress.add_bytes(content.bytes());
-        context.progress.add_file();
-        let mut files = files.lock();
-        if let Some(file) = files.get_mut(place as usize) {
-            *file = Some(written);
-        }
-        Ok(())
-    };
-    let count = changes.write.len();
-    context.map_parallel(count, THREAD_BYTES, Worker::default, one)?;
-    Ok(())
-}
-
-/// Orders files by their position in bundles on another machine, which are informed of the reads, and in compressed
-/// archives. `None` if all files can be read in any order.
+/// Orders files by their position in compressed archives and in bundles on another machine, and announces the reads from
+/// the latter. `None` if all files can be read in any order.
 fn in_source_order(opener: &Opener, desired: &Tree, places: &[u32]) -> Option<Vec<u32>> {
     let bases: HashSet<&Digest> = desired
         .bases()
@@ -232,20 +240,24 @@ fn in_source_order(opener: &Opener, desired: &Tree, places: &[u32]) -> Option<Ve
         file.is_layered() || file.base().is_some_and(|base| bases.contains(base))
     };
     let content = |place: u32| desired.file(place as usize).filter(has_order)?.content();
-    let mut lying: Vec<(Digest, u64, u32)> = Vec::new();
+    let mut in_archives: Vec<(Digest, u64, u32)> = Vec::new();
     for place in places {
         if let Some(content) = content(*place) {
-            lying.push((*content.base(), content.range().start, *place));
+            in_archives.push((*content.base(), content.range().start, *place));
         }
     }
-    if lying.is_empty() {
+    if in_archives.is_empty() {
         return None;
     }
-    lying.sort_unstable();
-    opener.expect(lying.iter().filter_map(|(_, _, place)| content(*place)));
-    let mut order: Vec<u32> = lying.into_iter().map(|(_, _, place)| place).collect();
-    let there: HashSet<u32> = order.iter().copied().collect();
-    order.extend(places.iter().filter(|place| !there.contains(place)));
+    in_archives.sort_unstable();
+    opener.expect(
+        in_archives
+            .iter()
+            .filter_map(|(_, _, place)| content(*place)),
+    );
+    let mut order: Vec<u32> = in_archives.into_iter().map(|(_, _, place)| place).collect();
+    let ordered: HashSet<u32> = order.iter().copied().collect();
+    order.extend(places.iter().filter(|place| !ordered.contains(place)));
     Some(order)
 }
 

@@ -8,12 +8,12 @@ use super::{ORDER, SIZE, SplitMethod, order};
 pub(super) static METHOD: SplitMethod = SplitMethod {
     section: Section {
         name: "first_fit",
-        doc: "Whole groups, in order of first appearance: each goes to the second table if it still fits into `test_size` rows, else to the first. Nothing is drawn.",
+        doc: "Assigns entire groups, in order of first appearance. A group goes to the second table if it still fits into `test_size` rows, and to the first otherwise. Nothing is drawn.",
         keys: &[
             Key::required(
                 "groups",
                 Value::Column,
-                "Column whose values make groups.",
+                "Column with the group of a row.",
                 "patient",
             ),
             Key::required("test_size", Value::Size, SIZE, "1000"),

@@ -33,31 +33,31 @@ pub(super) static SECTIONS: &[&Section] = &[
 ];
 
 const SIZE: &str =
-    "Size of the second table: a share (`0.1`), a number (`9914`), or a query with one value.";
+    "Size of the second table: a fraction (`0.1`), a number (`9914`), or a query with one value.";
 const TEST_SIZE: Key = Key::optional("test_size", Value::Size, SIZE, "0.1");
 const SEED: Key = Key::required("seed", Value::Seed, "Seed of the random numbers.", "0");
 const GROUPS: Key = Key::optional(
     "groups",
     Value::Column,
-    "Column whose values make groups: rows that agree in it stay together.",
+    "Column with the group of a row. The rows of a group stay together.",
     "patient",
 );
 const STRATIFY: Key = Key::optional(
     "stratify",
     Value::Column,
-    "Column of classes: both tables keep their shares.",
+    "Column with the class of a row. Both tables keep the proportions of the classes.",
     "label",
 );
 const WITHIN: Key = Key::optional(
     "within",
     Value::Column,
-    "Column whose values make groups, each of which is split for itself: in order of first appearance, the generator seeded anew for each.",
+    "Column with the group of a row. Each group is split separately, in order of first appearance, with a newly seeded generator.",
     "site",
 );
 const ORDER: Key = Key::optional(
     "order",
     Value::Word(ORDERS),
-    "Order of the rows in the new tables. Default: `split`; for whole groups `file`.",
+    "Order of the rows in the new tables. Default: `split`, and `file` for entire groups.",
     "file",
 );
 

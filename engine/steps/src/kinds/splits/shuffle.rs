@@ -8,13 +8,13 @@ use super::{GROUPS, ORDER, SEED, STRATIFY, SplitMethod, TEST_SIZE, WITHIN, order
 pub(super) static METHOD: SplitMethod = SplitMethod {
     section: Section {
         name: "shuffle",
-        doc: "scikit-learn's `train_test_split`: of rows; with `groups` of whole groups, in order of first appearance; with `stratify` of rows whose classes keep their shares. A split has at most one of `groups`, `stratify` and `within`.",
+        doc: "scikit-learn's `train_test_split` of rows. With `groups`, it splits entire groups, in order of first appearance. With `stratify`, both tables keep the proportions of the classes. A split has at most one of `groups`, `stratify` and `within`.",
         keys: &[
             TEST_SIZE,
             Key::optional(
                 "train_size",
                 Value::Share,
-                "Size of the first table: a share or a number.",
+                "Size of the first table: a fraction or a number.",
                 "0.9",
             ),
             SEED,

@@ -20,7 +20,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of digests",
-            doc: "A row per file. Columns: `file`; `sha256`, the SHA-256 of its content: 64 hex digits, equal for equal files.",
+            doc: "One row per file. Columns: `file`; `sha256`, the SHA-256 of its content as 64 hex digits.",
             keys: &[Key::required(
                 "digests",
                 Value::Files,

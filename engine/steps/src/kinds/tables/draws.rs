@@ -27,13 +27,13 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "the draws",
-            doc: "For each row of a table, in order, values drawn from one generator. The new table has the drawn columns and as many rows; join it by `_row`.",
+            doc: "For each row of a table, in order, values drawn from one generator. The new table has the drawn columns and the same number of rows. Join it by `_row`.",
             keys: &[
                 Key::required("draws", Value::Table, "The table.", "sentences"),
                 Key::required(
                     "generator",
                     Value::Word(GENERATORS),
-                    "Which library's generator is drawn from.",
+                    "The library whose generator draws.",
                     "numpy",
                 ),
                 SEED,
@@ -41,7 +41,7 @@ pub(crate) static KIND: StepKind = StepKind {
                 Key::required(
                     "values",
                     Value::Items(DRAWS),
-                    "What is drawn for a row, one after the other; each `{ NAME: uniform }` with the name of its column. Later ones may refer to earlier ones.",
+                    "The values to draw for a row, in this order. Each is `{ NAME: uniform }`, with the name of its column. Later values may refer to earlier ones.",
                     "[{ u: uniform }, { place: integers, low: 1, high: words, when: u <= 0.01 AND words > 2 }]",
                 ),
             ],
@@ -76,7 +76,7 @@ static DRAWS: &[&Section] = &[&UNIFORM, &RANDOM, &INTEGERS, &CHOICE, &SAMPLE];
 const WHEN: Key = Key::optional(
     "when",
     Value::Condition,
-    "Where it does not hold, nothing is drawn and the value is missing.",
+    "Condition. If it is false, nothing is drawn and the value is missing.",
     "u <= 0.01 AND words > 2",
 );
 
@@ -98,7 +98,7 @@ static RANDOM: Section = Section {
 
 static INTEGERS: Section = Section {
     name: "integers",
-    doc: "A whole number from low up to, but not including, high: `randint`, `integers` or `randrange` of the library.",
+    doc: "An integer from low up to, but not including, high: `randint`, `integers` or `randrange` of the library.",
     keys: &[
         Key::optional("low", Value::Operand, "Smallest value. Default: 0.", "1"),
         Key::required(
@@ -113,27 +113,27 @@ static INTEGERS: Section = Section {
 
 static CHOICE: Section = Section {
     name: "choice",
-    doc: "The place, from 0, of one of so many items: `choice`.",
+    doc: "The index, from 0, of one of `of` items: `choice`.",
     keys: &[
-        Key::required("of", Value::Operand, "How many items there are.", "3"),
+        Key::required("of", Value::Operand, "Number of items.", "3"),
         WHEN,
     ],
 };
 
 static SAMPLE: Section = Section {
     name: "sample",
-    doc: "Different whole numbers from low up to, but not including, high, in random order, as a text with blanks between them: Python's `sample`, or NumPy's `choice` without replacement (`numpy_generator` has none here).",
+    doc: "Distinct integers from low up to, but not including, high, in random order, as a text separated by spaces: Python's `sample`, or NumPy's `choice` without replacement (not available with `numpy_generator`).",
     keys: &[
         Key::optional("low", Value::Operand, "Smallest value. Default: 0.", "1"),
         Key::required("high", Value::Operand, "One above the largest value.", "21"),
-        Key::required("count", Value::Operand, "How many numbers.", "20"),
+        Key::required("count", Value::Operand, "Number of integers.", "20"),
         WHEN,
     ],
 };
 
 #[derive(Debug, Error)]
 enum DrawError {
-    #[error("row {row}: `{column}` holds no {wanted}, which drawing `{drawn}` needs")]
+    #[error("row {row}: `{column}` is not {wanted}, but drawing `{drawn}` needs one")]
     Missing {
         row: u64,
         column: String,
@@ -402,11 +402,11 @@ impl DrawRow<'_> {
         }
         let number = |operand: &Operand| {
             self.number(operand)
-                .ok_or_else(|| self.missing(value, operand, "number"))
+                .ok_or_else(|| self.missing(value, operand, "a number"))
         };
         let integer = |operand: &Operand| {
             self.integer(operand)
-                .ok_or_else(|| self.missing(value, operand, "whole number"))
+                .ok_or_else(|| self.missing(value, operand, "an integer"))
         };
         let rejected = |cause| {
             let error = DrawError::Rejected {

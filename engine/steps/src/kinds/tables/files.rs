@@ -21,7 +21,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of files",
-            doc: "A row per file of the bundle or of a further source, sorted by path (code points). Columns: `file`, `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`.",
+            doc: "One row per file of the bundle or of a further source, sorted by path in code-point order. Columns: `file`, `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`.",
             keys: &[Key::required(
                 "files",
                 Value::Sources,
@@ -86,7 +86,7 @@ mod tests {
     use crate::value::{ContentRef, Tree, TreeEntry};
 
     #[test]
-    fn a_table_of_files_is_the_same_whatever_is_in_them() -> Result<(), Box<dyn std::error::Error>>
+    fn a_table_of_files_does_not_depend_on_their_content() -> Result<(), Box<dyn std::error::Error>>
     {
         let folder = tempfile::tempdir()?;
         let limits = Limits {

@@ -18,7 +18,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of headers",
-            doc: "A row per file. Columns: `file`; of images (PNG, JPEG, TIFF, GIF, BMP) `width` and `height`; of NumPy arrays `shape` (sizes of the axes with `,` between them) and `dtype`. What a file does not have is missing.",
+            doc: "One row per file. Columns: `file`; `width` and `height` of images (PNG, JPEG, TIFF, GIF, BMP); `shape` (sizes of the axes, separated by `,`) and `dtype` of NumPy arrays. Properties that a file does not have are missing.",
             keys: &[Key::required(
                 "headers",
                 Value::Files,

@@ -14,7 +14,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of masks",
-            doc: "A row per NumPy array. Columns: `file`; `shape` (sizes of the axes with `,` between them); `rle`, the run-length code of the elements that have the value: pairs of a start, from 1, and a length, down the columns (the first axis varies fastest), missing where no element has it.",
+            doc: "One row per NumPy array. Columns: `file`; `shape` (sizes of the axes, separated by `,`); `rle`, the run-length code of the elements with the value. The code consists of pairs of a start, from 1, and a length, in column-major order (the first axis varies fastest). It is missing if no element has the value.",
             keys: &[
                 Key::required(
                     "masks",

@@ -20,7 +20,7 @@ pub(crate) static KIND: StepKind = StepKind {
                 Key::required(
                     "generator",
                     Value::Word(GENERATORS),
-                    "Which library's generator draws the order.",
+                    "The library whose generator draws the order.",
                     "python",
                 ),
                 SEED,
@@ -42,7 +42,7 @@ pub(crate) static KIND: StepKind = StepKind {
             Ok(Outputs::from([
                 (
                     VALUE_OUTPUT.to_owned(),
-                    table.choose(context, order)?.into_value(),
+                    table.select_rows(context, order)?.into_value(),
                 ),
                 (GENERATOR_PORT.to_owned(), generator::into_value(&rng)),
             ]))

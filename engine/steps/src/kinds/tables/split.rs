@@ -27,15 +27,15 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "the split",
-            doc: "Divides the rows of a table in two: `train, test: { split: labelled, ... }` makes the tables `train` and `test`, which have its columns. Besides these keys it has those of its method.",
+            doc: "Divides the rows of a table in two: `train, test: { split: labelled, ... }` makes the tables `train` and `test`, which have the same columns. Each method has further keys.",
             keys: &[
+                Key::required("split", Value::Table, "The table to divide.", "labelled"),
                 Key::required(
-                    "split",
-                    Value::Table,
-                    "The table that is divided.",
-                    "labelled",
+                    "method",
+                    Value::Method,
+                    "The method of division.",
+                    "shuffle",
                 ),
-                Key::required("method", Value::Method, "How it is divided.", "shuffle"),
             ],
         },
         methods: splits::SECTIONS,
@@ -127,7 +127,7 @@ enum SplitTableError {
         #[source]
         cause: Box<SplitError>,
     },
-    #[error("`{method}` cannot go on with the generator `{found}`; it draws from `python`")]
+    #[error("`{method}` cannot continue the generator `{found}`; it draws from `python`")]
     OtherGenerator {
         method: &'static str,
         found: &'static str,
@@ -235,7 +235,7 @@ impl Step for SplitRows {
         } = parts;
         let [train, test] = SPLIT_OUTPUTS;
         let choose = |rows| -> Result<StepValue, StepError> {
-            Ok(table.choose(context, rows)?.into_value())
+            Ok(table.select_rows(context, rows)?.into_value())
         };
         outputs.insert(train.to_owned(), choose(first)?);
         outputs.insert(test.to_owned(), choose(second)?);

@@ -28,7 +28,7 @@ enum RecordError {
         feature: String,
     },
     #[error(
-        "`{file}`: the record at byte {offset}: feature `{feature}` holds {found}, which is not what is declared"
+        "`{file}`: the record at byte {offset}: feature `{feature}` holds {found}, which does not fit its declared type"
     )]
     OtherType {
         file: String,
@@ -42,7 +42,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
             name: "a table of TFRecords",
-            doc: "A row per record of TFRecord files. Columns: `file`, and the features.",
+            doc: "One row per record of TFRecord files. Columns: `file`, and the features.",
             keys: &[
                 Key::required(
                     "tfrecords",

@@ -10,7 +10,7 @@ use prep_formats::read_at::{ByteSection, ReadAt};
 use prep_formats::zip::{MemberIndexer, ZipEntry, ZipError};
 
 use super::BoxError;
-use crate::value::layers::{Layer, Packing};
+use crate::value::layers::{Layer, LayerCompression};
 use crate::value::{BaseFile, ContentRef, Opener};
 
 /// The location of an archive in a bundle.
@@ -72,7 +72,7 @@ impl<'a> BundledArchive<'a> {
         Layer {
             offset: self.range.start,
             bytes: self.range.end - self.range.start,
-            packing: Packing::Deflate(index),
+            compression: LayerCompression::Deflate(index),
         }
     }
 }

@@ -50,13 +50,13 @@ fn copy(
 }
 
 /// Called for each member of an archive.
-type Visit<'v> = &'v mut dyn FnMut(&str, MemberKind, &mut dyn io::Read) -> io::Result<()>;
+type MemberVisitor<'v> = &'v mut dyn FnMut(&str, MemberKind, &mut dyn io::Read) -> io::Result<()>;
 
 /// Stores the members of a sequential archive, one after another, as a single object.
 pub(super) fn extract_members(
     context: &Context,
     prefix: &str,
-    read: impl FnOnce(Visit<'_>) -> Result<(), BoxError>,
+    read: impl FnOnce(MemberVisitor<'_>) -> Result<(), BoxError>,
 ) -> Result<TreeBuilder, BoxError> {
     let mut writer = context.store.writer().map_err(StepError::from)?;
     let mut listed = MemberList::new(prefix);

@@ -204,7 +204,7 @@ mod tests {
 
     /// A cancelled run stays cancelled, even if the parser reports a damaged archive.
     #[test]
-    fn ctrl_c_ends_the_reading_of_a_directory() -> Result<(), Box<dyn std::error::Error>> {
+    fn ctrl_c_ends_the_listing_of_a_directory() -> Result<(), Box<dyn std::error::Error>> {
         let mut file = ZipWriter::new(Vec::new());
         file.add_directory("x")?;
         let file = file.finish()?;

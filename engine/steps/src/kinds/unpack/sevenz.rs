@@ -18,7 +18,7 @@ use super::bundled::BundledArchive;
 use super::extract::{extract, extract_members};
 use super::member_list::MemberList;
 use crate::limits::limits;
-use crate::value::layers::{Layer, Layers, LayersWriter, Packing};
+use crate::value::layers::{Layer, LayerCompression, Layers, LayersWriter};
 use crate::value::{ContentRef, Opener, TreeBuilder};
 
 /// Lists the members of a 7z archive.
@@ -70,8 +70,8 @@ fn list_bundled(
         offset = 0;
     }
     let packed = ByteSection::new(&bundled, bundled.range.clone());
-    let whole: Box<dyn ReadAt + '_> = match layers.first().map(|layer| &layer.packing) {
-        Some(Packing::Deflate(index)) => {
+    let whole: Box<dyn ReadAt + '_> = match layers.first().map(|layer| &layer.compression) {
+        Some(LayerCompression::Deflate(index)) => {
             let deflated = DeflateSpans::new(packed, &windows.file, index.clone());
             Box::new(SpanReader::new(deflated, 1))
         }
@@ -87,7 +87,7 @@ fn list_bundled(
     layers.push(Layer {
         offset,
         bytes,
-        packing: Packing::SevenZip(parts),
+        compression: LayerCompression::SevenZip(parts),
     });
     let mut listed = MemberList::new(prefix);
     let mut end = 0;

@@ -14,7 +14,7 @@ use super::bundled::BundledArchive;
 use super::extract::extract_members;
 use super::member_list::MemberList;
 use crate::limits::limits;
-use crate::value::layers::{Layer, Layers, LayersWriter, Packing};
+use crate::value::layers::{Layer, LayerCompression, Layers, LayersWriter};
 use crate::value::{ContentRef, Opener, TreeBuilder};
 
 /// Lists the members of a tar archive.
@@ -136,11 +136,11 @@ impl TarMembers {
         else {
             return Ok(None);
         };
-        let packing = Packing::Deflate(index);
+        let compression = LayerCompression::Deflate(index);
         let layer = Layer {
             offset,
             bytes,
-            packing,
+            compression,
         };
         Ok(Some((input, layer)))
     }

@@ -123,14 +123,14 @@ impl Chunk {
         if place.kind.member().is_none() {
             return;
         }
-        let least = least_end(place, name.len());
+        let least = min_record_end(place, name.len());
         self.compressed
             .push(difference(place.compressed, place.bytes));
         self.limits.push(difference(place.limit, least));
         self.end = place.limit;
         let (front, end) = match place.name {
             MemberName::EndOfPath(from) => ("", from as usize),
-            MemberName::Own(_) => front_and_end(path, name),
+            MemberName::Own(_) => split_shared_end(path, name),
         };
         self.ends.push(end as u64);
         self.fronts.push(front.as_bytes());
@@ -230,7 +230,7 @@ impl Chunk {
                 tree.names.push_joined(front, end);
                 MemberName::Own(u32::try_from(tree.names.len() - 1).ok()?)
             };
-            place.limit = value_from(self.limits.take()?, least_end(&place, name));
+            place.limit = value_from(self.limits.take()?, min_record_end(&place, name));
             self.end = place.limit;
         }
         tree.paths.push(path);
@@ -240,7 +240,7 @@ impl Chunk {
 }
 
 /// The smallest possible end of a member's record.
-fn least_end(place: &FileLocation, name: usize) -> u64 {
+fn min_record_end(place: &FileLocation, name: usize) -> u64 {
     place
         .offset
         .wrapping_add(ZIP_RECORD_BYTES)
@@ -250,7 +250,7 @@ fn least_end(place: &FileLocation, name: usize) -> u64 {
 
 /// Splits a name into its front, and the end that it shares with the path. The end is returned as its first byte in the
 /// path.
-fn front_and_end<'a>(path: &str, name: &'a str) -> (&'a str, usize) {
+fn split_shared_end<'a>(path: &str, name: &'a str) -> (&'a str, usize) {
     let shared = shared_end(path.as_bytes(), name.as_bytes());
     let mut front = name.len() - shared;
     while !name.is_char_boundary(front) {

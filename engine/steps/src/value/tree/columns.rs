@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn columns_are_read_back(
+        fn columns_round_trip(
             numbers in prop::collection::vec(prop_oneof![0..9_u64, 0..1000_u64, any::<u64>()], 0..300),
             bytes in prop_oneof!["a{0,99}", "[ab]{0,99}"],
         ) {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_unpacked_to_more_or_less_than_is_wanted() -> io::Result<()> {
+    fn columns_of_another_length_are_rejected() -> io::Result<()> {
         let mut out = Vec::new();
         ColumnWriter::new()?.bytes(&mut out, &[b'a'; 1 << 20])?;
         assert!(out.len() < 200, "{} bytes", out.len());

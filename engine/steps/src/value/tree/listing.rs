@@ -197,7 +197,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tree_reads_back_and_does_not_depend_on_the_order_it_was_made_in(
+        fn a_tree_round_trips_and_does_not_depend_on_insertion_order(
             files in proptest::collection::btree_map("[abé/\n]{0,8}", content(), 0..20)
         ) {
             let entries: Vec<TreeEntry> = files
@@ -221,7 +221,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_tree_or_refused(bytes in any::<Vec<u8>>()) {
+        fn any_bytes_are_a_tree_or_an_error(bytes in any::<Vec<u8>>()) {
             let mut all = MAGIC.to_vec();
             all.extend(bytes);
             let _ = read(&all[..]);
@@ -232,7 +232,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
-        fn what_is_damaged_is_a_tree_or_refused(
+        fn damaged_bytes_are_a_tree_or_an_error(
             files in proptest::collection::btree_map("[abé/\n]{0,8}", content(), 1..40),
             change in 1..=u8::MAX,
         ) {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn many_files_and_long_paths_are_read_back_from_their_chunks() -> Test {
+    fn many_files_and_long_paths_round_trip_in_chunks() -> Test {
         let long = "long/".repeat(60_000);
         let short = (0..2 * MAX_FILES + 1).map(|number| (format!("{number:05}.png"), 0));
         let long = (0..9).map(|number| (format!("{long}{number}"), number));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_a_table_of_files_know_no_more_than_their_length() -> Test {
+    fn rows_of_a_table_of_files_have_only_their_length() -> Test {
         let mut files = TreeBuilder::default();
         files.push_row("a/1.png", 70);
         files.push_row("a/2.png", u64::MAX);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_form_is_refused() {
+    fn an_older_format_version_is_rejected() {
         let found = read(&b"prep tree 2\n\0\0"[..]);
         let damaged = matches!(
             found,
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_that_lies_takes_no_memory() -> Test {
+    fn false_sizes_in_a_listing_allocate_no_memory() -> Test {
         // Valid.
         let honest = lying(2, 2, &[0, 0], &[1, 1], b"ab")?;
         // The empty columns.
@@ -335,8 +335,14 @@ mod tests {
             ("lengths", lying(2, 2, &[0, 0], &[many, many], b"ab")?),
             ("a length", lying(1, 1, &[0], &[many], b"ab")?),
             ("much text", lying(1, 1, &[0], &[1 << 26], &huge)?),
-            ("more than is told", lying(1, 1, &[0], &[17], &huge)?),
-            ("shares what is not", lying(2, 2, &[0, 2], &[1, 1], b"ab")?),
+            (
+                "text longer than declared",
+                lying(1, 1, &[0], &[17], &huge)?,
+            ),
+            (
+                "shares more than the previous path has",
+                lying(2, 2, &[0, 2], &[1, 1], b"ab")?,
+            ),
             // Each path contains the previous one, so a few bytes expand to a quarter of a gigabyte.
             (
                 "texts that grow",
@@ -350,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_of_an_archive_takes_few_bytes() -> Test {
+    fn a_member_of_an_archive_needs_few_bytes() -> Test {
         let mut offset = 0;
         let entries = (0..10_000_u64).map(|number| {
             let hash = blake3::hash(&number.to_le_bytes());

@@ -184,20 +184,23 @@ const EMPTY_DIRECTORY: FileLocation = FileLocation {
     name: MemberName::EndOfPath(0),
 };
 
-#[derive(Debug, Error)]
 /// A tree that cannot be built or read.
+#[derive(Debug, Error)]
 pub enum TreeError {
-    #[error("two files would be called `{0}`")]
     /// Two files have the same path.
+    #[error("two files have the path `{0}`")]
     Duplicate(String),
-    #[error("a stored listing is damaged at file {file}")]
     /// A stored listing is damaged at this file.
-    Damaged { file: usize },
-    #[error("a tree of more than {} files cannot be held", u32::MAX)]
+    #[error("a stored listing is damaged at file {file}")]
+    Damaged {
+        /// Index of the file.
+        file: usize,
+    },
     /// The tree has more files than the format supports.
+    #[error("a tree can have at most {} files", u32::MAX)]
     TooMany,
-    #[error("{0}")]
     /// The run was cancelled.
+    #[error("{0}")]
     Stopped(#[source] StepError),
 }
 
@@ -350,7 +353,7 @@ impl Tree {
 
     /// The file or empty directory at `path`.
     pub fn find(&self, path: &str) -> Option<TreeFile<'_>> {
-        let first = self.paths.first_not_below(path);
+        let first = self.paths.lower_bound(path);
         self.file(first).filter(|file| file.path() == path)
     }
 
@@ -361,7 +364,7 @@ impl Tree {
 
     /// All files whose path begins with `prefix`.
     pub fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = TreeFile<'a>> {
-        let first = self.paths.first_not_below(prefix);
+        let first = self.paths.lower_bound(prefix);
         let files = (first..self.len()).map(|index| TreeFile { tree: self, index });
         files.take_while(move |file| file.path().starts_with(prefix))
     }

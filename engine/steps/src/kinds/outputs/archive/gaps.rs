@@ -46,8 +46,8 @@ pub(super) struct Gaps {
 }
 
 /// The form in which the bytes of a content are written to an archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 /// The content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GapBytes {
     Plain,
     /// The compressed bytes of its source archive.
@@ -77,7 +77,7 @@ impl Read for Gap<'_> {
 
 impl Gaps {
     /// Adds a gap of `bytes` bytes for a file of the tree.
-    pub(super) fn leave(&self, file: usize, bytes: u64) -> Gap<'_> {
+    pub(super) fn add_gap(&self, file: usize, bytes: u64) -> Gap<'_> {
         if bytes > 0 {
             self.files.borrow_mut().push(file);
         }

@@ -17,7 +17,7 @@ use super::records::{Record, Records, each_record, records};
 pub(super) const FORMAT: ReadFormat = ReadFormat {
     word: Word {
         name: "bson",
-        doc: "BSON documents one after the other, `.bson`: a row per document, in the hidden column `record` as MongoDB Extended JSON, in which binaries of more than 64 bytes are named by their place in the file",
+        doc: "BSON documents, one after another, `.bson`: one row per document. The hidden column `record` has it as MongoDB Extended JSON, with the position in the file in place of binary values of more than 64 bytes",
     },
     endings: &["bson"],
     record: Some(Holds::Documents),

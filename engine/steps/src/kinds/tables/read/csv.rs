@@ -239,11 +239,11 @@ impl<'a> ChunkScanner<'a> {
     fn feed(&mut self, chunk: Vec<u8>) -> Result<Option<Vec<u8>>, StepError> {
         let fed = self.rewriter.feed(chunk);
         fed.map_err(|cause| failed(self.read, cause))?;
-        self.pass_on()?;
+        self.write_pending()?;
         Ok(self.rewriter.spent())
     }
 
-    fn pass_on(&mut self) -> Result<(), StepError> {
+    fn write_pending(&mut self) -> Result<(), StepError> {
         while let Some(chunk) = self.rewriter.take() {
             if let Some(recycled_chunk) = self.text.push(chunk).map_err(StepError::machine)? {
                 self.rewriter.give(recycled_chunk);
@@ -255,7 +255,7 @@ impl<'a> ChunkScanner<'a> {
     fn finish(mut self) -> Result<ScanResult, StepError> {
         let rewritten = self.rewriter.finish();
         let rewritten = rewritten.map_err(|cause| failed(self.read, cause))?;
-        self.pass_on()?;
+        self.write_pending()?;
         let projection = self.rewriter.take_projection();
         let index = self.rewriter.take_index();
         Ok(ScanResult {
@@ -277,7 +277,7 @@ fn scan_pieces(
     let mut scan = ChunkScanner::new(options, read, text);
     for chunk in chunks {
         if let Some(recycled_chunk) = scan.feed(chunk)? {
-            // A full channel contains enough chunks.
+            // If the channel is full, there are enough chunks for reuse, and this one is dropped.
             let _ = empty.try_send(recycled_chunk);
         }
     }

@@ -9,29 +9,29 @@ use serde::Serialize;
 pub(super) const DIALECT: Key = Key::optional(
     "dialect",
     Value::Word(DIALECTS),
-    "Whose way of reading JSON. In the dialects of pandas a column that is declared text is one in the record, too, as `astype(str)` makes it. Default: `python`.",
+    "The library whose reading of JSON is reproduced. With the dialects of pandas, a column that is declared text is also a text in the record, as `astype(str)` makes it. Default: `python`.",
     "ujson",
 );
 
 pub(super) const CHUNKSIZE: Key = Key::optional(
     "chunksize",
     Value::Natural,
-    "So many lines at a time are a table of their own: members and types in the dialect `dataframe` or `ujson` are those of the piece. The hidden column `piece` numbers them, from 0. Default: the whole file is one.",
+    "Number of lines that form a table of their own. With the dialect `dataframe` or `ujson`, members and types are those of this table. The hidden column `piece` has its number, from 0. Default: all lines of the file.",
     "1000",
 );
 
 static DIALECTS: &[Word] = &[
     Word {
         name: "python",
-        doc: "Python's `json.load`: each record is what it says",
+        doc: "Python's `json.load`: records are unchanged",
     },
     Word {
         name: "dataframe",
-        doc: "`pandas.DataFrame(records)` of what Python reads: each record has the members of all, in order of first appearance, and values have the types of their columns: beside a fraction or a missing value whole numbers are doubles, a member that is not there is NaN",
+        doc: "`pandas.DataFrame(records)` of the records that Python reads: each record has the members of all records, in order of first appearance, and values have the types of their columns. Integers become doubles if the column also has fractions or missing values. A missing member becomes NaN",
     },
     Word {
         name: "ujson",
-        doc: "`pandas.read_json`: as `dataframe`, doubles are ujson's (not always the nearest), columns of texts that spell numbers are numbers, and columns of doubles that are all whole are integers",
+        doc: "`pandas.read_json`: like `dataframe`, with three differences. Doubles are parsed by ujson and are not always the nearest, columns of texts with numbers become numbers, and columns of doubles without fractions become integers",
     },
 ];
 
@@ -85,15 +85,15 @@ pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
     let size = chunksize(declaration)?;
     let mut columns = declaration.columns("columns").iter();
     if let Some(column) = columns.find(|column| column.name.value == CHUNK_COLUMN) {
-        let message = "with `chunksize` the column `piece` says which piece a row is from";
+        let message = "with `chunksize`, the column `piece` has the number of a row's table";
         let fault = Diagnostic::error("duplicate-column", column.name.span, message);
         return Some(fault.help("remove it from `columns`; `record` has the member"));
     }
     if size == 0 {
-        let fault = declaration.fault("chunksize", "bad-parameter", "a piece has no lines");
+        let fault = declaration.fault("chunksize", "bad-parameter", "`chunksize` is 0");
         return Some(fault.help("write 1 or more"));
     }
-    let message = "`chunksize` says nothing about records that stay as they are";
+    let message = "`chunksize` has no effect on records that are unchanged";
     let is_python = ReadDialect::of(declaration) == ReadDialect::Python;
     is_python.then(|| {
         let fault = declaration.fault("chunksize", "no-effect", message);

@@ -23,8 +23,8 @@ const READ_BYTES: usize = 1 << 18;
 pub(crate) static KIND: StepKind = StepKind {
     form: Form {
         section: Section {
-            name: "a table that is read from many files",
-            doc: "Files of one format, one after the other, as `pandas.concat` puts them together. Columns: `file`, and those in `columns`; of a NumPy array, which has one axis, `value`. Of arrays and parquet files a column has one type, or becomes one of doubles: integers beside doubles, and single beside double precision.",
+            name: "a table that is read from several files",
+            doc: "Files of one format, one after another, combined like in `pandas.concat`. Columns: `file` and those in `columns`. A NumPy array must have one axis, and its column is `value`. For arrays and parquet files, a column has the same type in all files, or combines doubles with integers or single-precision numbers to doubles.",
             keys: &[
                 Key::required(
                     "read_each",
@@ -35,7 +35,7 @@ pub(crate) static KIND: StepKind = StepKind {
                 Key::required(
                     "format",
                     Value::Word(WORDS),
-                    "How the files are written.",
+                    "The format of the files.",
                     "csv",
                 ),
                 COLUMNS,
@@ -57,7 +57,7 @@ pub(crate) static KIND: StepKind = StepKind {
             let mut found = check(declaration);
             let own = declaration.columns("columns").iter();
             for column in own.filter(|column| column.name.value == FILE_COLUMN) {
-                let message = "the column `file` says which file a row is from";
+                let message = "the column `file` has the file of a row";
                 let fault =
                     prep_spec::Diagnostic::error("duplicate-column", column.name.span, message);
                 found.push(fault.help("remove it from `columns`"));

@@ -101,7 +101,7 @@ pub(super) fn each_table(
             let values = values.map_err(|cause| StepError::new(Failure::Input, cause))?;
             let arrays = values.columns.iter().zip(read.columns.iter().zip(&types));
             let arrays: Vec<ArrayRef> = arrays
-                .map(|(array, (column, common))| as_written(array, column, common.as_ref()))
+                .map(|(array, (column, common))| convert_to_written(array, column, common.as_ref()))
                 .collect::<Result<_, StepError>>()?;
             for row in 0..values.rows {
                 out.cells().text(file);
@@ -171,7 +171,7 @@ fn column_type(found: &DataType) -> ColumnType {
 }
 
 /// Converts values to the written type: the common type of all files, or doubles if the column is declared a number.
-fn as_written(
+fn convert_to_written(
     array: &ArrayRef,
     column: &Column,
     common: Option<&DataType>,

@@ -154,7 +154,8 @@ pub(super) fn infer_pieces(
         if nested.get() == NestedValues::Skip {
             return Ok(());
         }
-        // A chunk that would change its records now may rarely not do so at its end.
+        // Checked only at powers of two, because the check is slow. A chunk that changes its records at this point
+        // nearly always also does so at its end, so keeping further records would be a waste.
         let is_likely = !seen.is_power_of_two() || frame.keeps_records();
         if !is_likely || !keep(path, number, record)? {
             change();

@@ -15,7 +15,7 @@ use crate::limits::limits;
 pub(super) const LIST: ReadFormat = ReadFormat {
     word: Word {
         name: "json",
-        doc: "one JSON value, `.json`: a row per element of the list, in the hidden column `record`",
+        doc: "one JSON value, `.json`: one row per element of the list, in the hidden column `record`",
     },
     endings: &["json"],
     record: Some(Holds::Values(ColumnKind::Json)),
@@ -35,7 +35,7 @@ pub(super) const LIST: ReadFormat = ReadFormat {
 pub(super) const LINES: ReadFormat = ReadFormat {
     word: Word {
         name: "json_lines",
-        doc: "a JSON value per line, `.jsonl`, `.ndjson`: a row per line, in the hidden column `record`",
+        doc: "one JSON value per line, `.jsonl`, `.ndjson`: one row per line, in the hidden column `record`",
     },
     endings: &["jsonl", "ndjson"],
     record: Some(Holds::Values(ColumnKind::Json)),

@@ -30,7 +30,7 @@ use prep_sql::RECORD_COLUMN;
 use thiserror::Error;
 
 use crate::kinds::encoding::{ENCODING, Encoding};
-use crate::kinds::outputs::copy::Absent;
+use crate::kinds::outputs::copy::MissingFile;
 use crate::kinds::unpack::{extract, similar};
 use crate::kinds::{StepKind, one};
 use crate::limits::undecodable;
@@ -49,13 +49,13 @@ pub(crate) static KIND: StepKind = StepKind {
                 Key::required(
                     "read",
                     Value::Source,
-                    "Path in the bundle. A segment that names an archive is entered.",
+                    "Path in the bundle. It may lead into archives.",
                     "train.zip/train.csv",
                 ),
                 Key::optional(
                     "format",
                     Value::Word(WORDS),
-                    "How the file is written. Default: by its name.",
+                    "The format of the file. Default: by its name.",
                     "json",
                 ),
                 COLUMNS,
@@ -80,7 +80,7 @@ pub(crate) static KIND: StepKind = StepKind {
 const COLUMNS: Key = Key::optional(
     "columns",
     Value::Columns,
-    "Columns that the file must have, each with its type; a list of names for columns that are `inferred`. Further columns of the file are part of `*`, and `inferred`.",
+    "Columns that the file must have, each with its type. A list of names declares `inferred` columns. Further columns of the file are part of `*` and are also `inferred`.",
     "{ id: integer, text: text, note: inferred }",
 );
 const DELIMITER: Key = Key::optional(
@@ -92,13 +92,13 @@ const DELIMITER: Key = Key::optional(
 const FLOAT_PRECISION_KEY: Key = Key::optional(
     "float_precision",
     Value::Word(FLOAT_PRECISION),
-    "How decimals of a CSV file become numbers. Default: `round_trip`.",
+    "How decimals of a CSV file are rounded. Default: `round_trip`.",
     "high",
 );
 const AT: Key = Key::optional(
     "at",
     Value::Text,
-    "Where in a JSON value the rows are: keys of objects and places in lists (from 0), with dots between; `.` is the whole. Of a list the rows are the elements, of an object the members, each as `{ key: ..., value: ... }`.",
+    "Path of the rows in a JSON value: keys of objects and indices of lists (from 0), separated by dots. `.` is the entire value. The rows of a list are its elements. The rows of an object are its members, each as `{ key: ..., value: ... }`.",
     "annotations",
 );
 
@@ -145,7 +145,7 @@ static FLOAT_PRECISION: &[Word] = &[
     },
     Word {
         name: "high",
-        doc: "as pandas' default parser rounds",
+        doc: "like pandas' default parser",
     },
 ];
 
@@ -242,7 +242,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
         return Vec::new();
     };
     let Some(format) = format(declaration) else {
-        let message = format!("the name of `{path}` does not tell its format");
+        let message = format!("the name of `{path}` does not imply a format");
         let names = WORDS.iter().map(|word| format!("`{}`", word.name));
         let names = names.collect::<Vec<_>>().join(", ");
         let found = declaration.fault(head, "unknown-format", message);
@@ -264,8 +264,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     keys.into_iter()
         .filter(|(key, formats, _)| declaration.has(key) && !formats.contains(&format.word.name))
         .map(|(key, formats, what)| {
-            let message =
-                format!("`{key}` says something about {what}; the file is another format");
+            let message = format!("`{key}` applies to {what}, but the file has another format");
             let found = declaration.fault(key, "no-effect", message);
             let first = formats.first().copied().unwrap_or_default();
             found.help(format!("remove `{key}`, or write `format: {first}`"))
@@ -369,7 +368,7 @@ impl Step for ReadTable {
         let tree = only_tree(context, inputs)?;
         let path = &self.read.path;
         let content = tree.get(path).ok_or_else(|| {
-            let error = Absent {
+            let error = MissingFile {
                 path: path.clone(),
                 similar: similar(&tree, path),
             };
@@ -429,7 +428,7 @@ fn failed_at(path: &str, cause: impl Into<BoxError>) -> StepError {
 /// Describes a cell for a message.
 fn describe_cell(misfit: &TypeMismatch) -> String {
     match misfit.cell.as_str() {
-        "" => "holds nothing".to_owned(),
+        "" => "is empty".to_owned(),
         cell => format!("holds `{}`", shortened(cell)),
     }
 }

@@ -12,7 +12,7 @@ use crate::value::{ContentRef, Opener, TableStorage, TableValue};
 pub(super) const FORMAT: ReadFormat = ReadFormat {
     word: Word {
         name: "npy",
-        doc: "a NumPy array, `.npy`: a row per entry of the first axis, in the hidden column `record`; if there is no other axis, its value is the column `value`",
+        doc: "a NumPy array, `.npy`: one row per entry of the first axis, in the hidden column `record`. If there is no other axis, the column `value` has its value",
     },
     endings: &["npy"],
     record: Some(Holds::Entries),

@@ -230,7 +230,7 @@ impl<'a> RecordTable<'a> {
         let piece = record.piece;
         let mut record = types.record(record)?;
         if self.read.dialect.typing().is_some() {
-            spell_texts(&mut record, self.declared)?;
+            convert_texts(&mut record, self.declared)?;
         }
         for (index, column) in self.declared.iter().enumerate() {
             let name = &column.name.value;
@@ -254,7 +254,7 @@ impl<'a> RecordTable<'a> {
                     record: number,
                     column: name.clone(),
                     declared: column.kind.name(),
-                    found: shown(member),
+                    found: value_start(member),
                 };
                 error_at(Failure::Input, Subject::At(column.name.span), error)
             })?;
@@ -298,7 +298,7 @@ fn for_each(
 }
 
 /// Converts members that are declared text like pandas' `astype(str)`: numbers as Python prints them.
-fn spell_texts(record: &mut RecordContent, declared: &[&Column]) -> Result<(), StepError> {
+fn convert_texts(record: &mut RecordContent, declared: &[&Column]) -> Result<(), StepError> {
     let texts = declared.iter().filter(|one| one.kind == ColumnKind::Text);
     for column in texts {
         let name = &column.name.value;
@@ -358,6 +358,6 @@ fn compact(value: &JsonValue) -> Result<String, StepError> {
 }
 
 /// The beginning of a value, for messages.
-fn shown(value: &JsonValue) -> String {
+fn value_start(value: &JsonValue) -> String {
     shortened(&compact(value).unwrap_or_default())
 }
