@@ -1,4 +1,4 @@
-//! What a user without privileges can do. Files of the store are read-only, which does not stop the superuser from opening them
+//! Operations of a user without privileges. Files of the store are read-only, which does not stop the superuser from opening them
 //! for writing, so a test that runs as root proves nothing here. It calls itself again as another user.
 
 use std::error::Error;

@@ -210,7 +210,7 @@ fn refusals_say_why() {
     );
 }
 
-/// What no table can satisfy is known before there is one; `split` refuses it, too.
+/// Sizes that no table can satisfy are known before there is one; `split` refuses it, too.
 #[test]
 fn sizes_that_fit_no_table() {
     let cases = [
@@ -312,7 +312,7 @@ proptest! {
     ) {
         let codes = codes_by_appearance(&names);
         let keys = role.map(|role| SplitKeys { role, codes: &codes });
-        // A refusal is fine; a split must be whole.
+        // An error is fine, but a split must be complete.
         if let Ok(parts) = split(&method, names.len(), keys) {
             let mut rows = [parts.train, parts.test].concat();
             rows.sort_unstable();

@@ -45,7 +45,7 @@ fn check(entry: &Value, result: Result<Split, SplitError>) {
     );
 }
 
-/// A size, which JSON writes as pandas and scikit-learn read it: `1.0` is a share, `1` a count.
+/// A size, which JSON writes as pandas and scikit-learn read it: `1.0` is a fraction, `1` a count.
 fn size(entry: &Value, field: &str) -> Option<SplitSize> {
     get(entry, field)
 }
@@ -106,7 +106,7 @@ fn groups_by_membership_and_end_to_end() {
         };
         let test_size = size(&entry, "test_size");
         let seed = get(&entry, "seed");
-        // Rows of groups stay in file order unless said otherwise.
+        // Rows of groups stay in file order by default.
         let order = (order == SplitOrder::Split).then_some(order);
         let method = SplitAlgorithm::Shuffle {
             test_size,
@@ -178,7 +178,7 @@ fn published_sizes() {
         (3_881, 0.1, 389),
         (990, 0.1, 99),
         (25_000, 0.1, 2_500),
-        // A hair above the whole number in doubles.
+        // Slightly above the integer in doubles.
         (100, 0.14, 15),
         (150, 0.14, 22),
     ];

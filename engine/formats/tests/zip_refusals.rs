@@ -19,7 +19,7 @@ fn list(bytes: &[u8]) -> Result<Vec<ZipEntry>, ZipError> {
 }
 
 fn refusal(members: &[Member]) -> ZipError {
-    list(&archive(members)).expect_err("the listing should be refused")
+    list(&archive(members)).expect_err("the listing should be rejected")
 }
 
 /// Lists the archive and reads the first member in both ways, which must return the same error.
@@ -29,7 +29,7 @@ fn member_refusal(member: Member) -> ZipError {
     let mut content = vec![1, 2, 3];
     let whole = MemberInflater::default()
         .read_into(bytes.as_slice(), &entry, &mut content)
-        .expect_err("the member should be refused");
+        .expect_err("the member should be rejected");
     assert!(
         content.is_empty(),
         "nothing of a refused member is handed out"
@@ -39,7 +39,7 @@ fn member_refusal(member: Member) -> ZipError {
         Err(error) => error,
         Ok(mut reader) => reader
             .read_to_end(&mut streamed)
-            .expect_err("the stream should be refused")
+            .expect_err("the stream should be rejected")
             .downcast::<ZipError>()
             .expect("a typed error"),
     };

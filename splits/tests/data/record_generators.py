@@ -1,4 +1,4 @@
-"""Records what the generators of NumPy and Python draw. Writes a JSON file per library beside this file.
+"""Records what the generators of NumPy and Python draw. Writes a JSON file per library next to this file.
 
 Long results are kept as the CRC-32 of their little-endian 32-bit words and their first ten entries; doubles as their bits.
 """

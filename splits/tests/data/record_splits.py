@@ -1,4 +1,4 @@
-"""Records splits made by scikit-learn and pandas. Writes splits.json beside this file.
+"""Records splits made by scikit-learn and pandas. Writes splits.json next to this file.
 
 Keys of a table are made by `keys(rows, distinct)`, which the Rust tests repeat. Parts are kept as CRC-32 and first ten entries.
 """

@@ -1,4 +1,4 @@
-"""Writes small archives with tarfile and py7zr, and members.json: what they hold."""
+"""Writes small archives with tarfile and py7zr, and members.json with their content."""
 import io, json, lzma, tarfile, zlib
 import py7zr
 

@@ -1,4 +1,4 @@
-"""Writes small PNG images of every kind, and grey.json: what Pillow's convert("L") makes of them."""
+"""Writes small PNG images of every kind, and grey.json with the results of Pillow's convert("L")."""
 import io, json, random, struct, zlib
 from PIL import Image
 

@@ -2,7 +2,7 @@
 
 A line is `[reader, text, expected]`. The reader `ujson` is `read_json(lines=True)` of the text, printed by
 `to_json(orient="records", lines=True)`; `dataframe` is `DataFrame(json.loads(text))`, printed by
-`json.dumps(to_dict("records"))`. What pandas refuses is null.
+`json.dumps(to_dict("records"))`. If pandas raises an error, it is null.
 """
 import io
 import json
@@ -92,7 +92,7 @@ LOOSE = {
 
 
 def loose_case():
-    """What ujson reads and Python does not, or otherwise."""
+    """Texts that ujson reads and Python does not, or otherwise."""
     names = rng.sample(["a", "b", "c", "", "\\ud800k"], rng.randrange(1, 4))
     kinds = {name: rng.choices(list(LOOSE), k=rng.choice([1, 1, 2])) for name in names}
     blank = lambda: rng.choice(["", "", "", " ", "\x0b", "\xa0", "\x1c", "\u2003"])
@@ -114,7 +114,7 @@ def loose_case():
 if __name__ == "__main__":
     with open("frames.jsonl", "w") as out:
         cases = [case() for _ in range(COUNT)] + [loose_case() for _ in range(COUNT)]
-        # pandas makes dates of the name "" if there is no other: such lists are refused here.
+        # pandas makes dates of the name "" if there is no other: such lists are an error here.
         for one in cases:
             if one[2] is None or '"null":' not in one[2]:
                 out.write(json.dumps(one, ensure_ascii=False, separators=(",", ":")) + "\n")

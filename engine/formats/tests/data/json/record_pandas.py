@@ -12,7 +12,7 @@ def number():
 texts = ["[%s]" % number() for _ in range(600)] + ["0", "-0", "-0.0", "-1e-12", "1e-7", "1e20", "0.5", "0.00000000005", "0.00000000015", "0.99999999999", "1e16", "9999999999999999.0", "1e-15", "9e-16",
     "null", "true", "[]", "{}", '{"a":[1,{"b":null}],"c":"d"}', '"\\u00e9\\ud83c\\udf55/\\b\\f\\n\\r\\t\\u0001\\u007f\\"\\\\<>&"', "18446744073709551615", "18446744073709551616", "-9223372036854775809", "0.12345678905"]
 # ujson_dumps crashes on a key with half a surrogate pair: the encoding is tried before.
-# What ujson reads beyond Python's grammar, or otherwise. Of some integers of more than 20 digits it makes other numbers
+# Texts that ujson reads beyond Python's grammar, or otherwise. Of some integers of more than 20 digits it makes other numbers
 # without an error; prep refuses those, so none is here.
 def spelled():
     digits = lambda most: "".join(rng.choice("0012345678999") for _ in range(rng.randrange(most)))

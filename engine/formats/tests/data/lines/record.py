@@ -1,4 +1,4 @@
-"""Records texts and the lines that Python's text mode makes of them (null for bytes that are no UTF-8): lines.json."""
+"""Records texts and the lines that Python's text mode makes of them (null for bytes that are not UTF-8): lines.json."""
 import io, json
 import random
 

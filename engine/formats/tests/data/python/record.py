@@ -1,4 +1,4 @@
-"""Records which code points below U+3001 Python ignores beside a number: `python3 record.py > spaces.txt`.
+"""Records which code points below U+3001 Python ignores next to a number: `python3 record.py > spaces.txt`.
 
 `float` and `int` agree, before and after the digit, for ASCII digits and others.
 """

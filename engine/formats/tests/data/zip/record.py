@@ -1,4 +1,4 @@
-"""Writes python.zip with Python's zipfile, and python.json: what it holds."""
+"""Writes python.zip with Python's zipfile, and python.json with its content."""
 import io, json, struct, zipfile, zlib
 
 def info(name, method=zipfile.ZIP_DEFLATED):
