@@ -1,0 +1,114 @@
+"""The package `mleprep`: its page of documentation, its records, its errors."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import mleprep
+import pandas as pd
+import pytest
+from conftest import ID, ROOT, SAMPLES
+from mleprep import _envelope, _html
+from mleprep.errors import error_of
+
+PAGE = ROOT / "docs" / "python.md"
+
+
+def test_the_examples_of_the_page_give_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([os.environ["PREP_BINARY"], "demo"], check=True, capture_output=True)
+    text = PAGE.read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(examples) == text.count("```python"), "an example has no output"
+    names: dict[str, object] = {}
+    for code, expected in examples:
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            exec(code, names)
+        assert shown.getvalue() == expected, code
+
+
+def test_a_run_has_records_messages_and_nothing_on_stdout(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lines: list[str] = []
+    done = mleprep.run(
+        [ID, "random-acts-of-pizza"],
+        source=SAMPLES,
+        skip_verification=True,
+        data_dir=tmp_path / "data",
+        progress=lines.append,
+    )
+    assert done.ids == [ID, "random-acts-of-pizza"]
+    assert all(one.is_complete and one.steps_run > 5 and one.files for one in done)
+    assert any(ID in line for line in lines)
+    assert capfd.readouterr() == ("", "")
+    again = mleprep.run(ID, source=SAMPLES, skip_verification=True, data_dir=tmp_path / "data", progress=False)
+    assert again[ID].state == "up_to_date"
+
+
+def test_a_failure_is_raised_or_is_in_the_records(tmp_path: Path) -> None:
+    given = {"source": tmp_path, "data_dir": tmp_path / "data", "progress": False}
+    with pytest.raises(mleprep.InputError) as raised:
+        mleprep.run(ID, **given)  # type: ignore[arg-type]
+    assert raised.value.code == 4
+    assert ID in str(raised.value)
+
+
+def test_a_list_knows_states_and_sets(data_dir: Path) -> None:
+    found = mleprep.list(data_dir=data_dir)
+    assert len(found) == 82
+    assert found[ID].state.startswith("prepared") and found[ID].variants == ("v1",)
+    assert found["aerial-cactus-identification"].state == "not prepared"
+    assert found[:2].ids == found.ids[:2]
+    with pytest.raises(KeyError):
+        found["no-such-competition"]
+
+
+def test_a_frame_is_validated_and_graded_as_its_file_is(data_dir: Path) -> None:
+    path = data_dir / ID / "prepared" / "public" / "sample_submission.csv"
+    frame = pd.read_csv(path)
+    by_file = mleprep.grade(path, ID, data_dir=data_dir, log=False)
+    by_frame = mleprep.grade(frame, ID, data_dir=data_dir, log=False)
+    assert by_frame.score == by_file.score is not None
+    assert mleprep.validate(frame, ID, data_dir=data_dir)
+    refused = mleprep.validate(frame.drop(columns=frame.columns[-1]), ID, data_dir=data_dir)
+    assert not refused and "invalid" in refused.message and refused.reason
+
+
+def test_notebooks_show_tables_whose_cells_are_text(data_dir: Path) -> None:
+    shown = mleprep.list([ID], data_dir=data_dir)._repr_html_()
+    assert shown.startswith("<table>") and ID in shown
+    assert "<th" in mleprep.validate(SAMPLES / "none.csv", ID, data_dir=data_dir)._repr_html_()
+    assert "&lt;script&gt;" in _html.table(["<b>"], [["<script>"]])
+    assert [_html.size(one) for one in (None, 0, 999, 1234, 999_960)] == ["", "0 B", "999 B", "1.2 kB", "1.0 MB"]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(1, mleprep.PrepError), (2, mleprep.UsageError), (7, mleprep.ServerError), (101, mleprep.InternalError)],
+)
+def test_the_exit_code_chooses_the_class(code: int, kind: type[mleprep.PrepError]) -> None:
+    assert type(error_of(code, "no")) is kind
+
+
+def test_errors_are_read_from_json_and_from_messages() -> None:
+    place = {"file": "pipeline.yaml", "line": 3, "column": 5}
+    answer = json.dumps({"error": {"code": "pipeline", "message": "wrong", "help": "mend it", "place": place}})
+    found = _envelope.error(3, answer, "")
+    assert str(found) == "pipeline.yaml:3:5: wrong\nhelp: mend it"
+    found = _envelope.error(4, "", "warning: old\nerror: no bundle\n  ID: a, b\nhelp: give --source\nerror: two\n")
+    assert (found.message, found.help) == ("no bundle\n  ID: a, b", "give --source")
+
+
+def test_without_a_program_the_error_names_the_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PREP_BINARY", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda _name: str(tmp_path))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    with pytest.raises(mleprep.ProgramNotFound, match="pip install mleprep"):
+        mleprep.list()
