@@ -71,10 +71,10 @@ fn what_is_known_beforehand_is_refused_at_load() {
     for (output, part) in [
         (
             "  description.md: { lines: SELECT stem FROM pictures }",
-            "`description.md` is made from the pipeline's own",
+            "`description.md` is created from the pipeline's own",
         ),
         ("  train.csv/: { empty: true }", "have the same name"),
-        ("  ./: { empty: true }", "a directory that stays empty"),
+        ("  ./: { empty: true }", "declared as an empty directory"),
     ] {
         let sandbox = with(output);
         sandbox

@@ -393,7 +393,7 @@ fn a_setting_that_does_not_fit_says_where_it_stands() {
             draws("{ x: uniform, when: k < 1e400 }"),
             3,
             "k < 1e400",
-            &["`k < 1e400` is no condition"],
+            &["`k < 1e400` is not a condition"],
         ),
     ] {
         let sandbox = Sandbox::new();

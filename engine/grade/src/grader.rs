@@ -1,4 +1,4 @@
-//! A pipeline's grader: its rules, then its metric.
+//! Grades submissions by the rules and the metric of a pipeline.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ use crate::table::pair::Pair;
 use crate::table::submission;
 use crate::table::unread::Unread;
 
-/// With fewer rows, a mistake in a cell is told before a wrong number of rows, as the rules have it.
+/// With fewer rows, an invalid cell is reported before a wrong number of rows, in the order of the rules.
 const MANY: usize = 1_000_000;
 
 /// Grades submissions of one competition.
@@ -26,20 +26,22 @@ pub struct Grader {
     spec: GradeSpec,
 }
 
-/// What came out of grading.
+/// The result of grading.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
+    /// The submission is valid.
     Score {
         /// The score as computed.
         value: f64,
         /// The score at five decimals, as it is reported and compared with the leaderboard.
         rounded: f64,
     },
+    /// The submission is invalid.
     Refused(Refusal),
 }
 
 impl Outcome {
-    /// The reported score, if there is one. It may be NaN or infinite.
+    /// Returns the reported score, if there is one. It may be NaN or infinite.
     pub fn rounded(&self) -> Option<f64> {
         match self {
             Outcome::Score { rounded, .. } => Some(*rounded),
@@ -49,40 +51,40 @@ impl Outcome {
 }
 
 impl Grader {
-    /// Reads the `grade:` section of a pipeline.
+    /// Parses the `grade:` section of a pipeline.
     ///
     /// # Errors
-    /// Every mistake, with the path of the key at fault and a name that may have been meant.
+    /// All errors of the section, each with the path of its key and a suggestion if possible.
     pub fn parse(section: &Value) -> Result<Self, GradeSpecErrors> {
         Ok(Grader {
             spec: spec::parse(section)?,
         })
     }
 
-    /// The metric's kind: its name, description and usual direction.
+    /// Returns the metric's kind: its name, description and usual direction.
     pub fn metric(&self) -> &'static MetricKind {
         self.spec.kind
     }
 
-    /// Whether higher or lower scores are better.
+    /// Returns whether higher or lower scores are better.
     pub fn direction(&self) -> Direction {
         self.spec.direction
     }
 
-    /// Reads the answers, as the section says.
+    /// Reads the answers in the format that the section defines.
     ///
     /// # Errors
-    /// When they are not what the section expects.
+    /// If they do not have the expected format.
     pub fn read_answers(&self, bytes: &[u8]) -> Result<Frame, AnswersError> {
         answers::read(bytes, self.spec.answer_rows.as_ref())
     }
 
-    /// Whether the answers are JSON lines rather than a CSV.
+    /// Whether the answers are JSON lines instead of a CSV.
     pub fn answers_are_json(&self) -> bool {
         self.spec.answer_rows.is_some()
     }
 
-    /// Checks and scores a submission that is in memory.
+    /// Checks and scores a submission in memory.
     pub fn grade_bytes(&self, answers: &Frame, bytes: &[u8]) -> Outcome {
         match self.grade_content(answers, FileContent::Bytes(bytes)) {
             Ok(outcome) => outcome,
@@ -92,11 +94,11 @@ impl Grader {
         }
     }
 
-    /// Checks and scores a submission. Its cells are read when a rule wants them: a file of many millions of rows that is
-    /// refused by its shape takes next to no memory.
+    /// Checks and scores a submission. Cells are read when a rule needs them, so a file with many millions of rows and
+    /// a wrong shape takes almost no memory.
     ///
     /// # Errors
-    /// When the file cannot be read, which says nothing of the submission.
+    /// If the file cannot be read. That does not make the submission invalid.
     pub fn grade_file(&self, answers: &Frame, file: &File) -> io::Result<Outcome> {
         self.grade_content(answers, FileContent::File(file))
     }
@@ -123,7 +125,7 @@ impl Grader {
         outcome.unwrap_or_else(Outcome::Refused)
     }
 
-    /// The columns that some rules and the metric name.
+    /// Returns the columns that these rules and the metric name.
     fn columns_named<'s>(&'s self, rules: &'s [SpecRule]) -> impl Iterator<Item = &'s str> {
         let of_rules = rules.iter().flat_map(|rule| &rule.columns);
         let names = of_rules.chain(&self.spec.metric_columns);
@@ -155,8 +157,8 @@ impl Grader {
         })
     }
 
-    /// Refuses a submission of millions of rows if these rules, or the metric, will refuse it for their number. Drops the
-    /// rows that nobody will look at.
+    /// Rejects a submission with millions of rows if these rules, or the metric, would reject it for their number.
+    /// Drops rows that are never used.
     fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
         let mut said = rules.iter().map(|rule| rule.rule.rows());
         let many = pair.submission.len() > MANY;

@@ -1,23 +1,36 @@
-//! Grading: the last stage of a pipeline.
+//! Grading, the last stage of a pipeline.
 //!
-//! A pipeline's `grade:` section names *rules*, which a submission must pass in order, and one *metric*. [`Grader`]
-//! reads the section and grades: the [`Outcome`] is a score or a [`Refusal`] that tells what to fix. Where MLE-bench's
-//! graders raise any exception, the submission is refused; where they return a number, the score is the same at five
-//! decimals.
+//! The `grade:` section of a pipeline lists *rules*, which a submission must satisfy in order, and one *metric*.
+//! [`Grader`] parses the section and grades submissions. An [`Outcome`] is either a score or a [`Refusal`], which tells
+//! the author what to correct. If a grader of MLE-bench raises any exception, the submission is invalid here; if it
+//! returns a number, the score is the same at five decimals.
 //!
-//! [`report::medals`] ranks a score on Kaggle's leaderboard, [`report`] writes the reports.
+//! [`report::medals`] computes what a score earns on Kaggle's leaderboard, [`report`] writes reports.
 //!
 //! ```text
-//! rules/, metrics/   one file each, which describes itself
-//! spec/              the section `grade:`: what may stand in it, and what is wrong with it
+//! rules/, metrics/   one file each, with its own documentation
+//! spec/              parses the section `grade:`
 //! table/             the two tables that are graded
 //! shapes/            boxes, masks and volumes that cells describe
-//! python/            Python's and NumPy's numbers and order
+//! python/            Python's and NumPy's numbers and sort order
 //! report/            lists of submissions, medals, reports
 //! ```
 //!
-//! Every rule and metric describes itself ([`rules::ALL`], [`metrics::ALL`]); reference pages and the JSON Schema
-//! ([`spec::schema`]) are made from that.
+//! Every rule and metric contains its documentation ([`rules::ALL`], [`metrics::ALL`]), from which the reference pages
+//! and the JSON Schema ([`spec::schema`]) are generated.
+//!
+//! # Example
+//!
+//! ```
+//! use prep_grade::{Grader, Outcome};
+//! let section = serde_json::json!({ "rules": ["same_rows"], "metric": { "accuracy": "label" } });
+//! let grader = Grader::parse(&section).unwrap();
+//! let answers = grader.read_answers(b"id,label\n1,a\n2,b\n").unwrap();
+//! let outcome = grader.grade_bytes(&answers, b"id,label\n1,a\n2,a\n");
+//! assert_eq!(outcome.rounded(), Some(0.5));
+//! ```
+
+#![warn(missing_docs)]
 
 pub mod metrics;
 pub mod python;

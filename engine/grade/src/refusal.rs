@@ -1,32 +1,34 @@
-//! Why a submission has no score, in words that tell its author what to fix.
+//! The reason why a submission has no score, in words that tell its author what to correct.
 
 use std::fmt;
 
 /// The kind of a [`Refusal`], for programs; the message is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The file is missing, empty, too large, or no CSV.
+    /// The file is missing, empty, too large, or not a CSV.
     Unreadable,
+    /// A required column is missing.
     MissingColumn,
-    /// A column that must not be there, or columns in the wrong order.
+    /// An unexpected column, or columns in the wrong order.
     SurplusColumn,
+    /// The number of rows is wrong.
     RowCount,
     /// Identifiers that are missing, unknown, repeated or in the wrong rows.
     Ids,
-    /// A value of the wrong type: text among numbers, say.
+    /// A value of the wrong type, for example text in a column of numbers.
     Type,
-    /// A cell without a value, or an infinite one, where a number is needed.
+    /// A cell without a value where one is required.
     Missing,
-    /// A number outside of the allowed range.
+    /// A number outside of the allowed range, or infinite.
     Range,
-    /// The values are fine one by one, but the metric is not defined for them.
+    /// Each value is valid, but the metric is not defined for them.
     Undefined,
-    /// The answers are at fault, so no submission can be graded.
+    /// The answers are wrong, so no submission can be graded.
     Answers,
 }
 
 impl RefusalKind {
-    /// The kind's name in JSON.
+    /// Returns the kind's name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             RefusalKind::Unreadable => "unreadable",
@@ -43,20 +45,21 @@ impl RefusalKind {
     }
 }
 
-/// A submission that gets no score: what is wrong, where, and what was expected.
+/// The reason why a submission is invalid: what is wrong, where, and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
+    /// The kind of mistake.
     pub kind: RefusalKind,
-    /// The column at fault, if it is one.
+    /// The column with the mistake, if it is in one.
     pub column: Option<String>,
-    /// The row at fault: its number in the file, the first one below the header being 1.
+    /// The row with the mistake: its number in the file, where the first row after the header is 1.
     pub row: Option<u64>,
-    /// What was found and what was expected. Does not repeat column and row.
+    /// What was found and what was expected, without column and row.
     pub message: String,
 }
 
 impl Refusal {
-    /// A refusal of the file as a whole.
+    /// Creates a reason that concerns the whole file.
     pub fn new(kind: RefusalKind, message: impl Into<String>) -> Self {
         Refusal {
             kind,
@@ -66,14 +69,14 @@ impl Refusal {
         }
     }
 
-    /// The same refusal, with the column that is at fault.
+    /// Adds the column.
     #[must_use]
     pub fn in_column(mut self, column: &str) -> Self {
         self.column = Some(shortened(column.to_owned()));
         self
     }
 
-    /// The same refusal, with the row of the file (from 1, without the header) that is at fault.
+    /// Adds the row of the file, from 1 without the header.
     #[must_use]
     pub fn in_row(mut self, row: u64) -> Self {
         self.row = Some(row);
@@ -96,7 +99,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// A text that repeats a column's name may be as long as that.
+/// Shortens a text. A message that repeats a column's name may be as long as the name.
 fn shortened(mut text: String) -> String {
     const LONGEST: usize = 4096;
     if text.len() > LONGEST {
@@ -106,7 +109,7 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// A number of things in words: `1 row`, `2 rows`.
+/// Formats a count with a noun: `1 row`, `2 rows`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),

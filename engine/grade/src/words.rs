@@ -1,8 +1,8 @@
-//! Texts as lists of words.
+//! Splits texts into words.
 
 use crate::python::numeric::is_python_space;
 
-/// The words of a text, as Python's `str.split()` finds them: between blanks of any kind and number.
+/// Returns the words of a text like Python's `str.split()`: separated by white space of any kind and length.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_python_space).filter(|word| !word.is_empty())
 }

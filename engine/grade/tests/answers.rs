@@ -68,13 +68,13 @@ fn faults_of_the_answers() {
         ),
         (
             "{\"id\": 1, \"tags\": [1, 2], \"spans\": 3}",
-            "line 1: `spans` is no list",
+            "line 1: `spans` is not a list",
         ),
         (
             "{\"id\": 1, \"tags\": [1, 2], \"spans\": [], \"word\": null}",
             "line 1: there is no `word`",
         ),
-        ("x", "line 1 is no JSON: expected value at line 1 column 1"),
+        ("x", "line 1 is not JSON: expected value at line 1 column 1"),
     ];
     for (text, message) in table {
         let error = grader(spans())

@@ -1,4 +1,4 @@
-//! The reference of rules and metrics, printed from their definitions: `docs/reference/grading.md`.
+//! Generates the reference of rules and metrics, `docs/reference/grading.md`, from their definitions.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,13 +12,13 @@ const INTRODUCTION: &str = "\
 
 <!-- Printed from engine/grade/src: change it there, then run `UPDATE=1 cargo test -p prep-grade reference`. -->
 
-The section `grade` of a pipeline names rules and one metric. The rules run in the order in which they are written; the
-first one that a submission breaks ends the grading: the score is `null`, and the message says what to fix. Some rules
-also arrange the two tables for the metric (sort, drop, fill). Messages count rows from 1, without the header. A rule or
-metric is written as a bare name (`same_rows`), as a name with its main parameter (`align: id`), or as a name with parameters
-(`range: { columns: p, min: 0, max: 1 }`).
+The section `grade` of a pipeline lists rules and one metric. The rules run in the order in which they are written. The
+first rule that a submission violates ends the grading: the submission is invalid, its score is `null`, and the message
+states what to correct. Some rules also prepare the two tables for the metric: they sort them, drop rows or fill missing
+cells. Messages count rows from 1, without the header. A rule or metric is written as a bare name (`same_rows`), as a
+name with its main parameter (`align: id`), or as a name with parameters (`range: { columns: p, min: 0, max: 1 }`).
 
-Answers are a CSV. They may also be JSON lines; then `answer_rows` lists the rows that each record makes:
+The answers are a CSV, or JSON lines. For JSON lines, `answer_rows` lists the rows that each record creates:
 
 ```yaml
 answer_rows:
@@ -28,12 +28,13 @@ answer_rows:
       - { of: annotations.0.yes_no, unless: NONE }
 ```
 
-In a text, `{path}` stands for a member of the record (`a.0.b`: member `a`, its first element, member `b` of that). A list
-has parts, which are joined by blanks: the value at a path (`of`), or each element of the list there (`each`), without
-those that equal `unless` or have its members, printed as `text` says. Without any value the cell is missing.
+In a text, `{path}` is replaced by a member of the record (`a.0.b`: member `a`, its first element, member `b` of that). A
+list consists of parts, which are joined by spaces. A part is the value at a path (`of`), or each element of the list
+there (`each`). Values that equal `unless`, or have its members, are left out; `text` defines how a value is printed. If no
+value remains, the cell is missing.
 
-A score is rounded to five digits. `direction: higher_is_better` or `lower_is_better` beside `metric` overrides the
-metric's own.
+A score is rounded to five decimals. The key `direction` (`higher_is_better` or `lower_is_better`) overrides the direction
+of the metric.
 ";
 
 #[test]

@@ -133,7 +133,7 @@ fn the_first_row_of_the_file_is_named() {
             ANSWERS,
             "id,y\nc,1\nb,0.6\na,0.5\n",
             RefusalKind::Type,
-            "column `y`, row 2: found `0.6`, expected a class label: a whole number or a name",
+            "column `y`, row 2: found `0.6`, expected a class label: an integer or a name",
         ),
         (
             "mean_absolute_error",
@@ -179,7 +179,7 @@ fn an_index_that_was_written_is_recognised() {
     let section = json!({ "rules": [{ "exact_columns": {} }], "metric": { "roc_auc": "y" } });
     let (kind, message) = refusal_by(&section, ANSWERS, ",id,y\n0,a,1\n1,b,0\n2,c,1\n");
     assert_eq!(kind, RefusalKind::SurplusColumn);
-    assert!(message.contains("is it an index?"), "{message}");
+    assert!(message.contains("if it is an index"), "{message}");
 }
 
 #[test]

@@ -131,14 +131,14 @@ fn lists() {
             "\n{x",
             "line 2 is not JSON: key must be a string at column 2",
         ),
-        ("[]", "line 1 is no JSON object"),
+        ("[]", "line 1 is not a JSON object"),
         (
             "{\"competition_id\": \"a\"}",
             "line 1 has no `submission_path`",
         ),
         (
             "{\"competition_id\": 1, \"submission_path\": \"\"}",
-            "line 1: `competition_id` is no text",
+            "line 1: `competition_id` is not a text",
         ),
     ];
     for (text, message) in table {

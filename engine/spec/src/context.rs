@@ -118,7 +118,7 @@ impl Context {
         let mut unique = Vec::with_capacity(entries.len());
         for entry in entries {
             if let Some(span) = first.get(entry.key.as_str()) {
-                let message = format!("{what} `{}` is there twice", entry.key);
+                let message = format!("{what} `{}` appears twice", entry.key);
                 self.report(
                     Diagnostic::error(code, entry.key_span, message).label(*span, "first here"),
                 );
@@ -172,7 +172,7 @@ impl Context {
                 Some(key) => found.suggest(Some(key)),
                 // This is usually the rest of a query after its first comma.
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
-                    "inside `{ }` a comma ends a value: put the query in quotes, or write the mapping in lines of its own",
+                    "inside `{ }`, a comma ends a value; put the query in quotes, or write the mapping on separate lines",
                 ),
                 None => {
                     // Several kinds may have the same key.
@@ -268,7 +268,7 @@ impl Context {
     }
 
     pub fn natural(&mut self, node: &Node) -> Option<usize> {
-        let wanted = "a whole number";
+        let wanted = "an integer";
         let text = self.text(node, wanted)?;
         match (scalar_style(node), text.value.parse()) {
             (Some(Style::Plain), Ok(number)) => Some(number),

@@ -108,29 +108,29 @@ pub enum Operand {
 
 /// A comparison of two operands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-/// The left operand.
 pub struct Comparison {
-    /// The operator.
+    /// The left operand.
     pub left: Operand,
-    /// The right operand.
+    /// The operator.
     pub operator: Operator,
+    /// The right operand.
     pub right: Operand,
 }
 
 /// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-/// `=`
 pub enum Operator {
-    /// `<>`
+    /// `=`
     Equal,
-    /// `<`
+    /// `<>`
     NotEqual,
-    /// `<=`
+    /// `<`
     Less,
-    /// `>`
+    /// `<=`
     LessOrEqual,
-    /// `>=`
+    /// `>`
     Greater,
+    /// `>=`
     GreaterOrEqual,
 }
 

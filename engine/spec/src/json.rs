@@ -45,7 +45,7 @@ fn list(context: &mut Context, name: &Node) -> Value {
     let near = nearest(text, context.lists.keys().map(String::as_str)).map(str::to_owned);
     context.report(match near {
         Some(near) => found.suggest(Some(&near)),
-        None => found.help("name it in `lists`"),
+        None => found.help("define it in `lists`"),
     });
     Value::Array(Vec::new())
 }

@@ -23,6 +23,7 @@
 //! assert!(errors.to_string().starts_with("pipeline.yaml:4:10: error: "));
 //! ```
 
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
 mod align;

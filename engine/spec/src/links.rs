@@ -69,9 +69,12 @@ pub fn check(context: &mut Context, tables: &[Table], unused: &mut Vec<Diagnosti
             continue;
         }
         let message = match rest {
-            [] => format!("the table `{}` leads to no output or check", first.value),
+            [] => format!(
+                "the table `{}` is not used by any output or check",
+                first.value
+            ),
             [second, ..] => format!(
-                "the tables `{}` and `{}` lead to no output or check",
+                "the tables `{}` and `{}` are not used by any output or check",
                 first.value, second.value
             ),
         };
@@ -88,7 +91,7 @@ pub fn unused_lists(
 ) {
     for (name, _) in lists {
         if !context.used_lists.contains(&name.value) {
-            let message = format!("nothing uses the list `{}`", name.value);
+            let message = format!("the list `{}` is not used", name.value);
             let found = Diagnostic::error("unused-list", name.span, message);
             let help = "remove it, or use it: `column IN list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`";
             unused.push(found.help(help));
@@ -100,7 +103,7 @@ pub fn unused_sources(context: &Context, sources: &[FurtherSource], unused: &mut
     for source in sources {
         let name = &source.name;
         if !context.used_sources.contains(&name.value) {
-            let message = format!("nothing reads the source `{}`", name.value);
+            let message = format!("the source `{}` is not used", name.value);
             let found = Diagnostic::error("unused-source", name.span, message);
             unused.push(found.help(format!("remove it, or read it: `{}:path`", name.value)));
         }
@@ -115,9 +118,9 @@ impl Context {
         self.report(match near {
             Some(near) => found.suggest(Some(near)),
             None if matches!(table.value.as_str(), "train" | "test") => found.help(
-                "a split makes tables, under `tables`: `train, test: { split: TABLE, method: shuffle, ... }`",
+                "a split creates tables; write it under `tables`: `train, test: { split: TABLE, method: shuffle, ... }`",
             ),
-            None => found.help("name it in `tables`"),
+            None => found.help("define it in `tables`"),
         });
     }
 }
@@ -138,9 +141,11 @@ fn report_not_drawn(context: &mut Context, tables: &[Table]) {
                 continue;
             };
             if tables.iter().any(|one| one.has(name) && !is_drawn(one)) {
-                let message = format!("no generator was left by the table `{name}`");
+                let message = format!(
+                    "the table `{name}` is not drawn from a generator, so it cannot be continued"
+                );
                 let fault = Diagnostic::error("not-drawn", setting.span, message);
-                found.push(fault.help("name a table of a kind that has the key `after` itself"));
+                found.push(fault.help("name a table whose kind has the key `after`"));
             }
         }
     }
@@ -188,9 +193,9 @@ fn report_cycles(
                 Some(first) => {
                     let chain = way.iter().skip(first).map(|(source, _)| name(*source));
                     let chain: Vec<String> = chain.chain([name(*target)]).collect();
-                    let message = format!("a table is made of itself: {}", chain.join(" <- "));
+                    let message = format!("circular dependency: {}", chain.join(" <- "));
                     let found = Diagnostic::error("cycle", *span, message);
-                    context.report(found.help("let one of them read something else"));
+                    context.report(found.help("remove one of these references"));
                 }
                 None if !done.contains(target) => way.push((*target, 0)),
                 None => {}

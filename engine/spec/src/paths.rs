@@ -15,28 +15,33 @@ fn fault(path: &str) -> Option<Fault> {
         return None;
     }
     if path.is_empty() {
-        return Some(("is empty", "name a file, or `./` for the folder itself"));
+        return Some(("is empty", "name a file, or `./` for the directory itself"));
     }
     if path.contains('\0') {
         return Some(("contains a NUL character", "remove it"));
     }
     if path.contains('\\') {
-        return Some(("contains a backslash", "separate folders with `/`"));
+        return Some(("contains a backslash", "separate directories with `/`"));
     }
     if path.starts_with('/') {
-        return Some(("is absolute", "write it relative to its folder"));
+        return Some(("is absolute", "write it relative to its directory"));
     }
     if path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic() {
         return Some((
             "begins with a drive letter",
-            "write it relative to its folder",
+            "write it relative to its directory",
         ));
     }
     for segment in path.strip_suffix('/').unwrap_or(path).split('/') {
         match segment {
-            ".." => return Some(("leaves its folder by `..`", "remove `..`")),
+            ".." => return Some(("leaves its directory by `..`", "remove `..`")),
             "." => return Some(("contains a segment `.`", "remove it")),
-            "" => return Some(("contains an empty segment", "write one `/` between folders")),
+            "" => {
+                return Some((
+                    "contains an empty segment",
+                    "write one `/` between directories",
+                ));
+            }
             _ => {}
         }
     }
@@ -75,7 +80,7 @@ impl Context {
                 let near = nearest(source, names);
                 self.report(match near {
                     Some(near) => found.suggest(Some(near)),
-                    None => found.help("name it in `sources`"),
+                    None => found.help("define it in `sources`"),
                 });
             }
         }
@@ -93,8 +98,9 @@ impl Context {
         if inner.split('/').next() == Some(file) {
             return;
         }
-        let message = format!("the source `{source}` has no `{inner}`; it is the file `{file}`");
-        let help = format!("write `{source}:{file}`, or `{source}:{file}/...` for what is in it");
+        let message =
+            format!("the source `{source}` has no `{inner}`; it only has the file `{file}`");
+        let help = format!("write `{source}:{file}`, or `{source}:{file}/...` for a member of it");
         self.report(Diagnostic::error("bad-path", path.span, message).help(help));
     }
 
@@ -128,12 +134,12 @@ impl Context {
             .literal_separator(true)
             .build();
         if let Err(error) = built {
-            let message = format!("`{}` is no valid pattern: {}", glob.value, error.kind());
+            let message = format!("`{}` is not a valid pattern: {}", glob.value, error.kind());
             let help = "`*`, `?`, `[...]` and `{a,b}` are wildcards; write `[*]` for a plain `*`";
             self.report(Diagnostic::error("bad-glob", node.span, message).help(help));
         } else if glob.value.ends_with('/') {
             let help = format!("write `{}*` for the files in it", glob.value);
-            let message = format!("`{}` names a folder, not files", glob.value);
+            let message = format!("`{}` names a directory, not files", glob.value);
             self.report(Diagnostic::error("bad-glob", node.span, message).help(help));
         }
         Some(glob)

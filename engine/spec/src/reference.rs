@@ -14,29 +14,30 @@ const INTRODUCTION: &str = "\
      `UPDATE=1 cargo test -p prep-spec`. -->
 
 A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors, aliases and tags. A text that contains
-`: ` or ` #` needs quotes or a block (`|`); inside `{ }` so does one that contains a comma.
+`: ` or ` #` needs quotes or a block (`|`). Inside `{ }`, a text that contains a comma needs them as well.
 
-Paths are relative, with `/` between folders, and stay in their folder. A path in the bundle that begins with `NAME:` is
-one in the further source of that name. Tables, lists and sources have names of lower-case letters, digits and `_`.
+Paths are relative, with `/` between directories, and must not leave their directory. A path that begins with `NAME:` is in
+the source of that name, any other path is in the bundle. Names of tables, lists and sources consist of lower-case letters,
+digits and `_`.
 ";
 
 const QUERIES: &str = "\
 ## Queries
 
-A query is one SELECT in DataFusion's SQL. `FROM` names tables of the file. A list is a table, too, with the one column
-`value`; and `column IN list` asks whether a cell is one of its texts.
+A query is one SELECT in DataFusion's SQL. `FROM` names tables of the file. A list can be used as a table with the single
+column `value`. `column IN list` tests whether a cell is one of the list's texts.
 
-Every table has an order, and the hidden column `_row`: a row's position, from 0. It is no part of `*`, and no column
-can be given its name. The rows of a query come in the order of its tables in `FROM`, the first table first, unless
-`ORDER BY` says otherwise.
+Every table is ordered and has a hidden column `_row`, the position of the row from 0. `*` does not include it, and no
+other column can have its name. Without `ORDER BY`, the result of a query has the order of its tables in `FROM`: first by
+the position in the first table, then by that in the second, and so on.
 
-Three functions stand for several columns. They are items of a list after `SELECT`:
+Three functions create several columns. Each is a separate item in the list after `SELECT`:
 
 | item | columns |
 |---|---|
-| `one_hot(column, list)`, `one_hot(column, 'a', 'b')` | for each text one of that name: 1 where the column equals the text, else 0 |
-| `multi_hot(column, list)`, `multi_hot(column, 'a', 'b')` | for each text one of that name: 1 where it is one of the texts that the column lists, separated by commas, else 0 |
-| `constants(value, list)`, `constants(value, 'a', 'b')` | for each text one of that name, with the value |
+| `one_hot(column, list)`, `one_hot(column, 'a', 'b')` | for each text a column with that name: 1 if the column equals the text, else 0 |
+| `multi_hot(column, list)`, `multi_hot(column, 'a', 'b')` | for each text a column with that name: 1 if the column's comma-separated list contains the text, else 0 |
+| `constants(value, list)`, `constants(value, 'a', 'b')` | for each text a column with that name that contains the value |
 ";
 
 /// Returns the reference as Markdown.
@@ -44,12 +45,12 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
     let mut text = INTRODUCTION.to_owned();
     heading(&mut text, 2, "Pipeline", &PIPELINE);
     heading(&mut text, 2, "Bundle: `bundle`", &BUNDLE);
-    heading(&mut text, 2, "Further sources: `sources`", &SOURCE);
+    heading(&mut text, 2, "Sources: `sources`", &SOURCE);
     title(
         &mut text,
         2,
         "Tables: `tables`",
-        "A table is a query, or one of these.",
+        "A table is a query, or one of the following kinds.",
     );
     let mut printed = Vec::new();
     for kind in &vocabulary.tables {
@@ -59,14 +60,14 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
         &mut text,
         3,
         "Types of columns",
-        "Of a column that nothing is said of, the type is `inferred`.",
+        "The default is `inferred`.",
     );
     words(&mut text, "type", COLUMN_KINDS);
     title(
         &mut text,
         2,
         "Outputs: `public`, `private`",
-        "The key is a path. It ends in `/` when the output is a folder; `./` is the section's own folder. An output is one of these; or a query alone, where the path's end tells the kind.",
+        "The key is a path. It ends in `/` if the output is a directory; `./` is the directory of the section itself. The value is one of the following kinds, or just a query. For a query, the end of the path determines the kind.",
     );
     for kind in &vocabulary.outputs {
         form(&mut text, kind, &mut printed);
@@ -86,12 +87,12 @@ fn form(text: &mut String, form: &Form, printed: &mut Vec<&'static [Word]>) {
         let endings: Vec<String> = endings.iter().map(|end| format!("`{end}`")).collect();
         let _ = write!(
             text,
-            "\nA query alone is this where the path ends in {}.\n",
+            "\nA query alone has this kind if the path ends in {}.\n",
             endings.join(", ")
         );
     }
     if matches!(form.makes, Makes::Folder) {
-        text.push_str("\nA query alone is this where the path ends in `/`.\n");
+        text.push_str("\nA query alone has this kind if the path ends in `/`.\n");
     }
     for key in form.section.keys {
         if let Value::Items(sections) = key.value {
@@ -160,7 +161,7 @@ fn simple(value: &Value) -> &'static str {
         Value::Text => "text",
         Value::Md5 => "32 hex digits",
         Value::Sha256 => "64 hex digits",
-        Value::Url => "address of http or https",
+        Value::Url => "http or https URL",
         Value::Rows | Value::Documents | Value::Set => "query",
         Value::Placed => "query with the columns `file`, `path`",
         Value::Lines => "query with one column of texts",
@@ -170,10 +171,10 @@ fn simple(value: &Value) -> &'static str {
         Value::Sources => "path in the bundle, with wildcards",
         Value::Table => "a table's name",
         Value::Files => "name of a table with the column `file`",
-        Value::Drawn => "name of a table that was drawn",
+        Value::Drawn => "name of a table that is drawn",
         Value::Column => "a column's name",
         Value::Delimiter => "one character, or `tab`",
-        Value::Natural | Value::Seed => "whole number",
+        Value::Natural | Value::Seed => "integer",
         Value::Share => "number",
         Value::Size => "number or query",
         Value::True => "`true`",

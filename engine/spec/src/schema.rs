@@ -14,14 +14,14 @@ use crate::words::{
 pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     let mut definitions = Map::new();
     definitions.insert("query".to_owned(), json!({
-        "description": "A SELECT, or WITH and a SELECT.",
+        "description": "A SELECT, optionally after WITH.",
         "type": "string",
         "pattern": "^\\s*(--|/\\*|[(]|[Ss][Ee][Ll][Ee][Cc][Tt]|[Ww][Ii][Tt][Hh]|[Vv][Aa][Ll][Uu][Ee][Ss])",
     }));
     definitions.insert(
         "path".to_owned(),
         json!({
-            "description": "A relative path; `/` separates folders.",
+            "description": "A relative path; `/` separates directories.",
             "type": "string",
             "minLength": 1,
             "not": { "pattern": "^/|^[A-Za-z]:|\\\\|(^|/)\\.\\.(/|$)" },

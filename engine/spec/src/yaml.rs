@@ -91,7 +91,7 @@ pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
             };
             let found = Diagnostic::error("yaml-syntax", Span::new(at, at), error.info());
             match error.info().contains("mapping values") {
-                true => found.help("a text that contains `: ` needs quotes, or a block: `|` and the text in the next lines"),
+                true => found.help("put a text that contains `: ` in quotes, or write it as a block: `|` and the text on the next lines"),
                 false => found,
             }
         })?;
@@ -206,7 +206,7 @@ fn refusal(what: &str, span: Span) -> Diagnostic {
     Diagnostic::error(
         "yaml-feature",
         span,
-        format!("{what}: a part of YAML that pipelines do not use"),
+        format!("{what} are not supported in pipelines"),
     )
     .help("write the value where it is needed")
 }

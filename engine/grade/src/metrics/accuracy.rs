@@ -1,4 +1,4 @@
-//! `accuracy`: the share of right labels.
+//! `accuracy`: the fraction of correct labels.
 
 use serde::Deserialize;
 
@@ -13,9 +13,9 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "accuracy",
         summary: "The share of rows whose label is right.",
-        details: "Whole numbers compare by value, whatever their spelling, booleans as 0 and 1; fractions, infinite and \
-                  missing labels are refused. Text never equals a number: if only one side is text, the score is 0, and \
-                  refused if neither side has more than two labels.",
+        details: "Integers are compared by value, whatever their spelling; booleans are 0 and 1. Fractions, infinite \
+                  and missing labels are invalid. Text never equals a number: if only one side is text, the score is \
+                  0, but if neither side has more than two different labels, the submission is invalid.",
         source: "sklearn.metrics.accuracy_score",
         shorthand: Some("column"),
         parameters: &[
@@ -24,9 +24,9 @@ pub(super) static KIND: MetricKind = MetricKind {
                 name: "labels_as",
                 kind: ParameterKind::Choice(LABELS_AS),
                 required: false,
-                doc: "`list`: as NumPy reads a list, where one text makes all labels text; `text`: always text, a \
-                      missing one is `nan`; `integer`: each through Python's `int`; `first_integer`: the first word of a text \
-                      through `int`, or a whole number.",
+                doc: "`list`: as NumPy converts a list, in which one text makes all labels text; `text`: always text, \
+                      a missing label is `nan`; `integer`: each label through Python's `int`; `first_integer`: the \
+                      first word of a text through `int`, or an integer.",
             },
         ],
     },
@@ -48,7 +48,7 @@ impl Metric for Accuracy {
     }
 }
 
-/// The share of rows whose label is right.
+/// Returns the fraction of rows with the correct label.
 pub(super) fn share_of_right(
     pair: &Pair<'_>,
     column: &str,
@@ -59,7 +59,7 @@ pub(super) fn share_of_right(
     let right = match (truth, labels) {
         (Labels::Whole(a), Labels::Whole(b)) => equal_count(a, b),
         (Labels::Text(a), Labels::Text(b)) => equal_count(a, b),
-        // Texts of a list are an array of text for NumPy, which it can sort together with numbers.
+        // NumPy converts a list with texts to an array of text, which it can sort together with numbers.
         (Labels::Whole(_), Labels::Text(_)) if labels_as == LabelsAs::List => 0,
         _ if truth.kind() == TargetKind::Binary && labels.kind() == TargetKind::Binary => {
             return Err(both.mixed());
@@ -69,7 +69,7 @@ pub(super) fn share_of_right(
     Ok(right as f64 / truth.len() as f64)
 }
 
-/// How many elements of two lists of one length are equal.
+/// Returns the number of equal elements of two lists of the same length.
 pub(super) fn equal_count<T: PartialEq>(a: &[T], b: &[T]) -> usize {
     a.iter().zip(b).filter(|(a, b)| a == b).count()
 }

@@ -1,4 +1,4 @@
-//! `average_precision_at_k`: ranked lists of guesses.
+//! `average_precision_at_k`: mean average precision of ranked guesses.
 
 use std::collections::HashSet;
 
@@ -15,15 +15,20 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "average_precision_at_k",
         summary: "Mean average precision of the first k guesses of each row.",
-        details: "A cell holds guesses, best first, separated by single blanks; the answers' cell the set of right ones. A \
-                  row's value is the sum of hits_so_far / rank over the ranks that hit for the first time, divided by the \
-                  smaller of k and the number of right ones. Cells are taken as text: a missing one is the guess `nan`, a \
-                  column of whole numbers loses leading zeros. Empty guesses (two blanks in a row) use up ranks.",
+        details: "A cell contains guesses, best first, separated by single spaces. The answers' cell contains the set \
+                  of correct ones. The value of a row is the sum of hits_so_far / rank over the ranks that hit for \
+                  the first time, divided by the smaller of k and the number of correct ones. Cells are converted to \
+                  text: a missing cell is the guess `nan`, and a column of integers loses leading zeros. Empty \
+                  guesses (two spaces in a row) use up ranks.",
         source: "github.com/benhamner/Metrics, average_precision.py",
         shorthand: None,
         parameters: &[
             Parameter::required("column", ParameterKind::Column, "The column of guesses."),
-            Parameter::required("k", ParameterKind::Integer, "How many guesses count."),
+            Parameter::required(
+                "k",
+                ParameterKind::Integer,
+                "The number of guesses to evaluate.",
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -54,7 +59,7 @@ fn average_precision(truth: &str, predicted: &str, k: usize) -> f64 {
     let possible = open.len().min(k);
     let (mut hits, mut sum) = (0.0, 0.0);
     for (rank, guess) in (1..).zip(predicted.split(' ').take(k)) {
-        // A right guess counts once: it is taken out of the set.
+        // A correct guess counts only once, so it is removed from the set.
         if open.remove(guess) {
             hits += 1.0;
             sum += hits / f64::from(rank);

@@ -1,4 +1,4 @@
-//! `average_precision_of_boxes`: detection at one IoU threshold, by scikit-learn's average precision.
+//! `average_precision_of_boxes`: detection at one IoU threshold, with scikit-learn's average precision.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,14 @@ use crate::table::pair::Pair;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "average_precision_of_boxes",
-        summary: "Mean over the answers' labels of the average precision of boxes at an IoU threshold, without interpolation.",
-        details: "In each row and for each label, predicted boxes are taken by falling confidence; each finds the true box with the \
-                  largest IoU above the threshold that is not taken yet. A box that finds one counts as positive at its \
-                  confidence, another as negative; a true box that is left over counts as positive at 0, and a row without \
-                  any box of the label as negative at 0. Average precision of these: sum of (R_i - R_(i-1)) P_i over the distinct \
-                  confidences. Boxes of labels that the answers do not have are ignored. A confidence that is not finite is \
-                  refused, and so is a label without any negative.",
+        summary: "Mean over the answers' labels of the average precision of boxes at an IoU threshold, without \
+                  interpolation.",
+        details: "In each row and for each label, predicted boxes are processed by decreasing confidence. Each is \
+                  matched to the free true box with the largest IoU above the threshold. A matched box is a positive \
+                  at its confidence, an unmatched one a negative. A true box without a match is a positive at 0, and \
+                  a row without any box of the label a negative at 0. The average precision of these is the sum of \
+                  (R_i - R_(i-1)) P_i over the distinct confidences. Boxes with labels that the answers do not have \
+                  are ignored. A confidence that is not finite is invalid, and so is a label without negatives.",
         source: "sklearn.metrics.average_precision_score; PASCAL VOC 2010",
         shorthand: None,
         parameters: &[
@@ -97,7 +98,7 @@ impl Metric for AveragePrecisionOfBoxes {
                 self.judge(label, predicted, truth, &mut outcomes);
             }
             if outcomes.iter().all(|outcome| outcome.positive) {
-                let message = format!("there is no negative for the label `{label}`");
+                let message = format!("the label `{label}` has no negatives");
                 return Err(Refusal::new(RefusalKind::Undefined, message));
             }
             precisions.push(average_precision(outcomes));
@@ -109,7 +110,7 @@ impl Metric for AveragePrecisionOfBoxes {
     }
 }
 
-/// A box or the lack of one, and how sure the prediction was.
+/// A box or the absence of one, with the confidence of the prediction.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     positive: bool,
@@ -155,7 +156,7 @@ fn confidence(one: &Box) -> f64 {
     confidence
 }
 
-/// Intersection over union; 0 where the union has no area.
+/// Intersection over union; 0 if the union has no area.
 fn overlap(a: &Box, b: &Box) -> f64 {
     let ([_, ax, ay, ax_max, ay_max], [_, bx, by, bx_max, by_max]) = (a.numbers, b.numbers);
     let width = max(0.0, min(ax_max, bx_max) - max(ax, bx));

@@ -19,13 +19,14 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "average_precision_of_boxes_3d",
         summary: "Mean over rows and IoU thresholds of the mean average precision of upright boxes in space.",
-        details: "A box has centre, width (across), length (along its heading), height and yaw (about the z axis, in radians). In each row, \
-                  for each of its true labels and each threshold, predicted boxes are taken by falling confidence; one is right \
-                  if the true box with which it has the largest IoU, taken ones included, lies above the threshold and is not \
-                  taken yet. Average precision is the area under the precision's running maximum from the right, over the \
-                  recall; a label without prediction has 0, labels that the row's truth does not have are ignored. A box of a \
-                  true label with a missing coordinate, an extent that is not above 0, or corners that are not at right angles \
-                  within 1e-8 is refused, and so is an infinite yaw.",
+        details: "A box has a centre, width (across), length (along its heading), height and yaw (about the z axis, \
+                  in radians). In each row, for each of its true labels and each threshold, predicted boxes are \
+                  processed by decreasing confidence. A prediction is correct if the true box with which it has the \
+                  largest IoU, including matched ones, is above the threshold and not matched yet. Average precision \
+                  is the area under the running maximum of the precision from the right, over the recall. A label \
+                  without predictions has 0; labels that the row's truth does not have are ignored. A box of a true \
+                  label is invalid if a coordinate is missing, if a size is not above 0, or if its corners are not at \
+                  right angles within 1e-8. An infinite yaw is also invalid.",
         source: "nuScenes devkit (Lyft's), mAP_evaluation.py",
         shorthand: None,
         parameters: &[
@@ -125,7 +126,7 @@ fn confidence(one: &Written3d) -> f64 {
     confidence
 }
 
-/// Python has no cosine of an infinite angle, whatever the box's label.
+/// Python has no cosine of an infinite angle, so such a box is invalid whatever its label.
 fn check_yaws(column: &Column<'_>, position: usize, boxes: &[Written3d]) -> Result<(), Refusal> {
     let infinite = boxes.iter().any(|one| {
         let [.., yaw] = one.numbers;
@@ -150,7 +151,7 @@ fn place(
     boxes.iter().map(one).collect()
 }
 
-/// The number of true boxes, and for each predicted one the true box that it covers best, with the IoU.
+/// Returns the number of true boxes, and for each predicted box the true box with the largest IoU, with that IoU.
 fn best_matches(truth: &[Box3d], predicted: &[Box3d]) -> (usize, Vec<(usize, f64)>) {
     let matches = predicted.iter().map(|one| {
         let mut best = (0, f64::NEG_INFINITY);

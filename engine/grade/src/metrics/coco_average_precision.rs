@@ -1,4 +1,4 @@
-//! `coco_average_precision`: detection as COCO's evaluation has it.
+//! `coco_average_precision`: detection as in COCO's evaluation.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,14 +19,16 @@ use crate::table::pair::{Column, Pair};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "coco_average_precision",
-        summary: "COCO's average precision of boxes: the mean over labels, IoU thresholds and 101 recalls of the interpolated precision.",
-        details: "The answers have a row per true box, the submission a row per image (or several) with a text of boxes. In each image \
-                  and for each label, the `max_detections` boxes of largest confidence are taken by falling confidence; each takes the \
-                  free true box with the largest IoU of at least the threshold, the last one of equals. Over all images, by falling \
-                  confidence, the precision is made monotone from the right and read at the recalls 0, 0.01, ..., 1; it is 0 beyond \
-                  the last. Boxes whose area is below 0 or above 1e10 are ignored: a true one need not be found, a predicted one \
-                  that finds none is no mistake. Labels are whole numbers, fractions are cut off; labels that the answers do \
-                  not have are ignored. A cell without boxes is refused.",
+        summary: "COCO's average precision of boxes: the mean over labels, IoU thresholds and 101 recalls of the \
+                  interpolated precision.",
+        details: "The answers have a row per true box. The submission has one or more rows per image with a text of \
+                  boxes. In each image and for each label, the `max_detections` boxes of largest confidence are \
+                  processed by decreasing confidence. Each takes the free true box with the largest IoU of at least \
+                  the threshold; of equal ones, the last. Over all images, by decreasing confidence, the precision is \
+                  made monotone from the right and read at the recalls 0, 0.01, ..., 1; it is 0 beyond the last one. \
+                  Boxes whose area is below 0 or above 1e10 are ignored: a true one need not be found, and a \
+                  predicted one without a match is not a mistake. Labels are integers; fractions are cut off. Labels \
+                  that the answers do not have are ignored. A cell without boxes is invalid.",
         source: "pycocotools 2.0, COCOeval",
         shorthand: None,
         parameters: &[
@@ -60,19 +62,20 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "max_detections",
                 ParameterKind::Integer,
-                "How many boxes of a label count in an image; default 100.",
+                "The maximum number of boxes of a label in an image; default 100.",
             ),
             Parameter::optional(
                 "area",
                 ParameterKind::Choice(&["size", "corners"]),
-                "`corners`: width and height are taken for the far corner when the area is checked (and only there), as where a \
-                      reference hands corners to COCO; default `size`.",
+                "`corners`: width and height are treated as the far corner when the area is checked (and only there), \
+                 as if a grader passed corners to COCO; default `size`.",
             ),
             Parameter::optional(
                 "numbered_from",
                 ParameterKind::Integer,
-                "The number of the first box of each side; default 1. COCO's tables say 0 for `no match`: with 0, a match with \
-                      the first true box counts as none, and the first predicted box leaves the true box that it takes free.",
+                "The number of the first box of each side; default 1. In COCO's tables, 0 means `no match`. So with \
+                 0, a match with the first true box is treated as no match, and the first predicted box leaves the \
+                 true box that it takes free.",
             ),
         ],
     },
@@ -137,7 +140,7 @@ fn read(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
     Ok(Box::new(CocoAveragePrecision {
         image: written.image,
         label: written.label,
-        sides: sides.map_err(|_| serde_json::Error::custom("`box` takes four columns"))?,
+        sides: sides.map_err(|_| serde_json::Error::custom("`box` needs four columns"))?,
         column: written.column,
         layout: layout.map_err(serde_json::Error::custom)?,
         thresholds: written.thresholds,
@@ -147,7 +150,7 @@ fn read(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
     }))
 }
 
-/// The boxes of each label, image by image.
+/// The boxes of each label, by image.
 type Labels = BTreeMap<i64, Vec<Image>>;
 
 impl Metric for CocoAveragePrecision {
@@ -176,7 +179,7 @@ impl Metric for CocoAveragePrecision {
                 precisions.extend(average_precision(images, *threshold, &rules));
             }
         }
-        // COCO's word for `not defined`.
+        // COCO's value for an undefined score.
         let score = if precisions.is_empty() {
             -1.0
         } else {
@@ -205,7 +208,7 @@ impl CocoAveragePrecision {
             let sides = [side(&x)?, side(&y)?, side(&width)?, side(&height)?];
             let label = number(column_of_labels.value(row)).and_then(whole);
             let Some(label) = label else {
-                return Err(column_of_labels.refuse(RefusalKind::Answers, row, "a whole number"));
+                return Err(column_of_labels.refuse(RefusalKind::Answers, row, "an integer"));
             };
             let images = labels
                 .entry(label)
@@ -267,7 +270,7 @@ impl CocoAveragePrecision {
     }
 }
 
-/// Python's `int` of a finite number, as far as labels go.
+/// Converts a finite number to a label, like Python's `int`.
 fn whole(value: f64) -> Option<i64> {
     value.is_finite().then_some(value as i64)
 }

@@ -17,10 +17,11 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "cohen_kappa",
         summary: "Cohen's kappa: the agreement of two raters, less that of chance.",
-        details: "1 - sum(w O) / sum(w E). O counts the pairs of labels, E is the outer product of its margins divided by \
-                  the number of rows. The weight of a cell is 0 on the diagonal and 1 elsewhere, or the difference \
-                  (`linear`) or its square (`quadratic`) of the labels' positions in the sorted list of all labels of both \
-                  sides, not of their values. If everything is one label, the value is NaN.",
+        details: "1 - sum(w O) / sum(w E). O is the number of rows for each pair of labels; E is the outer product of \
+                  its margins divided by the number of rows. The weight of a cell is 0 on the diagonal and 1 \
+                  elsewhere, or the difference (`linear`) or its square (`quadratic`) of the labels' positions in the \
+                  sorted list of all labels of both sides, not of their values. If there is only one label, the value \
+                  is NaN.",
         source: "sklearn.metrics.cohen_kappa_score",
         shorthand: Some("column"),
         parameters: &[
@@ -28,7 +29,7 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "weights",
                 ParameterKind::Choice(&["none", "linear", "quadratic"]),
-                "What a disagreement weighs; default `none`.",
+                "The weight of a disagreement; default `none`.",
             ),
         ],
     },
@@ -36,13 +37,16 @@ pub(super) static KIND: MetricKind = MetricKind {
     parse: parse::<CohenKappa>,
 };
 
-/// What a disagreement weighs.
+/// The weight of a disagreement.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weights {
+    /// 1 for any two different labels.
     #[default]
     None,
+    /// The distance of the labels' positions.
     Linear,
+    /// The square of the distance.
     Quadratic,
 }
 
@@ -76,12 +80,12 @@ impl Metric for CohenKappa {
     }
 }
 
-/// More classes than this would take longer than the rest of grading: their pairs are gone through.
+/// Maximum number of classes. Computing all pairs of more classes would take longer than the rest of grading.
 const MOST_CLASSES: usize = 8_192;
 
-/// NumPy has no integer type for both `int64` and `uint64`: where the predictions need the latter and the truth has
-/// labels that are not among them, scikit-learn's list of all labels is one of doubles, and the rows whose label is
-/// not among those are left out.
+/// Whether scikit-learn loses digits of labels. NumPy has no integer type for both `int64` and `uint64`: if the
+/// predictions need the latter and the truth has labels that are not among them, scikit-learn's list of all labels
+/// consists of doubles, and rows whose label is not among those are left out.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;
@@ -90,8 +94,8 @@ fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     truth.iter().any(|label| !known.contains(label))
 }
 
-/// Cohen's kappa of two lists of labels of one length, over the rows that are `counted`; `None` beyond 8,192 distinct
-/// labels.
+/// Returns Cohen's kappa of two lists of labels of the same length, over the rows that are `counted`; `None` for more
+/// than 8,192 distinct labels.
 pub fn cohen_kappa<T: Ord>(
     first: &[T],
     second: &[T],
@@ -124,8 +128,8 @@ pub fn cohen_kappa<T: Ord>(
             Weights::Quadratic => distance * distance,
         }
     };
-    // Neither matrix is made, since classes are as many as a submission says: the cells of the observed one that are not 0
-    // are added up in its order, those of the expected one as they are computed.
+    // The submission determines the number of classes, so neither matrix is stored. The non-zero cells of the observed
+    // one are added up in order; those of the expected one are added as they are computed.
     pairs.sort_unstable();
     let mut disagreement = 0.0;
     for same in pairs.chunk_by(|one, other| one == other) {
@@ -133,7 +137,7 @@ pub fn cohen_kappa<T: Ord>(
             disagreement += (weight(i, j) * same.len() as u64) as f64;
         }
     }
-    // The margins' product is that of two integers, divided once, as NumPy's outer product is.
+    // The product of the margins is computed in integers and divided once, as in NumPy's outer product.
     let (weight, total) = (&weight, total);
     let expected = columns.iter().enumerate().flat_map(|(i, column)| {
         let row = rows.iter().enumerate();

@@ -1,4 +1,4 @@
-//! `exact_match`: answers to questions, each of which has several right ones or none.
+//! `exact_match`: answers to questions with several correct answers or none.
 
 use std::borrow::Cow;
 
@@ -17,9 +17,10 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "exact_match",
         summary: "The share of rows whose answer is one of the right ones, or blank where there is none.",
-        details: "A cell of the answers lists the right ones, separated by blanks. A prediction is a span `FIRST:LAST` of \
-                  whole numbers, a word of `words` (in this case), or blank, which is right if there is no right answer; \
-                  anything else is refused. Numbers compare by value, blanks around do not matter.",
+        details: "A cell of the answers lists the correct ones, separated by white space. A prediction is a span \
+                  `FIRST:LAST` of integers, a word of `words` (case-sensitive), or empty, which is correct if there \
+                  is no correct answer. Anything else is invalid. Numbers are compared by value; surrounding white \
+                  space is ignored.",
         source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
         shorthand: None,
         parameters: &[
@@ -31,12 +32,12 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::required(
                 "valid",
                 ParameterKind::Column,
-                "The column of the answers that lists the right ones.",
+                "The answers' column with the correct answers.",
             ),
             Parameter::optional(
                 "words",
                 ParameterKind::Texts,
-                "Words that may be predicted in place of a span.",
+                "Words that are valid predictions besides spans.",
             ),
         ],
     },
@@ -53,11 +54,11 @@ struct ExactMatch {
     words: Vec<String>,
 }
 
-/// A prediction, or a right answer.
+/// A prediction, or a correct answer.
 #[derive(Debug, PartialEq, Eq)]
 enum Guess {
     Span(Spelled, Spelled),
-    /// The position in `words`.
+    /// The index in `words`.
     Word(usize),
 }
 
@@ -113,7 +114,7 @@ impl ExactMatch {
     }
 }
 
-/// The cell as text, empty if it is missing.
+/// Returns the cell as text, empty if it is missing.
 fn present(cell: Value<'_>) -> Cow<'_, str> {
     match cell {
         Value::Missing => Cow::Borrowed(""),

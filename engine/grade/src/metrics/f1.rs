@@ -18,9 +18,9 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f1",
         summary: "F1 over the labels of truth and prediction, one label per row.",
-        details: "F1 of a label is 2 TP / (2 TP + FP + FN), 0 if it has no TP. `macro`: plain mean over all labels that \
-                  occur on either side. `micro`: F1 of the summed counts, which is the accuracy here. Labels are taken as \
-                  in `accuracy`, but text on one side only is refused.",
+        details: "F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. `macro`: the mean over all labels that \
+                  occur on either side. `micro`: F1 of the summed counts, which equals the accuracy here. Labels are \
+                  read as in `accuracy`, but text on only one side is invalid.",
         source: "sklearn.metrics.f1_score",
         shorthand: None,
         parameters: &[
@@ -28,7 +28,7 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::required(
                 "average",
                 ParameterKind::Choice(&["micro", "macro"]),
-                "How the labels' scores become one.",
+                "How the scores of the labels are combined.",
             ),
             LABELS,
         ],
@@ -75,7 +75,7 @@ impl F1 {
 }
 
 fn macro_f1<T: Ord + Hash>(truth: &[T], labels: &[T]) -> f64 {
-    // Per label: hits, occurrences on both sides together.
+    // For each label: the number of hits, and of occurrences on both sides together.
     let mut counts: HashMap<&T, (u64, u64)> = HashMap::new();
     for (a, b) in truth.iter().zip(labels) {
         counts.entry(a).or_default().1 += 1;

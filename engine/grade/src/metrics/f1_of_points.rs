@@ -1,4 +1,4 @@
-//! `f1_of_points`: labelled points that must lie in labelled boxes.
+//! `f1_of_points`: labelled points that must be inside labelled boxes.
 
 use serde::Deserialize;
 
@@ -12,11 +12,12 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f1_of_points",
         summary: "F1 of labelled points; a point is right if it lies in a box of its label.",
-        details: "An answer lists boxes, `LABEL X Y WIDTH HEIGHT`, a prediction points, `LABEL X Y`, all separated by single \
-                  blanks; a missing cell has none. Boxes are taken in their order: the first point, not taken yet, that has \
-                  the label and lies inside, not on the edge, is taken (TP); without one the box is missed (FN); points that \
-                  are left are wrong (FP). 2 P R / (P + R) over all rows, 0 without TP. Numbers are Python's; `nan` and `inf` \
-                  lie in no box.",
+        details: "An answer lists boxes, `LABEL X Y WIDTH HEIGHT`; a prediction lists points, `LABEL X Y`. All words \
+                  are separated by single spaces; a missing cell has no boxes or points. Boxes are processed in \
+                  order. Each takes the first free point with its label that is inside, not on the edge (TP). A box \
+                  without such a point is missed (FN); the remaining points are wrong (FP). The score is 2 P R / (P + \
+                  R) over all rows, 0 without TP. Numbers are parsed like Python's `float`; `nan` and `inf` are in no \
+                  box.",
         source: "gist.github.com/SohierDane/a90ef46d79808fe3afc70c80bae45972",
         shorthand: Some("column"),
         parameters: &[Parameter::required(
@@ -41,7 +42,7 @@ impl Metric for F1OfPoints {
         let (mut hits, mut boxes, mut points) = (0u64, 0u64, 0u64);
         for row in 0..answers.len() {
             let expected_points =
-                "`LABEL X Y` with numbers X and Y, again and again, separated by single blanks";
+                "`LABEL X Y` with numbers X and Y, repeated, separated by single spaces";
             let predicted: Vec<(&str, [f64; 2])> = read(&prediction, row, expected_points)?;
             let truth: Vec<(&str, [f64; 4])> = read(&answers, row, "`LABEL X Y WIDTH HEIGHT`")?;
             boxes += truth.len() as u64;
@@ -70,7 +71,7 @@ impl Metric for F1OfPoints {
     }
 }
 
-/// A label and its numbers, again and again.
+/// Parses a cell into labels and their numbers.
 fn read<'a, const N: usize>(
     column: &Column<'a>,
     row: usize,

@@ -1,4 +1,4 @@
-//! `f1_of_words`: micro F1 over sets of labels, written as words.
+//! `f1_of_words`: micro F1 score of sets of labels, written as words.
 
 use std::collections::HashSet;
 
@@ -15,9 +15,9 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f1_of_words",
         summary: "Micro F1 over rows and labels; a cell holds a row's labels, separated by blanks.",
-        details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. Predicted \
-                  labels that the answers never have are ignored; repeats and order do not matter, case does. A missing \
-                  cell has no labels. A column that is numeric or boolean as a whole is refused.",
+        details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. \
+                  Predicted labels that never occur in the answers are ignored. Repetitions and order do not matter, \
+                  case does. A missing cell has no labels. A column with only numbers or booleans is invalid.",
         source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
         shorthand: Some("column"),
         parameters: &[Parameter::required(
@@ -54,12 +54,12 @@ impl Metric for F1OfWords {
             hits += truth.intersection(predicted).count() as u64;
             marks += (truth.len() + predicted.intersection(&classes).count()) as u64;
         }
-        // The answers have labels, so that there is something to divide by.
+        // The answers have labels, so the denominator is not 0.
         Ok(Score::numpy(2.0 * hits as f64 / marks as f64))
     }
 }
 
-/// The set of words of each row.
+/// Returns the set of words of each row.
 fn words<'a>(column: &Column<'a>) -> Result<Vec<HashSet<&'a str>>, Refusal> {
     let empty = match column.data() {
         ColumnData::Float64(_) => column.values().all(|value| value == Value::Missing),

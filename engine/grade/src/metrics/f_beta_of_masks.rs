@@ -16,10 +16,11 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f_beta_of_masks",
         summary: "F-beta over the pixels of run-length encoded masks; with beta 1 the Dice coefficient.",
-        details: "(1 + beta^2) |A and B| / (beta^2 |A| + |B|), A the true and B the predicted mask: of each row, then the plain \
-                  mean, or of all pixels at once. A cell holds `start length` pairs, starts from 1 and in order. Blanks alone are \
-                  an empty mask, so is a lone number; one length serves two starts. Runs beyond the image are cut off. \
-                  Overlapping runs, starts out of order, numbers below 1 and cells that are no text are refused.",
+        details: "(1 + beta^2) |A and B| / (beta^2 |A| + |B|), where A is the true and B the predicted mask; computed \
+                  for each row and averaged, or for all pixels at once. A cell contains pairs `start length`, with \
+                  starts from 1 in increasing order. White space only, or a single number, is an empty mask; one \
+                  length serves two starts. Runs beyond the image are cut off. Overlapping runs, starts out of order, \
+                  numbers below 1 and cells that are not text are invalid.",
         source: "sklearn.metrics.fbeta_score; Dice (1945)",
         shorthand: None,
         parameters: &[
@@ -31,17 +32,18 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "beta",
                 ParameterKind::Number,
-                "What recall weighs beside precision; default 1.",
+                "The weight of recall relative to precision; default 1.",
             ),
             Parameter::optional(
                 "average",
                 ParameterKind::Choice(&["rows", "pixels"]),
-                "Whether rows (default) or pixels weigh the same; with `pixels`, all images have one size.",
+                "Whether rows (default) or pixels have equal weight. With `pixels`, all images must have the same \
+                 size.",
             ),
             Parameter::optional(
                 "both_empty",
                 ParameterKind::Choice(&["zero", "one", "skip"]),
-                "What two empty masks score: 0 (default), 1, or nothing. If nothing is left, the score is NaN.",
+                "The score of two empty masks: 0 (default), 1, or none. If no rows remain, the score is NaN.",
             ),
             SURPLUS_ROWS,
         ],
@@ -83,7 +85,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// Pixels of truth, of prediction and of both.
+/// Number of pixels of the true mask, of the predicted mask, and of both.
 #[derive(Debug, Default, Clone, Copy)]
 struct Areas {
     truth: u64,
@@ -113,7 +115,7 @@ impl Metric for FBetaOfMasks {
             }
         };
         let scores: Vec<Option<f64>> = areas.into_iter().map(|row| self.f_beta(row)).collect();
-        // Skipped rows take part in NumPy's sum as zeros, which decides how the others are grouped.
+        // Skipped rows are zeros in NumPy's sum, which determines how the other values are grouped.
         let values: Vec<f64> = scores.iter().map(|score| score.unwrap_or(0.0)).collect();
         let count = scores.iter().flatten().count();
         Ok(Score::numpy(sum(&values) / count as f64))
@@ -144,6 +146,6 @@ fn check_one_size(masks: &Masks) -> Result<(), Refusal> {
     if masks.sizes.iter().all(|size| Some(*size) == first) {
         return Ok(());
     }
-    let message = "the answers hold images of different sizes, expected one size";
+    let message = "the answers have images of different sizes, expected one size";
     Err(Refusal::new(RefusalKind::Answers, message))
 }

@@ -15,24 +15,24 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "grouped_log_loss",
         summary: "Weighted log loss of several yes/no questions about each case, averaged over the cases.",
-        details: "A row is one question about one case; its identifier is CASE, separator, QUESTION, cut at the first \
-                  separator. Loss of a row: -(y ln p + (1 - y) ln(1 - p)), p clipped to [clip, 1 - clip]; its weight is that of \
-                  the question, times `positive` where y is 1. A case's loss is sum(weight loss) / sum(weight); the score is \
-                  the plain mean over the cases. Questions without a weight are left out; a case that lacks a question makes \
-                  the score NaN.",
+        details: "A row is one question about one case. Its identifier is CASE, separator, QUESTION, split at the \
+                  first separator. The loss of a row is -(y ln p + (1 - y) ln(1 - p)), with p clipped to [clip, 1 - \
+                  clip]. Its weight is that of the question, times `positive` if y is 1. The loss of a case is \
+                  sum(weight loss) / sum(weight); the score is the mean over the cases. Questions without a weight \
+                  are left out. If a question of a case is missing, the score is NaN.",
         source: "Weighted binary cross entropy; MLE-bench graders",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "column",
                 ParameterKind::Column,
-                "The label, 0 or 1, in the answers, the probability in the submission.",
+                "The label, 0 or 1, in the answers; the probability in the submission.",
             ),
             Parameter::required("id", ParameterKind::Column, "The identifier."),
             Parameter::required(
                 "separator",
                 ParameterKind::Text,
-                "What stands between case and question.",
+                "The text between case and question.",
             ),
             Parameter::required(
                 "weights",
@@ -42,12 +42,12 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "positive",
                 ParameterKind::Number,
-                "By how much rows whose label is 1 weigh more; default 1.",
+                "Factor for the weight of rows with label 1; default 1.",
             ),
             Parameter::optional(
                 "clip",
                 ParameterKind::Number,
-                "How close to 0 and 1 a probability may come; default 1e-15.",
+                "The minimum distance of a probability from 0 and 1; default 1e-15.",
             ),
         ],
     },
@@ -76,7 +76,7 @@ fn tiny() -> f64 {
     1e-15
 }
 
-/// What is known of one question about one case.
+/// Truth and prediction of one question about one case.
 #[derive(Debug, Clone, Copy)]
 struct Answer {
     truth: f64,
@@ -96,7 +96,7 @@ impl Metric for GroupedLogLoss {
 }
 
 impl GroupedLogLoss {
-    /// The rows by case, in the order of their first rows.
+    /// Returns the rows by case, in the order of their first rows.
     fn cases(
         &self,
         ids: &Column<'_>,
@@ -160,7 +160,7 @@ impl GroupedLogLoss {
     }
 }
 
-/// The number in a cell; NaN where there is none.
+/// Returns the number in a cell, NaN if it is missing.
 fn cell(column: &Column<'_>, row: usize) -> Result<f64, Refusal> {
     match column.value(row) {
         Value::Text(_) => Err(column.refuse(RefusalKind::Type, row, "a number")),

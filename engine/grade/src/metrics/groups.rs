@@ -1,4 +1,4 @@
-//! Rows that belong together, by a column of the answers.
+//! Groups of rows, defined by a column of the answers.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,8 @@ use crate::refusal::Refusal;
 use crate::table::key::key;
 use crate::table::pair::{Pair, Value};
 
-/// The positions of each group's rows, groups in the order of their first row; rows without a group are left out.
+/// Returns the positions of each group's rows, with groups in the order of their first row. Rows without a group are
+/// left out.
 pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, Refusal> {
     let column = pair.answers.column(column)?;
     let mut places = HashMap::new();
@@ -24,7 +25,7 @@ pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, R
     Ok(groups)
 }
 
-/// The values at some positions.
+/// Returns the values at some positions.
 pub(super) fn at(values: &[f64], positions: &[usize]) -> Vec<f64> {
     positions
         .iter()

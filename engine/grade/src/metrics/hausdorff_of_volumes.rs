@@ -20,13 +20,14 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "hausdorff_of_volumes",
         summary: "Mean Hausdorff distance of stacks of run-length encoded masks, 1 being the diagonal of a volume.",
-        details: "On each side, the masks of one identifier are united to a slice; slices whose identifiers agree up to \
-                  `stacked_by` make a volume, in the order of the identifiers. The volumes of both sides are paired in the order \
-                  of their identifiers; surplus ones are left out. The distance is the larger of the two directed Hausdorff \
-                  distances between the voxels' places, divided along each axis by the true volume's extent, divided by the \
-                  square root of 3. Pairs of empty volumes are left out; if one is empty, or the predicted one has more than \
-                  `most_times` the voxels of the true one, the distance is 1. If nothing is left, the score is NaN. \
-                  Masks are written as in `f_beta_of_masks`, column by column.",
+        details: "On each side, the masks with the same identifier are combined to a slice. Slices whose identifiers \
+                  agree up to `stacked_by` form a volume, in the order of the identifiers. The volumes of both sides \
+                  are paired in the order of their identifiers; surplus ones are left out. The distance is the larger \
+                  of the two directed Hausdorff distances between the voxels' positions, divided along each axis by \
+                  the size of the true volume, and then by the square root of 3. Pairs of empty volumes are left out. \
+                  If only one is empty, or if the predicted one has more than `most_times` the voxels of the true \
+                  one, the distance is 1. If no pairs remain, the score is NaN. Masks are written as in \
+                  `f_beta_of_masks`, column by column.",
         source: "scipy.spatial.distance.directed_hausdorff",
         shorthand: None,
         parameters: &[
@@ -43,12 +44,13 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::required(
                 "stacked_by",
                 ParameterKind::Text,
-                "What follows the volume's part of the identifier.",
+                "The text after the volume's part of the identifier.",
             ),
             Parameter::optional(
                 "most_times",
                 ParameterKind::Number,
-                "Larger predictions are not measured; default: all are.",
+                "If the prediction has more than this many times the true voxels, the distance is 1 without being \
+                 computed; default: no limit.",
             ),
             SURPLUS_ROWS,
         ],
@@ -132,7 +134,7 @@ impl HausdorffOfVolumes {
         rows.sort_by(|a, b| a.0.cmp(b.0));
         let mut volumes: Vec<Volume> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
-        // The masks of one slice, over several rows.
+        // The masks of one slice may be in several rows.
         for slice in rows.chunk_by(|one, other| one.0 == other.0) {
             let Some(&(id, _, _)) = slice.first() else {
                 continue;

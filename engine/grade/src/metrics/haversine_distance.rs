@@ -1,4 +1,4 @@
-//! `haversine_distance`: places on a sphere.
+//! `haversine_distance`: distances on a sphere.
 
 use serde::Deserialize;
 
@@ -15,9 +15,10 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "haversine_distance",
         summary: "Mean of quantiles of the great-circle distance between true and predicted places, of each group, then over groups.",
-        details: "2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), b: latitude, l: longitude, in \
-                  degrees of any size. Quantiles lie linearly between neighbours. A missing or infinite coordinate makes the \
-                  score NaN; text is refused. Booleans are 0 and 1, whose radians have half precision, as NumPy's.",
+        details: "2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), where b is the \
+                  latitude and l the longitude, in degrees of any size. Quantiles are interpolated linearly. A \
+                  missing or infinite coordinate makes the score NaN; text is invalid. Booleans are 0 and 1, \
+                  converted to radians in half precision, as in NumPy.",
         source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
         shorthand: None,
         parameters: &[
@@ -34,17 +35,17 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::required(
                 "quantiles",
                 ParameterKind::Numbers,
-                "The quantiles, from 0 to 1, whose mean counts.",
+                "The quantiles, from 0 to 1, that are averaged.",
             ),
             Parameter::required(
                 "groups",
                 ParameterKind::Column,
-                "The answers' column that tells groups of rows apart.",
+                "The answers' column that defines the groups.",
             ),
             Parameter::optional(
                 "radius",
                 ParameterKind::Number,
-                "The sphere's radius; default 6,371,000 (the earth's, in metres).",
+                "The sphere's radius; default 6,371,000 (the earth's radius in metres).",
             ),
         ],
     },
@@ -67,7 +68,7 @@ fn earth() -> f64 {
     6_371_000.0
 }
 
-/// One degree in half precision.
+/// One degree in radians, in half precision.
 const HALF_DEGREE: f64 = 0.017_456_054_687_5;
 
 impl Metric for HaversineDistance {
@@ -125,7 +126,7 @@ impl HaversineDistance {
     }
 }
 
-/// A column of angles and their cosines.
+/// Angles in radians, and their cosines.
 struct Angle {
     radians: Vec<f64>,
     cosines: Vec<f64>,
@@ -141,7 +142,7 @@ impl Angle {
             std::f64::consts::PI / 180.0
         };
         let radians: Vec<f64> = degrees.into_iter().map(|value| value * degree).collect();
-        // In half precision the cosine of one degree is 1.
+        // In half precision, the cosine of one degree is 1.
         let cosine = |angle: &f64| if halved { 1.0 } else { angle.cos() };
         let cosines = radians.iter().map(cosine).collect();
         Ok(Angle { radians, cosines })

@@ -1,4 +1,4 @@
-//! `iou_precision_of_masks`: share of IoU thresholds that a mask passes.
+//! `iou_precision_of_masks`: fraction of IoU thresholds that a mask exceeds.
 
 use serde::Deserialize;
 
@@ -14,9 +14,9 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "iou_precision_of_masks",
         summary: "Mean over images of the precision averaged over IoU thresholds, one object per image.",
-        details: "With one object, the precision at a threshold is 1 if |A and B| / |A or B| lies above it, else 0; an image scores \
-                  the mean over the thresholds. Where the truth is empty, it scores 1 for an empty prediction and 0 otherwise. \
-                  Masks are written as in `f_beta_of_masks`.",
+        details: "With one object, the precision at a threshold is 1 if |A and B| / |A or B| is above it, else 0. The \
+                  score of an image is the mean over the thresholds. If the truth is empty, it is 1 for an empty \
+                  prediction and 0 otherwise. Masks are written as in `f_beta_of_masks`.",
         source: "Kaggle's evaluation of the TGS salt challenge",
         shorthand: None,
         parameters: &[
@@ -29,8 +29,8 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "empty_prediction",
                 ParameterKind::Choice(&["nothing", "everything"]),
-                "`everything`: where the truth is not empty, an empty prediction counts as one of the whole image, which is \
-                      what `numpy.histogram` makes of an array of equal values; default `nothing`.",
+                "`everything`: if the truth is not empty, an empty prediction is treated as a mask of the whole \
+                 image, which is the result of `numpy.histogram` for an array of equal values; default `nothing`.",
             ),
         ],
     },

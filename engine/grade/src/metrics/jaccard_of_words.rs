@@ -17,9 +17,9 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "jaccard_of_words",
         summary: "Mean Jaccard index of the words of true and predicted text.",
-        details: "Words that both texts of a row have, divided by words that one of them has. Texts are put in lower case \
-                  (Unicode) and split at blanks of any kind; repeats and order do not matter, punctuation belongs to the \
-                  word. A missing cell is the empty text.",
+        details: "The number of words in both texts of a row, divided by the number of words in at least one of them. \
+                  Texts are converted to lower case (Unicode) and split at white space. Repetitions and order do not \
+                  matter; punctuation is part of the word. A missing cell is an empty text.",
         source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
         shorthand: Some("column"),
         parameters: &[
@@ -27,13 +27,13 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "both_empty",
                 ParameterKind::Choice(&["refuse", "zero"]),
-                "A row in which neither text has a word, 0 / 0, is refused (default), or it is 0, as for scikit-learn; \
-                      that also refuses tables with fewer than two different words.",
+                "A row in which neither text has a word (0 / 0) is invalid (default), or scores 0 as in scikit-learn, \
+                 for which tables with fewer than two different words are also invalid.",
             ),
             Parameter::optional(
                 "other",
                 ParameterKind::Choice(&["refuse", "print"]),
-                "Cells that are no text are refused (default) or printed: `1.0`, `True`.",
+                "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`.",
             ),
         ],
     },
@@ -84,7 +84,7 @@ impl Metric for JaccardOfWords {
             rows.push(match (all, self.both_empty) {
                 (0, BothEmpty::Zero) => 0.0,
                 (0, BothEmpty::Refuse) => {
-                    let expected = "at least one word, since the answer has none";
+                    let expected = "at least one word, because the answer has none";
                     return Err(prediction.refuse(RefusalKind::Undefined, row, expected));
                 }
                 (all, _) => common as f64 / all as f64,
@@ -102,7 +102,7 @@ impl Metric for JaccardOfWords {
 }
 
 impl JaccardOfWords {
-    /// The cell in lower case.
+    /// Returns the cell in lower case.
     fn text(&self, column: &Column<'_>, row: usize) -> Result<String, Refusal> {
         let text = match column.value(row) {
             Value::Missing => Cow::Borrowed(""),
@@ -114,7 +114,7 @@ impl JaccardOfWords {
     }
 }
 
-/// The words seen, as far as it matters: none, one, or several.
+/// The words seen so far, as far as needed: none, one, or several.
 #[derive(Debug, Default)]
 struct Vocabulary {
     first: Option<String>,

@@ -1,4 +1,4 @@
-//! `kendall_tau`: how well lists are put in order.
+//! `kendall_tau`: how well lists are ordered.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,10 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "kendall_tau",
         summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
-        details: "A cell lists items, separated by blanks. 1 - 4 S / sum(n (n - 1)); n: items of a row, S: pairs of items, \
-                  over all rows, that stand in the other order. Both cells of a row must have the same items. Cells are \
-                  taken as text, a missing one is the item `nan`. If no row has two items, the submission is refused.",
+        details: "A cell lists items, separated by white space. The score is 1 - 4 S / sum(n (n - 1)), where n is the \
+                  number of items of a row and S the number of pairs of items, over all rows, that are in the \
+                  opposite order. Both cells of a row must have the same items. Cells are converted to text; a \
+                  missing cell is the item `nan`. If no row has two items, the submission is invalid.",
         source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
         shorthand: Some("column"),
         parameters: &[Parameter::required(
@@ -66,14 +67,14 @@ impl Metric for KendallTau {
             most += items * items.saturating_sub(1);
         }
         if most == 0 {
-            let message = "no list has two items, so there is no order";
+            let message = "no list has two items, so the correlation is undefined";
             return Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column));
         }
         Ok(Score::python(1.0 - (4 * inversions) as f64 / most as f64))
     }
 }
 
-/// Sorts by merging; returns the number of pairs that were in the wrong order.
+/// Sorts by merging. Returns the number of pairs that were in the wrong order.
 fn sort_counting(ranks: &mut Vec<u32>) -> u64 {
     if ranks.len() < 2 {
         return 0;

@@ -1,4 +1,4 @@
-//! `kl_divergence`: predicted against true distributions.
+//! `kl_divergence`: divergence of predicted from true distributions.
 
 use serde::Deserialize;
 
@@ -16,9 +16,9 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "kl_divergence",
         summary: "Mean over rows of the Kullback-Leibler divergence of the predicted from the true distribution.",
-        details: "sum of y ln(y / p) over the columns, y the true value divided by the row's sum; y = 0 adds nothing, and neither does \
-                  a missing p. p is clipped to [`clip`, 1 - `clip`], but not in a column of whole numbers, where pandas rounds it \
-                  back: a 0 where y is not 0 makes the score infinite.",
+        details: "The sum of y ln(y / p) over the columns, where y is the true value divided by the row's sum. Terms \
+                  with y = 0 or a missing p are left out. p is clipped to [`clip`, 1 - `clip`], but not in a column \
+                  of integers, where pandas rounds it back: a 0 where y is not 0 makes the score infinite.",
         source: "kaggle.com/code/metric/kullback-leibler-divergence",
         shorthand: Some("columns"),
         parameters: &[

@@ -1,4 +1,4 @@
-//! The labels of both sides, for metrics that compare a label per row.
+//! Labels of both sides, for metrics that compare one label per row.
 
 use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
@@ -7,11 +7,11 @@ use crate::table::frame::ColumnData;
 use crate::table::pair::{Column, Pair, Value};
 use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
-/// The column with the labels.
+/// The parameter for the column with the labels.
 pub(super) const COLUMN: Parameter =
     Parameter::required("column", ParameterKind::Column, "The label.");
 
-/// How cells become labels, where `accuracy` has told it.
+/// The parameter for the conversion of cells to labels, which `accuracy` documents.
 pub(super) const LABELS: Parameter = Parameter {
     name: "labels_as",
     kind: ParameterKind::Choice(LABELS_AS),
@@ -19,7 +19,7 @@ pub(super) const LABELS: Parameter = Parameter {
     doc: "See `accuracy`.",
 };
 
-/// True and predicted labels, row by row.
+/// True and predicted labels by row.
 #[derive(Debug)]
 pub(super) struct LabelPair<'a> {
     pub answers: Column<'a>,
@@ -29,10 +29,10 @@ pub(super) struct LabelPair<'a> {
 }
 
 impl<'a> LabelPair<'a> {
-    /// The labels in `column`.
+    /// Reads the labels in `column`.
     ///
     /// # Errors
-    /// When a side has no such column, another number of rows, or cells that are no labels.
+    /// If a side has no such column, if the sides have different numbers of rows, or if a cell is not a valid label.
     pub fn of(pair: &'a Pair<'a>, column: &'a str, how: LabelsAs) -> Result<Self, Refusal> {
         pair.check_same_rows()?;
         let prediction = pair.submission.column(column)?;
@@ -50,7 +50,7 @@ impl<'a> LabelPair<'a> {
         })
     }
 
-    /// Refuses labels of which one side is text and the other numbers.
+    /// Returns the error for labels that are text on one side and numbers on the other.
     pub fn mixed(&self) -> Refusal {
         let expected = match self.answers.data() {
             ColumnData::Bool(_) => "True or False",
@@ -59,7 +59,7 @@ impl<'a> LabelPair<'a> {
                 "numbers, as in the answers"
             }
         };
-        // One such cell makes the whole column text; it tells more than the first one.
+        // One such cell makes the whole column text, so it is a better example than the first cell.
         let odd = |value| {
             matches!(value, Value::Text(text) if !text.eq_ignore_ascii_case("true")
         && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())

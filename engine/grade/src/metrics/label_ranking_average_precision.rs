@@ -1,4 +1,4 @@
-//! `label_ranking_average_precision`: how high a row's true labels rank among all.
+//! `label_ranking_average_precision`: how high the true labels of a row rank.
 
 use serde::Deserialize;
 
@@ -15,9 +15,10 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "label_ranking_average_precision",
         summary: "How high the true labels of a row rank by score, averaged over the rows.",
-        details: "For each true label of a row: true labels whose score is not lower, divided by all labels whose score is \
-                  not lower; the mean over the row's true labels is the value of the row, 1 if all labels are true. A label \
-                  is true where the answers are above 0. Missing and infinite scores are refused.",
+        details: "For each true label of a row: the number of true labels whose score is not lower, divided by the \
+                  number of all labels whose score is not lower. The value of the row is the mean over its true \
+                  labels, or 1 if all labels are true. A label is true if its value in the answers is above 0. \
+                  Missing and infinite scores are invalid.",
         source: "sklearn.metrics.label_ranking_average_precision_score",
         shorthand: Some("columns"),
         parameters: &[
@@ -25,8 +26,8 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "weights",
                 ParameterKind::Choice(&["rows", "labels"]),
-                "Whether all rows weigh the same (default; one without true labels counts 1), or as much as they have \
-                      true labels: the mean over all true labels (lwlrap).",
+                "Whether all rows have equal weight (default; a row without true labels scores 1), or weights equal \
+                 to their numbers of true labels, which gives the mean over all true labels (lwlrap).",
             ),
         ],
     },
@@ -71,7 +72,7 @@ impl Metric for LabelRanking {
                 Weights::Rows => 1.0,
                 Weights::Labels => is_true.iter().filter(|label| **label).count() as f64,
             };
-            // A row without weight is not looked at: its scores may be missing.
+            // A row with weight 0 is skipped, because its scores may be missing.
             if weight > 0.0 {
                 total += row_value(&is_true, &scores.row(row)?) * weight;
                 weights += weight;
@@ -85,7 +86,7 @@ impl Metric for LabelRanking {
     }
 }
 
-/// The scores, as NumPy holds them: columns of one integer type stay integers, everything else becomes doubles.
+/// The scores as NumPy stores them: columns of one integer type stay integers, all others become doubles.
 enum Scores<'a> {
     Integers(&'a [Column<'a>]),
     Doubles(&'a [Column<'a>]),
@@ -108,7 +109,7 @@ impl<'a> Scores<'a> {
         })
     }
 
-    /// The scores of a row, or numbers of the same order.
+    /// Returns the scores of a row, or numbers with the same order.
     fn row(&self, row: usize) -> Result<Vec<f64>, Refusal> {
         match self {
             Scores::Doubles(columns) => columns
@@ -127,8 +128,8 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// scikit-learn ranks the negated scores, and NumPy's negation wraps around: 0 of an unsigned column and the smallest
-/// signed integer become the best scores.
+/// Negates a score as scikit-learn does before ranking. NumPy's negation wraps around, so 0 in an unsigned column and
+/// the smallest signed integer become the best scores.
 fn negated(value: Value<'_>) -> i128 {
     match value {
         Value::Int(value) => i128::from(value.wrapping_neg()),

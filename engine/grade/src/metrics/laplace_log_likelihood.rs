@@ -1,4 +1,4 @@
-//! `laplace_log_likelihood`: a prediction with its confidence.
+//! `laplace_log_likelihood`: predictions with confidences.
 
 use serde::Deserialize;
 
@@ -13,9 +13,10 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "laplace_log_likelihood",
         summary: "Mean log likelihood under Laplace distributions of predicted centre and standard deviation, both bounded.",
-        details: "mean(-sqrt(2) d / s - ln(sqrt(2) s)), d = min(|true - predicted|, `max_error`), s = max(deviation, \
-                  `min_deviation`). A missing value, or no row at all, makes the score NaN; an infinite prediction has the largest \
-                  error, an infinite deviation the likelihood minus infinity. Text is refused, booleans count as 0 and 1.",
+        details: "mean(-sqrt(2) d / s - ln(sqrt(2) s)), with d = min(|true - predicted|, `max_error`) and s = \
+                  max(deviation, `min_deviation`). A missing value, or no rows at all, makes the score NaN. An \
+                  infinite prediction has the largest error; an infinite deviation has the likelihood minus infinity. \
+                  Text is invalid; booleans are treated as 0 and 1.",
         source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
         shorthand: None,
         parameters: &[
@@ -28,12 +29,12 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::required(
                 "min_deviation",
                 ParameterKind::Number,
-                "The smallest deviation that counts.",
+                "The lower bound of the deviation.",
             ),
             Parameter::required(
                 "max_error",
                 ParameterKind::Number,
-                "The largest error that counts.",
+                "The upper bound of the error.",
             ),
         ],
     },
@@ -71,7 +72,7 @@ impl Metric for LaplaceLogLikelihood {
     }
 }
 
-/// NumPy's minimum and maximum, which are NaN if a value is.
+/// NumPy's minimum and maximum, which are NaN if a value is NaN.
 fn keep_nan(value: f64, bound: fn(f64, f64) -> f64, by: f64) -> f64 {
     if value.is_nan() {
         value

@@ -15,16 +15,16 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "log_loss",
         summary: "Mean over rows of -ln(p of the true class).",
-        details: "p is clipped to [eps, 1 - eps], eps = 2^-52, so that a certain mistake costs 36.04365; rows are not \
-                  brought to the sum 1. One column: p is the probability of the larger of the answers' two labels, 1 - p \
-                  that of the other. Several columns: one per class, the answers hold 1 for the true one and 0 for the \
-                  others.",
+        details: "p is clipped to [eps, 1 - eps] with eps = 2^-52, so a certain but wrong prediction costs 36.04365. \
+                  Rows are not normalised to sum 1. One column: p is the probability of the larger of the answers' \
+                  two labels, 1 - p that of the other. Several columns: one per class; the answers contain 1 for the \
+                  true class and 0 for the others.",
         source: "sklearn.metrics.log_loss (1.5)",
         shorthand: Some("columns"),
         parameters: &[Parameter::required(
             "columns",
             ParameterKind::Columns,
-            "The probability, or one column per class.",
+            "The column with the probability, or one column per class.",
         )],
     },
     direction: Direction::LowerIsBetter,
@@ -66,7 +66,7 @@ impl Metric for LogLoss {
     }
 }
 
-/// The larger of two labels.
+/// Returns the larger of two labels.
 fn positive(labels: &[f64], column: &str) -> Result<f64, Refusal> {
     let mut distinct = labels.to_vec();
     distinct.sort_unstable_by(f64::total_cmp);
@@ -88,13 +88,13 @@ fn positive_mask(labels: &[f64], positive: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Log loss of classes given column by column: `truth[class][row]` is 1 or 0, `predicted[class][row]` a probability.
+/// Log loss of classes given column by column: `truth[class][row]` is 1 or 0, `predicted[class][row]` is a probability.
 pub fn log_loss(truth: &[Vec<f64>], predicted: &[Vec<f64>]) -> f64 {
     let rows = truth.first().map_or(0, Vec::len);
     let mut losses = vec![0.0; rows];
     for (truth, predicted) in truth.iter().zip(predicted) {
         for ((loss, truth), p) in losses.iter_mut().zip(truth).zip(predicted) {
-            // All other terms are exact zeros: x ln p is 0 for x = 0.
+            // All other terms are exactly zero, because x ln p is 0 for x = 0.
             if *truth != 0.0 {
                 *loss -= truth * p.clamp(f64::EPSILON, 1.0 - f64::EPSILON).ln();
             }

@@ -17,8 +17,9 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "mean_absolute_error",
         summary: "Mean absolute difference; for several columns the plain mean of theirs.",
-        details: "mean(|true - predicted|), of all rows or as the plain mean over groups. Missing and infinite values are refused; \
-                  a sum beyond the doubles makes the score infinite. The logarithm of no error at all is minus infinity.",
+        details: "mean(|true - predicted|) over all rows, or as the mean over groups. Missing and infinite values are \
+                  invalid. If the sum exceeds the range of doubles, the score is infinite. The logarithm of an error \
+                  of 0 is minus infinity.",
         source: "sklearn.metrics.mean_absolute_error",
         shorthand: Some("columns"),
         parameters: &[
@@ -26,17 +27,18 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "groups",
                 ParameterKind::Column,
-                "The answers' column that tells groups of rows apart, which weigh the same; rows without a group do not count.",
+                "The answers' column that defines groups of rows. All groups have equal weight; rows without a group \
+                 are left out.",
             ),
             Parameter::optional(
                 "logarithm",
                 ParameterKind::Boolean,
-                "Whether the natural logarithm of each group's error is taken before their mean.",
+                "Whether to take the natural logarithm of each group's error before averaging.",
             ),
             Parameter::optional(
                 "whole",
                 ParameterKind::Boolean,
-                "Whether the score is rounded to a whole number, halves to even; an infinite one is then refused.",
+                "Whether to round the score to an integer, halves to even. An infinite score is then invalid.",
             ),
         ],
     },
@@ -77,7 +79,7 @@ impl Metric for MeanAbsoluteError {
         })?;
         match self.whole {
             true if !score.value.is_finite() => {
-                let message = "the error is beyond all numbers";
+                let message = "the error is infinite";
                 Err(Refusal::new(RefusalKind::Undefined, message))
             }
             true => Ok(Score::python(score.value.round_ties_even())),

@@ -13,8 +13,8 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "mean_angular_error",
         summary: "Mean angle, in radians, between the true and the predicted direction.",
-        details: "arccos(sin z1 sin z2 (cos a1 cos a2 + sin a1 sin a2) + cos z1 cos z2), the argument clipped to \
-                  [-1, 1]; a: azimuth, z: zenith, in radians of any size.",
+        details: "arccos(sin z1 sin z2 (cos a1 cos a2 + sin a1 sin a2) + cos z1 cos z2), with the argument clipped to \
+                  [-1, 1]; a is the azimuth and z the zenith, in radians of any size.",
         source: "Spherical law of cosines; kaggle.com/code/sohier/mean-angular-error",
         shorthand: None,
         parameters: &[
@@ -55,7 +55,7 @@ impl Metric for MeanAngularError {
     }
 }
 
-/// Angle between two directions, each as (azimuth, zenith), in radians.
+/// Returns the angle between two directions, each as (azimuth, zenith), in radians.
 fn angle((a1, z1): (f64, f64), (a2, z2): (f64, f64)) -> f64 {
     let horizontal = a1.cos() * a2.cos() + a1.sin() * a2.sin();
     let cosine = z1.sin() * z2.sin() * horizontal + z1.cos() * z2.cos();

@@ -1,4 +1,4 @@
-//! `mean_edit_distance`: how far predicted texts are from the true ones.
+//! `mean_edit_distance`: edit distance of predicted and true texts.
 
 use serde::Deserialize;
 
@@ -14,8 +14,8 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "mean_edit_distance",
         summary: "Mean Levenshtein distance of true and predicted text.",
-        details: "Inserting, deleting and replacing a character costs 1. Characters are Unicode code points; case and \
-                  blanks count.",
+        details: "Inserting, deleting or replacing a character costs 1. Characters are Unicode code points; case and \
+                  white space matter.",
         source: "Levenshtein (1966)",
         shorthand: Some("column"),
         parameters: &[
@@ -23,7 +23,8 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "other",
                 ParameterKind::Choice(&["refuse", "print"]),
-                "Cells that are no text are refused (default) or printed: `1.0`, `True`, `nan` for a missing one.",
+                "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`, `nan` for a \
+                 missing cell.",
             ),
         ],
     },

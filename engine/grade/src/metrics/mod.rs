@@ -1,4 +1,4 @@
-//! The metrics: one file each. A metric takes the two tables as the rules left them, row by row aligned.
+//! The metrics, one file each. A metric scores the two tables after the rules have aligned their rows.
 
 use std::fmt;
 
@@ -54,27 +54,31 @@ pub use cohen_kappa::cohen_kappa;
 pub use log_loss::log_loss;
 pub use roc_auc::roc_auc;
 
-/// Digits after the point of a reported score.
+/// Number of decimals of a reported score.
 const DECIMALS: u8 = 5;
 
-/// Which way a metric runs.
+/// Whether higher or lower scores of a metric are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
+    /// A higher score is better.
     HigherIsBetter,
+    /// A lower score is better.
     LowerIsBetter,
 }
 
 /// A score, and how it is rounded for the report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
+    /// The exact score.
     pub value: f64,
+    /// How it is rounded.
     pub rounding: Rounding,
 }
 
-/// The type that a score has in Python decides how `round` works.
+/// How Python's `round` works for a score, depending on the type that the score has in Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// A NumPy double: scaled, rounded half to even, scaled back.
+    /// A NumPy double: multiplied, rounded half to even, divided.
     NumPy,
     /// A Python float: correct decimal rounding.
     Python,
@@ -95,7 +99,7 @@ impl Score {
         }
     }
 
-    /// The score at five decimals.
+    /// Returns the score rounded to five decimals.
     pub fn rounded(self) -> f64 {
         match self.rounding {
             Rounding::NumPy => round_numpy(self.value, i32::from(DECIMALS)),
@@ -109,19 +113,21 @@ pub trait Metric: fmt::Debug + Send + Sync {
     /// Scores the submission.
     ///
     /// # Errors
-    /// When the metric is not defined for the values.
+    /// If the metric is not defined for the values.
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal>;
 
-    /// What it says of the number of rows, whatever is in them.
+    /// Returns what the metric requires of the number of rows, regardless of their content.
     fn rows(&self) -> Rows {
         Rows::Any
     }
 }
 
-/// A kind of metric: its description, direction and how its parameters are read.
+/// A kind of metric: its description, direction and parser.
 #[derive(Debug)]
 pub struct MetricKind {
+    /// Name, documentation and parameters.
     pub definition: Definition,
+    /// The default direction.
     pub direction: Direction,
     pub(crate) parse: fn(Value) -> Result<Box<dyn Metric>, serde_json::Error>,
 }
@@ -166,7 +172,7 @@ pub static ALL: &[&MetricKind] = &[
     &zero_one_loss::KIND,
 ];
 
-/// Reads the parameters of a metric of type `M`.
+/// Parses the parameters of a metric of type `M`.
 fn parse<M: Metric + serde::de::DeserializeOwned + 'static>(
     value: Value,
 ) -> Result<Box<dyn Metric>, serde_json::Error> {

@@ -15,9 +15,10 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "pearson",
         summary: "Pearson's correlation; for several columns the plain mean of theirs.",
-        details: "sum(x y), x and y being the values less their mean, divided by their norm; clipped to [-1, 1], with two rows rounded to a whole number. Fewer than two \
-                  rows are refused, and so is text; booleans count as 0 and 1. Equal values on one side, missing or infinite ones \
-                  make the score NaN.",
+        details: "sum(x y), where x and y are the values minus their mean, divided by their norm; clipped to [-1, 1], \
+                  or rounded to an integer if there are two rows. Fewer than two rows are invalid, and so is text; \
+                  booleans are treated as 0 and 1. Constant values on one side and missing or infinite values make \
+                  the score NaN.",
         source: "scipy.stats.pearsonr (1.14)",
         shorthand: Some("columns"),
         parameters: &[COLUMNS],
@@ -49,7 +50,7 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     let (Some((x, norm_x)), Some((y, norm_y))) = (centred(x), centred(y)) else {
         return f64::NAN;
     };
-    // In this order, which shows where the values are close to the smallest doubles.
+    // The order of operations matters for values close to the smallest doubles.
     let products: Vec<f64> = x
         .iter()
         .zip(&y)
@@ -63,8 +64,8 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     }
 }
 
-/// The values less their mean, and their norm, which is taken of values up to 1 so that it does not overflow. `None` if
-/// all values are equal.
+/// Returns the values minus their mean, and their norm. The norm is computed from scaled values so that it does not
+/// overflow. `None` if all values are equal.
 fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
     let first = values.first()?;
     if values.iter().all(|value| value == first) {
@@ -72,7 +73,7 @@ fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
     }
     let mean = mean(values);
     let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
-    // NumPy's maximum is NaN if there is one.
+    // NumPy's maximum is NaN if a value is NaN.
     let largest = centred
         .iter()
         .fold(0.0, |largest: f64, value| match value.is_nan() {

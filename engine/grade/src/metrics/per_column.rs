@@ -1,4 +1,4 @@
-//! Metrics of one column: for several columns the plain mean of theirs.
+//! Metrics of one column; for several columns, the score is the mean over the columns.
 
 use super::Score;
 use crate::python::numeric::mean;
@@ -7,14 +7,11 @@ use crate::spec::definition::{Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::pair::{Column, Pair};
 
-/// The columns that are compared.
-pub(super) const COLUMNS: Parameter = Parameter::required(
-    "columns",
-    ParameterKind::Columns,
-    "The columns that are compared.",
-);
+/// The parameter for the columns to compare.
+pub(super) const COLUMNS: Parameter =
+    Parameter::required("columns", ParameterKind::Columns, "The columns to compare.");
 
-/// The mean over `columns` of what `score` makes of the true and the predicted column.
+/// Returns the mean over `columns` of `score`, which compares a true and a predicted column.
 pub(super) fn mean_over(
     columns: &Columns,
     pair: &Pair<'_>,

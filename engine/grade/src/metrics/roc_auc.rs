@@ -17,22 +17,23 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "roc_auc",
         summary: "Area under the ROC curve; for several columns the plain mean of theirs.",
-        details: "Trapezoids between the points of the distinct scores, so that equal scores count one half. Only the order \
-                  of the scores matters. The larger of the answers' two labels is the positive one; each column needs both. \
-                  Missing and infinite scores are refused, booleans count as 0 and 1.",
+        details: "Trapezoids between the points of the distinct scores, so that equal scores contribute one half. \
+                  Only the order of the scores matters. The larger of the answers' two labels is the positive one; \
+                  each column needs both labels. Missing and infinite scores are invalid; booleans are treated as 0 \
+                  and 1.",
         source: "sklearn.metrics.roc_auc_score",
         shorthand: Some("columns"),
         parameters: &[
             Parameter::required(
                 "columns",
                 ParameterKind::Columns,
-                "The columns that hold labels in the answers and scores in the submission.",
+                "The columns with labels in the answers and scores in the submission.",
             ),
             Parameter::optional(
                 "match",
                 ParameterKind::Choice(&["name", "position"]),
-                "`position`: the k-th of the columns belongs to the k-th column of the submission that is not \
-                      excepted by `all_except`, whatever its name.",
+                "`position`: the k-th of the columns is compared with the k-th column of the submission that is not \
+                 in `all_except`, whatever its name.",
             ),
         ],
     },
@@ -102,7 +103,7 @@ fn area(truth: &Column<'_>, predicted: &Column<'_>) -> Result<f64, Refusal> {
     Ok(roc_auc(&positive, &scores))
 }
 
-/// Which rows have the larger label; `None` unless there are two.
+/// Returns which rows have the larger label; `None` unless there are exactly two labels.
 fn positive<T: Ord>(labels: &[T]) -> Option<Vec<bool>> {
     let distinct: BTreeSet<&T> = labels.iter().collect();
     let larger = *distinct.last()?;
@@ -121,16 +122,17 @@ pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
     sum(&trapezoids)
 }
 
-/// The ROC curve of finite scores, from (0, 0): false and true positive rate at each distinct score.
+/// Returns the ROC curve of finite scores, from (0, 0): false and true positive rate at each distinct score.
 ///
-/// Points on straight stretches are dropped, as scikit-learn's `roc_curve` does, so that the last digits agree.
+/// Collinear points are dropped as in scikit-learn's `roc_curve`, so that the last digits agree.
 pub(super) fn roc_curve(positive: &[bool], scores: &[f64]) -> Vec<(f64, f64)> {
     let mut rows: Vec<(f64, bool)> = scores
         .iter()
         .copied()
         .zip(positive.iter().copied())
         .collect();
-    // The order among equal scores does not matter: they become one point. Scores are finite, so all compare.
+    // The order among equal scores does not matter, because they become one point. Finite scores can always be
+    // compared.
     rows.sort_unstable_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
     let (mut hits, mut alarms) = (0.0, 0.0);
     let mut points = Vec::new();

@@ -16,8 +16,8 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "root_mean_squared_error",
         summary: "Square root of the mean squared difference; for several columns the plain mean of theirs.",
-        details: "sqrt(mean((true - predicted)^2)). Missing and infinite values are refused; a square beyond the doubles \
-                  makes the score infinite.",
+        details: "sqrt(mean((true - predicted)^2)). Missing and infinite values are invalid. If a square exceeds the \
+                  range of doubles, the score is infinite.",
         source: "sklearn.metrics.root_mean_squared_error",
         shorthand: Some("columns"),
         parameters: &[COLUMNS],

@@ -16,8 +16,9 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "root_mean_squared_log_error",
         summary: "Root mean squared difference of ln(1 + x); for several columns the plain mean of theirs.",
-        details: "sqrt(mean((ln(1 + true) - ln(1 + predicted))^2)). Negative, missing and infinite values are refused; \
-                  `-0.0` is not negative. Booleans count as 0 and 1; their logarithm has half precision, as NumPy's.",
+        details: "sqrt(mean((ln(1 + true) - ln(1 + predicted))^2)). Negative, missing and infinite values are \
+                  invalid; `-0.0` is not negative. Booleans are treated as 0 and 1, with logarithms in half precision \
+                  as in NumPy.",
         source: "sklearn.metrics.root_mean_squared_log_error",
         shorthand: Some("columns"),
         parameters: &[COLUMNS],
@@ -43,7 +44,7 @@ impl Metric for RootMeanSquaredLogError {
     }
 }
 
-/// NumPy takes the logarithm of a boolean in half precision: ln 2 with eleven bits.
+/// ln 2 with eleven bits, because NumPy computes the logarithm of a boolean in half precision.
 const LN_2_HALF: f64 = 0.693_359_375;
 
 fn logarithms(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {

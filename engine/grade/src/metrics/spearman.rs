@@ -18,9 +18,9 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "spearman",
         summary: "Spearman's rank correlation; for several columns the plain mean of theirs.",
-        details: "Pearson's correlation of the ranks, equal values sharing their mean rank. Infinite values are the largest and \
-                  smallest, booleans 0 and 1; a column of text is ranked by code point, whatever the texts say. A column of equal \
-                  values, a missing value or fewer than two rows make the score NaN.",
+        details: "Pearson's correlation of the ranks; equal values share their mean rank. Infinite values are the \
+                  largest and smallest; booleans are 0 and 1. A column of text is ranked by code point, whatever the \
+                  texts are. A constant column, a missing value or fewer than two rows make the score NaN.",
         source: "scipy.stats.spearmanr",
         shorthand: Some("columns"),
         parameters: &[COLUMNS],
@@ -47,12 +47,12 @@ impl Metric for Spearman {
     }
 }
 
-/// Whether NumPy compares the column's values as integers, if those of the other side are, too.
+/// Whether NumPy compares the column's values as integers, provided that the other side also has integers.
 fn is_whole(column: &Column<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
 
-/// Ranks from 1; `None` where the correlation is not defined.
+/// Returns ranks from 1; `None` if the correlation is not defined.
 fn ranks(column: &Column<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
     let values: Vec<Value<'_>> = column.values().collect();
     if values.len() < 2 || values.contains(&Value::Missing) {

@@ -1,4 +1,4 @@
-//! `subgroup_auc`: area under the ROC curve, overall and around groups that must not be treated worse.
+//! `subgroup_auc`: area under the ROC curve, overall and for groups that must not be disadvantaged.
 
 use serde::Deserialize;
 
@@ -14,22 +14,23 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "subgroup_auc",
         summary: "Mean of four areas under the ROC curve: the overall one and three power means over groups.",
-        details: "For each group the area of three sets of rows: its own; its negative rows and the positive ones outside of \
-                  it (BPSN); its positive rows and the negative ones outside of it (BNSP). Each kind is averaged over the \
-                  groups by the power mean (mean(area^p))^(1/p). Rows are positive where the answers are 1, in a group where \
-                  its column of the answers is 1. Each set of rows needs positive and negative ones.",
+        details: "For each group, the area of three sets of rows: the group; its negative rows and the positive rows \
+                  outside of it (BPSN); its positive rows and the negative rows outside of it (BNSP). Each is \
+                  averaged over the groups by the power mean (mean(area^p))^(1/p). Rows are positive if the answer is \
+                  1, and in a group if the group's column in the answers is 1. Each set needs positive and negative \
+                  rows.",
         source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "column",
                 ParameterKind::Column,
-                "The label in the answers, the score in the submission.",
+                "The label in the answers; the score in the submission.",
             ),
             Parameter::required(
                 "groups",
                 ParameterKind::Columns,
-                "Columns of the answers that tell which rows belong to a group.",
+                "The answers' columns that define the groups.",
             ),
             Parameter::required("power", ParameterKind::Number, "The power p of the means."),
         ],
@@ -94,7 +95,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Area of some of the rows; `None` unless there are positive and negative ones.
+    /// Returns the area for the selected rows; `None` unless there are positive and negative ones.
     fn area(&self, selected: impl Fn(usize) -> bool) -> Option<f64> {
         let (positive, scores): (Vec<bool>, Vec<f64>) = self
             .positive

@@ -15,10 +15,11 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "token_error_rate",
         summary: "Edits that turn the predicted sequences into the true ones, per element of the true ones.",
-        details: "Sum over rows of Levenshtein's distance of the two sequences, divided by the number of elements in all \
-                  true ones; it may exceed 1. A cell lists elements, separated by blanks; a missing cell is the text \
-                  `nan`. Integers are Python's: a sign, leading zeros and `_` between digits are fine, `5.0` is not; those \
-                  that are equal modulo 2^61 - 1 count as equal.",
+        details: "The sum over rows of the Levenshtein distance of the two sequences, divided by the number of \
+                  elements in all true ones; it may exceed 1. A cell lists elements, separated by white space; a \
+                  missing cell is the text `nan`. Integers are parsed as in Python: a sign, leading zeros and `_` \
+                  between digits are valid, `5.0` is not. Integers that are equal modulo 2^61 - 1 are treated as \
+                  equal.",
         source: "Word error rate; Levenshtein.distance on lists",
         shorthand: None,
         parameters: &[
@@ -26,7 +27,7 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::required(
                 "tokens",
                 ParameterKind::Choice(&["words", "integers"]),
-                "What the elements are.",
+                "The type of the elements.",
             ),
         ],
     },
@@ -76,5 +77,5 @@ fn integers(column: &Column<'_>, row: usize, text: &str) -> Result<Vec<i64>, Ref
     words(text)
         .map(|word| Spelled::of(word).map(|integer| integer.hash()))
         .collect::<Option<Vec<i64>>>()
-        .ok_or_else(|| column.refuse(RefusalKind::Type, row, "integers, separated by blanks"))
+        .ok_or_else(|| column.refuse(RefusalKind::Type, row, "integers, separated by white space"))
 }

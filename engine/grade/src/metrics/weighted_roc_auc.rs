@@ -1,4 +1,4 @@
-//! `weighted_roc_auc`: area under the ROC curve in which parts count more than others.
+//! `weighted_roc_auc`: area under the ROC curve with weighted parts.
 
 use serde::Deserialize;
 
@@ -14,28 +14,28 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "weighted_roc_auc",
         summary: "Area under the ROC curve, cut at true positive rates into slices of different weight.",
-        details: "The slice between two neighbouring rates is the area to the right of the curve and between the two, up to \
-                  the false positive rate 1; it is made of trapezoids. Where the curve has no point at a rate, one is put in \
-                  on the straight line between its neighbours. The score is the weighted sum of the slices, divided by that \
-                  of a perfect curve. Rows whose label is 1 are positive. Scores are doubles; text must spell numbers, \
-                  missing and infinite ones are refused.",
+        details: "The slice between two neighbouring rates is the area to the right of the curve and between the two \
+                  rates, up to a false positive rate of 1; it is computed by trapezoids. If the curve has no point at \
+                  a rate, one is interpolated linearly. The score is the weighted sum of the slices, divided by that \
+                  of a perfect curve. Rows with label 1 are positive. Scores are doubles; text must spell numbers, \
+                  and missing or infinite ones are invalid.",
         source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "column",
                 ParameterKind::Column,
-                "The label in the answers, the score in the submission.",
+                "The label in the answers; the score in the submission.",
             ),
             Parameter::required(
                 "rates",
                 ParameterKind::Numbers,
-                "The true positive rates between which the slices lie, rising, the first 0 and the last 1.",
+                "The true positive rates that separate the slices, increasing, from 0 to 1.",
             ),
             Parameter::required(
                 "weights",
                 ParameterKind::Numbers,
-                "The weight of each slice: one less than the rates.",
+                "The weight of each slice; one fewer than the rates.",
             ),
         ],
     },
@@ -60,10 +60,10 @@ impl WeightedRocAuc {
         let rising = self.rates.is_sorted_by(|a, b| a < b);
         let whole = self.rates.first() == Some(&0.0) && self.rates.last() == Some(&1.0);
         if !rising || !whole {
-            return Err("`rates` must rise from 0 to 1");
+            return Err("`rates` must increase from 0 to 1");
         }
         if self.weights.len() + 1 != self.rates.len() {
-            return Err("`weights` must have one number for each slice: one less than `rates`");
+            return Err("`weights` must have one number for each slice: one fewer than `rates`");
         }
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Metric for WeightedRocAuc {
     }
 }
 
-/// Puts in a point at a true positive rate that no point of the curve has.
+/// Inserts a point at a true positive rate, unless the curve has one there.
 fn insert(curve: &mut Vec<(f64, f64)>, rate: f64) {
     if curve.iter().any(|(_, y)| *y == rate) {
         return;
@@ -111,7 +111,7 @@ fn insert(curve: &mut Vec<(f64, f64)>, rate: f64) {
     }
 }
 
-/// Area between two rates, to the right of the curve.
+/// Returns the area between two rates, to the right of the curve.
 fn slice(curve: &[(f64, f64)], low: f64, high: f64) -> f64 {
     let mut points: Vec<(f64, f64)> = curve
         .iter()

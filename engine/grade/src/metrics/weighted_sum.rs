@@ -1,4 +1,4 @@
-//! `weighted_sum`: one score of several metrics.
+//! `weighted_sum`: combines several metrics into one score.
 
 use serde::Deserialize;
 use serde::de::Error;
@@ -15,13 +15,14 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "weighted_sum",
         summary: "Several metrics, each times its weight, summed up.",
-        details: "With `complement: true`, 1 less the metric takes part instead of it. A metric that refuses refuses the whole.",
+        details: "With `complement: true`, 1 minus the metric is used instead. If the submission is invalid for one \
+                  of the metrics, it is invalid.",
         source: "-",
         shorthand: Some("of"),
         parameters: &[Parameter::required(
             "of",
             ParameterKind::WeightedMetrics,
-            "The metrics, written as everywhere.",
+            "The metrics, each written as elsewhere.",
         )],
     },
     direction: Direction::HigherIsBetter,

@@ -1,4 +1,4 @@
-//! `zero_one_loss`: the share of wrong labels.
+//! `zero_one_loss`: the fraction of wrong labels.
 
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "zero_one_loss",
         summary: "The share of rows whose label is wrong.",
-        details: "1 - accuracy, in everything else as `accuracy`.",
+        details: "1 - accuracy. Labels are read as in `accuracy`.",
         source: "sklearn.metrics.zero_one_loss",
         shorthand: Some("column"),
         parameters: &[COLUMN, LABELS],

@@ -2,23 +2,23 @@
 
 use prep_formats::python::{decimal_digit, trim_number};
 
-/// More digits than this Python refuses to read (`sys.set_int_max_str_digits`).
+/// Maximum number of digits that Python accepts (`sys.set_int_max_str_digits`).
 const MOST_DIGITS: usize = 4_300;
 
 /// The modulus of Python's hash of integers.
 const MERSENNE: u64 = (1 << 61) - 1;
 
-/// An integer of any size, as a text spells it.
+/// An integer of any size, parsed from a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spelled {
     negative: bool,
-    /// Without leading zeros; empty for zero, which is not negative.
+    /// Without leading zeros; empty for zero, which is never negative.
     digits: Vec<u8>,
 }
 
 impl Spelled {
-    /// The integer that a text spells for Python: spaces around, a sign, decimal digits of any script, `_` between
-    /// digits. `None` where Python raises `ValueError`.
+    /// Parses an integer as Python does: surrounding white space, a sign, decimal digits of any script, `_` between
+    /// digits. Returns `None` where Python raises `ValueError`.
     pub fn of(text: &str) -> Option<Self> {
         let text = trim_number(text);
         let (negative, text) = match text.strip_prefix('-') {
@@ -49,7 +49,7 @@ impl Spelled {
         })
     }
 
-    /// The integer, if 128 bits hold it.
+    /// Returns the integer if it fits into 128 bits.
     pub fn value(&self) -> Option<i128> {
         let value = self.digits.iter().try_fold(0i128, |value, decimal_digit| {
             value
@@ -59,7 +59,7 @@ impl Spelled {
         Some(if self.negative { -value } else { value })
     }
 
-    /// The integer, or the nearest of 120 bits.
+    /// Returns the integer, or the nearest one of 120 bits.
     fn clamped(&self) -> i128 {
         const LIMIT: i128 = 1 << 120;
         let beyond = if self.negative { -LIMIT } else { LIMIT };
@@ -67,8 +67,8 @@ impl Spelled {
             .map_or(beyond, |value| value.clamp(-LIMIT, LIMIT))
     }
 
-    /// What the integer is for libraries that compare elements by Python's hash (Levenshtein): integers that are equal
-    /// modulo 2^61 - 1 are alike. -1 is the hash of none; only the integer -1 itself is given it.
+    /// Returns Python's hash of the integer, by which some libraries (Levenshtein) compare elements: integers that are
+    /// equal modulo 2^61 - 1 have the same hash. Python never uses the hash -1; here only the integer -1 itself has it.
     pub fn hash(&self) -> i64 {
         let remainder = self.digits.iter().fold(0u64, |value, decimal_digit| {
             let next = u128::from(value) * 10 + u128::from(*decimal_digit);
@@ -82,12 +82,12 @@ impl Spelled {
     }
 }
 
-/// The integer that a text spells for Python; see [`Spelled::of`]. `None` also beyond 128 bits.
+/// Parses an integer; see [`Spelled::of`]. Also returns `None` for integers beyond 128 bits.
 pub fn python_int(text: &str) -> Option<i128> {
     Spelled::of(text)?.value()
 }
 
-/// As [`python_int`], but integers beyond 120 bits are taken as the largest or smallest of that size.
+/// Like [`python_int`], but integers beyond 120 bits become the largest or smallest one of that size.
 pub fn python_int_clamped(text: &str) -> Option<i128> {
     Some(Spelled::of(text)?.clamped())
 }

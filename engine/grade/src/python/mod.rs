@@ -1,4 +1,4 @@
-//! Python's and NumPy's numbers, arithmetic and order, where the last digits of a score depend on them.
+//! Python's and NumPy's number formats, arithmetic and sort order, where the last digits of a score depend on them.
 
 pub(crate) mod integer;
 pub mod numeric;

@@ -1,12 +1,12 @@
-//! Arithmetic as NumPy and Python do it, where the last digits of a score depend on it.
+//! NumPy's and Python's arithmetic, where the last digits of a score depend on it.
 
 pub use prep_formats::python::{is_python_space, python_float};
 
-/// NumPy hands this many elements of an array to a reduction at once (the default `bufsize`).
+/// Number of elements that NumPy passes to a reduction at once (the default `bufsize`).
 const BUFFER: usize = 8_192;
 
-/// Sum of a contiguous array of doubles in NumPy's order: buffers of 8,192 values are summed pairwise, their sums one
-/// after the other.
+/// Sums a contiguous array of doubles in NumPy's order: buffers of 8,192 values are summed pairwise, and their sums
+/// sequentially.
 pub fn sum(values: &[f64]) -> f64 {
     values
         .chunks(BUFFER)
@@ -15,7 +15,7 @@ pub fn sum(values: &[f64]) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// [`sum`] of an array that is never in memory as a whole.
+/// Like [`sum`], for an array that is never in memory as a whole.
 pub fn sum_of(mut values: impl Iterator<Item = f64>) -> f64 {
     let mut buffer = Vec::with_capacity(BUFFER);
     let sums = std::iter::from_fn(|| {
@@ -26,7 +26,7 @@ pub fn sum_of(mut values: impl Iterator<Item = f64>) -> f64 {
     sums.reduce(|sum, next| sum + next).unwrap_or(0.0)
 }
 
-/// Sum of one buffer: eight running sums per block of up to 128 values, blocks combined by halving (`pairwise_sum` in
+/// Sums one buffer: eight running sums per block of up to 128 values; blocks are combined by halving (`pairwise_sum` in
 /// NumPy's `loops_utils.h`).
 fn pairwise_sum(values: &[f64]) -> f64 {
     let n = values.len();
@@ -57,13 +57,14 @@ pub fn mean(values: &[f64]) -> f64 {
     sum(values) / values.len() as f64
 }
 
-/// `round(x, 5)` of a NumPy double: times 1e5, to the nearest whole number (halves to even), divided by 1e5.
+/// Rounds a NumPy double as `round(x, decimals)`: multiplies by the power of ten, rounds to the nearest integer (halves
+/// to even), and divides.
 pub fn round_numpy(value: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);
     (value * scale).round_ties_even() / scale
 }
 
-/// `round(x, 5)` of a Python float: the double nearest to the exact value rounded to that many decimals.
+/// Rounds a Python float as `round(x, decimals)`: returns the double nearest to the exact decimal rounding.
 pub fn round_python(value: f64, decimals: usize) -> f64 {
     if !value.is_finite() {
         return value;
@@ -71,7 +72,7 @@ pub fn round_python(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// Shortest digits that read back, in Python's form: `1.0`, `1e-05`, `1e+16`, `inf`, `nan`.
+/// Formats a double as Python's `repr`, the shortest digits that read back: `1.0`, `1e-05`, `1e+16`, `inf`, `nan`.
 pub fn python_repr(value: f64) -> String {
     if value.is_nan() {
         return "nan".to_owned();

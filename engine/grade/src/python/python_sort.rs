@@ -1,11 +1,11 @@
-//! Python's `sorted`, where values that compare with nothing decide the order.
+//! Python's `sorted`, `min` and `max`, which depend on the order of the input if a value is NaN.
 
-/// Sorts by a number, largest first, as `sorted(..., key=..., reverse=True)`: stable, and with NaN, which is below
-/// nothing, in the order that Python's insertion sort leaves. (Python sorts lists of 64 and more by merging; with NaN
-/// among them, the order may be another.)
+/// Sorts by a number, largest first, like `sorted(..., key=..., reverse=True)`: stable, and with NaN in the order that
+/// Python's insertion sort produces. (Python sorts lists of 64 and more elements by merging; with NaN, that order may
+/// differ.)
 pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     if !items.iter().any(|item| key(item).is_nan()) {
-        // Numbers without NaN all compare.
+        // Numbers other than NaN can always be compared.
         items.sort_by(|a, b| {
             key(b)
                 .partial_cmp(&key(a))
@@ -15,7 +15,7 @@ pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     }
     let mut rest = std::mem::take(items).into_iter().rev().peekable();
     let mut sorted: Vec<T> = rest.next().into_iter().collect();
-    // A run that falls from the start on is turned round; one that does not stays.
+    // A descending run at the start is reversed; a run that is not descending is kept.
     let falls = rest
         .peek()
         .zip(sorted.first())
@@ -47,12 +47,12 @@ pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     *items = sorted;
 }
 
-/// Python's `max` of two numbers: the first unless the second is above it.
+/// Python's `max` of two numbers: the first, unless the second is larger.
 pub fn max(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// Python's `min` of two numbers: the first unless the second is below it.
+/// Python's `min` of two numbers: the first, unless the second is smaller.
 pub fn min(a: f64, b: f64) -> f64 {
     if b < a { b } else { a }
 }

@@ -1,6 +1,6 @@
 //! Lists of submissions: JSON Lines with `competition_id` and `submission_path`.
 //!
-//! Empty lines and lines that start with `#` or `//` are skipped; further keys are ignored.
+//! Empty lines and lines that start with `#` or `//` are skipped; other keys are ignored.
 
 use serde_json::Value;
 
@@ -9,14 +9,17 @@ use serde_json::Value;
 pub struct Entry {
     /// Line of the list, from 1.
     pub line: usize,
+    /// Id of the competition.
     pub competition_id: String,
-    /// As written; relative paths are the caller's to resolve.
+    /// Path as written. The caller resolves relative paths.
     pub submission_path: String,
 }
 
-/// Why a list cannot be read. Lines count from 1.
+/// An error in a list. Lines are counted from 1.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum ListError {
+    /// The line is not JSON.
     #[error(
         "line {line} is not JSON: {}; expected {{\"competition_id\": ..., \"submission_path\": ...}}",
         without_line(.source)
@@ -25,20 +28,23 @@ pub enum ListError {
         line: usize,
         source: serde_json::Error,
     },
+    /// The line is JSON but not an object.
     #[error(
-        "line {line} is no JSON object; expected {{\"competition_id\": ..., \"submission_path\": ...}}"
+        "line {line} is not a JSON object; expected {{\"competition_id\": ..., \"submission_path\": ...}}"
     )]
     NoObject { line: usize },
+    /// A key is missing.
     #[error("line {line} has no `{key}`")]
     Missing { line: usize, key: &'static str },
-    #[error("line {line}: `{key}` is no text")]
+    /// A value is not a text.
+    #[error("line {line}: `{key}` is not a text")]
     NoText { line: usize, key: &'static str },
 }
 
 /// Parses a list of submissions.
 ///
 /// # Errors
-/// With the first line that is wrong.
+/// The error of the first invalid line.
 pub fn parse(text: &str) -> Result<Vec<Entry>, ListError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let skipped = |line: &str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
@@ -50,7 +56,7 @@ pub fn parse(text: &str) -> Result<Vec<Entry>, ListError> {
         .collect()
 }
 
-/// The parser's message without the line that it counts, which is always the first.
+/// Returns the parser's message without its line number, which is always 1.
 fn without_line(error: &serde_json::Error) -> String {
     error
         .to_string()
@@ -72,7 +78,7 @@ fn entry(line: usize, json: &str) -> Result<Entry, ListError> {
         line,
         competition_id: text("competition_id")?,
         submission_path: match map.get("submission_path") {
-            // A run without a submission; the benchmark takes it for a file of this name.
+            // A run without a submission. The benchmark treats it as a file with this name.
             Some(Value::Null) => "None".to_owned(),
             _ => text("submission_path")?,
         },

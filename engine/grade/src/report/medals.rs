@@ -1,4 +1,4 @@
-//! Kaggle's medals: where a score stands on a competition's leaderboard.
+//! Kaggle's medals: what a score earns on a competition's leaderboard.
 //!
 //! Thresholds are the scores at certain ranks, which depend on the number of teams
 //! (<https://www.kaggle.com/progression>):
@@ -16,21 +16,26 @@ use crate::metrics::Direction;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaderboard {
     scores: Vec<f64>,
-    /// They take sorting, and are asked for with every submission.
+    /// Computed once, because it requires sorting and is needed for every submission.
     thresholds: Thresholds,
 }
 
-/// Why a leaderboard cannot be read.
+/// An error in a leaderboard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum LeaderboardError {
-    #[error("the leaderboard's first line is `{found}`, expected the header `score`")]
+    /// The first line is not the header.
+    #[error("the first line of the leaderboard is `{found}`, expected the header `score`")]
     Header { found: String },
-    #[error("line {line} of the leaderboard: `{found}` is no number")]
+    /// A line is not a number.
+    #[error("line {line} of the leaderboard: `{found}` is not a number")]
     Score { line: usize, found: String },
+    /// There are no scores.
     #[error("the leaderboard has no scores")]
     Empty,
+    /// The scores are not in rank order.
     #[error(
-        "the score at rank {rank} is better than the one before it: {better} scores are better, and the best comes first"
+        "the score at rank {rank} is better than the one before it; {better} scores are better, and the best must come first"
     )]
     Order { rank: usize, better: &'static str },
 }
@@ -38,32 +43,41 @@ pub enum LeaderboardError {
 /// The scores that earn a medal, and the median.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
+    /// The lowest-ranked score with a gold medal.
     pub gold: f64,
+    /// The lowest-ranked score with a silver medal.
     pub silver: f64,
+    /// The lowest-ranked score with a bronze medal.
     pub bronze: f64,
+    /// The median of all scores.
     pub median: f64,
 }
 
-/// What a score earns: one medal at most.
+/// What a score earns: at most one medal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Medals {
+    /// Whether it earns gold.
     pub gold: bool,
+    /// Whether it earns silver.
     pub silver: bool,
+    /// Whether it earns bronze.
     pub bronze: bool,
+    /// Whether it is better than the median.
     pub above_median: bool,
 }
 
 impl Medals {
+    /// Whether it earns a medal.
     pub fn any(self) -> bool {
         self.gold || self.silver || self.bronze
     }
 }
 
 impl Leaderboard {
-    /// Reads a CSV with the one column `score`, in rank order.
+    /// Parses a CSV with the single column `score`, in rank order.
     ///
     /// # Errors
-    /// With the line that is not a number.
+    /// The error of the first line that is not a number.
     pub fn parse(text: &str) -> Result<Self, LeaderboardError> {
         let mut lines = text.lines().enumerate();
         let header = lines.next().map_or("", |(_, line)| line.trim());
@@ -91,10 +105,10 @@ impl Leaderboard {
         )
     }
 
-    /// A leaderboard of scores in rank order.
+    /// Creates a leaderboard from scores in rank order.
     ///
     /// # Errors
-    /// When there are none.
+    /// If there are no scores.
     pub fn new(scores: Vec<f64>) -> Result<Self, LeaderboardError> {
         match scores.is_empty() {
             true => Err(LeaderboardError::Empty),
@@ -105,10 +119,10 @@ impl Leaderboard {
         }
     }
 
-    /// Whether the scores are in rank order, if scores in this direction are better.
+    /// Checks that the scores are in rank order, for a metric with this direction.
     ///
     /// # Errors
-    /// With the first rank that is not.
+    /// The first rank that is out of order.
     pub fn check_order(&self, direction: Direction) -> Result<(), LeaderboardError> {
         let (better, is_better): (_, fn(f64, f64) -> bool) = match direction {
             Direction::LowerIsBetter => ("lower", |one, before| one < before),
@@ -128,27 +142,27 @@ impl Leaderboard {
         }
     }
 
-    /// The scores of all teams, best first.
+    /// Returns the scores of all teams, best first.
     pub fn scores(&self) -> &[f64] {
         &self.scores
     }
 
-    /// Number of teams.
+    /// Returns the number of teams.
     pub fn teams(&self) -> usize {
         self.scores.len()
     }
 
-    /// Whether lower scores are better: the first one is lower than the last.
+    /// Whether lower scores are better, which is derived from the first and last score.
     pub fn is_lower_better(&self) -> bool {
         self.scores.first() < self.scores.last()
     }
 
-    /// The scores that earn a medal.
+    /// Returns the scores that earn a medal.
     pub fn thresholds(&self) -> Thresholds {
         self.thresholds
     }
 
-    /// What a score earns. A score is as good as a threshold that it equals; NaN earns nothing.
+    /// Returns what a score earns. A score equal to a threshold reaches it; NaN earns nothing.
     pub fn medals(&self, score: f64) -> Medals {
         let thresholds = self.thresholds;
         let lower = self.is_lower_better();
@@ -178,7 +192,7 @@ impl Leaderboard {
 
 fn thresholds(scores: &[f64]) -> Thresholds {
     let teams = scores.len();
-    // The products are rounded down as doubles, as in the benchmark: 0.002 is a little more than 1/500.
+    // The products are rounded down as doubles, as in the benchmark: 0.002 is slightly more than 1/500.
     let share = |part: f64| (teams as f64 * part) as usize;
     let (gold, silver, bronze) = match teams {
         0..100 => (share(0.1), share(0.2), share(0.4)),
@@ -186,7 +200,7 @@ fn thresholds(scores: &[f64]) -> Thresholds {
         250..1000 => (10 + share(0.002), 50, 100),
         1000.. => (10 + share(0.002), share(0.05), share(0.1)),
     };
-    // Ranks start at 1, and rank 0 (of a small leaderboard's top 10 %) is the first.
+    // Ranks start at 1. Rank 0 (top 10 % of a small leaderboard) is treated as 1.
     let at = |rank: usize| scores.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN);
     Thresholds {
         gold: at(gold),

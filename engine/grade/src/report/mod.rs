@@ -1,8 +1,7 @@
-//! Reports: what the benchmark writes about each submission, and about a run of several.
+//! Reports: what the benchmark writes about each submission, and about several.
 //!
-//! Keys and their order are the benchmark's; our own (`variant`, `reason`, `comparable_with_v1`, `not_comparable_because`,
-//! `digests`) come after them.
-//! Time is passed in.
+//! Keys and their order are the benchmark's. Additional keys (`variant`, `reason`, `comparable_with_v1`,
+//! `not_comparable_because`, `digests`) follow them. Callers pass the time.
 
 pub mod list;
 pub mod medals;
@@ -17,47 +16,56 @@ use crate::grader::Outcome;
 use crate::refusal::Refusal;
 use crate::report::medals::{Leaderboard, Medals, Thresholds};
 
-/// What is reported about one submission.
+/// The report about one submission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompetitionReport {
+    /// Id of the competition.
     pub competition_id: String,
-    /// At five decimals; NaN and infinities are scores, too.
+    /// The score at five decimals; it may be NaN or infinite. `None` if the submission is invalid.
     pub score: Option<f64>,
-    /// None without a leaderboard; then there are no medals, either.
+    /// Thresholds of the medals. `None` without a leaderboard.
     pub thresholds: Option<Thresholds>,
+    /// What the score earns.
     pub medals: Medals,
+    /// Whether there is a submission.
     pub submission_exists: bool,
-    /// What the leaderboard tells.
+    /// The direction, derived from the leaderboard.
     pub is_lower_better: Option<bool>,
-    /// Local time.
+    /// Time of grading, local time.
     pub created_at: DateTime,
-    /// As it was given.
+    /// The path as given.
     pub submission_path: String,
+    /// The data that were used.
     pub variant: Variant,
-    /// Why there is no score.
+    /// The reason why there is no score.
     pub reason: Option<Refusal>,
-    /// What the score rests on.
+    /// Digests of everything that the score depends on.
     pub digests: Digests,
 }
 
-/// Which data a submission was graded on.
+/// The data that a submission was graded on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
-    /// `v1`, `fixed`; `own` and others of data that are not what the variant promises.
+    /// `v1` or `fixed`; `own` or another name if the data are not those of a variant.
     pub name: String,
-    /// Why a score does not mean what the same score of the benchmark means; empty if it does.
+    /// The reasons why the score cannot be compared with the benchmark's; empty if it can.
     pub not_comparable_because: Vec<String>,
 }
 
-/// Digests of what a score rests on, as texts (`sha256:...`); none of what is not known.
+/// Digests of everything that a score depends on, as `sha256:...`; `None` if unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Digests {
-    /// Of all that follows but the submission.
+    /// Digest of all others except the submission.
     pub all: Option<String>,
+    /// Digest of the public data.
     pub public: Option<String>,
+    /// Digest of the answers.
     pub answers: Option<String>,
+    /// Digest of the leaderboard.
     pub leaderboard: Option<String>,
+    /// Digest of the grading rules.
     pub rules: Option<String>,
+    /// Digest of the submission.
     pub submission: Option<String>,
 }
 
@@ -76,7 +84,7 @@ impl Digests {
 }
 
 impl CompetitionReport {
-    /// Reports an outcome; `None` when there was no submission.
+    /// Creates the report about an outcome; `None` if there was no submission.
     pub fn new(
         competition_id: &str,
         submission_path: &str,
@@ -114,14 +122,14 @@ impl CompetitionReport {
         self.score.is_some()
     }
 
-    /// The report as JSON.
+    /// Returns the report as JSON.
     pub fn to_json(&self) -> JsonObject {
         let threshold = |of: fn(Thresholds) -> f64| self.thresholds.map(of).into();
         let reason: Option<JsonObject> = match (&self.reason, self.submission_exists) {
             (Some(refusal), _) => Some(refusal_json(refusal)),
             (None, true) => None,
             (None, false) => {
-                let message = "there is no such file, or its name does not end in .csv";
+                let message = "the file does not exist, or its name does not end in .csv";
                 let pairs = [
                     ("kind", "no_submission".into()),
                     ("message", message.into()),
@@ -167,7 +175,7 @@ fn refusal_json(refusal: &Refusal) -> JsonObject {
     ])
 }
 
-/// The report of a run: counts, then the reports one by one.
+/// Returns the report about several submissions: counts, followed by the single reports.
 pub fn aggregate(reports: &[CompetitionReport]) -> JsonObject {
     let count = |counts: fn(&CompetitionReport) -> bool| {
         let count = reports.iter().filter(|report| counts(report)).count();
@@ -199,13 +207,13 @@ pub fn aggregate(reports: &[CompetitionReport]) -> JsonObject {
     ])
 }
 
-/// Several lines with an indent of four, as `json.dump` writes them, without a final line end. A score may be NaN, and readers
-/// of the benchmark's reports expect to find it so; `serde_json` would write `null`.
+/// Formats a report with an indentation of four, as `json.dump` writes it, without a final line break. A score may be
+/// NaN, and readers of the benchmark's reports expect `NaN`; `serde_json` would write `null`.
 pub fn pretty(report: JsonObject) -> String {
     text(&report.into(), Some(4))
 }
 
-/// A text as JSON, everything beyond ASCII escaped.
+/// Formats a text as JSON, with everything beyond ASCII escaped.
 pub fn quoted(words: &str) -> String {
     text(&words.into(), None)
 }
@@ -215,13 +223,13 @@ fn text(value: &JsonValue, indent: Option<usize>) -> String {
         indent,
         ..WriteOptions::default()
     };
-    // ASCII holds every text, and memory takes what is written.
+    // Every text can be escaped to ASCII, and writing to memory does not fail.
     let bytes = value.to_json(&options).unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Name of a run's report file: `2026-11-21T12-56-43-GMT_grading_report.json`; of the second one of the same second
-/// `2026-11-21T12-56-43-GMT-2_grading_report.json`.
+/// Returns the name of a report file: `2026-11-21T12-56-43-GMT_grading_report.json`. The second report within the same
+/// second gets `2026-11-21T12-56-43-GMT-2_grading_report.json`.
 pub fn file_name(at: Timestamp, number: u32) -> String {
     let time = at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H-%M-%S");
     match number {
@@ -230,7 +238,7 @@ pub fn file_name(at: Timestamp, number: u32) -> String {
     }
 }
 
-/// Python's `datetime.isoformat`: microseconds only when there are some.
+/// Python's `datetime.isoformat`: with microseconds only if they are not 0.
 fn iso_format(time: DateTime) -> String {
     let seconds = time.strftime("%Y-%m-%dT%H:%M:%S");
     match time.subsec_nanosecond() / 1_000 {

@@ -1,4 +1,4 @@
-//! `align`: both tables in the order of their identifiers.
+//! `align`: sorts both tables by their identifiers.
 
 use serde::Deserialize;
 
@@ -14,9 +14,10 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "align",
         summary: "Sorts both tables by an identifier and checks that it agrees row by row.",
-        details: "Sorting is pandas' `sort_values`: text by code point, numbers by value, missing ones last; rows with \
-                  equal identifiers come in the order that NumPy's unstable sort leaves them in. Identifiers are equal \
-                  if their values are: `1.0` is `1`, a number is never a text, a missing one equals nothing.",
+        details: "Sorting is that of pandas' `sort_values`: text by code point, numbers by value, missing ones last. \
+                  Rows with equal identifiers are in the order that NumPy's unstable sort produces. Identifiers are \
+                  equal if their values are: `1.0` equals `1`, a number never equals a text, and a missing one equals \
+                  nothing.",
         source: "pandas.DataFrame.sort_values, numpy.argsort",
         shorthand: Some("by"),
         parameters: &[
@@ -29,8 +30,8 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "surplus",
                 ParameterKind::Choice(&["refuse", "drop"]),
-                "`drop`: after sorting, the last rows of the longer table are dropped (Python's `zip`). With repeated \
-                      identifiers, the rows after them are paired with others' then.",
+                "`drop`: after sorting, the last rows of the longer table are dropped (Python's `zip`). If an \
+                 identifier is repeated, all later rows are then paired with other rows.",
             ),
         ],
     },
@@ -94,7 +95,7 @@ impl Rule for Align {
     }
 }
 
-/// Sorts both sides. The order follows from the identifiers alone, so that it is the same for those that are the same.
+/// Sorts both sides. The order depends on the identifiers only, so equal columns have the same order.
 fn sort(pair: &mut Pair<'_>, by: &str) -> Result<(), Refusal> {
     let submission = pair.submission.column(by)?;
     let order = sort_positions(&submission)?;

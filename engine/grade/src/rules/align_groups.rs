@@ -1,4 +1,4 @@
-//! `align_groups`: rows are paired by their place within a group.
+//! `align_groups`: pairs rows by their position within a group.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,16 @@ use crate::table::pair::{Column, Pair};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "align_groups",
-        summary: "Pairs the rows of each group in their order; both tables must have as many of each.",
-        details: "The groups come in the order in which the answers first name them. Groups that the answers do not have go.",
+        summary: "Pairs the rows of each group in their order; both tables must have the same number of rows in each \
+                  group.",
+        details: "Groups are in the order of their first rows in the answers. Groups that the answers do not have are \
+                  dropped.",
         source: "MLE-bench graders",
         shorthand: Some("by"),
         parameters: &[Parameter::required(
             "by",
             ParameterKind::Column,
-            "The column that tells the groups apart.",
+            "The column that defines the groups.",
         )],
     },
     parse: parse::<AlignGroups>,
@@ -71,7 +73,7 @@ impl AlignGroups {
 
 type Groups<'a> = (Vec<(Key<'a>, usize)>, HashMap<Key<'a>, Vec<u32>>);
 
-/// The groups in order of appearance, with their first row, and the rows of each.
+/// Returns the groups in order of appearance, with their first row, and the rows of each.
 fn groups<'a>(column: &Column<'a>) -> Groups<'a> {
     let mut order = Vec::new();
     let mut rows: HashMap<Key<'a>, Vec<u32>> = HashMap::new();

@@ -1,4 +1,4 @@
-//! `binarize`: numbers become 0 and 1.
+//! `binarize`: converts numbers to 0 and 1.
 
 use serde::Deserialize;
 
@@ -13,8 +13,8 @@ use crate::table::pair::{Pair, Side, Value};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "binarize",
-        summary: "Numbers from a threshold on become 1, all others 0.",
-        details: "A missing cell becomes 0, booleans count as 0 and 1; text is refused.",
+        summary: "Converts numbers to 1 if they reach a threshold, else to 0.",
+        details: "A missing cell becomes 0; booleans are treated as 0 and 1; text is invalid.",
         source: "MLE-bench graders",
         shorthand: None,
         parameters: &[
@@ -27,7 +27,7 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::required(
                 "of",
                 ParameterKind::Choice(&["submission", "answers", "both"]),
-                "In which table.",
+                "The table to change.",
             ),
         ],
     },

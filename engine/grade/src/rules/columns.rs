@@ -1,4 +1,4 @@
-//! `columns`: columns that must be there.
+//! `columns`: requires columns.
 
 use serde::Deserialize;
 
@@ -11,14 +11,14 @@ use crate::table::pair::Pair;
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "columns",
-        summary: "The submission has these columns; further ones and any order are fine.",
-        details: "Names are compared to the letter. Without parameters: all columns of the answers.",
+        summary: "The submission has these columns; other columns and any order are allowed.",
+        details: "Names are compared exactly. Without parameters: all columns of the answers.",
         source: "MLE-bench graders",
         shorthand: Some("columns"),
         parameters: &[Parameter::optional(
             "columns",
             ParameterKind::Columns,
-            "The columns that must be there; default: those of the answers.",
+            "The required columns; default: those of the answers.",
         )],
     },
     parse: parse::<RequiredColumns>,

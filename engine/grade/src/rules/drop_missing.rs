@@ -1,4 +1,4 @@
-//! `drop_missing`: answers without a value are not scored.
+//! `drop_missing`: drops answers without a value.
 
 use serde::Deserialize;
 
@@ -11,8 +11,8 @@ use crate::table::pair::{Column, Pair, Value};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "drop_missing",
-        summary: "Rows of the answers that have no value in one of the columns go.",
-        details: "The submission stays as it is (see `join`).",
+        summary: "Drops rows of the answers that have no value in one of the columns.",
+        details: "The submission is not changed (see `join`).",
         source: "pandas.DataFrame.dropna",
         shorthand: Some("columns"),
         parameters: &[Parameter::required(

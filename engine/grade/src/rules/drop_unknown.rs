@@ -1,4 +1,4 @@
-//! `drop_unknown`: rows that the answers do not ask for.
+//! `drop_unknown`: drops rows that are not in the answers.
 
 use std::collections::HashSet;
 
@@ -13,8 +13,8 @@ use crate::table::pair::Pair;
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "drop_unknown",
-        summary: "Drops the submission's rows whose identifier the answers do not have.",
-        details: "Identifiers compare as in `same_ids`.",
+        summary: "Drops the submission's rows whose identifier is not in the answers.",
+        details: "Identifiers are compared as in `same_ids`.",
         source: "pandas.Series.isin",
         shorthand: Some("column"),
         parameters: &[Parameter::required(

@@ -1,4 +1,4 @@
-//! `exact_columns`: these columns and no others.
+//! `exact_columns`: requires these columns and no others.
 
 use serde::Deserialize;
 
@@ -12,8 +12,8 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "exact_columns",
         summary: "The submission has these columns and no others.",
-        details: "A repeated header counts as another column (`x.1`), an index that was written along as well. \
-                  Without parameters: the columns of the answers, in any order.",
+        details: "A repeated header is treated as another column (`x.1`), and so is a saved index. Without \
+                  parameters: the columns of the answers, in any order.",
         source: "MLE-bench graders",
         shorthand: Some("columns"),
         parameters: &[
@@ -25,7 +25,7 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "in_order",
                 ParameterKind::Boolean,
-                "Whether they must stand in this order; default false.",
+                "Whether they must be in this order; default false.",
             ),
             Parameter::optional(
                 "first",
@@ -62,15 +62,15 @@ impl Rule for ExactColumns {
             .names()
             .find(|name| !expected.contains(name))
         {
-            // So pandas calls a column without a name: an index that was written, too.
+            // pandas gives this name to a column without a header, such as a saved index.
             let index = match surplus.strip_prefix("Unnamed: ") {
                 Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
-                    " (its header is empty: is it an index? `to_csv(index=False)` leaves it out)"
+                    " (its header is empty; if it is an index, use `to_csv(index=False)`)"
                 }
                 _ => "",
             };
             let message = format!(
-                "this column must not be there{index}; expected only: {}",
+                "unexpected column{index}; expected only: {}",
                 list(&expected)
             );
             return Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(surplus));
@@ -93,7 +93,7 @@ impl Rule for ExactColumns {
     }
 }
 
-/// The names, cut short when there are many.
+/// Lists the names, shortened if there are many.
 fn list(names: &[&str]) -> String {
     match names.get(..12) {
         Some(first) if names.len() > 12 => format!(

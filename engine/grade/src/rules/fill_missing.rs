@@ -1,4 +1,4 @@
-//! `fill_missing`: a value for cells that have none.
+//! `fill_missing`: replaces missing cells by a value.
 
 use serde::Deserialize;
 
@@ -12,8 +12,8 @@ use crate::table::pair::{Pair, Role};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "fill_missing",
-        summary: "Missing cells of the submission get a value.",
-        details: "A column of numbers that gets a text becomes one of mixed cells, as in pandas.",
+        summary: "Replaces missing cells of the submission by a value.",
+        details: "A column of numbers in which a text is filled becomes a column of mixed cells, as in pandas.",
         source: "pandas.Series.fillna",
         shorthand: None,
         parameters: &[
@@ -22,7 +22,7 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "answers",
                 ParameterKind::Boolean,
-                "Whether the answers' columns are filled, too; default false.",
+                "Whether the answers' columns are filled as well; default false.",
             ),
         ],
     },
@@ -87,7 +87,7 @@ impl FillMissing {
         Ok(())
     }
 
-    /// The column with its gaps filled; `None` when there are none.
+    /// Returns the column without missing cells; `None` if there are none.
     fn filled(&self, data: &ColumnData) -> Option<ColumnData> {
         match data {
             ColumnData::Float64(values) if values.iter().any(|value| value.is_nan()) => {

@@ -1,4 +1,4 @@
-//! `finite`: no missing and no infinite numbers.
+//! `finite`: requires finite numbers.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::table::pair::{Pair, Value};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "finite",
-        summary: "No cell of the columns is missing, infinite or no number.",
+        summary: "No cell of the columns is missing, infinite or not a number.",
         details: "",
         source: "numpy.isfinite",
         shorthand: Some("columns"),

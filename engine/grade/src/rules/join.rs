@@ -1,4 +1,4 @@
-//! `join`: every row of the submission beside its row of the answers.
+//! `join`: pairs each row of the submission with its row of the answers.
 
 use std::collections::HashMap;
 
@@ -13,9 +13,9 @@ use crate::table::pair::Pair;
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "join",
-        summary: "Pairs the rows of both tables that have the same identifier; the others go.",
-        details: "The rows come in the answers' order, and those of one identifier in the submission's. An identifier that is \
-                  repeated gives a row for each pair, so that it weighs more.",
+        summary: "Pairs the rows of both tables that have the same identifier, and drops the others.",
+        details: "The result has the order of the answers, and for one identifier that of the submission. A repeated \
+                  identifier gives a row for each pair, so it has more weight.",
         source: "pandas.DataFrame.merge",
         shorthand: Some("by"),
         parameters: &[
@@ -23,18 +23,18 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "repeated",
                 ParameterKind::Choice(&["allow", "refuse", "allow_alone"]),
-                "`refuse`: one that the submission repeats is refused; `allow_alone`: unless no other is left, since NumPy \
-                      compares a single number with many.",
+                "`refuse`: identifiers that the submission repeats are invalid; `allow_alone`: they are invalid \
+                 unless no other identifier is left, because NumPy compares a single number with many.",
             ),
         ],
     },
     parse: parse::<Join>,
 };
 
-/// More pairs of rows are rejected: identifiers that both tables repeat would make any number of them.
+/// Maximum number of pairs of rows. Identifiers that both tables repeat could otherwise create any number.
 const MAX_PAIRS: usize = 1 << 26;
 
-/// No further row.
+/// End of a linked list of rows.
 const END: u32 = u32::MAX;
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -64,14 +64,14 @@ impl Rule for Join {
 }
 
 impl Join {
-    /// Positions in both tables, pair by pair.
+    /// Returns the positions in both tables, pair by pair.
     fn pairs(&self, pair: &Pair<'_>) -> Result<(Vec<u32>, Vec<u32>), Refusal> {
         let (answers, submission) = (
             pair.answers.column(&self.by)?,
             pair.submission.column(&self.by)?,
         );
-        // For each identifier its first and last row, and for each row the next one of the same identifier: two lists of
-        // numbers for any number of rows.
+        // For each identifier its first and last row, and for each row the next one with the same identifier. Two lists
+        // of numbers suffice for any number of rows.
         let mut places: HashMap<_, (u32, u32)> = HashMap::new();
         let mut next = vec![END; submission.len()];
         for (row, position) in (0..submission.len()).zip(0u32..) {

@@ -1,4 +1,4 @@
-//! `keep_last`: only the last answers of each group are scored.
+//! `keep_last`: keeps the last answers of each group.
 
 use std::collections::HashMap;
 
@@ -14,26 +14,26 @@ use crate::table::sort::sort_positions;
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "keep_last",
-        summary: "Of each group, the rows of the answers that come last in an order are kept.",
-        details: "The answers are sorted by `by` (see `align`). A group with fewer rows is kept whole, rows without a group go. \
-                  The submission stays as it is (see `join`).",
+        summary: "Keeps the last rows of each group in the answers, in some order.",
+        details: "The answers are sorted by `by` (see `align`). A group with fewer rows is kept completely; rows \
+                  without a group are dropped. The submission is not changed (see `join`).",
         source: "pandas.DataFrame.groupby(...).tail",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "groups",
                 ParameterKind::Column,
-                "The answers' column that tells the groups apart.",
+                "The answers' column that defines the groups.",
             ),
             Parameter::required(
                 "by",
                 ParameterKind::Column,
-                "The answers' column that they are sorted by.",
+                "The answers' column to sort by.",
             ),
             Parameter::required(
                 "count",
                 ParameterKind::Integer,
-                "How many rows of a group are kept.",
+                "The number of rows of a group to keep.",
             ),
         ],
     },

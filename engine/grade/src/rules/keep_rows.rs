@@ -1,4 +1,4 @@
-//! `keep_rows`: only some rows are scored.
+//! `keep_rows`: keeps some rows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,17 +16,18 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "keep_rows",
         summary: "Keeps the rows that the answers mark as scored.",
-        details: "A row of the answers is kept if the sum of its columns `sum_of` (missing ones left out) lies between \
-                  `min` and `max`. Of the submission, the rows in the same positions are kept; with `by`, those whose \
-                  identifier is that of a kept row, and an identifier that the answers do not have is refused; with `in_file`, \
-                  those at the kept rows' places in the file, wherever they are by now.",
+        details: "A row of the answers is kept if the sum of its columns `sum_of` (without missing ones) is between \
+                  `min` and `max`. In the submission, the rows at the same positions are kept. With `by`, the rows \
+                  with the identifiers of kept rows are kept instead, and an identifier that is not in the answers is \
+                  invalid. With `in_file`, the rows at the kept rows' positions in the file are kept, wherever they \
+                  are after sorting.",
         source: "pandas boolean indexing",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "sum_of",
                 ParameterKind::Columns,
-                "Columns of the answers that decide.",
+                "The answers' columns that are summed.",
             ),
             Parameter::optional(
                 "min",
@@ -41,12 +42,12 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "by",
                 ParameterKind::Column,
-                "The identifier that finds the rows of the submission; default: their position.",
+                "The identifier by which rows of the submission are found; default: by position.",
             ),
             Parameter::optional(
                 "in_file",
                 ParameterKind::Boolean,
-                "Whether it is the position in the file that finds them, as pandas' index does after sorting.",
+                "Whether rows are found by their position in the file, like pandas' index after sorting.",
             ),
         ],
     },

@@ -1,7 +1,7 @@
-//! The rules that a submission is checked by, before it is scored: one file per rule.
+//! The rules that check a submission before it is scored, one file each.
 //!
-//! They run in the order of the pipeline; the first that fails ends the grading with a [`Refusal`]. Some also arrange
-//! the tables for the metric: sort them, drop rows, fill gaps.
+//! Rules run in the order of the pipeline. The first one that fails ends the grading with a [`Refusal`]. Some rules
+//! also prepare the tables for the metric: they sort them, drop rows or fill missing cells.
 
 use std::fmt;
 
@@ -34,18 +34,18 @@ mod text;
 
 /// A rule with its parameters.
 pub trait Rule: fmt::Debug + Send + Sync {
-    /// Checks the submission, and arranges both tables for the rules that follow.
+    /// Checks the submission, and prepares both tables for the following rules.
     ///
     /// # Errors
-    /// What the submission's author has to fix.
+    /// The mistake that the submission's author has to correct.
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal>;
 
-    /// Whether it looks at names of columns and numbers of rows alone, and leaves both tables as they are.
+    /// Whether the rule only uses column names and numbers of rows, and changes neither table.
     fn is_about_shape(&self) -> bool {
         false
     }
 
-    /// What it says of the number of rows, whatever is in them.
+    /// Returns what the rule does with the number of rows, regardless of their content.
     fn rows(&self) -> Rows {
         match self.is_about_shape() {
             true => Rows::Kept,
@@ -54,24 +54,26 @@ pub trait Rule: fmt::Debug + Send + Sync {
     }
 }
 
-/// What a rule says of numbers of rows.
+/// What a rule or metric does with the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
-    /// It may leave some out.
+    /// It may drop rows.
     Any,
-    /// It leaves all where they are, or refuses the submission.
+    /// It changes neither number nor order of the rows, or rejects the submission.
     Kept,
-    /// It leaves all where they are, refuses none, and does with a cell what has nothing to do with other rows.
+    /// It changes neither number nor order of the rows, never rejects the submission, and processes each cell
+    /// independently of other rows.
     CellByCell,
-    /// The submission has so many for each row of the answers, or is refused.
+    /// It requires this many rows of the submission for each row of the answers.
     Times(usize),
-    /// It looks at as many of the submission's first rows as the answers have, whatever comes after them.
+    /// It only uses the first rows of the submission, as many as the answers have.
     First,
 }
 
-/// A kind of rule: its description and how its parameters are read.
+/// A kind of rule: its description and parser.
 #[derive(Debug)]
 pub struct RuleKind {
+    /// Name, documentation and parameters.
     pub definition: Definition,
     pub(crate) parse: fn(Value) -> Result<Box<dyn Rule>, serde_json::Error>,
 }
@@ -100,7 +102,7 @@ pub static ALL: &[&RuleKind] = &[
     &drop_missing::KIND,
 ];
 
-/// Reads the parameters of a rule of type `R`.
+/// Parses the parameters of a rule of type `R`.
 fn parse<R: Rule + serde::de::DeserializeOwned + 'static>(
     value: Value,
 ) -> Result<Box<dyn Rule>, serde_json::Error> {

@@ -1,4 +1,4 @@
-//! `not_empty`: at least one row.
+//! `not_empty`: requires at least one row.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! `numeric`: columns of numbers.
+//! `numeric`: requires columns of numbers.
 
 use serde::Deserialize;
 
@@ -13,9 +13,10 @@ use crate::table::pair::{Column, Pair, Value};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "numeric",
-        summary: "The columns hold numbers.",
-        details: "pandas gives a column one type: a single text makes all of it text, and so does an integer beyond 64 \
-                  bits or a number too large for a double. Missing cells and infinite numbers pass (see `finite`, `range`).",
+        summary: "The columns contain numbers.",
+        details: "pandas gives each column one type: a single text makes the whole column text, and so does an \
+                  integer beyond 64 bits or a number too large for a double. Missing cells and infinite numbers are \
+                  valid (see `finite`, `range`).",
         source: "pandas.to_numeric, Series.astype(float), Series.dtype",
         shorthand: Some("columns"),
         parameters: &[
@@ -23,13 +24,13 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "text",
                 ParameterKind::Choice(&["refuse", "convert"]),
-                "`convert`: a column of text passes if each text spells a number (Python's `float`).",
+                "`convert`: a column of text is valid if each text spells a number (Python's `float`).",
             ),
             Parameter::optional(
                 "booleans",
                 ParameterKind::Choice(&["allow", "refuse", "allow_complete"]),
-                "Whether True and False pass as 1 and 0 (default) or not; `allow_complete`: in a column without missing \
-                      cells, since pandas has no boolean type for others.",
+                "Whether True and False are valid as 1 and 0 (default) or not; `allow_complete`: only in a column \
+                 without missing cells, because pandas has no boolean type for others.",
             ),
         ],
     },
@@ -89,7 +90,7 @@ impl Numeric {
             Value::Bool(_) => booleans,
             Value::Missing | Value::Int(_) | Value::UInt(_) | Value::Float(_) => true,
         };
-        // Where text is refused, point at the one that is no number rather than at the first of the column.
+        // If text is invalid, point at a text that is not a number rather than at the first text of the column.
         let odd = column
             .values()
             .position(|value| matches!(value, Value::Text(text) if python_float(text).is_none()))

@@ -1,4 +1,4 @@
-//! `range`: numbers between two bounds.
+//! `range`: requires numbers between two bounds.
 
 use serde::Deserialize;
 
@@ -13,8 +13,8 @@ use crate::table::pair::{Pair, Value};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "range",
-        summary: "All numbers of the columns lie between two bounds, both included.",
-        details: "Booleans count as 0 and 1; text is refused. `-0.0` is not below 0.",
+        summary: "All numbers of the columns are between two bounds, inclusive.",
+        details: "Booleans are treated as 0 and 1; text is invalid. `-0.0` is not below 0.",
         source: "MLE-bench graders",
         shorthand: None,
         parameters: &[
@@ -24,7 +24,7 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "missing",
                 ParameterKind::Choice(&["refuse", "ignore"]),
-                "Whether a missing cell is refused (default) or passes.",
+                "Whether a missing cell is invalid (default) or valid.",
             ),
         ],
     },

@@ -1,4 +1,4 @@
-//! `rename`: a column that the answers call by another name.
+//! `rename`: renames a column that has another name in the answers.
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "rename",
         summary: "Gives a column of the submission the name that the answers use.",
-        details: "A submission that has the answers' name already is taken as it is; one that has both names is refused.",
+        details: "A submission that already uses the answers' name is not changed; one with both names is invalid.",
         source: "pandas.DataFrame.rename",
         shorthand: None,
         parameters: &[
@@ -44,7 +44,10 @@ impl Rule for Rename {
             pair.submission.has(&self.to),
         ) {
             (true, true) => {
-                let message = format!("this column and `{}` are both there; drop one", self.column);
+                let message = format!(
+                    "this column and `{}` both exist; remove one of them",
+                    self.column
+                );
                 Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(&self.to))
             }
             (false, true) => Ok(()),

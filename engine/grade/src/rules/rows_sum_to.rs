@@ -1,4 +1,4 @@
-//! `rows_sum_to`: probabilities of a row that sum to one.
+//! `rows_sum_to`: requires that the cells of each row sum to a number.
 
 use serde::Deserialize;
 
@@ -13,10 +13,10 @@ use crate::table::pair::{Column, Pair, Value};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "rows_sum_to",
-        summary: "In every row the columns sum to a number, 1 for probabilities.",
-        details: "The sum runs from left to right over the columns as listed; missing cells are left out, text is \
-                  refused. It must not differ from the total by more than `absolute + relative * |total|`; with \
-                  `decimals`, the sum rounded to so many decimals must equal the total instead.",
+        summary: "In every row, the columns sum to a number, 1 for probabilities.",
+        details: "The columns are added from left to right as listed; missing cells are left out, and text is \
+                  invalid. The sum must not differ from the total by more than `absolute + relative * |total|`. With \
+                  `decimals`, the sum rounded to this number of decimals must equal the total instead.",
         source: "numpy.isclose, numpy.round",
         shorthand: None,
         parameters: &[
@@ -35,7 +35,7 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "decimals",
                 ParameterKind::Integer,
-                "Compare the sum rounded to so many decimals.",
+                "Round the sum to this number of decimals and require that it equals the total.",
             ),
         ],
     },
@@ -94,7 +94,7 @@ impl Rule for RowsSumTo {
                 let (found, total) = (python_repr(sum), python_repr(self.total));
                 let names: Vec<&str> = columns.iter().take(3).map(|column| column.name).collect();
                 let dots = if columns.len() > 3 { ", ..." } else { "" };
-                // The cell that is missing is what its author has to fix.
+                // A missing cell is what the author has to correct.
                 let empty = columns.iter().find(|column| column.is_missing(row));
                 if let Some(empty) = empty {
                     let expected =

@@ -1,4 +1,4 @@
-//! `same_ids`: the identifiers of both tables, compared as sets.
+//! `same_ids`: compares the identifiers of both tables as sets.
 
 use std::collections::HashMap;
 
@@ -13,9 +13,9 @@ use crate::table::pair::{Column, Pair};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "same_ids",
-        summary: "The identifiers of the submission are those of the answers, in any order.",
-        details: "Compared as sets: a repeated identifier passes (see `same_rows`). Numbers compare by value \
-                  (`1.0` is `1`), never with text.",
+        summary: "The submission has the same identifiers as the answers, in any order.",
+        details: "Identifiers are compared as sets, so a repeated identifier is valid (see `same_rows`). Numbers are \
+                  compared by value (`1.0` equals `1`) and never equal text.",
         source: "MLE-bench graders",
         shorthand: Some("column"),
         parameters: &[
@@ -23,7 +23,7 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "relation",
                 ParameterKind::Choice(&["equal", "subset", "superset"]),
-                "`subset`: the submission may leave identifiers out; `superset`: it may have further ones.",
+                "`subset`: the submission may omit identifiers; `superset`: it may have additional ones.",
             ),
         ],
     },
@@ -80,7 +80,8 @@ impl Rule for SameIds {
     }
 }
 
-/// Names the first identifier of the answers that the submission lacks. Identifiers are public, so this tells nothing.
+/// Reports the first identifier of the answers that the submission does not have. Identifiers are public, so this
+/// reveals nothing.
 fn missing(
     answers: &Column<'_>,
     seen: &HashMap<crate::table::key::Key<'_>, bool>,

@@ -1,4 +1,4 @@
-//! `same_rows`: as many rows as the answers.
+//! `same_rows`: requires the number of rows of the answers.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use crate::table::pair::Pair;
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "same_rows",
-        summary: "The submission has as many rows as the answers.",
+        summary: "The submission has the same number of rows as the answers.",
         details: "",
         source: "MLE-bench graders",
         shorthand: Some("times"),
@@ -51,7 +51,7 @@ impl Rule for SameRows {
     }
 }
 
-/// Refuses another number of rows than the expected one.
+/// Returns an error if the number of rows is not the expected one.
 pub(crate) fn check(found: usize, expected: usize) -> Result<(), Refusal> {
     if found == expected {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `text`: columns of text.
+//! `text`: requires columns of text.
 
 use serde::Deserialize;
 
@@ -12,7 +12,8 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "text",
         summary: "Every cell of the columns is text.",
-        details: "A column that reads as numbers or booleans as a whole is refused, and so is a missing cell (see `fill_missing`).",
+        details: "A column in which all cells are numbers or booleans is invalid, and so is a missing cell (see \
+                  `fill_missing`).",
         source: "MLE-bench graders",
         shorthand: Some("columns"),
         parameters: &[Parameter::required(

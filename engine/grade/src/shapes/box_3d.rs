@@ -1,4 +1,4 @@
-//! Upright boxes in space, turned about the z axis, and how much of each other two of them fill.
+//! Upright boxes in space, rotated about the z axis, and their overlap.
 
 use crate::python::python_sort::{max, min};
 
@@ -15,16 +15,16 @@ pub struct Box3d {
 }
 
 impl Box3d {
-    /// A box around a centre, of width (across its heading), length (along it) and height.
+    /// Creates a box from its centre, width (across its heading), length (along it) and height.
     ///
     /// # Errors
-    /// In words, what was expected.
+    /// A description of what was expected.
     pub fn new(centre: [f64; 3], size: [f64; 3], yaw: f64) -> Result<Self, &'static str> {
         if centre.iter().chain(&size).any(|value| value.is_nan()) || yaw.is_nan() {
             return Err("boxes without missing numbers");
         }
         if size.iter().any(|extent| *extent <= 0.0) {
-            return Err("boxes of some extent along each axis");
+            return Err("boxes with a size above 0 along each axis");
         }
         let ([x, y, z], [width, length, height]) = (centre, size);
         let (sine, cosine) = rotation(yaw);
@@ -53,7 +53,7 @@ impl Box3d {
     }
 }
 
-/// Sine and cosine as the unit quaternion of the turn gives them.
+/// Returns sine and cosine, computed through the unit quaternion of the rotation.
 fn rotation(yaw: f64) -> (f64, f64) {
     let (i, w) = (yaw / 2.0).sin_cos();
     (i * w + w * i, w * w - i * i)
@@ -78,8 +78,8 @@ pub fn iou(predicted: &Box3d, truth: &Box3d) -> f64 {
     }
 }
 
-/// What two convex polygons have in common: one is cut along each side of the other. Corners that stay keep their
-/// coordinates.
+/// Returns the intersection of two convex polygons: one is cut along each side of the other. Corners that remain keep
+/// their exact coordinates.
 fn intersection(subject: &[Point], clip: &[Point]) -> Vec<Point> {
     let mut ring = subject.to_vec();
     for (start, end) in sides(clip) {
@@ -105,13 +105,13 @@ fn intersection(subject: &[Point], clip: &[Point]) -> Vec<Point> {
     ring
 }
 
-/// The sides of a polygon, from corner to corner.
+/// Returns the sides of a polygon, from corner to corner.
 fn sides(ring: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
     let next = ring.iter().cycle().skip(1);
     ring.iter().copied().zip(next.copied())
 }
 
-/// The area of a polygon, in the order in which GEOS sums it up: clockwise from the first corner, relative to its x.
+/// Returns the area of a polygon, summed up in the order of GEOS: clockwise from the first corner, relative to its x.
 fn area(ring: &[Point]) -> f64 {
     let Some((first, others)) = ring.split_first() else {
         return 0.0;

@@ -1,4 +1,5 @@
-//! Boxes as texts: `label confidence x_min y_min x_max y_max ...`, in the order of fields that a pipeline says.
+//! Parses boxes from texts: `label confidence x_min y_min x_max y_max ...`, with the fields in the order that a
+//! pipeline defines.
 
 use serde::Deserialize;
 
@@ -10,45 +11,45 @@ use crate::table::pair::{Column, Value};
 pub const FIELDS: Parameter = Parameter::required(
     "fields",
     ParameterKind::Texts,
-    "What the words of a box are, in their order.",
+    "The words of a box, in their order.",
 );
 
 pub const SEPARATED_BY: Parameter = Parameter::optional(
     "separated_by",
     ParameterKind::Choice(&["blanks", "single_blanks"]),
-    "Whether any number of blanks, tabs and line ends stands between words (default), or exactly one blank.",
+    "Whether words are separated by any white space (default), or by exactly one space.",
 );
 
-/// How words are told apart.
+/// How words are separated.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeparatedBy {
     #[default]
     Blanks,
-    /// Two in a row make an empty word, and so does one at an end.
+    /// Two spaces in a row create an empty word, and so does a space at an end.
     SingleBlanks,
 }
 
-/// A box with its label. A field of fixed name has a fixed place among the numbers.
+/// A box with its label. Each numeric field has a fixed index in `numbers`.
 #[derive(Debug, Clone)]
 pub struct Labelled<const N: usize> {
     pub label: String,
     pub numbers: [f64; N],
 }
 
-/// The layout of a box's words: where its label and its numbers are.
+/// The order of the label and the numbers of a box.
 #[derive(Debug)]
 pub struct Layout<const N: usize> {
-    /// For each word the place among the numbers, or none for the label.
+    /// For each word the index in the numbers, `None` for the label.
     places: Vec<Option<usize>>,
     pub separated_by: SeparatedBy,
 }
 
 impl<const N: usize> Layout<N> {
-    /// Reads the names of the fields.
+    /// Parses the names of the fields.
     ///
     /// # Errors
-    /// In words, when they are not `label` and `numbers`, each once.
+    /// A message if they are not `label` and `numbers`, each once.
     pub fn new(
         fields: &[String],
         numbers: [&str; N],
@@ -75,16 +76,16 @@ impl<const N: usize> Layout<N> {
         }
     }
 
-    /// The boxes of each cell.
+    /// Parses the boxes of each cell.
     ///
     /// # Errors
-    /// When a cell is no text, or not a number of whole boxes with numbers where they belong.
+    /// If a cell is not text, if its number of words is not a multiple of that of a box, or if a word is not a number.
     pub fn read(&self, column: &Column<'_>) -> Result<Vec<Vec<Labelled<N>>>, Refusal> {
         let rows = 0..column.len();
         rows.map(|row| self.read_cell(column, row)).collect()
     }
 
-    /// The boxes of one cell.
+    /// Parses the boxes of one cell.
     ///
     /// # Errors
     /// As [`read`](Self::read).

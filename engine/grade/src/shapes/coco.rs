@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-/// A box of either side.
+/// A true or predicted box.
 #[derive(Debug, Clone)]
 pub struct CocoBox {
-    /// What the tables of matches hold; 0 reads as `no match`.
+    /// The number in the tables of matches, where 0 means `no match`.
     pub number: u64,
     /// x, y, width, height.
     pub sides: [f64; 4],
@@ -15,7 +15,7 @@ pub struct CocoBox {
 }
 
 impl CocoBox {
-    /// Whether the area is outside of the range that counts.
+    /// Whether the area is outside of the valid range.
     fn is_ignored(&self) -> bool {
         self.area < 0.0 || self.area > 1e10
     }
@@ -29,7 +29,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Adds a predicted box. Of many, those that count are kept: the most confident ones, the first of equal ones.
+    /// Adds a predicted box. If there are many, only the relevant ones are kept: the most confident ones, and of equal
+    /// ones the first.
     pub fn predict(&mut self, one: CocoBox, rules: &Rules) {
         self.predicted.push(one);
         if self.predicted.len() > 2 * rules.max_detections + FEW {
@@ -40,7 +41,7 @@ impl Image {
     }
 }
 
-/// So many boxes beyond twice those that count are kept.
+/// Boxes kept beyond twice the relevant number before pruning.
 const FEW: usize = 32;
 
 #[derive(Debug)]
@@ -48,7 +49,7 @@ pub struct Rules {
     pub max_detections: usize,
 }
 
-/// What became of a predicted box.
+/// The result of matching a predicted box.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     confidence: f64,
@@ -56,7 +57,7 @@ struct Outcome {
     ignored: bool,
 }
 
-/// The interpolated precision at the recalls 0, 0.01, ..., 1; nothing if there is nothing to find.
+/// Returns the interpolated precision at the recalls 0, 0.01, ..., 1; empty if there are no true boxes.
 pub fn average_precision(images: &[Image], threshold: f64, rules: &Rules) -> Vec<f64> {
     let truth = images.iter().flat_map(|image| &image.truth);
     let positives = truth.filter(|truth| !truth.is_ignored()).count();
@@ -98,7 +99,7 @@ pub fn average_precision(images: &[Image], threshold: f64, rules: &Rules) -> Vec
     (0..=100).map(at).collect()
 }
 
-/// Largest first, NaN last.
+/// Orders by decreasing value, NaN last.
 fn falling(a: f64, b: f64) -> Ordering {
     b.partial_cmp(&a)
         .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
@@ -125,7 +126,7 @@ fn matches(image: &Image, threshold: f64, rules: &Rules) -> Vec<Outcome> {
                 break;
             }
             let iou = overlap(one.sides, candidate.sides);
-            // A NaN is not below anything, so it is taken.
+            // A comparison with NaN is false, so the candidate is taken.
             if iou < largest {
                 continue;
             }
@@ -146,7 +147,7 @@ fn matches(image: &Image, threshold: f64, rules: &Rules) -> Vec<Outcome> {
     outcomes
 }
 
-/// Intersection over union. C's `fmin` and `fmax`, as Rust's, pass over a NaN.
+/// Intersection over union. Like C's `fmin` and `fmax`, Rust's `min` and `max` ignore a NaN.
 fn overlap(a: [f64; 4], b: [f64; 4]) -> f64 {
     let ([ax, ay, aw, ah], [bx, by, bw, bh]) = (a, b);
     let width = (aw + ax).min(bw + bx) - ax.max(bx);

@@ -1,6 +1,7 @@
-//! Binary masks as run-length codes: `start length start length ...`, starts counted from 1.
+//! Binary masks as run-length codes: `start length start length ...`, with starts from 1.
 //!
-//! A mask stays a list of runs. Areas and overlaps are taken run by run, so that the size of an image costs nothing.
+//! A mask is stored as a list of runs. Areas and overlaps are computed from runs, so their cost does not depend on the
+//! size of the image.
 
 use crate::python::integer::python_int_clamped;
 use crate::python::numeric::is_python_space;
@@ -12,20 +13,20 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// Decodes a code for an image of so many pixels. Runs beyond the end are cut off.
+    /// Decodes a code for an image with `pixels` pixels. Runs beyond the end are cut off.
     ///
-    /// A lone number is an empty mask, and one length serves two starts: NumPy's broadcasting. Integers beyond 64
-    /// bits count as what they are, while sums that leave 64 bits wrap, so that their run paints nothing.
+    /// A single number is an empty mask, and one length serves two starts, because of NumPy's broadcasting. Integers
+    /// beyond 64 bits keep their value, but sums beyond 64 bits wrap around, so that their run is empty.
     ///
     /// # Errors
-    /// In words, what was expected.
+    /// A description of what was expected.
     pub fn decode(code: &str, pixels: u64) -> Result<Self, &'static str> {
-        // A code may have many millions of numbers: they are gone through twice rather than kept.
+        // A code may have many millions of numbers, so they are parsed twice rather than stored.
         let words = || code.split(is_python_space).filter(|word| !word.is_empty());
         let (mut starts, mut lengths) = (Numbers::default(), Numbers::default());
         for (index, word) in words().enumerate() {
             let number = python_int_clamped(word);
-            let number = number.ok_or("whole numbers, separated by blanks")?;
+            let number = number.ok_or("integers, separated by white space")?;
             match index % 2 {
                 0 => starts.take(number),
                 _ => lengths.take(number),
@@ -94,12 +95,12 @@ impl Mask {
         &self.runs
     }
 
-    /// Number of pixels.
+    /// Returns the number of pixels.
     pub fn area(&self) -> u64 {
         self.runs.iter().map(|(low, high)| high - low).sum()
     }
 
-    /// Number of pixels that both have.
+    /// Returns the number of pixels in both masks.
     pub fn overlap(&self, other: &Mask) -> u64 {
         let mut area = 0;
         let (mut left, mut right) = (self.runs.iter().peekable(), other.runs.iter().peekable());
@@ -114,7 +115,7 @@ impl Mask {
         area
     }
 
-    /// The pixels of any.
+    /// Returns the pixels that are in any of the masks.
     #[must_use]
     pub fn union<'a>(masks: impl Iterator<Item = &'a Mask>) -> Mask {
         let mut all: Vec<(u64, u64)> = masks.flat_map(|mask| &mask.runs).copied().collect();
@@ -131,18 +132,18 @@ fn clamp(value: i128, pixels: u64) -> u64 {
     u64::try_from(value).map_or(pixels, |value| value.min(pixels))
 }
 
-/// What NumPy makes of a list of positive integers.
+/// The NumPy type of a list of positive integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Store {
     Signed,
     Unsigned,
-    /// Integers on both sides of 2^63, which are of use as no index.
+    /// Integers on both sides of 2^63, which cannot be used as an index.
     Double,
     /// Python's own integers.
     Unlimited,
 }
 
-/// What there is to know of a list of numbers without keeping them.
+/// A summary of a list of numbers.
 #[derive(Debug)]
 struct Numbers {
     count: usize,

@@ -1,4 +1,4 @@
-//! The columns that hold masks, on both sides, and the sizes of the images.
+//! Reads the columns with masks of both sides, and the sizes of the images.
 
 use serde::Deserialize;
 
@@ -18,31 +18,32 @@ pub const COLUMN: Parameter = Parameter::required(
 pub const TRUTH: Parameter = Parameter::optional(
     "truth",
     ParameterKind::Column,
-    "The answers' column of masks; default: of the same name.",
+    "The answers' column of masks; default: the one with the same name.",
 );
 
 pub const WIDTH: Parameter = Parameter::required(
     "width",
     ParameterKind::ColumnOrNumber,
-    "The images' width: a number, or the answers' column that holds it.",
+    "The width of the images: a number, or the answers' column with the widths.",
 );
 
 pub const HEIGHT: Parameter = Parameter::required(
     "height",
     ParameterKind::ColumnOrNumber,
-    "The images' height, likewise.",
+    "The height of the images, in the same way.",
 );
 
 pub const EMPTY: Parameter = Parameter::optional(
     "empty",
     ParameterKind::Text,
-    "A further way to write an empty mask.",
+    "Another way to write an empty mask.",
 );
 
 pub const SURPLUS_ROWS: Parameter = Parameter::optional(
     "surplus_rows",
     ParameterKind::Choice(&["refuse", "ignore"]),
-    "`ignore`: rows beyond the end of the shorter table are left out; default: tables of different length are refused.",
+    "`ignore`: rows beyond the end of the shorter table are left out; default: tables of different length are \
+     invalid.",
 );
 
 /// The parameters that name the columns.
@@ -72,7 +73,7 @@ enum SurplusRows {
     Ignore,
 }
 
-/// Width and height of an image.
+/// Width and height of an image in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     pub width: u64,
@@ -85,7 +86,7 @@ impl Size {
     }
 }
 
-/// The masks of both sides; those of the submission stop where the answers do.
+/// The masks of both sides. Surplus rows of the submission are left out.
 #[derive(Debug)]
 pub struct Masks {
     pub predicted: Vec<Mask>,
@@ -112,7 +113,7 @@ impl MaskColumns {
         })
     }
 
-    /// What this says of the number of rows.
+    /// Returns what the parameters require of the number of rows.
     pub fn rows(&self) -> Rows {
         match self.surplus_rows {
             SurplusRows::Refuse => Rows::Times(1),

@@ -1,4 +1,4 @@
-//! Shapes that cells describe: boxes, masks, volumes, and how far two of them agree.
+//! Shapes that cells describe (boxes, masks, volumes), and how to compare two of them.
 
 pub mod box_3d;
 pub mod boxes;

@@ -1,17 +1,17 @@
-//! Volumes: stacks of masks, and how far two of them are apart.
+//! Volumes: stacks of masks, and the distance of two of them.
 //!
-//! Distances are taken by a distance transform, one axis after the other (Felzenszwalb and Huttenlocher 2012), within
-//! the box that holds both volumes: time grows with the box, not with the product of the two numbers of voxels.
+//! Distances are computed by a distance transform, one axis at a time (Felzenszwalb and Huttenlocher 2012), within the
+//! box around both volumes. The time grows with the size of the box, not with the product of the two numbers of voxels.
 
 use crate::shapes::mask::Mask;
 use crate::shapes::mask_columns::Size;
 
-/// Voxels of the largest box that distances are taken in: 256 MB, twice the largest real volume. A submission can stack all
-/// its rows to one volume. All boxes together have at most twice the voxels of the true volumes, since each predicted slice is
-/// a row that the answers have, too.
+/// Maximum number of voxels of the box in which distances are computed: 256 MB, twice the largest real volume. A
+/// submission can stack all its rows to one volume. All boxes together have at most twice the voxels of the true
+/// volumes, because each predicted slice is a row that the answers also have.
 pub const MAX_VOXELS: usize = 1 << 25;
 
-/// Slices of one size.
+/// A stack of slices of the same size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
     pub size: Size,
@@ -19,12 +19,12 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Number of voxels.
+    /// Returns the number of voxels.
     pub fn voxels(&self) -> u64 {
         self.slices.iter().map(Mask::area).sum()
     }
 
-    /// The columns of voxels, as slice, column, and rows from the first to before the last. A mask runs down the
+    /// Returns the columns of voxels, as slice, column, first row and row after the last. A mask runs along the
     /// columns.
     fn columns(&self) -> impl Iterator<Item = (usize, u64, u64, u64)> + '_ {
         let height = self.size.height.max(1);
@@ -43,7 +43,7 @@ impl Volume {
     }
 }
 
-/// The box around voxels: first and past-the-last index along slices, columns and rows.
+/// The box around some voxels: the first index and the index after the last, along slices, columns and rows.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     low: [usize; 3],
@@ -72,8 +72,8 @@ impl Bounds {
     }
 }
 
-/// The larger of both directed Hausdorff distances between two volumes that are not empty, coordinates divided by the
-/// number of slices and the size of `unit`. `None` if the box around both has more than [`MAX_VOXELS`].
+/// Returns the larger of both directed Hausdorff distances between two volumes that are not empty. Coordinates are
+/// divided by the number of slices and the size of `unit`. `None` if the box around both has more than [`MAX_VOXELS`].
 pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> Option<f64> {
     let scale = [
         1.0 / unit.slices.len() as f64,
@@ -89,7 +89,7 @@ pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> Option<f64> {
     (voxels <= MAX_VOXELS).then(distance)
 }
 
-/// The distance from `b` of the voxel of `a` that is furthest from it.
+/// Returns the largest distance of a voxel of `a` from `b`.
 fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
     let extent = [bounds.extent(0), bounds.extent(1), bounds.extent(2)];
     let mut squares = vec![f64::INFINITY; extent[0] * extent[1] * extent[2]];
@@ -139,7 +139,7 @@ fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
     furthest.sqrt()
 }
 
-/// Squared distances along one line of zeros and infinities.
+/// Computes the squared distances along one line of zeros and infinities.
 fn along_rows(line: &mut [f64], scale: f64) {
     let mut since: Option<usize> = None;
     for square in line.iter_mut() {
@@ -165,16 +165,16 @@ fn along_rows(line: &mut [f64], scale: f64) {
     }
 }
 
-/// The lower envelope of parabolas over one line, with its memory.
+/// The lower envelope of parabolas over one line, with reusable memory.
 #[derive(Debug, Default)]
 struct Transform {
-    /// Place and height of each parabola of the envelope, and where it begins to be the lowest.
+    /// Position and height of each parabola of the envelope, and where it begins to be the lowest.
     envelope: Vec<(f64, f64, f64)>,
 }
 
 impl Transform {
-    /// Replaces each of `count` squared distances, `step` apart from `start`, by the least of all plus the square of
-    /// the way there.
+    /// Replaces each of `count` squared distances, which are `step` apart from `start`, by the minimum over all of them
+    /// plus the square of the distance to them.
     fn run(&mut self, squares: &mut [f64], start: usize, step: usize, count: usize, scale: f64) {
         self.envelope.clear();
         for (index, square) in squares

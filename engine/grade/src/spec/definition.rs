@@ -1,37 +1,43 @@
-//! What a rule or a metric is called, which parameters it takes and what it does: the one source of the reference
-//! pages, of the JSON Schema, of the check for unknown keys and of the suggestions for misspelled ones.
+//! The description of a rule or metric: its name, parameters and documentation. The reference pages, the JSON Schema,
+//! the check for unknown keys and the suggestions for misspelled ones are derived from it.
 
 use serde_json::{Map, Value, json};
 
-/// Where a pipeline's JSON Schema defines the metrics.
+/// Reference to the metrics in a pipeline's JSON Schema.
 pub(crate) const METRIC: &str = "#/$defs/metric";
 
 /// The description of a rule or metric.
 #[derive(Debug)]
 pub struct Definition {
+    /// Its name in pipelines.
     pub name: &'static str,
     /// One sentence.
     pub summary: &'static str,
     /// The formula or the exact rule, with its corner cases.
     pub details: &'static str,
-    /// Where formula or rule come from.
+    /// The origin of the formula or rule.
     pub source: &'static str,
-    /// The parameter that `name: value` sets when `value` is no map of parameters.
+    /// The parameter that `name: value` sets if `value` is not a map of parameters.
     pub shorthand: Option<&'static str>,
+    /// Its parameters.
     pub parameters: &'static [Parameter],
 }
 
-/// One parameter of a rule or metric.
+/// A parameter of a rule or metric.
 #[derive(Debug)]
 pub struct Parameter {
+    /// Its name in pipelines.
     pub name: &'static str,
+    /// The type of its value.
     pub kind: ParameterKind,
+    /// Whether it must be given.
     pub required: bool,
+    /// Its description in the reference.
     pub doc: &'static str,
 }
 
 impl Parameter {
-    /// One that has to be given.
+    /// Creates a required parameter.
     pub const fn required(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Self {
             name,
@@ -41,7 +47,7 @@ impl Parameter {
         }
     }
 
-    /// One that may be left out.
+    /// Creates an optional parameter.
     pub const fn optional(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Self {
             name,
@@ -52,19 +58,22 @@ impl Parameter {
     }
 }
 
-/// What a parameter takes.
+/// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
-    /// A column's name.
+    /// The name of a column.
     Column,
-    /// A column's name, a list of them, or `{ all_except: ... }`.
+    /// The name of a column, a list of names, or `{ all_except: ... }`.
     Columns,
+    /// A number.
     Number,
     /// A map from names to numbers.
     NumberByName,
-    /// A whole number that is not negative.
+    /// An integer from 0.
     Integer,
+    /// True or false.
     Boolean,
+    /// A text.
     Text,
     /// A list of numbers.
     Numbers,
@@ -72,24 +81,25 @@ pub enum ParameterKind {
     Texts,
     /// Text, number or boolean.
     Scalar,
+    /// One of these words.
     Choice(&'static [&'static str]),
-    /// A column's name, or a number that holds for all rows.
+    /// The name of a column, or a number for all rows.
     ColumnOrNumber,
     /// Metrics and their weights.
     WeightedMetrics,
 }
 
 impl ParameterKind {
-    /// In words, for the reference.
+    /// Describes the type for the reference.
     pub fn describe(self) -> String {
         match self {
             ParameterKind::Column => "a column's name".to_owned(),
             ParameterKind::Columns => {
-                "a column's name, a list of names, or `{ all_except: [...] }`: the answers' other columns, with `of: submission` those of the submission".to_owned()
+                "a column's name, a list of names, or `{ all_except: [...] }`: all other columns of the answers, or of the submission with `of: submission`".to_owned()
             }
             ParameterKind::Number => "a number".to_owned(),
             ParameterKind::NumberByName => "a map from names to numbers".to_owned(),
-            ParameterKind::Integer => "a whole number".to_owned(),
+            ParameterKind::Integer => "an integer".to_owned(),
             ParameterKind::Boolean => "true or false".to_owned(),
             ParameterKind::Text => "text".to_owned(),
             ParameterKind::Numbers => "a list of numbers".to_owned(),
@@ -103,7 +113,7 @@ impl ParameterKind {
         }
     }
 
-    /// As JSON Schema. A list of texts may be written as the name of one of the pipeline's `lists`.
+    /// Returns the type as JSON Schema. A list of texts can also be the name of one of the pipeline's `lists`.
     pub fn schema(self) -> Value {
         let names = json!({ "type": "array", "items": { "type": "string" } });
         let named = json!({
@@ -159,7 +169,7 @@ impl ParameterKind {
 }
 
 impl Definition {
-    /// Schema of what may follow the name: a map of parameters, or the value of the shorthand parameter.
+    /// Returns the schema of the value after the name: a map of parameters, or the value of the shorthand parameter.
     pub fn schema(&self) -> Value {
         let mut properties = Map::new();
         for parameter in self.parameters {
@@ -192,7 +202,7 @@ impl Definition {
         }
     }
 
-    /// The columns that these parameters name, those of `all_except` included.
+    /// Returns the columns that these parameters name, including those of `all_except`.
     pub(crate) fn columns(&self, parameters: &Value) -> Vec<String> {
         let mut names = Vec::new();
         for parameter in self.parameters {
@@ -212,7 +222,7 @@ impl Definition {
         names
     }
 
-    /// Whether the bare name, without any parameter, is complete.
+    /// Whether the bare name without parameters is valid.
     pub fn may_stand_alone(&self) -> bool {
         self.parameters.iter().all(|parameter| !parameter.required)
     }

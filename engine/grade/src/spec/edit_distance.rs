@@ -1,10 +1,10 @@
-//! Levenshtein's distance: the least number of elements to insert, delete or replace.
+//! Levenshtein distance: the minimum number of elements to insert, delete or replace.
 //!
-//! Memory grows with one side only, the `pattern`, so that a huge cell of a submission beside a short answer takes no more
-//! than the cell itself. 64 elements of the pattern are compared at once: Myers, "A fast bit-vector algorithm for approximate
+//! Memory depends only on one side, the `pattern`, so a huge cell of a submission compared with a short answer takes
+//! little memory. 64 elements of the pattern are processed at once: Myers, "A fast bit-vector algorithm for approximate
 //! string matching based on dynamic programming" (1999), in the form of Hyyrö (2003) for patterns of any length.
 
-/// Distance of two texts in code points.
+/// Returns the distance of two texts in code points.
 pub fn edit_distance(pattern: &str, text: &str) -> usize {
     if pattern == text {
         return 0;
@@ -13,20 +13,20 @@ pub fn edit_distance(pattern: &str, text: &str) -> usize {
     sequence_distance(&pattern, text.chars())
 }
 
-/// One word of a column of the matrix of distances: which rows are one above (`plus`) or below (`minus`) the row before.
+/// One word of a column of the distance matrix: which rows are one above (`plus`) or below (`minus`) the previous row.
 #[derive(Clone)]
 struct Column {
     plus: u64,
     minus: u64,
 }
 
-/// Distance of two sequences.
+/// Returns the distance of two sequences.
 pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -> usize {
     let words = pattern.len().div_ceil(64);
     if words == 0 {
         return text.count();
     }
-    // For each element of the pattern, the places where it is.
+    // For each distinct element of the pattern, its positions.
     let mut alphabet: Vec<&T> = pattern.iter().collect();
     alphabet.sort_unstable();
     alphabet.dedup();
@@ -48,7 +48,7 @@ pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -
     for element in text {
         let found = alphabet.binary_search(&&element).ok();
         let matches = found.and_then(|row| places.get(row * words..(row + 1) * words));
-        // What the row above adds along the text: one, above the first row.
+        // The change of the previous row along the text; one above the first row.
         let (mut add, mut less) = (1, 0);
         let mut ends = (0, 0);
         for (column, matches) in columns.iter_mut().zip(matches.unwrap_or(&nowhere)) {

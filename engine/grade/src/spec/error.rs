@@ -1,15 +1,17 @@
-//! What is wrong with a `grade:` section.
+//! Errors in a `grade:` section.
 
 use std::fmt;
 
-/// A step from the section's root to the key at fault.
+/// A step from the section's root to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathSegment {
+    /// A key of a map.
     Key(String),
+    /// An index of a list.
     Index(usize),
 }
 
-/// The way to a key: `rules[2].range.min`.
+/// The path to a key: `rules[2].range.min`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyPath(pub Vec<PathSegment>);
 
@@ -42,19 +44,20 @@ impl fmt::Display for KeyPath {
     }
 }
 
-/// One mistake in a `grade:` section.
+/// One error in a `grade:` section.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("grade.{path}: {problem}{}", suggestion.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
 pub struct GradeSpecError {
-    /// The key at fault, from the section's root.
+    /// The path of the key, from the section's root.
     pub path: KeyPath,
+    /// The error.
     pub problem: Problem,
-    /// A name that exists and is spelled alike.
+    /// A known name that is spelled similarly.
     pub suggestion: Option<String>,
 }
 
 impl GradeSpecError {
-    /// The way out, where there is one: the name that may have been meant, else all names that there are.
+    /// Returns a suggestion, if there is one: the similar name, otherwise all known names.
     pub fn help(&self) -> Option<String> {
         if let Some(name) = &self.suggestion {
             return Some(format!("did you mean `{name}`?"));
@@ -67,31 +70,38 @@ impl GradeSpecError {
         }
     }
 
-    /// Whether this is a mistyped `key`, which then need not be called missing.
+    /// Whether this is a mistyped `key`, which is then not reported as missing.
     pub(crate) fn suggests(&self, key: &str) -> bool {
         self.suggestion.as_deref() == Some(key)
     }
 }
 
-/// Everything that is wrong with a `grade:` section, in the order in which it is read; never empty.
+/// All errors of a `grade:` section, in the order of reading; never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct GradeSpecErrors(pub Vec<GradeSpecError>);
 
-/// The kinds of mistakes in a `grade:` section.
+/// The kinds of errors in a `grade:` section.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum Problem {
+    /// An unknown name.
     #[error("there is no {what} `{name}`")]
     Unknown {
+        /// What has the name: a key, a rule, a metric ...
         what: &'static str,
+        /// The unknown name.
         name: String,
-        /// The names that there are.
+        /// The known names.
         known: Vec<&'static str>,
     },
+    /// A required key is missing.
     #[error("`{key}` is missing")]
     Missing { key: &'static str },
+    /// A value has another form than expected.
     #[error("expected {expected}, found {found}")]
     Shape { expected: String, found: String },
+    /// A value is not valid.
     #[error("{0}")]
     Value(String),
 }

@@ -1,4 +1,4 @@
-//! Reads a `grade:` section: rules in order, one metric.
+//! Parses a `grade:` section: rules in order, and one metric.
 
 pub mod definition;
 pub(crate) mod edit_distance;
@@ -15,7 +15,7 @@ use crate::spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::spec::suggest::closest;
 use crate::table::answers::Rows;
 
-/// The keys of a `grade:` section. `answers` and `sample` are resolved by the engine.
+/// The keys of a `grade:` section. The engine resolves `answers` and `sample`.
 const KEYS: &[&str] = &[
     "answers",
     "answer_rows",
@@ -25,10 +25,10 @@ const KEYS: &[&str] = &[
     "direction",
 ];
 
-/// A section, understood.
+/// A parsed section.
 #[derive(Debug)]
 pub(crate) struct GradeSpec {
-    /// How a record of answers that are JSON lines becomes rows.
+    /// How a record of answers in JSON lines becomes rows.
     pub answer_rows: Option<Rows>,
     pub rules: Vec<SpecRule>,
     pub metric: Box<dyn Metric>,
@@ -45,7 +45,7 @@ pub(crate) struct SpecRule {
     pub columns: Vec<String>,
 }
 
-/// Mistakes found so far, in the order in which the section is read.
+/// Errors so far, in the order of reading.
 #[derive(Debug, Default)]
 struct Faults(Vec<GradeSpecError>);
 
@@ -54,7 +54,7 @@ impl Faults {
         self.0.push(fault);
     }
 
-    /// The value, or nothing and one mistake more.
+    /// Returns the value, or records the error.
     fn keep<T>(&mut self, read: Result<T, GradeSpecError>) -> Option<T> {
         read.map_err(|fault| self.report(fault)).ok()
     }
@@ -72,7 +72,7 @@ pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
     }
 }
 
-/// Everything is read even when something before it was wrong. `None` only after a fault.
+/// Parses the section. Continues after an error. Returns `None` only if there was one.
 fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option<GradeSpec> {
     known_keys(map, root, "key", KEYS, faults);
     let answer_rows = match map.get("answer_rows") {
@@ -93,7 +93,7 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
     let metric = match map.get("metric") {
         Some(metric) => read_metric(metric, &root.key("metric"), faults),
         None => {
-            // A key that is nearly it was reported, with the name of this one.
+            // A similar key was reported with a suggestion of this one.
             if !faults.0.iter().any(|fault| fault.suggests("metric")) {
                 faults.report(missing(root, "metric"));
             }
@@ -140,7 +140,7 @@ fn read_metric(
     Some((faults.keep(metric)?, columns, kind))
 }
 
-/// The columns that a metric's parameters name, those of its parts included.
+/// Returns the columns that a metric's parameters name, including those of its parts.
 fn columns_of_metric(definition: &Definition, parameters: &Value) -> Vec<String> {
     let mut columns = definition.columns(parameters);
     let parts = definition
@@ -149,7 +149,7 @@ fn columns_of_metric(definition: &Definition, parameters: &Value) -> Vec<String>
         .filter(|parameter| parameter.kind == ParameterKind::WeightedMetrics)
         .filter_map(|parameter| parameters.get(parameter.name)?.as_array());
     for part in parts.flatten() {
-        // Mistakes in a part are reported where it is read.
+        // Errors in a part are reported when the part is parsed.
         let section = json!({ "metric": part.get("metric") });
         columns.extend(parse(&section).map_or_else(|_| Vec::new(), |part| part.metric_columns));
     }
@@ -203,7 +203,7 @@ fn read_direction(value: &Value, path: &KeyPath) -> Result<Direction, GradeSpecE
     }
 }
 
-/// `name`, or `{ name: parameters }`.
+/// Parses `name`, or `{ name: parameters }`.
 fn named<'a>(
     value: &'a Value,
     path: &KeyPath,
@@ -233,7 +233,7 @@ fn named<'a>(
     }
 }
 
-/// The parameters as a map, whichever way they were written; `None` after a fault.
+/// Returns the parameters as a map, in whichever form they were written; `None` after an error.
 fn full(
     definition: &Definition,
     parameters: Option<&Value>,
@@ -274,7 +274,7 @@ fn full(
     (faults.0.len() == before).then_some(Value::Object(map))
 }
 
-/// `{ all_except: ... }` is a set of columns, not a map of parameters.
+/// Whether this is `{ all_except: ... }`, which is a set of columns and not a map of parameters.
 fn is_short(definition: &Definition, given: &Map<String, Value>) -> bool {
     definition.shorthand == Some("columns")
         && given.contains_key("all_except")

@@ -1,11 +1,11 @@
-//! The JSON Schema of a `grade:` section, for editors.
+//! Generates the JSON Schema of a `grade:` section, for editors.
 
 use serde_json::{Map, Value, json};
 
 use crate::spec::definition::{Definition, METRIC};
 use crate::{metrics, rules};
 
-/// The schema of all keys but `answers` and `sample`, as a fragment that becomes part of a pipeline's schema.
+/// Returns the schema of all keys except `answers` and `sample`, as a fragment of a pipeline's schema.
 pub fn grade_schema() -> Value {
     let path = |what: &str| json!({ "type": "string", "description": what });
     json!({
@@ -14,19 +14,19 @@ pub fn grade_schema() -> Value {
         "properties": {
             "answer_rows": {
                 "type": "array",
-                "description": "For answers that are JSON lines: the rows that each record makes.",
+                "description": "For answers in JSON lines: the rows that each record creates.",
                 "items": { "type": "object", "additionalProperties": { "oneOf": [
-                    { "type": "string", "description": "A text; `{path}` stands for a member of the record." },
+                    { "type": "string", "description": "A text; `{path}` is replaced by a member of the record." },
                     {
                         "type": "array",
-                        "description": "Parts, joined by blanks.",
+                        "description": "Parts, joined by spaces.",
                         "items": {
                             "type": "object",
                             "properties": {
                                 "of": path("The path of a value."),
                                 "each": path("The path of a list, each element of which is a value."),
                                 "unless": { "description": "Values equal to this are left out; objects with these members." },
-                                "text": path("How a value is printed; `{path}` stands for a member of it."),
+                                "text": path("How a value is printed; `{path}` is replaced by a member of it."),
                             },
                             "additionalProperties": false,
                         },
@@ -35,7 +35,7 @@ pub fn grade_schema() -> Value {
             },
             "rules": {
                 "type": "array",
-                "description": "What a submission must satisfy, in the order of the checks.",
+                "description": "The rules that a submission must satisfy, in order.",
                 "items": one_of(rules::ALL.iter().map(|kind| &kind.definition)),
             },
             "metric": { "$ref": METRIC, "description": "How a submission is scored." },
@@ -50,7 +50,7 @@ pub fn grade_schema() -> Value {
     })
 }
 
-/// A bare name, or a map with one name and its parameters.
+/// Returns the schema of a bare name, or a map with one name and its parameters.
 fn one_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Value {
     let mut bare = Vec::new();
     let mut named = Map::new();
@@ -62,7 +62,7 @@ fn one_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Value {
     }
     let mut map = json!({ "type": "object", "properties": named, "additionalProperties": false, "minProperties": 1, "maxProperties": 1 });
     if bare.is_empty() {
-        // Language servers complete an empty value from these: they complete keys only behind a first letter.
+        // Language servers complete an empty value from these; they complete keys only after a first letter.
         let snippets = named.iter().map(|(name, definition)| {
             json!({ "label": name, "description": definition["description"], "body": { name: "$1" } })
         });

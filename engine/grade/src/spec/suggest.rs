@@ -1,8 +1,8 @@
-//! "Did you mean ...?"
+//! Suggestions for misspelled names.
 
 use crate::spec::edit_distance::edit_distance;
 
-/// The candidate that is spelled most like `name`, if one is close enough to be meant.
+/// Returns the candidate with the most similar spelling, if one is similar enough.
 pub fn closest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let wanted = normal(name);
     let limit = wanted.chars().count() / 3 + 1;
@@ -14,7 +14,7 @@ pub fn closest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
         .map(|(_, candidate)| candidate)
 }
 
-/// Case, blanks and underscores are what people get wrong most often.
+/// Removes differences in case, spaces and underscores, the most frequent mistakes.
 fn normal(name: &str) -> String {
     name.trim()
         .chars()

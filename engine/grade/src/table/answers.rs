@@ -1,9 +1,10 @@
-//! Reading the answers: a CSV, or JSON lines whose records the `grade:` section turns into rows.
+//! Reads the answers: a CSV, or JSON lines whose records the `grade:` section converts to rows.
 //!
-//! `answer_rows` lists the rows that each record makes. A row names its columns. The value of a column is a text in which
-//! `{path}` stands for a member of the record (`a.0.b`: member `a`, its first element, member `b` of that), or a list of
-//! parts, which are joined by blanks: members at a path (`of`), or each element of the list there (`each`), unless they are
-//! or hold certain values (`unless`), printed as `text` says.
+//! `answer_rows` lists the rows that each record creates. A row maps column names to values. A value is a text in which
+//! `{path}` is replaced by a member of the record (`a.0.b`: member `a`, its first element, member `b` of that), or a
+//! list of parts, which are joined by spaces. A part is the member at a path (`of`), or each element of the list there
+//! (`each`). Values that equal or contain certain values (`unless`) are left out; `text` defines how a value is
+//! printed.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +15,31 @@ use serde_json::{Map, Value};
 
 use crate::table::frame::{Cell, ColumnData, Frame};
 
-/// Why answers cannot be read.
+/// An error in the answers.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum AnswersError {
+    /// The CSV cannot be read.
     #[error("{0}")]
     Csv(#[from] CsvError),
-    #[error("line {line} is no JSON: {source}")]
+    /// A line is not JSON.
+    #[error("line {line} is not JSON: {source}")]
     Json {
         line: usize,
         source: serde_json::Error,
     },
+    /// A record does not have a member.
     #[error("line {line}: there is no `{path}`")]
     Member { line: usize, path: String },
-    #[error("line {line}: `{path}` is no list")]
+    /// A member is not a list.
+    #[error("line {line}: `{path}` is not a list")]
     NoList { line: usize, path: String },
+    /// The file is not UTF-8.
     #[error("{0}")]
     Encoding(#[from] std::str::Utf8Error),
 }
 
-/// What a column holds in a row.
+/// The value of a column in a row.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum Content {
@@ -47,13 +54,13 @@ struct Part {
     of: Option<String>,
     /// The path of a list.
     each: Option<String>,
-    /// Values that are left out: equal to this, or, for an object, with all these members.
+    /// Values that are left out: equal to this or, for an object, with all these members.
     unless: Option<Value>,
-    /// How a value is printed; without it, as it is.
+    /// The template of a value; without it, the value is printed as it is.
     text: Option<String>,
 }
 
-/// The rows that a record of the answers makes.
+/// The rows that a record of the answers creates.
 #[derive(Debug)]
 pub(crate) struct Rows {
     rows: Vec<BTreeMap<String, Content>>,
@@ -62,7 +69,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Reads `answer_rows`.
+    /// Parses `answer_rows`.
     pub fn parse(section: &Value) -> Result<Self, serde_json::Error> {
         let given = Vec::<Map<String, Value>>::deserialize(section)?;
         let mut columns: Vec<String> = Vec::new();
@@ -86,7 +93,7 @@ impl Rows {
         Ok(Rows { rows, columns })
     }
 
-    /// Reads JSON lines.
+    /// Converts JSON lines to a table.
     fn frame(&self, text: &str) -> Result<Frame, AnswersError> {
         let mut columns: Vec<(&String, ObjectColumn)> = self
             .columns
@@ -135,7 +142,7 @@ impl Content {
         }
     }
 
-    /// What stands in the cell; nothing where it is missing.
+    /// Returns the content of the cell; empty if it is missing.
     fn text(&self, record: &Value, line: usize) -> Result<String, AnswersError> {
         match self {
             Content::Text(template) => fill(template, record, line),
@@ -190,7 +197,7 @@ impl Part {
     }
 }
 
-/// Reads answers: as JSON lines where `rows` tells what they mean, else as a CSV.
+/// Reads answers as JSON lines if `rows` is given, otherwise as a CSV.
 pub(crate) fn read(bytes: &[u8], rows: Option<&Rows>) -> Result<Frame, AnswersError> {
     match rows {
         None => Ok(read_frame(bytes, &ReadOptions::default())?),
@@ -198,7 +205,7 @@ pub(crate) fn read(bytes: &[u8], rows: Option<&Rows>) -> Result<Frame, AnswersEr
     }
 }
 
-/// The text with its `{path}`s replaced.
+/// Replaces each `{path}` in a text.
 fn fill(template: &str, record: &Value, line: usize) -> Result<String, AnswersError> {
     let mut text = String::new();
     let mut rest = template;
@@ -217,7 +224,7 @@ fn next_path(template: &str) -> Option<(&str, &str, &str)> {
     Some((before, path, after))
 }
 
-/// A text as it stands, everything else as JSON.
+/// Returns a text unchanged, any other value as JSON.
 fn print(value: &Value, path: &str, line: usize) -> Result<String, AnswersError> {
     match value {
         Value::Null => Err(AnswersError::Member {
@@ -229,7 +236,7 @@ fn print(value: &Value, path: &str, line: usize) -> Result<String, AnswersError>
     }
 }
 
-/// The value at a path.
+/// Returns the value at a path.
 fn at<'a>(record: &'a Value, path: &str, line: usize) -> Result<&'a Value, AnswersError> {
     path.split('.')
         .try_fold(record, |value, key| match value {

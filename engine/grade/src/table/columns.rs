@@ -1,25 +1,25 @@
-//! A set of columns, as a pipeline names it.
+//! A set of columns in a pipeline.
 
 use serde::Deserialize;
 
 use crate::table::pair::{Pair, Side};
 
-/// One column, a list, or the answers' columns with exceptions.
+/// One column, a list, or all columns with exceptions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Columns {
     One(String),
     Many(Vec<String>),
     Others {
-        /// The columns that are not meant.
+        /// The excluded columns.
         all_except: Names,
-        /// Whose columns the others are.
+        /// The table with the columns.
         #[serde(default)]
         of: Whose,
     },
 }
 
-/// A table, as a pipeline names it.
+/// A table in a pipeline.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
@@ -56,7 +56,7 @@ impl Default for Columns {
 }
 
 impl Columns {
-    /// The names, in order.
+    /// Returns the names in order.
     pub fn of<'s>(&'s self, pair: &'s Pair<'_>) -> Vec<&'s str> {
         match self {
             Columns::Others {
@@ -67,7 +67,7 @@ impl Columns {
         }
     }
 
-    /// The names, in order, the others being those of this table.
+    /// Returns the names in order; with `all_except`, those of `side`.
     pub fn resolve<'s>(&'s self, side: &'s Side<'_>) -> Vec<&'s str> {
         match self {
             Columns::One(name) => vec![name],
@@ -79,7 +79,7 @@ impl Columns {
         }
     }
 
-    /// The names, owned: for rules that change the pair.
+    /// Returns owned names, for rules that change the pair.
     pub fn resolve_owned(&self, pair: &Pair<'_>) -> Vec<String> {
         self.of(pair).into_iter().map(str::to_owned).collect()
     }

@@ -1,4 +1,4 @@
-//! Why the identifiers of a submission are not those of the answers.
+//! Describes how the identifiers of a submission differ from those of the answers.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,9 @@ use crate::refusal::{Refusal, RefusalKind, count};
 use crate::table::key::{Key, key};
 use crate::table::pair::Column;
 
-/// Names an identifier that the answers do not have, else one that the submission repeats, and one that is missing. Rows
-/// are those of the file, whatever order both sides are in. `position` is where the two differ.
+/// Reports an identifier that the answers do not have, otherwise one that the submission repeats together with a
+/// missing one. Row numbers are those of the file, whatever the order of both sides. `position` is where the two
+/// differ.
 ///
 /// Identifiers are public, so this reveals nothing.
 pub fn differ(submission: &Column<'_>, answers: &Column<'_>, position: usize) -> Refusal {
@@ -46,7 +47,8 @@ pub fn differ(submission: &Column<'_>, answers: &Column<'_>, position: usize) ->
                 .in_column(submission.name)
                 .in_row(submission.file_row(*repeated))
         }
-        // Alike as keys, but not as NumPy compares them: missing ones, integers that a double cannot hold.
+        // The keys are equal, but NumPy does not treat them as equal: missing ones, or integers that a double cannot
+        // represent.
         _ => {
             let expected = answers.value(position).shown();
             let expected = format!("{expected}: identifiers must be those of the answers");

@@ -1,23 +1,24 @@
-//! Equality of identifiers: across the types that pandas may have given to the two columns, as Python has it.
+//! Equality of identifiers as in Python, across the types that pandas may give to the two columns.
 
 use std::hash::{Hash, Hasher};
 
 use crate::table::frame::ColumnData;
 use crate::table::pair::{Column, Value};
 
-/// An identifier that can be looked up in a set: numbers compare by value whatever their type, text only with text.
+/// An identifier that can be looked up in a set. Numbers are compared by value whatever their type, text only with
+/// text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key<'a> {
     Whole(i128),
     Number(Bits),
     Text(&'a str),
-    /// A missing cell in a column of text. pandas uses one object for all of them, so that they are alike in a set.
+    /// A missing cell in a column of text. pandas uses one object for all of them, so they are equal in a set.
     MissingText,
-    /// A missing cell in a column of numbers, which is like nothing, not even itself; told apart by its row.
+    /// A missing cell in a column of numbers. It equals nothing, not even itself, so it is identified by its row.
     Missing(u64),
 }
 
-/// A double that is not a whole number, by its bits.
+/// A double that is not an integer, by its bits.
 #[derive(Debug, Clone, Copy)]
 pub struct Bits(f64);
 
@@ -35,13 +36,13 @@ impl Hash for Bits {
     }
 }
 
-/// The key of a cell.
+/// Returns the key of a cell.
 pub fn key<'a>(column: &Column<'a>, position: usize) -> Key<'a> {
     match column.value(position) {
         Value::Bool(value) => Key::Whole(i128::from(value)),
         Value::Int(value) => Key::Whole(i128::from(value)),
         Value::UInt(value) => Key::Whole(i128::from(value)),
-        // Beyond 1e38 doubles have no equal among integers of 64 bits.
+        // Beyond 1e38, a double does not equal any integer of 64 bits.
         Value::Float(value) if value.fract() == 0.0 && value.abs() < 1e38 => {
             Key::Whole(value as i128)
         }
@@ -54,7 +55,7 @@ pub fn key<'a>(column: &Column<'a>, position: usize) -> Key<'a> {
     }
 }
 
-/// The first position at which two columns of one length are not [`equal`].
+/// Returns the first position at which two columns of the same length are not [`equal`].
 pub fn first_difference(a: &Column<'_>, b: &Column<'_>) -> Option<usize> {
     (0..a.len()).find(|&position| {
         a.fetch(position);
@@ -66,8 +67,8 @@ pub fn first_difference(a: &Column<'_>, b: &Column<'_>) -> Option<usize> {
     })
 }
 
-/// Whether two cells are equal element by element, as NumPy compares two arrays: a missing one equals nothing, an
-/// integer beside a double is made a double.
+/// Whether two cells are equal as in NumPy's elementwise comparison: a missing one equals nothing, and an integer is
+/// converted to a double if the other is one.
 pub fn equal(a: Value<'_>, b: Value<'_>) -> bool {
     match (a, b) {
         (Value::Text(a), Value::Text(b)) => a == b,

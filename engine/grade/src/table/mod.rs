@@ -1,4 +1,4 @@
-//! The two tables that are graded: how they are read, their columns, and what pandas and scikit-learn see in them.
+//! The two tables that are graded: how they are read, their columns, and how pandas and scikit-learn interpret them.
 
 pub(crate) mod answers;
 pub(crate) mod columns;

@@ -1,18 +1,18 @@
-//! Columns as the numbers that a metric computes with, by scikit-learn's rules (`check_array`): booleans count as 0
-//! and 1, texts go through Python's `float`, missing and infinite values are refused.
+//! Converts columns to the numbers that a metric uses, by scikit-learn's rules (`check_array`): booleans are 0 and 1,
+//! texts are parsed like Python's `float`, missing and infinite values are invalid.
 
 use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::table::frame::ColumnData;
 use crate::table::pair::{Column, Value};
 
-/// Integers up to here are told apart by doubles.
+/// Doubles represent all integers up to this one exactly.
 const EXACT: u64 = 1 << 53;
 
-/// All values of a column as finite doubles.
+/// Returns all values of a column as finite doubles.
 ///
 /// # Errors
-/// For a column without rows, and for a cell that is missing, infinite or no number.
+/// If the column has no rows, or if a cell is missing, infinite or not a number.
 pub fn floats(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
     if column.is_empty() {
         return Err(
@@ -23,10 +23,10 @@ pub fn floats(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
     column.each(|position, value| finite(column, position, value))
 }
 
-/// The number of a cell.
+/// Returns the number in a cell.
 ///
 /// # Errors
-/// When it is missing, infinite or no number.
+/// If it is missing, infinite or not a number.
 pub fn finite(column: &Column<'_>, position: usize, value: Value<'_>) -> Result<f64, Refusal> {
     match number(value) {
         Some(number) if number.is_finite() => Ok(number),
@@ -38,7 +38,7 @@ pub fn finite(column: &Column<'_>, position: usize, value: Value<'_>) -> Result<
     }
 }
 
-/// The number that a cell stands for; `None` if it is missing or a text that is none.
+/// Returns the number in a cell; `None` if it is missing or a text that is not a number.
 pub fn number(value: Value<'_>) -> Option<f64> {
     match value {
         Value::Missing => None,
@@ -50,8 +50,8 @@ pub fn number(value: Value<'_>) -> Option<f64> {
     }
 }
 
-/// Like [`floats`], for metrics that look at the order only: integers that would become equal as doubles are replaced
-/// by their ranks.
+/// Like [`floats`], for metrics that only use the order: integers that would become equal as doubles are replaced by
+/// their ranks.
 ///
 /// # Errors
 /// As [`floats`].
@@ -78,10 +78,10 @@ pub fn scores(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
     floats(column)
 }
 
-/// True less predicted value, row by row.
+/// Returns the true minus the predicted value of each row.
 ///
 /// # Errors
-/// As [`floats`]; and for two columns of booleans, which NumPy does not subtract.
+/// As [`floats`]; also for two columns of booleans, which NumPy does not subtract.
 pub fn differences(truth: &Column<'_>, predicted: &Column<'_>) -> Result<Vec<f64>, Refusal> {
     if matches!(
         (truth.data(), predicted.data()),
@@ -104,11 +104,11 @@ pub fn differences(truth: &Column<'_>, predicted: &Column<'_>) -> Result<Vec<f64
     Ok(differences)
 }
 
-/// All values of a column as doubles, NaN for a missing one: for metrics that let NaN pass. A column that pandas has no
-/// type of numbers for is refused.
+/// Returns all values of a column as doubles, NaN for a missing one, for metrics that accept NaN. A column that has no
+/// numeric type in pandas is invalid.
 ///
 /// # Errors
-/// For a column of text or of mixed cells.
+/// If the column has text or mixed cells.
 pub fn doubles(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
     if let ColumnData::Object(_) = column.data() {
         let odd = column

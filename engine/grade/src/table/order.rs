@@ -1,22 +1,22 @@
-//! Present keys of one column in ascending order, found without comparing them one by one.
+//! Finds the ascending order of the present keys of a column without comparing them one by one.
 //!
-//! A key is cut into pieces of eight bytes, the first of which goes along with its position: a number has one piece, a
-//! text as many as it takes to tell it from the others. A text is therefore looked up once for each piece, not once for
-//! each comparison, which is what sorting ten million of them costs.
+//! A key is cut into chunks of eight bytes, of which the first is stored with the key's position. A number has one
+//! chunk, a text as many as are needed to distinguish it from the others. So a text is accessed once per chunk and not
+//! once per comparison, which is the main cost of sorting ten million of them.
 
 use crate::table::frame::ColumnData;
 use crate::table::pair::Column;
 
-/// So few texts are compared as a whole where their next pieces are equal.
+/// Maximum number of texts with equal chunks that are compared directly.
 const SMALL: usize = 16;
 
-/// Bytes of a piece.
+/// Bytes of a chunk.
 const PIECE: usize = 8;
 
 /// Positions in ascending order of their keys.
 pub(crate) struct Ordered {
     items: Vec<Item>,
-    /// For each item, whether its key is that of the item before; nothing if no two keys are equal.
+    /// For each item, whether its key equals that of the item before; `None` if all keys are different.
     repeats: Option<Vec<bool>>,
 }
 
@@ -27,8 +27,8 @@ struct Item {
 }
 
 impl Ordered {
-    /// The order of the keys at these positions, none of which is missing; nothing for a column of objects that are not
-    /// all texts.
+    /// Returns the order of the keys at these positions, none of which is missing; `None` for a column of objects that
+    /// are not all texts.
     pub(crate) fn of(column: &Column<'_>, positions: &[u32]) -> Option<Ordered> {
         let row = |position: u32| column.file_position(position as usize);
         let numbers = |piece: &dyn Fn(usize) -> Option<u64>| {
@@ -58,7 +58,7 @@ impl Ordered {
     }
 
     fn of_texts<'a>(positions: &[u32], text: impl Fn(u32) -> Option<&'a [u8]>) -> Option<Ordered> {
-        // Bytes that all texts begin with tell none of them apart.
+        // A common prefix does not distinguish the texts.
         let mut shared = match positions.first() {
             Some(&position) => text(position)?,
             None => b"",
@@ -77,7 +77,7 @@ impl Ordered {
             .map(|&position| Item { piece: 0, position });
         let mut items: Vec<Item> = items.collect();
         let mut has_equal = false;
-        // Ranges of texts that do not differ before this byte.
+        // Ranges of texts that are equal before this byte.
         let mut open = vec![(0..items.len(), shared.len())];
         while let Some((range, from)) = open.pop() {
             let start = range.start;
@@ -90,7 +90,7 @@ impl Ordered {
                 item.piece = piece(text, from);
                 is_at_end &= text.len() <= from;
             }
-            // Texts that are at their end differ in zero bytes, if at all.
+            // Texts that have ended can only differ in zero bytes.
             if is_at_end || alike.len() <= SMALL {
                 let order = |a: &Item, b: &Item| {
                     let pieces = a.piece.cmp(&b.piece);
@@ -134,13 +134,13 @@ impl Ordered {
         }
     }
 
-    /// The positions, if no two keys are equal: there is one ascending order then.
+    /// Returns the positions if all keys are different, so that there is only one ascending order.
     pub(crate) fn distinct(&self) -> Option<Vec<u32>> {
         let positions = self.items.iter().map(|item| item.position);
         self.repeats.is_none().then(|| positions.collect())
     }
 
-    /// For each of so many positions the rank of its key, equal for equal keys.
+    /// Returns the rank of the key of each of `positions` positions; equal keys have equal ranks.
     pub(crate) fn ranks(&self, positions: usize) -> Vec<u32> {
         let mut ranks = vec![0; positions];
         let mut rank = 0;
@@ -155,7 +155,7 @@ impl Ordered {
     }
 }
 
-/// Eight bytes of a text as a number that orders as they do; zeros stand for what is beyond its end.
+/// Converts eight bytes of a text to a number with the same order; bytes beyond the end are zero.
 fn piece(text: &[u8], from: usize) -> u64 {
     let rest = text.get(from..).unwrap_or_default();
     match rest.first_chunk::<PIECE>() {
@@ -170,7 +170,7 @@ fn piece(text: &[u8], from: usize) -> u64 {
     }
 }
 
-/// A double's bits as a number that orders as doubles do. Both zeros are one.
+/// Converts a double to an integer with the same order. Both zeros are equal.
 fn rising(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits();
     match bits >> 63 {

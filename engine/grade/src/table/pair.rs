@@ -1,8 +1,8 @@
-//! The two tables that are graded, answers and submission, and what the rules made of them.
+//! The two tables that are graded, answers and submission, in the state in which the rules leave them.
 //!
-//! Rules sort and drop rows. They do so on a list of row numbers, so that the tables themselves are not copied and
-//! every message can name the row of the file that it is about. The cells of a submission are read column by column, when
-//! a rule wants them: what is refused by its shape or its identifiers never is in memory as a whole.
+//! Rules sort and drop rows by changing a list of row numbers. So the tables are not copied, and every message can name
+//! the row of the file. The cells of a submission are read column by column when a rule needs them, so a submission
+//! with a wrong shape or wrong identifiers is never completely in memory.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -15,29 +15,37 @@ use crate::table::frame::{Cell, ColumnData, Frame};
 use crate::table::positions::Positions;
 use crate::table::unread::{Unread, unreadable};
 
-/// So many cells are read in one go.
+/// Maximum number of cells that are read at once.
 const AT_ONCE: usize = 4 << 20;
 
-/// Which of the two tables.
+/// One of the two tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
+    /// The answers.
     Answers,
+    /// The submission.
     Submission,
 }
 
 /// One cell, whatever its column's type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
+    /// No value.
     Missing,
+    /// A boolean.
     Bool(bool),
+    /// An integer.
     Int(i64),
+    /// An integer beyond `i64`.
     UInt(u64),
+    /// A double other than NaN.
     Float(f64),
+    /// A text.
     Text(&'a str),
 }
 
 impl Value<'_> {
-    /// The value as a message shows it.
+    /// Formats the value for a message.
     pub fn shown(self) -> String {
         match self {
             Value::Missing => "nothing".to_owned(),
@@ -53,11 +61,11 @@ impl Value<'_> {
     }
 }
 
-/// A table and the rows of it that take part, in order.
+/// A table with those of its rows that are graded, in order.
 #[derive(Debug, Clone)]
 pub struct Side<'a> {
     columns: Vec<SideColumn<'a>>,
-    /// Where cells that are not here yet come from.
+    /// The source of cells that were not read yet.
     unread: Option<&'a Unread<'a>>,
     positions: Positions,
     role: Role,
@@ -72,7 +80,7 @@ struct SideColumn<'a> {
 #[derive(Debug, Clone)]
 enum Data<'a> {
     Here(Cow<'a, ColumnData>),
-    /// A column of a file, by its place there, and its cells once somebody wanted them.
+    /// A column of a file that is read when needed, with its index there.
     Unread(usize, OnceLock<ColumnData>),
 }
 
@@ -103,36 +111,38 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// Number of rows that take part.
+    /// Returns the number of graded rows.
     pub fn len(&self) -> usize {
         self.positions.len()
     }
 
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.positions.len() == 0
     }
 
-    /// Names of all columns, in the order of the file.
+    /// Returns the names of all columns, in the order of the file.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|column| &*column.name)
     }
 
+    /// Whether there is a column with this name.
     pub fn has(&self, name: &str) -> bool {
         self.names().any(|other| other == name)
     }
 
-    /// Positions in the file of the rows that take part.
+    /// Returns the positions in the file of the graded rows.
     pub fn file_positions(&self) -> impl Iterator<Item = u32> {
         let positions = &self.positions;
         (0..positions.len()).filter_map(|position| positions.get(position))
     }
 
-    /// Puts the rows in another order, or drops some: the list is of positions in the present order.
+    /// Reorders or drops rows; `positions` are indices in the current order.
     pub(crate) fn select(&mut self, positions: Vec<u32>) {
         self.positions.select(positions);
     }
 
-    /// Keeps the first rows.
+    /// Keeps the first `rows` rows.
     pub(crate) fn truncate(&mut self, rows: usize) {
         self.positions.truncate(rows);
     }
@@ -144,14 +154,14 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Gives a column another name.
+    /// Renames a column.
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
         if let Some(column) = self.columns.iter_mut().find(|column| column.name == from) {
             column.name = Cow::Owned(to.to_owned());
         }
     }
 
-    /// Gives back the memory of columns that can be read again, but for those of these names.
+    /// Frees the memory of columns that can be read again, except those with these names.
     pub(crate) fn forget_all_but(&mut self, names: &[&str]) {
         for column in &mut self.columns {
             if let Data::Unread(_, cells) = &mut column.data
@@ -162,10 +172,10 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Refuses a table without a column of that name; the message suggests one that is spelled alike.
+    /// Checks that there is a column with this name. The error suggests a similar name.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no such column.
     pub fn require(&self, name: &str) -> Result<(), Refusal> {
         match self.has(name) {
             true => Ok(()),
@@ -173,10 +183,10 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// A column by name.
+    /// Returns a column by name.
     ///
     /// # Errors
-    /// As [`require`](Self::require); when its cells cannot be read.
+    /// As [`require`](Self::require); also if its cells cannot be read.
     pub fn column(&self, name: &str) -> Result<Column<'_>, Refusal> {
         let Some(column) = self.columns.iter().find(|column| column.name == name) else {
             return Err(self.no_column(name));
@@ -199,7 +209,7 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// Reads the column at a place of the file, and those after it that are not here either while they are few cells.
+    /// Reads the column at an index of the file, and as many unread columns after it as fit into one read.
     fn read(&self, first: usize) -> Result<(), Refusal> {
         let table = self.unread.ok_or_else(unreadable)?;
         let rows = self.positions.highest(table.rows());
@@ -212,7 +222,7 @@ impl<'a> Side<'a> {
         places.extend(unread.filter(|(place, _)| *place >= first).take(most));
         let wanted: Vec<usize> = places.iter().map(|(place, _)| *place).collect();
         for ((_, cells), data) in places.iter().zip(table.read(&wanted, rows)?) {
-            // Nobody else reads this side meanwhile, or it read the same.
+            // Only this thread reads this side; another one would have read the same data.
             let _ = cells.set(data);
         }
         Ok(())
@@ -248,9 +258,10 @@ impl<'a> Side<'a> {
     }
 }
 
-/// A column of a side, seen in the side's present order of rows.
+/// A column of a side, in the side's current order of rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Column<'a> {
+    /// The column's name.
     pub name: &'a str,
     data: &'a ColumnData,
     positions: &'a Positions,
@@ -258,52 +269,55 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.positions.len()
     }
 
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.positions.len() == 0
     }
 
+    /// Returns the table of the column.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// The whole column of the file, in the file's order.
+    /// Returns the data of the whole file, in the file's order.
     pub fn data(&self) -> &'a ColumnData {
         self.data
     }
 
-    /// Position of the row in the file.
+    /// Returns the position of a row in the file.
     pub fn file_position(&self, position: usize) -> Option<u32> {
         self.positions.get(position)
     }
 
-    /// Number of the row in the file, from 1.
+    /// Returns the number of a row in the file, from 1.
     pub fn file_row(&self, position: usize) -> u64 {
         self.positions
             .get(position)
             .map_or(0, |row| u64::from(row) + 1)
     }
 
-    /// The cell at a position; beyond the end it is missing.
+    /// Returns the cell at a position; beyond the end it is missing.
     pub fn value(&self, position: usize) -> Value<'a> {
         self.positions
             .get(position)
             .map_or(Value::Missing, |row| value_at(self.data, row as usize))
     }
 
-    /// Whether the cell at a position is missing, as [`value`](Self::value) has it.
+    /// Whether the cell at a position is missing.
     pub(crate) fn is_missing(&self, position: usize) -> bool {
         match (self.data, self.positions.get(position)) {
-            // A text is not looked at.
+            // Does not access the text.
             (ColumnData::Object(cells), Some(row)) => cells.is_missing(row as usize),
             _ => self.value(position) == Value::Missing,
         }
     }
 
-    /// The bytes of a text; none of other cells.
+    /// Returns the bytes of a text; `None` for other cells.
     pub(crate) fn text(&self, position: usize) -> Option<&'a [u8]> {
         match self.data {
             ColumnData::Object(cells) => cells.text(self.positions.get(position)? as usize),
@@ -311,6 +325,7 @@ impl<'a> Column<'a> {
         }
     }
 
+    /// Returns the cells in order.
     pub fn values(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
         let column = *self;
         (0..column.len()).map(move |position| {
@@ -319,7 +334,7 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// For whoever goes through all positions: has the next cells, which lie anywhere, fetched now and then.
+    /// Prefetches the next cells, which may be anywhere in memory. Call this when processing all positions in order.
     pub(crate) fn fetch(&self, position: usize) {
         if position.is_multiple_of(PREFETCH_ROWS)
             && let (ColumnData::Object(values), Positions::Listed(rows)) =
@@ -330,8 +345,8 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// What `check` makes of each cell. Of those that it refuses, the first one in the file is reported, in whatever order
-    /// the rows are.
+    /// Applies `check` to each cell. If it rejects several cells, the error of the first one in the file is returned,
+    /// whatever the order of the rows.
     pub(crate) fn each<T>(
         &self,
         mut check: impl FnMut(usize, Value<'a>) -> Result<T, Refusal>,
@@ -339,7 +354,7 @@ impl<'a> Column<'a> {
         let mut all = Vec::with_capacity(self.len());
         let mut refused: Option<Refusal> = None;
         for (position, value) in self.values().enumerate() {
-            // Behind a refusal only rows that come before it in the file matter.
+            // After an error, only rows that are earlier in the file matter.
             let first = refused.as_ref().and_then(|one| one.row);
             if first.is_some_and(|row| self.file_row(position) > row) {
                 continue;
@@ -352,7 +367,7 @@ impl<'a> Column<'a> {
         refused.map_or(Ok(all), Err)
     }
 
-    /// The cells of the whole file, in its order.
+    /// Returns the cells of the whole file, in its order.
     pub(crate) fn file_values(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
         let data = self.data;
         let rows = match data {
@@ -365,7 +380,8 @@ impl<'a> Column<'a> {
         (0..rows).map(move |row| value_at(data, row))
     }
 
-    /// A refusal that points at a cell of this column. A fault of the answers is never the author's.
+    /// Returns an error about a cell of this column. An error in the answers is never attributed to the author of the
+    /// submission.
     pub fn refuse(&self, kind: RefusalKind, position: usize, expected: &str) -> Refusal {
         let found = self.value(position).shown();
         let (kind, message) = match self.role {
@@ -410,18 +426,20 @@ fn float(value: f64) -> Value<'static> {
     }
 }
 
-/// Answers and submission.
+/// The answers and the submission.
 #[derive(Debug, Clone)]
 pub struct Pair<'a> {
+    /// The answers.
     pub answers: Side<'a>,
+    /// The submission.
     pub submission: Side<'a>,
 }
 
 impl<'a> Pair<'a> {
-    /// Pairs the tables as they were read.
+    /// Creates a pair of completely read tables.
     ///
     /// # Errors
-    /// When one has 2^32 rows or more.
+    /// If one has 2^32 rows or more.
     pub fn new(answers: &'a Frame, submission: &'a Frame) -> Result<Self, Refusal> {
         Ok(Pair {
             answers: Side::new(answers, Role::Answers)?,
@@ -429,7 +447,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Pairs the answers with a submission whose cells are read when they are wanted.
+    /// Creates a pair with a submission whose cells are read when needed.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -440,10 +458,10 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// A column of both sides, answers first, for metrics that compare cell by cell.
+    /// Returns a column of both sides, answers first, for metrics that compare cell by cell.
     ///
     /// # Errors
-    /// When the sides differ in length, have no row, or lack the column.
+    /// If the sides have different lengths, no rows, or no such column.
     pub fn cells(&self, column: &str) -> Result<(Column<'_>, Column<'_>), Refusal> {
         self.check_same_rows()?;
         if self.answers.is_empty() {
@@ -458,7 +476,7 @@ impl<'a> Pair<'a> {
         ))
     }
 
-    /// Refuses sides of different length.
+    /// Returns an error if the sides have different lengths.
     pub fn check_same_rows(&self) -> Result<(), Refusal> {
         let (expected, found) = (self.answers.len(), self.submission.len());
         if expected == found {

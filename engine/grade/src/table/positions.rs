@@ -1,20 +1,20 @@
-//! Which rows of a table take part, in order.
+//! The rows of a table that are graded, in order.
 
 use crate::refusal::{Refusal, RefusalKind};
 
-/// Numbers of rows. A table of which no rule dropped or moved a row needs no list.
+/// Row numbers. A table without dropped or moved rows needs no list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Positions {
-    /// The first ones, in the file's order.
+    /// The first rows, in the file's order.
     First(u32),
     Listed(Vec<u32>),
 }
 
 impl Positions {
-    /// All rows of a table.
+    /// Returns all rows of a table.
     ///
     /// # Errors
-    /// When there are 2^32 or more.
+    /// If there are 2^32 or more.
     pub fn all(rows: usize) -> Result<Self, Refusal> {
         let rows = u32::try_from(rows).map_err(|_| {
             Refusal::new(
@@ -39,9 +39,9 @@ impl Positions {
         }
     }
 
-    /// Puts the rows in another order, or drops some: the list is of positions in the present order.
+    /// Reorders or drops rows; `positions` are indices in the current order.
     pub fn select(&mut self, mut positions: Vec<u32>) {
-        // The list becomes the new one: there may be many millions.
+        // The list is reused, because it may have many millions of elements.
         positions.retain_mut(|position| match self.get(*position as usize) {
             Some(row) => {
                 *position = row;
@@ -52,7 +52,7 @@ impl Positions {
         *self = Positions::Listed(positions);
     }
 
-    /// Keeps the first rows.
+    /// Keeps the first `count` rows.
     pub fn truncate(&mut self, count: usize) {
         match self {
             Positions::First(rows) => {
@@ -62,7 +62,7 @@ impl Positions {
         }
     }
 
-    /// So many rows of the file, which has `rows`, have to be read.
+    /// Returns the number of rows that have to be read from the file, which has `rows` rows.
     pub fn highest(&self, rows: usize) -> usize {
         match self {
             Positions::First(first) => *first as usize,

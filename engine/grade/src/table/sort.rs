@@ -1,8 +1,9 @@
-//! Sorting as `DataFrame.sort_values` does: unstable, so that the order among equal keys is part of the result.
+//! Sorts like `DataFrame.sort_values`, which is unstable, so the order of equal keys is part of the result.
 //!
-//! Missing keys go last, in their order; the rest is ordered by NumPy's `argsort` (its introsort for keys that are
-//! compared one by one, which is also what 64-bit numbers get on processors without AVX-512). Keys that are all distinct
-//! have but one order, which any algorithm finds; NumPy's is gone through with the ranks of keys among which some are equal.
+//! Missing keys are last, in their original order. The others are ordered by NumPy's `argsort`: its introsort for keys
+//! that are compared one by one, which is also used for 64-bit numbers on processors without AVX-512. If all keys are
+//! different, there is only one order and any algorithm finds it. If some are equal, NumPy's algorithm is applied to
+//! the ranks of the keys.
 
 use std::cmp::Ordering;
 
@@ -11,13 +12,13 @@ use crate::table::frame::ColumnData;
 use crate::table::order::Ordered;
 use crate::table::pair::{Column, Value};
 
-/// Pieces of up to this many keys are sorted by insertion.
+/// Parts of up to this many keys are sorted by insertion.
 const SMALL: usize = 16;
 
-/// Positions of the column's rows in sorted order.
+/// Returns the positions of the column's rows in sorted order.
 ///
 /// # Errors
-/// When the column holds both texts and numbers, which have no order.
+/// If the column contains both texts and numbers, which have no common order.
 pub fn sort_positions(column: &Column<'_>) -> Result<Vec<u32>, Refusal> {
     let (mut present, missing): (Vec<u32>, Vec<u32>) =
         (0..column.len() as u32).partition(|&position| !column.is_missing(position as usize));
@@ -42,7 +43,7 @@ pub fn sort_positions(column: &Column<'_>) -> Result<Vec<u32>, Refusal> {
                 argsort(&mut present, |a, b| rank(a) < rank(b));
             }
         },
-        // Numbers of several types, which Python's rules compare.
+        // Numbers of several types, which are compared by Python's rules.
         None => argsort(&mut present, |a, b| {
             compare(column.value(a as usize), column.value(b as usize)) == Ordering::Less
         }),
@@ -51,7 +52,7 @@ pub fn sort_positions(column: &Column<'_>) -> Result<Vec<u32>, Refusal> {
     Ok(present)
 }
 
-/// Order of two numbers among objects.
+/// Compares two numbers in a column of objects.
 fn compare(a: Value<'_>, b: Value<'_>) -> Ordering {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(&b),
@@ -72,8 +73,8 @@ fn as_float(value: Value<'_>) -> f64 {
     }
 }
 
-/// Sorts `indices` by NumPy's introsort (`npy_aquicksort`): median of three, insertion sort for small pieces, the
-/// larger part put aside, heap sort for a part that was put aside more than 2 * floor(log2 n) levels down.
+/// Sorts `indices` by NumPy's introsort (`npy_aquicksort`): median of three, insertion sort for small parts, the larger
+/// part deferred, heap sort for parts that were deferred more than 2 * floor(log2 n) levels down.
 pub fn argsort(indices: &mut [u32], less: impl Fn(u32, u32) -> bool + Copy) {
     if indices.len() < 2 {
         return;
@@ -94,7 +95,7 @@ fn quick(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32) -> bool 
         let Some((_, right)) = rest.split_first_mut() else {
             return;
         };
-        // The parts do not touch each other, so it does not matter which of them is sorted first.
+        // The parts do not overlap, so their order of sorting does not matter.
         let larger;
         (piece, larger) = if left.len() < right.len() {
             (left, right)
@@ -106,7 +107,8 @@ fn quick(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32) -> bool 
     insertion(piece, less);
 }
 
-/// Splits a piece of more than 16 around the median of its first, middle and last key; returns the pivot's place.
+/// Partitions a part of more than 16 keys around the median of its first, middle and last key. Returns the pivot's
+/// position.
 fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     let last = piece.len() - 1;
     let middle = last / 2;
@@ -122,7 +124,7 @@ fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     let (mut i, mut j) = (0, last - 1);
     piece.swap(middle, j);
     loop {
-        // The ends hold keys not above resp. not below the pivot, so that both walks stop inside of the piece.
+        // The ends contain keys not above and not below the pivot, so both walks stop inside the part.
         loop {
             i += 1;
             if !less(piece[i], pivot) {
@@ -154,7 +156,7 @@ fn insertion(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
     }
 }
 
-/// NumPy's heap sort: sift down over a 1-based heap.
+/// NumPy's heap sort: sifts down in a 1-based heap.
 fn heap(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
     let sift = |piece: &mut [u32], start: usize, end: usize| {
         let moving = piece[start - 1];

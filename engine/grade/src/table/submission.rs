@@ -1,4 +1,4 @@
-//! Reading what is graded, with limits that keep a hostile or mistaken file from exhausting the machine.
+//! Reads submissions, with limits that prevent a hostile or mistaken file from exhausting memory.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -7,20 +7,20 @@ use prep_formats::pandas::{CsvError, FileContent, Frame, ReadOptions, ScannedFra
 
 use crate::refusal::{Refusal, RefusalKind};
 
-/// Larger files are refused: 4 GiB, several times the largest real submission.
+/// Maximum size of a file in bytes: 4 GiB, several times the largest real submission.
 pub const MAX_BYTES: u64 = 4 << 30;
 
-/// Files with more columns are refused; the widest real submission has 121.
+/// Maximum number of columns. The widest real submission has 121.
 pub const MAX_COLUMNS: usize = 4_096;
 
-/// Files whose first line is longer are refused: there would be column names of a megabyte.
+/// Maximum length of the first line in bytes, because column names could otherwise have a megabyte each.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Files with more cells are refused, those included that short rows leave out: 2^28, a hundred times the largest
-/// real submission.
+/// Maximum number of cells, including those that short rows leave out: 2^28, a hundred times the largest real
+/// submission.
 const MAX_CELLS: u64 = 1 << 28;
 
-/// Whether a submission is there at all: an ordinary file whose name ends in `.csv`, in any case.
+/// Whether there is a submission: a regular file whose name ends in `.csv`, in any case.
 pub fn exists(path: &Path) -> bool {
     path.is_file()
         && path
@@ -28,10 +28,10 @@ pub fn exists(path: &Path) -> bool {
             .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 
-/// Reads a submission that is in memory, as a whole.
+/// Parses a submission in memory completely.
 ///
 /// # Errors
-/// When it is too large, or no CSV.
+/// If it is too large or not a CSV.
 pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
     let options = ReadOptions::default();
     let scanned = scan(FileContent::Bytes(bytes), &options);
@@ -40,13 +40,13 @@ pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
 }
 
 fn invalid(error: &CsvError) -> Refusal {
-    unreadable(format!("the file is no valid CSV: {error}"))
+    unreadable(format!("the file is not a valid CSV: {error}"))
 }
 
-/// Looks through a submission.
+/// Makes a first pass over a submission.
 ///
 /// # Errors
-/// When the file cannot be read. Within: when it is too large, or no CSV.
+/// If the file cannot be read. The inner error means that it is too large or not a CSV.
 pub(crate) fn scan<'a>(
     content: FileContent<'a>,
     options: &'a ReadOptions,
@@ -80,7 +80,7 @@ pub(crate) fn scan<'a>(
     }
 }
 
-/// The first bytes, and what there is to know of the first line that is not blank.
+/// Returns the first bytes, and a summary of the first line that is not blank.
 fn front(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
     let mut start = Vec::new();
     content.reader().take(8).read_to_end(&mut start)?;
@@ -98,7 +98,7 @@ fn front(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
     Ok((start, line))
 }
 
-/// What there is to know of the first line that is not blank.
+/// A summary of the first line that is not blank.
 #[derive(Debug, Default)]
 struct FirstLine {
     bytes: usize,
@@ -126,7 +126,7 @@ impl FirstLine {
     }
 }
 
-/// Names a file that is plainly something else, since a parser's message would not help its author.
+/// Recognises other file formats, because a parser's message would not help the author.
 fn recognise(bytes: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a zip archive (or an Excel workbook)"),

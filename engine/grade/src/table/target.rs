@@ -1,4 +1,4 @@
-//! Class labels as scikit-learn sees them (`type_of_target`): which columns can be compared, and which cannot.
+//! Class labels as scikit-learn interprets them (`type_of_target`): which columns can be compared.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,30 +13,30 @@ use crate::table::key::{Key, key};
 use crate::table::pair::{Column, Value};
 use crate::words::words;
 
-/// How the cells of a column become labels.
+/// How the cells of a column are converted to labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelsAs {
-    /// As they were read.
+    /// Unchanged.
     #[default]
     Column,
-    /// As NumPy makes an array of a list: one text among the cells makes all of them text, a missing one is `nan`.
+    /// As NumPy converts a list: one text among the cells makes all of them text, and a missing one is `nan`.
     List,
-    /// As text, always: `1`, `1.0`, `True`, and `nan` for a missing cell.
+    /// Always as text: `1`, `1.0`, `True`, and `nan` for a missing cell.
     Text,
     /// Each cell through Python's `int`: fractions are cut off, texts must spell an integer.
     Integer,
-    /// The first word of a text through Python's `int`, or a whole number; decimals are refused.
+    /// The first word of a text through Python's `int`, or an integer; decimals are invalid.
     FirstInteger,
 }
 
-/// What the YAML may say for [`LabelsAs`].
+/// The words of [`LabelsAs`] in a pipeline.
 pub const LABELS_AS: &[&str] = &["column", "list", "text", "integer", "first_integer"];
 
-/// The labels of one side, of one type.
+/// The labels of one side, all of one type.
 #[derive(Debug, Clone)]
 pub enum Labels<'a> {
-    /// Numbers, all whole. Booleans are 0 and 1.
+    /// Integers. Booleans are 0 and 1.
     Whole(Vec<i128>),
     Text(Vec<Cow<'a, str>>),
 }
@@ -50,15 +50,15 @@ pub enum TargetKind {
 }
 
 impl<'a> Labels<'a> {
-    /// Takes the labels of a column.
+    /// Reads the labels of a column.
     ///
     /// # Errors
-    /// Where scikit-learn knows no such kind of labels: fractions, infinite or missing values, texts mixed with numbers.
+    /// If scikit-learn rejects such labels: fractions, infinite or missing values, texts mixed with numbers.
     pub fn of(column: &Column<'a>, how: LabelsAs) -> Result<Self, Refusal> {
-        Labels::expecting(column, how, "a class label: a whole number or a name")
+        Labels::expecting(column, how, "a class label: an integer or a name")
     }
 
-    /// The same; `expected` is what a refusal of a number says.
+    /// Like [`of`](Self::of); `expected` describes valid labels in the error for a number.
     ///
     /// # Errors
     /// As [`of`](Self::of).
@@ -86,7 +86,7 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
             Labels::Whole(values) => values.len(),
@@ -143,7 +143,8 @@ fn integers<'a>(column: &Column<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusa
         number.ok_or_else(|| column.refuse(kind, position, "an integer"))
     };
     let labels: Vec<i128> = column.each(label)?;
-    // NumPy makes integers of a list that fits one of its 64-bit types; other labels it does not know.
+    // NumPy converts a list to an array of integers if it fits one of the 64-bit types; other integers are not valid
+    // labels.
     let signed = |label: &i128| i64::try_from(*label).is_ok();
     let beyond = |label: &i128| u64::try_from(*label).is_ok() && !signed(label);
     match labels.iter().position(|label| !signed(label)) {
@@ -154,7 +155,7 @@ fn integers<'a>(column: &Column<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusa
     }
 }
 
-/// A list that holds integers on both sides of 2^63 becomes one of doubles, whose last digits are lost.
+/// A list with integers on both sides of 2^63 becomes an array of doubles, which loses the last digits.
 fn list_of_numbers<'a>(column: &Column<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let beyond = |value| matches!(value, Value::UInt(value) if value > i64::MAX as u64);
     match column.values().position(beyond) {
@@ -186,7 +187,7 @@ fn whole<'a>(column: &Column<'a>, expected: &str) -> Result<Labels<'a>, Refusal>
     column.each(label).map(Labels::Whole)
 }
 
-/// The cell as Python's `str` prints it.
+/// Formats the cell like Python's `str`.
 pub fn text(value: Value<'_>) -> Cow<'_, str> {
     match value {
         Value::Missing => Cow::Borrowed("nan"),

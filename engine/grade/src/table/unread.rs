@@ -1,4 +1,4 @@
-//! A submission of which names of columns and the number of rows are known, and whose cells are read when they are wanted.
+//! A submission of which only column names and the number of rows were read. Cells are read when needed.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -8,11 +8,11 @@ use prep_formats::pandas::{CsvError, ScannedFrame};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::table::frame::ColumnData;
 
-/// A submission's file, looked through once.
+/// A submission's file after a first pass.
 #[derive(Debug)]
 pub(crate) struct Unread<'a> {
     scanned: ScannedFrame<'a>,
-    /// Why it could not be read: that is not the submission's fault.
+    /// The error of reading the file, which is not the submission's fault.
     failed: Mutex<Option<io::Error>>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Unread<'a> {
         self.scanned.rows()
     }
 
-    /// The first `rows` cells of the columns at these places.
+    /// Reads the first `rows` cells of the columns with these indices.
     pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, Refusal> {
         self.scanned.read(columns, rows).map_err(|error| {
             if let CsvError::Io(error) = error {
@@ -40,12 +40,12 @@ impl<'a> Unread<'a> {
                 *failed = Some(error);
                 return unreadable();
             }
-            let message = format!("the file is no valid CSV: {error}");
+            let message = format!("the file is not a valid CSV: {error}");
             Refusal::new(RefusalKind::Unreadable, message)
         })
     }
 
-    /// Why it could not be read, if that is so.
+    /// Returns the error of reading the file, if there was one.
     pub fn failure(self) -> Option<io::Error> {
         self.failed
             .into_inner()

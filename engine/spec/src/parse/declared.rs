@@ -132,10 +132,10 @@ impl Context {
                     .iter()
                     .find_map(|entry| nearest(&entry.key, heads()));
                 if near.is_none() {
-                    let message = format!("{what} has one of the keys {}", quoted(heads()));
+                    let message = format!("{what} needs one of the keys {}", quoted(heads()));
                     self.report(
                         Diagnostic::error("missing-key", node.span, message)
-                            .help("or it is a query: SELECT ..."),
+                            .help("or write a query: SELECT ..."),
                     );
                 }
                 None
@@ -210,7 +210,7 @@ impl Context {
                 let word = self.text(node, "`true`")?;
                 if word.value != "true" {
                     let message = format!("expected `true`, found `{}`", word.value);
-                    let help = "leave the key out if it is not wanted";
+                    let help = "remove the key to turn it off";
                     self.report(Diagnostic::error("wrong-type", word.span, message).help(help));
                 }
                 Some(Setting::True)
@@ -323,15 +323,14 @@ impl Context {
 
     fn column(&mut self, columns: &mut Vec<Column>, name: Spanned<String>, kind: ColumnKind) {
         if is_row(&name.value) {
-            let message =
-                "every table has a hidden column `_row`: no other column can have its name";
+            let message = "the name `_row` is reserved for a hidden column of every table";
             self.error("reserved-column", name.span, message);
         }
         if let Some(first) = columns
             .iter()
             .find(|column| column.name.value == name.value)
         {
-            let message = format!("the column `{}` is there twice", name.value);
+            let message = format!("the column `{}` appears twice", name.value);
             let found = Diagnostic::error("duplicate-column", name.span, message);
             self.report(found.label(first.name.span, "first here"));
             return;

@@ -25,7 +25,7 @@ impl Context {
             && !answers.value.starts_with("private/")
         {
             let message = format!("the answers `{}` are not private", answers.value);
-            let help = "answers are an output of `private`: private/...";
+            let help = "use an output of `private`: private/...";
             self.report(Diagnostic::error("public-answers", answers.span, message).help(help));
         }
         for path in [&answers, &sample].into_iter().flatten() {
@@ -91,7 +91,7 @@ impl Context {
         if made {
             return;
         }
-        let message = format!("no output makes `{}`", path.value);
+        let message = format!("no output creates `{}`", path.value);
         let found = Diagnostic::error("unknown-output", path.span, message);
         // An output with the same file name is a better suggestion than a similar path.
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();

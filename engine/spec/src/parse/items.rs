@@ -36,7 +36,7 @@ impl Context {
             };
             let name = &item.name;
             if let Some(first) = items.iter().find(|one| one.name.value == name.value) {
-                let message = format!("the column `{}` is there twice", name.value);
+                let message = format!("the column `{}` appears twice", name.value);
                 let found = Diagnostic::error("duplicate-column", name.span, message);
                 self.report(found.label(first.name.span, "first here"));
                 complete = false;
@@ -53,8 +53,7 @@ impl Context {
             return None;
         };
         if is_row(&first.key) {
-            let message =
-                "every table has a hidden column `_row`: no other column can have its name";
+            let message = "the name `_row` is reserved for a hidden column of every table";
             self.error("reserved-column", first.key_span, message);
         }
         let names = || sections.iter().map(|section| section.name);
@@ -125,8 +124,8 @@ impl Context {
         if is_condition {
             return Some(comparisons);
         }
-        let message = format!("`{}` is no condition", text.value);
-        let help = "comparisons of columns and numbers, joined by AND: `u <= 0.01 AND words > 2`";
+        let message = format!("`{}` is not a condition", text.value);
+        let help = "compare columns and numbers, joined by AND: `u <= 0.01 AND words > 2`";
         self.report(Diagnostic::error("bad-condition", node.span, message).help(help));
         None
     }

@@ -129,7 +129,7 @@ impl Context {
         if let Some(digits) = hex_digits(&text, 32) {
             return Some(digits);
         }
-        let message = format!("`{text}` is no MD5");
+        let message = format!("`{text}` is not an MD5");
         let length = text.chars().count();
         let help = format!("an MD5 has 32 hex digits; this has {length} characters");
         self.report(Diagnostic::error("bad-md5", node.span, message).help(help));

@@ -33,7 +33,7 @@ impl Context {
             };
             if place == "public" && path.value.trim_end_matches('/') == DESCRIPTION {
                 let message =
-                    format!("`{DESCRIPTION}` is made from the pipeline's own description.md");
+                    format!("`{DESCRIPTION}` is created from the pipeline's own description.md");
                 let help = "give the output another name";
                 self.report(Diagnostic::error("output-conflict", path.span, message).help(help));
             }
@@ -52,10 +52,10 @@ impl Context {
             return self.by_query(node, form, path);
         }
         self.query(node);
-        let message = format!("the name `{}` does not tell a format", path.value);
+        let message = format!("the name `{}` does not determine a format", path.value);
         let endings: Vec<&str> = self.vocabulary.endings().collect();
         let help = format!(
-            "names that tell it end in {}, or in `/` for a folder of files; or write `{{ csv: SELECT ... }}`",
+            "use a name that ends in {}, or in `/` for a directory of files; or write `{{ csv: SELECT ... }}`",
             endings.join(", ")
         );
         self.report(Diagnostic::error("unknown-format", path.span, message).help(help));
@@ -79,19 +79,19 @@ impl Context {
         let shown = &path.value;
         let (message, help) = match (from, folder) {
             (Some(from), true) => (
-                format!("`{shown}` is a folder, but `{from}` is a file"),
-                format!("copy a folder: `{from}/`; or name the file that is written"),
+                format!("`{shown}` is a directory, but `{from}` is a file"),
+                format!("copy a directory: `{from}/`; or remove the `/` at the end of `{shown}`"),
             ),
             (Some(from), false) => (
-                format!("`{shown}` is a file, but `{from}` is a folder"),
+                format!("`{shown}` is a file, but `{from}` is a directory"),
                 format!("write `{shown}/`"),
             ),
             (None, true) => (
-                format!("`{shown}` is a folder, but its content is one file"),
-                "remove the `/` at its end".to_owned(),
+                format!("`{shown}` is a directory, but its content is one file"),
+                "remove the `/` at the end".to_owned(),
             ),
             (None, false) => (
-                format!("`{shown}` is a file, but its content is a folder"),
+                format!("`{shown}` is a file, but its content is a directory"),
                 format!("write `{shown}/`"),
             ),
         };
@@ -115,7 +115,7 @@ impl Context {
         if let Some(top) = outputs.iter().filter(at_the_top).find(stays_empty) {
             for output in outputs.iter().filter(|output| !at_the_top(output)) {
                 let message = format!(
-                    "`{}` lies in `./`, which is a folder that stays empty",
+                    "`{}` is in `./`, which is declared as an empty directory",
                     output.path.value
                 );
                 let found = Diagnostic::error("output-conflict", output.path.span, message);
@@ -131,12 +131,12 @@ impl Context {
                     continue;
                 };
                 let what = match other.declaration.form.makes {
-                    Makes::Empty => "a folder that stays empty",
+                    Makes::Empty => "declared as an empty directory",
                     _ if other.path.value.ends_with('/') => continue,
                     _ => "a file",
                 };
                 let message = format!(
-                    "`{}` lies below `{}`, which is {what}",
+                    "`{}` is below `{}`, which is {what}",
                     path.value, other.path.value
                 );
                 let found = Diagnostic::error("output-conflict", path.span, message);

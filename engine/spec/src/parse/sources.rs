@@ -30,7 +30,7 @@ impl Context {
                 let file = &remote.file;
                 self.source_files.insert(entry.key.clone(), file.clone());
                 if let Some(first) = files.insert(file.clone(), entry.key_span) {
-                    let message = format!("two sources are files of the name `{file}`");
+                    let message = format!("two sources have the file name `{file}`");
                     let found = Diagnostic::error("duplicate-source", entry.key_span, message);
                     let found = found.label(first, "first here");
                     self.report(found.help("give one of them another name: `file: NAME`"));
@@ -46,7 +46,7 @@ impl Context {
         let fields = self.fields(&entry.value, &words::SOURCE)?;
         let Some(folder) = fields.get("folder") else {
             let Some(url) = fields.get("url") else {
-                let message = format!("the source `{}` lacks `url` or `folder`", entry.key);
+                let message = format!("the source `{}` needs `url` or `folder`", entry.key);
                 let example = "for example `url: https://example.org/labels.zip`";
                 let found = Diagnostic::error("missing-key", entry.key_span, message);
                 self.report(found.help(example));
@@ -73,26 +73,26 @@ impl Context {
             if let Some(node) = fields.get(key) {
                 let message = format!("a source cannot have both `folder` and `{key}`");
                 let found = Diagnostic::error("conflicting-keys", node.span, message);
-                self.report(found.help("`folder` stands alone"));
+                self.report(found.help("a source with `folder` has no other keys"));
             }
         }
-        let folder = self.text(folder, "a folder")?;
+        let folder = self.text(folder, "a directory")?;
         Some(Place::Folder(folder.value))
     }
 
     /// Parses a URL. Returns it with the file name in it, which must be valid unless the file is `named` separately.
     fn url(&mut self, node: &Node, named: bool) -> Option<(String, String)> {
-        let url = self.text(node, "an address")?.value;
+        let url = self.text(node, "a URL")?.value;
         match parts(&url) {
             Ok(name) if named || is_file_name(&name) => Some((url, name)),
             Ok(_) => {
-                let message = format!("`{url}` does not end in the name of a file");
+                let message = format!("`{url}` does not end in a file name");
                 let found = Diagnostic::error("bad-url", node.span, message);
-                self.report(found.help("name it: `file: NAME`"));
+                self.report(found.help("set the name: `file: NAME`"));
                 None
             }
             Err((what, help)) => {
-                let message = format!("the address {what}");
+                let message = format!("the URL {what}");
                 self.report(Diagnostic::error("bad-url", node.span, message).help(help));
                 None
             }
@@ -104,7 +104,7 @@ impl Context {
         if is_file_name(&name) {
             return Some(name);
         }
-        let message = format!("`{}` is no name of a file", name.escape_debug());
+        let message = format!("`{}` is not a file name", name.escape_debug());
         self.error("bad-path", node.span, message);
         None
     }
@@ -113,7 +113,7 @@ impl Context {
         let text = self.text(node, "a SHA-256")?.value;
         let found = hex_digits(&text, 64);
         if found.is_none() {
-            let message = format!("`{text}` is no SHA-256");
+            let message = format!("`{text}` is not a SHA-256");
             let length = text.chars().count();
             let help = format!("a SHA-256 has 64 hex digits; this has {length} characters");
             self.report(Diagnostic::error("bad-sha256", node.span, message).help(help));
@@ -128,20 +128,20 @@ fn parts(url: &str) -> Result<String, (&'static str, &'static str)> {
         .into_iter()
         .find_map(|scheme| url.strip_prefix(scheme));
     let Some(rest) = rest else {
-        return Err(("is not one of http or https", "write `https://...`"));
+        return Err(("is not an http or https URL", "write `https://...`"));
     };
     let path = rest.split(['?', '#']).next().unwrap_or_default();
     let (host, path) = path.split_once('/').unwrap_or((path, ""));
     if host.is_empty() || url.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err((
-            "names no host, or contains a blank",
+            "has no host, or contains a space",
             "write `https://HOST/PATH`",
         ));
     }
     if host.contains('@') {
         return Err((
-            "holds a user or a password",
-            "what is secret does not belong in a pipeline",
+            "contains a user or a password",
+            "remove it: a pipeline must not contain secrets",
         ));
     }
     let last = path.rsplit('/').next().unwrap_or_default();

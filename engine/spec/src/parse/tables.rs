@@ -83,7 +83,7 @@ impl Context {
             2 => "two tables".to_owned(),
             count => format!("{count} tables"),
         };
-        let message = format!("{what} makes {}, not {}", count(makes), names.len());
+        let message = format!("{what} creates {}, not {}", count(makes), names.len());
         let found = Diagnostic::error("table-count", first.span, message);
         self.report(match makes {
             1 => found.help("give it one name"),
@@ -98,14 +98,14 @@ impl Context {
             let before = tables.iter().flat_map(|table| &table.names);
             let mut before = before.chain(own.iter().copied());
             if let Some(first) = before.find(|other| other.value == name.value) {
-                let message = format!("the table `{}` is there twice", name.value);
+                let message = format!("the table `{}` appears twice", name.value);
                 let found = Diagnostic::error("duplicate-table", name.span, message);
                 self.report(found.label(first.span, "first here"));
             } else if let Some(list) = self.list_places.get(&name.value).copied() {
-                let message = format!("`{}` is the name of a list, too", name.value);
+                let message = format!("`{}` is also the name of a list", name.value);
                 let found = Diagnostic::error("duplicate-table", name.span, message);
                 let found = found.label(list, "the list");
-                self.report(found.help("queries read lists as tables: give one another name"));
+                self.report(found.help("queries can read lists as tables, so rename one of them"));
             }
             own.push(name);
         }

@@ -138,15 +138,15 @@ impl Expander<'_> {
         };
         let mut seen = BTreeSet::new();
         if let Some(twice) = texts.iter().find(|text| !seen.insert(text.as_str())) {
-            let message = format!("`{twice}` is there twice");
+            let message = format!("`{twice}` appears twice");
             return Err(Fault::new("bad-macro", at, message)
-                .help("each text makes a column: write it once"));
+                .help("each text creates a column, so write it only once"));
         }
         if texts.len() > MAX_COLUMNS {
             let name = function.name.to_string().to_ascii_lowercase();
-            let message = format!("`{name}` makes more than {MAX_COLUMNS} columns");
+            let message = format!("`{name}` creates more than {MAX_COLUMNS} columns");
             return Err(Fault::new("query-too-long", at, message)
-                .help("keep a row for each text: join with the list, `FROM list`"));
+                .help("use one row for each text instead: join with the list, `FROM list`"));
         }
         Ok(texts
             .iter()
@@ -171,7 +171,7 @@ impl Expander<'_> {
         Err(
             match nearest(&name.value, self.lists.keys().map(String::as_str)) {
                 Some(near) => fault.help(format!("did you mean `{near}`?")),
-                None => fault.help("name it in `lists`"),
+                None => fault.help("define it in `lists`"),
             },
         )
     }
@@ -257,10 +257,10 @@ impl Visitor for Strays<'_> {
         {
             let name = function.name.to_string().to_ascii_lowercase();
             let message =
-                format!("`{name}` makes several columns and cannot be part of an expression");
+                format!("`{name}` creates several columns and cannot be part of an expression");
             let fault = Fault::new("bad-macro", place(function), message);
             self.faults.push(
-                fault.help("write it as an item of its own in the list after SELECT, without AS"),
+                fault.help("write it as a separate item in the list after SELECT, without AS"),
             );
         }
         ControlFlow::Continue(())

@@ -123,9 +123,12 @@ impl Context {
         if !self.source.slice(span).trim_end().contains('\n') {
             return;
         }
-        let message = "this comment hides the lines after it: YAML makes one line of them";
+        let message =
+            "this comment hides the following lines, because YAML joins them into one line";
         let found = Diagnostic::error("comment-hides", span, message);
-        self.report(found.help("write the query as a block, `|`, or the comment as `/* ... */`"));
+        self.report(
+            found.help("write the query as a block with `|`, or the comment as `/* ... */`"),
+        );
     }
 }
 
@@ -264,7 +267,9 @@ fn select(
     if count.count() > MAX_TOKENS {
         let message = format!("the query has more than {MAX_TOKENS} words");
         let fault = Fault::new("query-too-long", Location::new(1, 1), message);
-        return Err(fault.help("divide it into tables; put long lists of values into `lists`"));
+        return Err(
+            fault.help("divide it into several tables, and move long lists of values to `lists`")
+        );
     }
     let tokens = lists::expand(tokens, lists, used)?;
     let words = subset::words(&tokens);
@@ -282,8 +287,8 @@ fn select(
     };
     if let Some(second) = statements.first() {
         let at = second.span().start;
-        return Err(Fault::new("sql-syntax", at, "a second statement")
-            .help("write one query; `WITH` names the parts of a long one"));
+        return Err(Fault::new("sql-syntax", at, "unexpected second statement")
+            .help("write one query; use `WITH` for the parts of a long one"));
     }
     match first {
         Statement::Query(mut tree) => {

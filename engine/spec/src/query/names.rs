@@ -16,8 +16,8 @@ pub const ROW: &str = "_row";
 const MAX_DEPTH: usize = 250;
 
 pub(super) fn not_a_select(at: Location) -> Fault {
-    Fault::new("not-a-select", at, "the query is no SELECT")
-        .help("a query reads tables; it begins with SELECT or WITH")
+    Fault::new("not-a-select", at, "the query is not a SELECT")
+        .help("begin the query with SELECT or WITH")
 }
 
 /// Returns every mention of a table that the query does not define itself, in the order of the text.
@@ -126,7 +126,7 @@ pub(super) fn check(tree: &Tree, faults: &mut Vec<Fault>) -> bool {
                 && let Some(ident) = column(expr)
                 && is_row(&ident.value)
             {
-                let help = "give it a name of its own: `_row AS position`";
+                let help = "rename it: `_row AS position`";
                 faults.push(taken(ident).help(help));
             }
         }
@@ -176,9 +176,10 @@ impl Visitor for Checker<'_> {
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
         if select.into.is_some() {
             let at = select.select_token.0.span.start;
-            let fault = Fault::new("not-a-select", at, "`SELECT INTO` makes a table");
-            self.faults
-                .push(fault.help("the query's key in `tables` names its table"));
+            let fault = Fault::new("not-a-select", at, "`SELECT INTO` creates a table");
+            self.faults.push(
+                fault.help("remove INTO; the query's key in `tables` is the name of its table"),
+            );
         }
         for item in &select.projection {
             if let SelectItem::ExprWithAlias { alias, .. } = item
@@ -192,7 +193,7 @@ impl Visitor for Checker<'_> {
 }
 
 fn taken(ident: &Ident) -> Fault {
-    let message = "every table has a hidden column `_row`: no other column can have its name";
+    let message = "the name `_row` is reserved for a hidden column of every table";
     Fault::new("reserved-column", ident.span.start, message)
 }
 

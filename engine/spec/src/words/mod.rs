@@ -180,11 +180,11 @@ pub enum Value {
 pub static COLUMN_KINDS: &[Word] = &[
     Word {
         name: "text",
-        doc: "the cell as it stands in the file",
+        doc: "the cell as it is in the file",
     },
     Word {
         name: "integer",
-        doc: "a whole number of 64 bits",
+        doc: "an integer of 64 bits",
     },
     Word {
         name: "number",
@@ -200,6 +200,6 @@ pub static COLUMN_KINDS: &[Word] = &[
     },
     Word {
         name: "inferred",
-        doc: "what pandas infers from the whole column; in queries the text that pandas prints of it, in JSON and BSON the number or boolean itself when the column is only copied",
+        doc: "the type that pandas infers from the whole column. In queries, the value is the text that pandas prints. If a column is only copied to JSON or BSON, it is written as a number or boolean",
     },
 ];

@@ -5,7 +5,7 @@ use super::{Key, Section, Value};
 /// The whole file.
 pub static PIPELINE: Section = Section {
     name: "the pipeline",
-    doc: "A file `pipelines/ID/pipeline.yaml`: one competition, from Kaggle's archive to the grade.",
+    doc: "The file `pipelines/ID/pipeline.yaml` describes one competition, from Kaggle's archive to the score.",
     keys: &[
         Key::required(
             "name",
@@ -16,7 +16,7 @@ pub static PIPELINE: Section = Section {
         Key::required(
             "category",
             Value::Text,
-            "What kind of task it is.",
+            "Category of its task.",
             "Text Classification",
         ),
         Key::required(
@@ -28,31 +28,31 @@ pub static PIPELINE: Section = Section {
         Key::optional(
             "sources",
             Value::FurtherSources,
-            "Further sources beside the bundle, by name. A path in one of them is written `NAME:path`.",
+            "Sources in addition to the bundle, by name. A path in a source is written `NAME:path`.",
             "{ labels: { url: https://example.org/labels.zip } }",
         ),
         Key::optional(
             "lists",
             Value::Lists,
-            "Named lists of texts: for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`) and for grading (`{ list: NAME }`).",
+            "Named lists of texts for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`) and for grading (`{ list: NAME }`).",
             "{ authors: [EAP, HPL, MWS] }",
         ),
         Key::optional(
             "tables",
             Value::Tables,
-            "Named, ordered sequences of rows: read from the bundle, made by a query, or divided. A kind that makes two tables has two names: `train, test:`.",
+            "Named, ordered sequences of rows: read from the bundle, selected by a query, or created by a split. A kind that creates two tables has two names: `train, test:`.",
             "{ labelled: { read: train.csv } }",
         ),
         Key::optional(
             "public",
             Value::Outputs,
-            "What a participant gets.",
+            "Files for participants.",
             "{ train.csv: SELECT * FROM train }",
         ),
         Key::optional(
             "private",
             Value::Outputs,
-            "What only the grader sees.",
+            "Files for the grader only.",
             "{ answers.csv: SELECT * FROM test }",
         ),
         Key::optional(
@@ -64,19 +64,19 @@ pub static PIPELINE: Section = Section {
         Key::optional(
             "grade",
             Value::Grade,
-            "How a submission is validated and scored.",
+            "How submissions are validated and scored.",
             "{ answers: private/answers.csv, sample: public/sample_submission.csv }",
         ),
         Key::optional(
             "accepted",
             Value::Reasons,
-            "What is known to give answers away and is left as it is, with the reason: detectors of `prep leaks`, and what no look at the data can find.",
+            "Known leaks that are accepted, each with the reason: detectors of `prep leaks`, and leaks that cannot be detected in the data.",
             "{ groups: pictures of one patient are in both parts as in the original }",
         ),
         Key::optional(
             "variants",
             Value::Section(&VARIANTS),
-            "Other versions of the pipeline, as differences from what the file says: mappings are merged, everything else is replaced, and `null` removes a key.",
+            "Other versions of the pipeline, as differences from the rest of the file: mappings are merged, other values are replaced, and `null` removes a key.",
             "{ fixed: { public: { train.csv: null } } }",
         ),
     ],
@@ -105,18 +105,18 @@ pub static BUNDLE: Section = Section {
 /// An entry of `sources`.
 pub static SOURCE: Section = Section {
     name: "the source",
-    doc: "A file at an address (`url`), or a folder (`folder`). The file is the one path of its source: `labels:labels.zip`, and what is in it `labels:labels.zip/test.csv`.",
+    doc: "A file at a URL (`url`), or a directory (`folder`). A file is the only path of its source: `labels:labels.zip`. A member of the file is `labels:labels.zip/test.csv`.",
     keys: &[
         Key::optional(
             "url",
             Value::Url,
-            "Address of a file, which is downloaded as a bundle is.",
+            "URL of a file, which is downloaded like a bundle.",
             "https://example.org/labels.zip?download=1",
         ),
         Key::optional(
             "file",
             Value::Path,
-            "Name of the file at `url`. Default: the last part of the address's path.",
+            "Name of the file at `url`. Default: the last part of the URL's path.",
             "labels.zip",
         ),
         Key::optional(
@@ -134,13 +134,13 @@ pub static SOURCE: Section = Section {
         Key::optional(
             "size",
             Value::Natural,
-            "Length of the file in bytes, for the estimate of disk.",
+            "Length of the file in bytes, to estimate the required disk space.",
             "1234567",
         ),
         Key::optional(
             "folder",
             Value::Text,
-            "A folder with all files below it: absolute, or relative to the folder of the pipeline's file.",
+            "A directory with all files below it: an absolute path, or relative to the directory of the pipeline's file.",
             "../labels",
         ),
     ],
@@ -149,18 +149,18 @@ pub static SOURCE: Section = Section {
 /// The section `grade`.
 pub static GRADE: Section = Section {
     name: "the grading",
-    doc: "How a submission is validated and scored. Besides these keys it has those of the metric and its rules, in which `{ list: NAME }` stands for one of `lists`.",
+    doc: "How submissions are validated and scored. In addition to these keys, it has those of the metric and its rules. There, `{ list: NAME }` is replaced by one of `lists`.",
     keys: &[
         Key::required(
             "answers",
             Value::Path,
-            "The output with the answers. It is private.",
+            "The output with the answers. It must be private.",
             "private/answers.csv",
         ),
         Key::required(
             "sample",
             Value::Path,
-            "The output that shows what a submission looks like.",
+            "The output with the sample submission.",
             "public/sample_submission.csv",
         ),
     ],
@@ -173,7 +173,7 @@ pub static VARIANTS: Section = Section {
     keys: &[Key::optional(
         "fixed",
         Value::Patch,
-        "Corrects what `v1` keeps for the sake of published scores.",
+        "Corrects defects that `v1` keeps for compatibility with published scores.",
         "{ public: { train.csv: null } }",
     )],
 };

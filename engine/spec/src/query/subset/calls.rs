@@ -31,7 +31,7 @@ impl Subset<'_, '_> {
             self.refuse(self.at, &name.to_string(), "a function's name has no dots");
         }
         if *uses_odbc_syntax {
-            self.refuse(self.at, "{fn ...}", "write the function alone");
+            self.refuse(self.at, "{fn ...}", "write the function without braces");
         }
         match parameters {
             FunctionArguments::None => {}
@@ -47,11 +47,11 @@ impl Subset<'_, '_> {
             FunctionArguments::List(list) => self.args(list),
             FunctionArguments::None => {
                 let what = name.to_string();
-                let help = format!("a column of this name needs double quotes: `\"{what}\"`");
+                let help = format!("write a column with this name in double quotes: `\"{what}\"`");
                 self.refuse(self.at, &what, &help);
             }
             FunctionArguments::Subquery(_) => {
-                let help = "a subquery as an argument has its own parentheses: `f((SELECT ...))`";
+                let help = "write a subquery in its own parentheses: `f((SELECT ...))`";
                 self.refuse(self.at, "f(SELECT ...)", help);
             }
         }
@@ -81,13 +81,13 @@ impl Subset<'_, '_> {
                 FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => {}
                 FunctionArg::Unnamed(
                     FunctionArgExpr::QualifiedWildcard(_) | FunctionArgExpr::WildcardWithOptions(_),
-                ) => self.refuse(self.at, &arg.to_string(), "write `*`, or name a column"),
+                ) => self.refuse(
+                    self.at,
+                    &arg.to_string(),
+                    "write `*`, or the name of a column",
+                ),
                 FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
-                    self.refuse(
-                        self.at,
-                        &arg.to_string(),
-                        "arguments have no names, only places",
-                    );
+                    self.refuse(self.at, &arg.to_string(), "pass arguments by position");
                 }
             }
         }
@@ -124,8 +124,8 @@ impl Subset<'_, '_> {
             self.expr(expr);
             if is_constant(expr) {
                 let at = self.start(expr.span());
-                let message = format!("`PARTITION BY {expr}` divides by a constant");
-                let help = "a column is named without quotes, or in double quotes: `\"b\"`";
+                let message = format!("`PARTITION BY {expr}` partitions by a constant");
+                let help = "write a column name without quotes, or in double quotes: `\"b\"`";
                 self.report(at, message, help);
             }
         }

@@ -13,7 +13,7 @@ use sqlparser::ast::{
 use super::Subset;
 use super::exprs::is_constant;
 
-const NAME_A_COLUMN: &str = "a column is named without quotes, or in double quotes: `\"b\"`";
+const NAME_A_COLUMN: &str = "write a column name without quotes, or in double quotes: `\"b\"`";
 
 impl Subset<'_, '_> {
     pub(super) fn query(&mut self, query: &Tree) {
@@ -57,19 +57,19 @@ impl Subset<'_, '_> {
                 LockType::Share => "FOR SHARE",
                 LockType::Update => "FOR UPDATE",
             };
-            self.clause(words, "tables do not change: there is nothing to lock");
+            self.clause(words, "remove it: tables never change while a query runs");
         }
         if for_clause.is_some() {
-            self.clause("FOR", "the output's path says what is written");
+            self.clause("FOR", "the output's path determines the format");
         }
         if settings.is_some() {
             self.clause("SETTINGS", "");
         }
         if format_clause.is_some() {
-            self.clause("FORMAT", "the output's path says what is written");
+            self.clause("FORMAT", "the output's path determines the format");
         }
         if !pipe_operators.is_empty() {
-            self.clause("|>", "write clauses, and a subquery or WITH around them");
+            self.clause("|>", "use clauses with a subquery or WITH");
         }
     }
 
@@ -80,7 +80,7 @@ impl Subset<'_, '_> {
             cte_tables,
         } = with;
         if *recursive {
-            let help = "numbers come from `unnest(range(0, n))`, everything else from joins";
+            let help = "use `unnest(range(0, n))` for numbers, and joins for everything else";
             self.clause("RECURSIVE", help);
         }
         self.parts += cte_tables.len();
@@ -97,7 +97,7 @@ impl Subset<'_, '_> {
                 self.inside(alias.span(), |inner| inner.clause("FROM", ""));
             }
             if materialized.is_some() {
-                let help = "how a query is computed is the engine's to choose";
+                let help = "remove it: the engine chooses how to execute a query";
                 self.inside(alias.span(), |inner| inner.clause("MATERIALIZED", help));
             }
             self.query(query);
@@ -196,7 +196,10 @@ impl Subset<'_, '_> {
             flavor,
         } = select;
         if !optimizer_hints.is_empty() {
-            self.clause("/*+", "how a query is computed is the engine's to choose");
+            self.clause(
+                "/*+",
+                "remove it: the engine chooses how to execute a query",
+            );
         }
         match distinct {
             None | Some(Distinct::All | Distinct::Distinct) => {}
@@ -346,11 +349,11 @@ impl Subset<'_, '_> {
             } = item;
             self.expr(expr);
             if !gone.insert(&column_name.value) {
-                let message = format!("`{column_name}` is left out or replaced already");
+                let message = format!("`{column_name}` is already excluded or replaced");
                 self.report(
                     column_name.span.start,
                     message,
-                    "say once what becomes of it",
+                    "exclude or replace each column only once",
                 );
             }
         }
@@ -376,7 +379,7 @@ impl Subset<'_, '_> {
                 GroupByWithModifier::Totals => "WITH TOTALS",
                 GroupByWithModifier::GroupingSets(_) => "GROUPING SETS",
             };
-            self.clause(words, "write a query of its own, and UNION ALL");
+            self.clause(words, "write separate queries, joined by UNION ALL");
         }
     }
 

@@ -81,7 +81,7 @@ impl Subset<'_, '_> {
                 self.exprs([&**expr, &**pattern]);
                 let at = self.start(pattern.span());
                 if *any {
-                    self.refuse(at, "LIKE ANY", "write one LIKE for each, and OR");
+                    self.refuse(at, "LIKE ANY", "write one LIKE for each, joined by OR");
                 }
                 if escape_char.is_some() {
                     self.refuse(at, "ESCAPE", "a backslash escapes `%`, `_` and itself");
@@ -207,7 +207,7 @@ impl Subset<'_, '_> {
                 let at = self.start(expr.span());
                 let what = expr.to_string();
                 let what = what.split('(').next().unwrap_or_default().trim_end();
-                self.refuse(at, what, "write a query for each, and UNION ALL");
+                self.refuse(at, what, "write a query for each, joined by UNION ALL");
             }
             Expr::Tuple(_) => {
                 let at = self.start(expr.span());
@@ -216,7 +216,7 @@ impl Subset<'_, '_> {
             }
             Expr::Extract { expr: inner, .. } => {
                 let at = self.start(inner.span());
-                self.refuse(at, "EXTRACT", "cut the text with `split_part`");
+                self.refuse(at, "EXTRACT", "extract the part with `split_part`");
             }
             Expr::Struct { .. } | Expr::Named { .. } | Expr::Dictionary(_) | Expr::Map(_) => {
                 let at = self.start(expr.span());
@@ -342,7 +342,7 @@ impl Subset<'_, '_> {
                 self.refuse(at, name, "a query has no parameters; write the value");
             }
             other => {
-                let help = "a text stands in single quotes";
+                let help = "write a text in single quotes";
                 self.refuse(at, &other.to_string(), help);
             }
         }

@@ -47,14 +47,14 @@ pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> boo
     if subset.tables > MAX_TABLES {
         let message = format!("a SELECT joins more than {MAX_TABLES} tables");
         let fault = Fault::new("query-too-long", at, message);
-        let help = "make a table of some of them, or rows of their columns: UNION ALL";
+        let help = "join some of them in a separate table, or combine them as rows with UNION ALL";
         faults.push(fault.help(help));
         return false;
     }
     if subset.parts > MAX_PARTS {
         let message = format!("the query has more than {MAX_PARTS} joins and parts");
         let fault = Fault::new("query-too-long", at, message);
-        faults.push(fault.help("divide it into tables"));
+        faults.push(fault.help("divide it into several tables"));
     }
     faults.len() == before
 }

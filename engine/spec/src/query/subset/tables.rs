@@ -63,12 +63,12 @@ impl Subset<'_, '_> {
             JoinConstraint::Using(names) => {
                 for name in names.iter().filter(|name| single(name).is_none()) {
                     let at = self.start(name.span());
-                    self.refuse(at, &name.to_string(), "USING names columns without their table");
+                    self.refuse(at, &name.to_string(), "in USING, write column names without a table");
                 }
             }
             JoinConstraint::Natural => self.clause(
                 "NATURAL",
-                "every table has the hidden column `_row`, which would be compared too; write USING",
+                "every table has the hidden column `_row`, which would also be compared; write USING",
             ),
             JoinConstraint::None => {
                 let at = self.start(relation.span());
@@ -99,24 +99,20 @@ impl Subset<'_, '_> {
             } => {
                 if args.is_some() {
                     let what = format!("{name}(...) in FROM");
-                    self.refuse(
-                        self.at,
-                        &what,
-                        "of the table functions there is `unnest(list)`",
-                    );
+                    self.refuse(self.at, &what, "the only table function is `unnest(list)`");
                 }
                 self.maybe_alias(alias.as_ref());
                 if !with_hints.is_empty() {
                     self.clause("WITH", "");
                 }
                 if version.is_some() {
-                    self.clause("FOR", "a table has one version");
+                    self.clause("FOR", "remove it: a table has only one version");
                 }
                 if *with_ordinality {
                     self.ordinality();
                 }
                 if !partitions.is_empty() {
-                    self.clause("PARTITION", "write a condition into WHERE");
+                    self.clause("PARTITION", "write a condition in WHERE");
                 }
                 if json_path.is_some() {
                     self.refuse(self.at, "a path into a table", "");
@@ -127,7 +123,10 @@ impl Subset<'_, '_> {
                 if let Some(hint) = index_hints.first() {
                     let first = hint.to_string();
                     let first = first.split_whitespace().next().unwrap_or("INDEX");
-                    self.clause(first, "how a query is computed is the engine's to choose");
+                    self.clause(
+                        first,
+                        "remove it: the engine chooses how to execute a query",
+                    );
                 }
             }
             TableFactor::Derived {
@@ -153,7 +152,7 @@ impl Subset<'_, '_> {
                 self.exprs(array_exprs);
                 self.maybe_alias(alias.as_ref());
                 if *with_offset || with_offset_alias.is_some() {
-                    self.clause("WITH OFFSET", "unnest a list of numbers beside it");
+                    self.clause("WITH OFFSET", "unnest a list of numbers in addition");
                 }
                 if *with_ordinality {
                     self.ordinality();
@@ -171,11 +170,7 @@ impl Subset<'_, '_> {
             TableFactor::MatchRecognize { .. } => self.clause("MATCH_RECOGNIZE", ""),
             TableFactor::Function { name, .. } => {
                 let what = format!("{name}(...) in FROM");
-                self.refuse(
-                    self.at,
-                    &what,
-                    "of the table functions there is `unnest(list)`",
-                );
+                self.refuse(self.at, &what, "the only table function is `unnest(list)`");
             }
             other => {
                 let text = other.to_string();
@@ -186,11 +181,11 @@ impl Subset<'_, '_> {
     }
 
     fn ordinality(&mut self) {
-        self.clause("WITH ORDINALITY", "unnest a list of numbers beside it");
+        self.clause("WITH ORDINALITY", "unnest a list of numbers in addition");
     }
 
     fn sample(&mut self) {
-        let help = "a sample is drawn by a `split`, which has a seed";
+        let help = "draw a sample with a `split`, which has a seed";
         let is_short = !self.words.iter().any(|word| word.text == "TABLESAMPLE");
         self.clause(if is_short { "SAMPLE" } else { "TABLESAMPLE" }, help);
     }
