@@ -11,7 +11,7 @@
 //! kinds/     one file per kind of step: tables, outputs and splits with their keys in the language
 //! ```
 //!
-//! Each byte is moved once. A member of an archive is a *content reference* ([`value::Content`]), not an extracted
+//! Each byte is moved once. A member of an archive is a *content reference* ([`value::ContentRef`]), not an extracted
 //! file. A tree is a listing of such references, and a table is canonical text with the positions of its rows. Only
 //! steps that make an output (`files`, `pack`, `csv` ... and `publish`) move bytes.
 //!

@@ -1,6 +1,6 @@
 //! Rewrites a plan so that the order of its rows is explicit and determined.
 //!
-//! The rewrite of each plan node adds the columns that determine its order, and returns the order as an [`Order`].
+//! The rewrite of each plan node adds the columns that determine its order, and returns the order as a [`PlanOrder`].
 //! These nodes keep the order:
 //!
 //! * projection, filter, window, semi join and anti join;

@@ -30,12 +30,12 @@ pub(crate) struct Checksum {
     pub strictness: Strictness,
 }
 
-/// The meaning of a different MD5.
+/// The consequence of a different MD5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
-    /// An error.
+    /// The step fails.
     Fixed,
-    /// Possibly only another version of the library that writes the file.
+    /// The run continues and reports the difference, because another version of the library may have written the file.
     WriterDependent,
 }
 

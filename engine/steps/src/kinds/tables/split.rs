@@ -296,7 +296,7 @@ fn key_error(
             cause: source,
         }),
         other if role == KeyRole::Groups => {
-            let help = "with `groups` whole groups are counted, not rows".to_owned();
+            let help = "with `groups`, sizes count groups, not rows".to_owned();
             return error_at_with_help(Failure::Input, key_of(&other), other, Some(help));
         }
         other => return size_error(other),

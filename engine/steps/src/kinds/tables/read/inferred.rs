@@ -35,7 +35,7 @@ impl MemberTypes {
             JsonValue::Object(object) => Ok(RecordContent::Value(JsonValue::Object(
                 columns.record(object),
             ))),
-            _ => Err(StepError::internal("a record that is no object")),
+            _ => Err(StepError::internal("a record is not an object")),
         }
     }
 
