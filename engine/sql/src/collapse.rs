@@ -96,7 +96,7 @@ pub(crate) fn expand_used(used: UsedColumns, groups: &ColumnGroups) -> UsedColum
             return (table, columns);
         };
         let start = |index: usize| groups.get(index).map_or(usize::MAX, |group| group.start);
-        // A position behind the columns is `_row`.
+        // A position after the columns is the one of `_row`.
         let columns = columns.into_iter().map(start).collect();
         (table, columns)
     };

@@ -132,7 +132,7 @@ fn columns(plan: &LogicalPlan, tables: &Tables, groups: &ColumnGroups) -> Vec<Pl
         let group = found
             .as_ref()
             .and_then(|(table, index)| groups.get(table)?.get(*index).cloned());
-        // `_row` is behind the relation's columns and not one of them.
+        // `_row` follows the relation's columns and is not one of them.
         let from = found.filter(|(table, _)| group.is_some() || !groups.contains_key(table));
         let column = PlannedColumn {
             name: shown.name().clone(),

@@ -12,7 +12,7 @@ pub type ScanError = Box<dyn std::error::Error + Send + Sync + 'static>;
 /// A column's name, and the type in which queries compute with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelationColumn {
-    /// The name.
+    /// The name in queries.
     pub name: String,
     /// The Arrow type of the values.
     pub data_type: DataType,

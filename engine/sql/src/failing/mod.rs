@@ -4,7 +4,7 @@
 //! a query that failed on a value is searched, from the leaves of its plan upwards. For each operator, its input runs
 //! again with the row numbers of the tables added (`trace`). The operator's expressions are evaluated on each batch of
 //! this input. If one fails, the search narrows the batch to one row by bisection, and then the expression to its
-//! smallest failing part. A query that succeeds pays nothing for this.
+//! smallest failing part. This costs nothing for a query that succeeds.
 //!
 //! After GROUP BY, UNION and `unnest`, a row does not belong to a row of a table. The message then shows the values
 //! only.
@@ -226,7 +226,7 @@ impl Search<'_> {
     }
 }
 
-/// The first row of a batch at which an expression fails by itself.
+/// The first row of a batch at which an expression fails even if only this row is evaluated.
 fn first_failing_row(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<usize> {
     let (mut start, mut length) = (0, batch.num_rows());
     let fails = |start, length| expr.evaluate(&batch.slice(start, length)).is_err();

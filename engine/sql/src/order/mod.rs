@@ -269,7 +269,7 @@ impl PlanOrder {
         }
     }
 
-    /// Returns the same order for rows that now arrive in it.
+    /// Returns the same order, marked as the order in which the rows arrive.
     fn in_place(self) -> PlanOrder {
         match self {
             PlanOrder::Columns { columns, .. } => PlanOrder::Columns {

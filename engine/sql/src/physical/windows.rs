@@ -144,7 +144,7 @@ impl PartitionStream {
             return Ok(());
         }
         self.reservation.try_grow(accounted_bytes(&batch))?;
-        // For small batches, a search for the end of the last complete partition would rarely pay.
+        // For small batches, the search for the end of the last complete partition would cost more than it saves.
         let start = match self.rows + batch.num_rows() < MIN_PART_ROWS {
             true => None,
             false => self.last_partition(&batch)?,

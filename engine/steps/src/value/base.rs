@@ -1,4 +1,4 @@
-//! The file from which the bytes of a content are read: a local file, a bundle on another machine, or data packed
+//! The file from which the bytes of a content are read: a local file, a bundle on another machine, or compressed data
 //! inside a file.
 
 use std::fmt;
@@ -19,7 +19,7 @@ pub enum BaseFile {
     Local(Arc<File>),
     /// A file on another machine.
     Remote(Arc<dyn Ranges>),
-    /// Data that are packed inside another file.
+    /// Compressed data inside another file.
     Layered(Arc<LayeredFile>),
 }
 

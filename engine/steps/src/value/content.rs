@@ -23,8 +23,8 @@ use super::read_ahead::{CHUNK_BYTES, ReadAhead};
 
 /// The bytes of one file.
 ///
-/// A part of another file has a base, which is a bundle or an object of the store. If the archive is itself packed in a
-/// bundle (`layered`), the base is the object that describes its layers.
+/// A part of another file has a base, which is a bundle or an object of the store. If the archive is nested in another
+/// compressed archive (`layered`), the base is the object that describes how to read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentRef {
     /// An entire object of the store.
@@ -38,7 +38,7 @@ pub enum ContentRef {
     Slice {
         /// Digest of the base, or of the object that describes its layers.
         base: Digest,
-        /// Whether the archive is itself packed.
+        /// Whether the archive is nested in another compressed archive.
         layered: bool,
         /// Start of the range in bytes.
         offset: u64,
@@ -51,7 +51,7 @@ pub enum ContentRef {
     Member {
         /// Digest of the base, or of the object that describes its layers.
         base: Digest,
-        /// Whether the archive is itself packed.
+        /// Whether the archive is nested in another compressed archive.
         layered: bool,
         /// The member's entry in the central directory.
         entry: ZipEntry,
@@ -102,7 +102,7 @@ impl ContentRef {
         }
     }
 
-    /// Whether the base must be unpacked.
+    /// Whether the base describes an archive that is nested in another compressed archive.
     pub fn is_layered(&self) -> bool {
         match self {
             ContentRef::Object { .. } => false,
@@ -199,7 +199,8 @@ impl Opener {
         })
     }
 
-    /// Opens the file that holds a content: a verified private object, a file outside the store, or an unpacked layer.
+    /// Opens the file that holds a content: a verified private object, a file outside the store, or a decompressed
+    /// layer.
     ///
     /// # Errors
     /// As for [`Opener::open`].
@@ -263,7 +264,7 @@ impl Opener {
         };
         let found = Layers::read(&object).map_err(failed)?;
         let mut file = self.open_file(&found.base, true)?;
-        // Concurrent steps share the unpacked layers.
+        // Concurrent steps share the decompressed layers.
         let shared = self.context.shared(layers, || {
             for layer in found.layers {
                 let opened = LayeredFile::new(&self.context, file, &object, layer);

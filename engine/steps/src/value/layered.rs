@@ -1,4 +1,4 @@
-//! Reads data that are packed inside a file.
+//! Reads compressed data inside a file.
 //!
 //! Data are decompressed in place. Sequential reads are cheap. Each random read decompresses several megabytes again.
 //! After a few of those, all data are decompressed into an unlinked temporary file, which the system removes when it is
@@ -37,7 +37,7 @@ const MAX_REPEATED_BYTES: u64 = 32 << 20;
 /// Bytes per write to the copy.
 const COPY_BYTES: usize = 1 << 18;
 
-/// Data that are packed inside another file.
+/// Compressed data inside another file.
 pub struct LayeredFile {
     spans: SpanReader<Box<dyn Spans + Send + Sync>>,
     copy: OnceLock<File>,

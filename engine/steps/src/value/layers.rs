@@ -1,15 +1,16 @@
-//! Describes how to read an archive that is packed inside a bundle, in one or more layers.
+//! Describes how to read an archive that is nested in other compressed archives.
 //!
-//! A gzipped tar in a zip is packed in two layers of deflate, a zip in a zip usually in one, and the members of a 7z
-//! archive in one layer of LZMA. To read it at random positions, a reader needs the range of each layer in its outer
-//! one, and the positions where decompression can start. All of this is one object:
+//! Each compression around it is a layer: two layers of deflate around a gzipped tar in a zip, usually one around a zip
+//! in a zip, and one layer of LZMA around the members of a 7z archive. To read it at random positions, a reader needs
+//! the range of each layer in its outer one, and the positions where decompression can start. All of this is one
+//! object:
 //!
 //! ```text
 //! windows of all layers, one after another
 //! table:
 //!   digest of the file that holds the archive, number of layers
-//!   for each layer: offset and length of its packed bytes in the outer layer, and its kind:
-//!     0 deflate: unpacked length, number of spans
+//!   for each layer: offset and length of its compressed bytes in the outer layer, and its kind:
+//!     0 deflate: decompressed length, number of spans
 //!       for each span:
 //!         its first byte, as the difference to the previous span
 //!         position in the stream * 2, plus 1 if its bytes are coded, as the difference to the previous span
@@ -17,7 +18,7 @@
 //!         coded: first bit, plus 8 if the window is stored; otherwise also the position of the window
 //!     1 7z: number of parts
 //!       for each part:
-//!         position, as the difference to the end of the previous one; length; unpacked length
+//!         position, as the difference to the end of the previous one; length; decompressed length
 //!         dictionary size; 0 for LZMA2, or the properties of LZMA + 1
 //! position of the table, 8 bytes
 //! ```
@@ -46,7 +47,7 @@ pub(crate) struct Layers {
     pub layers: Vec<Layer>,
 }
 
-/// A range of packed bytes in the outer layer.
+/// A range of compressed bytes in the outer layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layer {
     pub offset: u64,

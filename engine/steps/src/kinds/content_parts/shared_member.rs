@@ -62,7 +62,7 @@ enum ChunkSource {
     Available(SequentialReader),
     /// A reader is inflating a chunk.
     Taken,
-    /// At its end or broken. All readers then read the rest by themselves and find the same.
+    /// At its end or broken. All readers then read the rest by themselves, with the same result.
     Ended,
 }
 

@@ -7,8 +7,8 @@
 //!
 //! a chunk: number of files, then columns, each for those files that have the value:
 //!   kind       0 directory, 1 object, 2 slice, 3 stored member, 4 deflated member, 5 row of a table of files;
-//!              of an archive that is itself packed, with its layers as the base: 6 like 3, 7 like 4, 8 like 2,
-//!              9 like 8 with a checksum
+//!              in an archive that is nested in another compressed archive, with its layers as the base:
+//!              6 like 3, 7 like 4, 8 like 2, 9 like 8 with a checksum
 //!   path       text
 //!   bytes      except directories
 //!   base       except directories and rows, as the difference to the previous one
@@ -17,7 +17,7 @@
 //!   limit      of members, relative to the smallest possible end of the record
 //!   crc        of members and of kind 9, 4 bytes, not compressed
 //!   name       of members: the index in the path from which the path equals the end of the name, and the rest as a text
-//! texts: lengths shared with the start and with the end of the previous text, lengths between, and the bytes between
+//! texts: lengths shared with the start and with the end of the previous text, length of the middle, and its bytes
 //! ```
 //!
 //! `columns` compresses the columns, so that similar values are adjacent. A member takes about 14 bytes if its name and

@@ -75,7 +75,7 @@ enum FileKind {
     Deflated = 4,
     /// A row of a table of files, without the location of its bytes.
     Row = 5,
-    /// Like the kinds above, in an archive that is itself packed.
+    /// Like the kinds above, in an archive that is nested in another compressed archive.
     LayeredStored = 6,
     LayeredDeflated = 7,
     LayeredSlice = 8,
@@ -248,7 +248,7 @@ impl<'a> TreeFile<'a> {
         self.place().bytes
     }
 
-    /// Whether its archive is itself packed.
+    /// Whether its archive is nested in another compressed archive.
     pub(crate) fn is_layered(&self) -> bool {
         self.place().kind.is_layered()
     }

@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use super::columns::{ColumnReader, ColumnWriter};
 use crate::value::compact::{MAX_TEXT_BYTES, shared_start};
 
-/// Texts, each stored as the lengths that it shares with the previous one at both ends, and the bytes between. For
-/// `a/b/1.png` and `a/b/2.png`, the bytes between are `2`. They are mostly digits, which zstd compresses to half a byte
+/// Texts, each stored as the lengths that it shares with the previous one at both ends, and the bytes of its middle.
+/// The middle of `a/b/2.png` after `a/b/1.png` is `2`. Middles are mostly digits, which zstd compresses to half a byte
 /// each.
 #[derive(Default)]
 pub(super) struct TextColumn {
@@ -14,7 +14,7 @@ pub(super) struct TextColumn {
     ends: Vec<u64>,
     lengths: Vec<u64>,
     between: Vec<u8>,
-    /// Number of texts that have been taken, and number of their bytes between.
+    /// Number of texts that have been taken, and the total length of their middles in bytes.
     taken: (usize, usize),
     before: Vec<u8>,
     spare: Vec<u8>,
@@ -49,7 +49,7 @@ impl TextColumn {
         Ok(())
     }
 
-    /// Reads `count` texts, which have at most `most` bytes between.
+    /// Reads `count` texts. It is an error if their middles have more than `most` bytes together.
     pub fn read(
         &mut self,
         input: &mut ColumnReader<impl Read>,
