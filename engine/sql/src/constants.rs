@@ -156,7 +156,7 @@ fn pattern(state: &SessionState, text: &Expr, flags: Option<&Expr>) -> Option<Qu
     let trial = Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), args));
     let error = computed(state, &trial).err()?;
     let message = error.strip_backtrace();
-    // DataFusion's message has the pattern, a mark below the fault, and then a line with the reason.
+    // DataFusion's message has the pattern, a mark below the error in it, and a line with the reason.
     let why = message
         .lines()
         .rev()

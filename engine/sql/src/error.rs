@@ -256,7 +256,7 @@ fn help_for(error: &DataFusionError, message: &str) -> Option<String> {
         "use TRY_CAST to make such values missing, or WHERE to leave their rows out"
     } else if message.starts_with("division by zero") {
         "use NULLIF(x, 0) in place of the divisor x to make the result missing"
-    } else if message.starts_with("beyond 64-bit integers") {
+    } else if message.starts_with("the result exceeds 64-bit integers") {
         "use CAST(x AS DOUBLE) to compute with doubles, which have no such limit"
     } else {
         return None;

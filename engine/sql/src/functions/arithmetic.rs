@@ -164,9 +164,12 @@ impl CheckedArithmetic {
                 format!("division by zero: {left} {} {right}", self.symbol())
             }
             (Some([left, right]), _) => {
-                format!("beyond 64-bit integers: {left} {} {right}", self.symbol())
+                format!(
+                    "the result exceeds 64-bit integers: {left} {} {right}",
+                    self.symbol()
+                )
             }
-            (Some([operand]), _) => format!("beyond 64-bit integers: -({operand})"),
+            (Some([operand]), _) => format!("the result exceeds 64-bit integers: -({operand})"),
             _ => error.to_string(),
         };
         FunctionError::error(Failure::Pipeline, message)

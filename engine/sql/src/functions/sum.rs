@@ -108,7 +108,7 @@ where
     let beyond = || {
         FunctionError::error(
             Failure::Pipeline,
-            format!("sum() is beyond 64-bit integers: {sum}"),
+            format!("sum() exceeds 64-bit integers: {sum}"),
         )
     };
     T::Native::try_from(sum).map_err(|_| beyond())

@@ -98,7 +98,7 @@ impl From<usize> for Value {
     }
 }
 
-/// Numbers of the tables, and results of expressions, are multiples of two to the power of this.
+/// Numbers of the tables and results of expressions are multiples of two to the power of minus this.
 const FRACTION_BITS: i32 = 30;
 
 /// The exact sum of numbers, as an integer divided by a power of two.

@@ -43,7 +43,7 @@ impl Window {
     }
 }
 
-/// The rows of a frame as indices in the partition, for each index.
+/// Returns the frame of the row with an index in its partition, as a range of such indices.
 type Frame = Rc<dyn Fn(&Partition, usize) -> std::ops::Range<usize>>;
 
 fn between(start: i64, end: i64, len: usize) -> std::ops::Range<usize> {

@@ -342,7 +342,7 @@ impl<'a> TypedArray<'a> {
             DataType::Float64 => TypedArray::Float64(array.as_primitive()),
             DataType::Boolean => TypedArray::Boolean(array.as_boolean()),
             DataType::Utf8 => TypedArray::Text(array.as_string()),
-            // Layout::new accepts no other types. Null arrays are null in every row.
+            // `ResultLayout::new` accepts no other types. Null arrays are null in every row.
             _ => TypedArray::Missing,
         }
     }

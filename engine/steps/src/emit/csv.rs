@@ -134,7 +134,7 @@ fn claim_for_text(
 /// Compares a result with the rows of a table in their order. If the result has all of them and no others, it is the
 /// table's object.
 struct CommonRows {
-    /// The first rows of the result are this number of first rows of the table.
+    /// Number of rows from the start of the table with which the result begins.
     rows: u64,
     /// The origin of the next row of the result, which is different.
     next: Option<u64>,

@@ -29,7 +29,7 @@ pub(crate) struct StoredPositions {
 }
 
 impl RowPositions {
-    /// Chooses the shorter of the two forms.
+    /// Stores rows in the shorter of the two representations.
     pub fn new(rows: Vec<u32>) -> RowPositions {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for &row in &rows {

@@ -70,10 +70,10 @@ impl<const SUMS: usize> Moments<SUMS> {
     }
 
     fn merge(&mut self, mut state: &[u8]) -> Result<()> {
-        let cut_off = || internal_datafusion_err!("a state of sums is cut off");
-        self.count += read_word(&mut state).ok_or_else(cut_off)?;
+        let truncated = || internal_datafusion_err!("the state of a sum is truncated");
+        self.count += read_word(&mut state).ok_or_else(truncated)?;
         for sum in &mut self.sums {
-            sum.merge(&ExactSum::read(&mut state).ok_or_else(cut_off)?);
+            sum.merge(&ExactSum::read(&mut state).ok_or_else(truncated)?);
         }
         Ok(())
     }
