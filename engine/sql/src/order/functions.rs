@@ -131,7 +131,7 @@ pub(super) fn windowed(
         }
         if matches!(ties, TieHandling::Together) {
             return Err(QueryError::Order(format!(
-                "{}() over a frame of RANGE or GROUPS takes rows that agree in ORDER BY together; write ROWS BETWEEN ..., or end its ORDER BY with `_row`",
+                "{}() over a frame of RANGE or GROUPS treats rows with equal ORDER BY values as one; write ROWS BETWEEN ..., or end its ORDER BY with `_row`",
                 function_name(function)
             )));
         }

@@ -413,7 +413,7 @@ fn sorted(
         }
         PlanOrder::Stream => {
             return Err(QueryError::Order(
-                "ORDER BY follows another one, or unnest; keep one of them, or make a table of the inner query".to_owned(),
+                "ORDER BY cannot be applied after another ORDER BY or unnest; keep one of them, or make a table of the inner query".to_owned(),
             ));
         }
         PlanOrder::Lost(why) => return Err(QueryError::Order(why.to_owned())),
@@ -436,9 +436,9 @@ fn unnested(
     let (input, order) = carry_order(&unnest.input, names)?;
     let order = match order {
         PlanOrder::Columns { natural: true, .. } => PlanOrder::Stream,
-        PlanOrder::Columns { .. } | PlanOrder::Stream => {
-            PlanOrder::Lost("unnest of rows that are joined or sorted; make a table of them first")
-        }
+        PlanOrder::Columns { .. } | PlanOrder::Stream => PlanOrder::Lost(
+            "unnest cannot be applied to joined or sorted rows; make a table of them first",
+        ),
         lost => lost,
     };
     let (columns, options) = (unnest.exec_columns.clone(), unnest.options.clone());

@@ -97,7 +97,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
         let message = format!("a split cannot have both `{first}` and `{second}`");
         let label = declaration.get(first).map(|first| first.span);
         let fault = declaration.fault(second, "conflicting-keys", message);
-        let fault = fault.help("split twice: the tables of a split can be split again");
+        let fault = fault.help("use one of them, and split the resulting table again by the other");
         found.push(match label {
             Some(first) => fault.label(first, "first here"),
             None => fault,

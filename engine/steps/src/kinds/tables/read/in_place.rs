@@ -32,7 +32,9 @@ enum ColumnTypeError {
         found: DataType,
         before: DataType,
     },
-    #[error("`{file}`: column `{column}` holds {found}, which many files cannot have as one table")]
+    #[error(
+        "`{file}`: column `{column}` holds {found}, which a table of several files does not support"
+    )]
     NoValue {
         file: String,
         column: String,

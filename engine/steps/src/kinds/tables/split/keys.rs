@@ -30,7 +30,7 @@ enum KeyError {
     )]
     NoClass { column: String, row: usize },
     #[error(
-        "`{column}` is {value} in row {row}, which scikit-learn's `stratify` refuses as a class"
+        "`{column}` is {value} in row {row}, which scikit-learn's `stratify` rejects as a class"
     )]
     NotFinite {
         column: String,
