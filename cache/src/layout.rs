@@ -56,6 +56,14 @@ pub(crate) enum Bucket {
     /// ```
     Bundles,
 
+    /// Logs of the last runs. No result depends on them.
+    ///
+    /// ```text
+    /// runs-v1/
+    ///   00001764000000-4711.jsonl     seconds since 1970, process id
+    /// ```
+    Runs,
+
     /// Files being written. Each is locked by its writer, so that files of killed processes can be recognised.
     ///
     /// ```text
@@ -84,12 +92,13 @@ pub(crate) enum Bucket {
 }
 
 impl Bucket {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Objects,
         Self::Ledger,
         Self::History,
         Self::Sources,
         Self::Bundles,
+        Self::Runs,
         Self::Tmp,
         Self::Locks,
         Self::Quarantine,
@@ -102,6 +111,7 @@ impl Bucket {
             Self::History => "history-v1",
             Self::Sources => "sources-v1",
             Self::Bundles => "bundles-v1",
+            Self::Runs => "runs-v1",
             Self::Tmp => "tmp",
             Self::Locks => "locks",
             Self::Quarantine => "quarantine",

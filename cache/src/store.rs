@@ -129,6 +129,11 @@ impl Store {
         Bucket::Bundles.dir(root)
     }
 
+    /// Returns the directory for logs of runs in the store `root`. The directory need not exist.
+    pub fn run_logs(root: &Path) -> PathBuf {
+        Bucket::Runs.dir(root)
+    }
+
     /// Returns the same store, whose writers take their additional threads from `threads`.
     #[must_use]
     pub fn with_threads(&self, threads: Threads) -> Store {

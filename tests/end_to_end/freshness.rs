@@ -14,7 +14,7 @@ struct Records(BTreeMap<String, Value>);
 impl Records {
     #[track_caller]
     fn of(sandbox: &Sandbox, id: &str) -> Records {
-        let steps = why(sandbox, id, &["--json"]).json();
+        let steps = why(sandbox, id, &["--json"]).competition();
         let steps = steps["steps"].as_array().expect("steps");
         let last = steps.iter().map(|step| {
             (
@@ -159,7 +159,7 @@ fn why_names_the_field_with_its_old_and_new_value() {
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
     );
     why(&sandbox, Harbour::ID, &[step]).shows(&["would run", "sql", "[-0-] {+1+} AS"]);
-    let found = why(&sandbox, Harbour::ID, &[step, "--json"]).json();
+    let found = why(&sandbox, Harbour::ID, &[step, "--json"]).competition();
     let change = &found["steps"][0]["reason"]["changes"][0];
     assert!(
         change["field"]

@@ -171,7 +171,7 @@ fn filter(text: &str, sandbox: &Sandbox) -> String {
                 .map(word)
                 .collect::<String>(),
         };
-        lines.push_str(seconds(&line).trim_end());
+        lines.push_str(times(&seconds(&line)).trim_end());
         lines.push('\n');
     }
     lines
@@ -186,6 +186,23 @@ fn seconds(line: &str) -> String {
         let digits = window.iter().filter(|byte| byte.is_ascii_digit()).count();
         if matches!(point, Some(1 | 2)) && digits == 3 && window[4..] == *b" s" {
             window.copy_from_slice(b"0.00 s");
+        }
+    }
+    String::from_utf8(bytes).expect("only ASCII was changed")
+}
+
+/// Times of day keep their width: `2026-11-25 13:05:12` becomes `0000-00-00 00:00:00`.
+fn times(line: &str) -> String {
+    const FORM: &[u8] = b"0000-00-00 00:00:00";
+    let mut bytes = line.as_bytes().to_vec();
+    for start in 0..bytes.len().saturating_sub(FORM.len() - 1) {
+        let window = &mut bytes[start..start + FORM.len()];
+        let is_time = window.iter().zip(FORM).all(|(byte, form)| match form {
+            b'0' => byte.is_ascii_digit(),
+            form => byte == form,
+        });
+        if is_time {
+            window.copy_from_slice(FORM);
         }
     }
     String::from_utf8(bytes).expect("only ASCII was changed")

@@ -4,6 +4,8 @@
 
 #![cfg(test)]
 
+mod json;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,10 +19,14 @@ fn path(inner: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(inner)
 }
 
-fn schema() -> Value {
+/// The program that is tested.
+fn program() -> PathBuf {
     let program = std::env::var_os("PREP_BINARY").map(PathBuf::from);
-    let program = program.unwrap_or_else(|| path("target/release/prep"));
-    let output = Command::new(program).args(["pipeline", "schema"]).output().expect("the program");
+    program.unwrap_or_else(|| path("target/release/prep"))
+}
+
+fn schema() -> Value {
+    let output = Command::new(program()).args(["pipeline", "schema"]).output().expect("the program");
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use prep_cache::{LinkMode, Store};
-use prep_core::units;
+use prep_core::{Remedy, units};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -32,8 +32,8 @@ pub struct Finding {
     pub health: Health,
     pub text: String,
     /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub help: Option<String>,
+    #[serde(skip)]
+    pub help: Option<Remedy>,
 }
 
 impl Finding {
@@ -51,7 +51,7 @@ impl Finding {
     }
 
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Finding {
+    pub fn help(mut self, help: impl Into<Remedy>) -> Finding {
         self.help = Some(help.into());
         self
     }
@@ -73,9 +73,7 @@ pub fn file_systems(settings: &Settings) -> Vec<Finding> {
                     crate::error::for_people(&error.to_string())
                 ),
             )
-            .help(
-                "name another directory with --data-dir or --cache-dir, or change its permissions",
-            ),
+            .help("change its permissions, or use another directory"),
         });
     }
     if findings
@@ -138,7 +136,7 @@ fn links(settings: &Settings) -> Finding {
             Health::Warning,
             "published files are copies: each takes its space twice, in the cache and in the data directory",
         )
-        .help("put --cache-dir and --data-dir on one file system"),
+        .help(Remedy::UseOneFileSystem),
         Err(error) => Finding::new(check, Health::Error, error.message),
     }
 }
@@ -160,8 +158,9 @@ pub fn disk(task: &Task, ids: &[String]) -> Result<Finding, Error> {
     };
     Ok(match peak.check(&task.settings.data_dir) {
         Ok(None) => Finding::ok(check, peak.text()),
-        Ok(Some(warning)) => Finding::new(check, Health::Warning, warning)
-            .help("--discard-bundle removes each bundle once its competition is prepared"),
+        Ok(Some(warning)) => {
+            Finding::new(check, Health::Warning, warning).help(Remedy::DiscardBundles)
+        }
         Err(error) => {
             let finding = Finding::new(check, Health::Error, error.message);
             match error.help {

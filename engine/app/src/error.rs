@@ -1,4 +1,4 @@
-//! Why something that was asked for cannot be done: who is to act, the cause, and a way out.
+//! Errors of requests: who must act, the cause, and what helps.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use prep_cache::StoreError;
 use prep_contents::ContentsError;
-use prep_core::{Failure, GraphError, ResolveError, StepError, chain};
+use prep_core::{Failure, GraphError, Remedy, ResolveError, StepError, chain};
 use prep_fetch::FetchError;
 use prep_remote::RemoteError;
 use prep_spec::Diagnostics;
@@ -25,8 +25,8 @@ pub struct Error {
     pub blame: Blame,
     /// First line: the cause.
     pub message: String,
-    /// What to do about it.
-    pub help: Option<String>,
+    /// What the user can do. The program words it.
+    pub help: Option<Remedy>,
     /// Findings in a pipeline, which say more than the message.
     pub diagnostics: Option<Diagnostics>,
 }
@@ -50,7 +50,7 @@ impl Error {
     }
 
     #[must_use]
-    pub fn help(self, help: impl Into<String>) -> Error {
+    pub fn help(self, help: impl Into<Remedy>) -> Error {
         Error {
             help: Some(help.into()),
             ..self
@@ -127,17 +127,6 @@ pub fn for_people(message: &str) -> String {
     text
 }
 
-/// Cause and help in the message of an error: they are on lines of their own, or a semicolon is between them.
-pub fn cause_and_help(message: &str) -> (&str, Option<&str>) {
-    let parts = message
-        .split_once('\n')
-        .or_else(|| message.split_once("; "));
-    match parts {
-        Some((cause, help)) => (cause, Some(help)),
-        None => (message, None),
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.diagnostics {
@@ -157,7 +146,10 @@ impl From<StoreError> for Error {
 
 impl From<StepError> for Error {
     fn from(error: StepError) -> Error {
-        Error::new(error.failure(), chain(&error))
+        Error {
+            help: error.remedy(),
+            ..Error::new(error.failure(), chain(&error))
+        }
     }
 }
 
@@ -169,7 +161,10 @@ impl From<GraphError> for Error {
 
 impl From<ResolveError> for Error {
     fn from(error: ResolveError) -> Error {
-        Error::new(error.failure(), chain(&error))
+        Error {
+            help: prep_core::remedy(&error).cloned(),
+            ..Error::new(error.failure(), chain(&error))
+        }
     }
 }
 
@@ -190,13 +185,9 @@ impl From<RemoteError> for Error {
 
 impl From<FetchError> for Error {
     fn from(error: FetchError) -> Error {
-        // The first line is the cause, what follows is the way out.
-        let text = error.to_string();
-        let cause = text.lines().next().unwrap_or_default();
-        let failed = Error::new(error.failure(), cause);
-        match text.split_once('\n') {
-            Some((_, help)) => failed.help(help),
-            None => failed,
+        Error {
+            help: error.remedy(),
+            ..Error::new(error.failure(), error.to_string())
         }
     }
 }
@@ -255,10 +246,15 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_cause_is_help() {
-        let error = Error::from(FetchError::RulesNotAccepted { id: "x".into() });
-        assert_eq!(error.failure(), Failure::Input);
-        assert!(error.message.ends_with("/competitions/x/rules"), "{error}");
-        assert!(error.help.is_some_and(|help| help.contains("phone")));
+    fn an_error_keeps_its_remedy() {
+        let error = || FetchError::RulesNotAccepted { id: "x".into() };
+        for error in [Error::from(error()), StepError::from(error()).into()] {
+            assert_eq!(error.failure(), Failure::Input);
+            assert_eq!(error.message, "the rules of x are not accepted");
+            let Some(Remedy::Words(help)) = error.help else {
+                panic!("{error:?}");
+            };
+            assert!(help.contains("/competitions/x/rules") && help.contains("phone"));
+        }
     }
 }

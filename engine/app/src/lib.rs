@@ -13,7 +13,7 @@
 //! digests    the digests that a score depends on            note        messages that are no failures
 //! outline    a pipeline as a map of its settings            permissions which bundles an account may download
 //! doctor     checks of directories and disk before a run   remove     prepared data, bundles and cached results
-//! format     one layout for pipeline files
+//! format     one layout for pipeline files             run_log     which steps ran, when and why
 //! ```
 //!
 //! A [`Task`] says what is wanted. [`Plan::look`] answers what that would take and writes nothing; [`Run::begin`] and
@@ -41,6 +41,7 @@ mod permissions;
 mod prepared;
 pub mod reasons;
 mod remove;
+mod run_log;
 mod settings;
 mod stages;
 mod task;
@@ -53,7 +54,7 @@ pub use catalog::{
 pub use check::{check, schema};
 pub use digests::facts;
 pub use draft::{Draft, draft};
-pub use error::{Blame, Error, cause_and_help, for_people};
+pub use error::{Blame, Error, for_people};
 pub use export::{Export, Exported, Form, export};
 pub use fetch::{fetch, mirror};
 pub use format::formatted;
@@ -68,9 +69,11 @@ pub use inspect::{
 };
 pub use note::Note;
 pub use permissions::{Pace, Permission, permissions};
+pub use prep_core::Remedy;
 pub use prep_steps::Expand;
 pub use prepared::{PreparedState, manifest, not_prepared, prepared};
 pub use remove::{Removal, Removed, RemovedCompetition, Space, remove};
+pub use run_log::{LoggedRun, LoggedStep, local_time, logged_runs};
 pub use settings::Settings;
 pub use stages::assemble::Competition;
 pub use stages::availability::require_credentials_for;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prep_core::{Context, Failure, StepError};
+use prep_core::{Context, Failure, Remedy, StepError};
 use prep_steps::{Manifest, VerifiedTree};
 
 use crate::catalog::Catalog;
@@ -135,7 +135,7 @@ pub fn not_prepared(id: &str) -> Error {
         Failure::Input,
         format!("competition `{id}` is not prepared"),
     )
-    .help(format!("`prep run {id}` prepares it"))
+    .help(Remedy::Prepare { id: id.to_owned() })
 }
 
 /// Prepared by something else, and not with the published result.
@@ -144,5 +144,5 @@ pub fn not_ours(id: &str, folder: &Path) -> Error {
         "{} was not made by prep, and its answers do not have the published checksum",
         folder.display()
     );
-    Error::new(Failure::Input, message).help(format!("`prep run {id}` prepares it anew, in place"))
+    Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
 }

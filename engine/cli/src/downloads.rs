@@ -32,7 +32,7 @@ pub enum Purpose {
     Nothing,
     /// A request whose answer the user waits for.
     Question,
-    /// A download, which outlives ten minutes without a network.
+    /// A download, which continues after up to ten minutes without a network.
     Download,
 }
 

@@ -4,8 +4,10 @@ use std::fmt;
 
 use prep_app::{Blame, Error};
 use prep_spec::Diagnostics;
+use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::remedy;
 
 /// Why a verb could not do its work.
 #[derive(Debug, Clone)]
@@ -27,6 +29,30 @@ impl CliError {
             help: None,
             diagnostics: None,
         }
+    }
+
+    /// Names the competition in the message, unless the message does.
+    #[must_use]
+    pub fn about(mut self, id: &str) -> CliError {
+        if self.diagnostics.is_none() && !self.message.contains(id) {
+            self.message = format!("{id}: {}", self.message);
+        }
+        self
+    }
+
+    /// The error in JSON output.
+    pub fn json(&self) -> Value {
+        let first = self.diagnostics.as_ref().and_then(|found| {
+            let one = found.iter().next()?;
+            let (line, column) = found.source().position(one.span.start);
+            let place = json!({ "file": found.source().name, "line": line, "column": column });
+            Some((one, place))
+        });
+        let (message, help, place) = match first {
+            Some((one, place)) => (&one.message, one.help.as_ref(), Some(place)),
+            None => (&self.message, self.help.as_ref(), None),
+        };
+        json!({ "code": self.exit as u8, "message": message, "help": help, "place": place })
     }
 
     pub fn usage(message: impl Into<String>) -> CliError {
@@ -73,7 +99,7 @@ impl<E: Into<Error>> From<E> for CliError {
                 Blame::Failure(failure) => Exit::of(failure),
             },
             message,
-            help,
+            help: help.as_ref().map(remedy::words),
             diagnostics,
         }
     }

@@ -24,6 +24,11 @@ error: the system has no more memory
 help: raise the limit (`ulimit -v`, or that of the container), or lower --memory and --jobs
 ";
 
+const DEFECT: &str = "\
+error: this is a defect of prep
+help: report it with the lines above, your command, and the output of `prep --version` and `prep doctor --offline`
+";
+
 /// Panic messages of the standard library and tokio if a thread cannot be started or set up.
 const OUT_OF_THREADS: [&str; 3] = [
     "failed to spawn thread",
@@ -46,7 +51,11 @@ pub fn set_up() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| match is_out_of_threads(panic) {
         true => end(NO_THREAD),
-        false => usual(panic),
+        false => {
+            usual(panic);
+            // The thread that waits for this one ends the program with the code of a defect.
+            print(DEFECT);
+        }
     }));
     #[allow(
         unsafe_code,
@@ -71,15 +80,26 @@ fn is_out_of_threads(panic: &PanicHookInfo<'_>) -> bool {
 
 /// Ends at once. Nothing unfinished is visible under a final name, so this is safe at any moment.
 fn end(text: &str) -> ! {
+    print(text);
     #[allow(
         unsafe_code,
         reason = "also called where only few functions of the system are allowed"
     )]
-    // SAFETY: `text` is valid for reads of its length, and both functions may be called at any time.
+    // SAFETY: it may be called at any time.
     unsafe {
-        // If stderr cannot be written, the exit code shows the failure.
-        let _ = write(2, text.as_ptr(), text.len());
         _exit(Exit::Machine as c_int)
+    }
+}
+
+/// Writes to stderr without a lock or an allocation. If that fails, the exit code is the message.
+fn print(text: &str) {
+    #[allow(
+        unsafe_code,
+        reason = "also called where only few functions of the system are allowed"
+    )]
+    // SAFETY: `text` is valid for reads of its length, and the function may be called at any time.
+    unsafe {
+        let _ = write(2, text.as_ptr(), text.len());
     }
 }
 

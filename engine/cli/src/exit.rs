@@ -108,6 +108,22 @@ mod tests {
     }
 
     #[test]
+    fn one_is_no_failure() {
+        for failure in [
+            Failure::Input,
+            Failure::Check,
+            Failure::Pipeline,
+            Failure::Machine,
+            Failure::Away,
+            Failure::Cancelled,
+            Failure::Internal,
+        ] {
+            assert_ne!(Exit::of(failure), Exit::No, "{failure:?}");
+        }
+        assert_eq!(Exit::of(Failure::Internal) as u8, 101);
+    }
+
+    #[test]
     fn the_help_lists_every_code() {
         for exit in [
             Exit::Success,

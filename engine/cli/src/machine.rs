@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The resources of the machine and the process.
-pub struct Surroundings {
+pub struct Environment {
     pub variable: fn(&str) -> Option<OsString>,
     pub home: Option<PathBuf>,
     pub current_dir: Option<PathBuf>,
@@ -19,10 +19,10 @@ pub struct Surroundings {
     pub boot: Option<String>,
 }
 
-impl Surroundings {
+impl Environment {
     /// Reads the resources of this process.
-    pub fn of_process() -> Surroundings {
-        Surroundings {
+    pub fn of_process() -> Environment {
+        Environment {
             variable: |name| std::env::var_os(name),
             home: std::env::home_dir(),
             current_dir: std::env::current_dir().ok(),

@@ -31,6 +31,7 @@ mod options;
 mod output;
 mod places;
 mod prep_toml;
+mod remedy;
 mod remote;
 mod request;
 mod samples;
@@ -45,7 +46,7 @@ use std::process::ExitCode;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::machine::Surroundings;
+use crate::machine::Environment;
 use crate::output::printer::Printer;
 use crate::session::Session;
 use crate::settings::Resolved;
@@ -71,7 +72,7 @@ fn main() -> ExitCode {
 
 fn prep() -> ExitCode {
     let cli = usage::parse();
-    let resolved = Resolved::resolve(&cli.global, &Surroundings::of_process());
+    let resolved = Resolved::resolve(&cli.global, &Environment::of_process());
     let color = resolved.as_ref().map_or(cli.global.color, |one| one.color);
     let printer = Printer::new(&cli.global, color);
     let ended = resolved.and_then(|resolved| {
@@ -84,11 +85,12 @@ fn prep() -> ExitCode {
             kaggle: resolved.kaggle,
             places: resolved.places,
             printer: printer.clone(),
+            command: args::command,
         };
         cli.verb.call(&session)
     });
     let exit = ended.unwrap_or_else(|error: CliError| {
-        printer.error(&error);
+        printer.end(&error);
         error.exit
     });
     ExitCode::from(exit)

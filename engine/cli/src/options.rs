@@ -41,9 +41,14 @@ pub struct SourceArg {
 }
 
 impl SourceArg {
-    /// The directory, if one is set.
+    /// The directory of the option.
     pub fn dir(&self) -> Option<&Path> {
         self.source.as_deref()
+    }
+
+    /// The directory of the option or of the settings.
+    pub fn or_setting<'a>(&'a self, session: &'a Session) -> Option<&'a Path> {
+        self.dir().or(session.source.as_deref())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Common parts of the verbs that plan, prepare or move competitions have in common: a task of the library, and a loop over ids.
 
 use prep_app::{Catalog, Options, Task};
+use serde_json::{Value, json};
 
 use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
@@ -37,26 +38,53 @@ impl Session {
         self.task(args.options(), &Limits::default(), Purpose::Nothing)
     }
 
-    /// Calls `work` for each competition, and prints the errors. Returns the results, and the exit code of the errors.
-    /// An interruption ends the loop.
+    /// Calls `work` for each competition, and prints the errors. An interruption ends the loop.
     pub fn each<T>(
         &self,
         ids: &[String],
         mut work: impl FnMut(&str) -> Result<T, CliError>,
-    ) -> (Vec<(String, T)>, Exit) {
-        let (mut results, mut exits) = (Vec::new(), Vec::new());
+    ) -> Each<T> {
+        let mut outcomes = Vec::new();
         for id in ids {
-            match work(id) {
-                Ok(result) => results.push((id.clone(), result)),
-                Err(error) => {
-                    self.printer.error(&error);
-                    exits.push(error.exit);
-                    if error.exit == Exit::Interrupted {
-                        break;
-                    }
-                }
+            let outcome = work(id).map_err(|error| error.about(id));
+            let mut is_interrupted = false;
+            if let Err(error) = &outcome {
+                self.printer.error(error);
+                is_interrupted = error.exit == Exit::Interrupted;
+            }
+            outcomes.push((id.clone(), outcome));
+            if is_interrupted {
+                break;
             }
         }
-        (results, Exit::combine(exits))
+        Each(outcomes)
+    }
+}
+
+/// The outcome of each competition.
+pub struct Each<T>(Vec<(String, Result<T, CliError>)>);
+
+impl<T> Each<T> {
+    /// The competitions without an error.
+    pub fn results(&self) -> impl Iterator<Item = (&str, &T)> {
+        let outcomes = self.0.iter();
+        outcomes.filter_map(|(id, outcome)| Some((id.as_str(), outcome.as_ref().ok()?)))
+    }
+
+    /// The members of `competitions` in JSON output: an error in place of the result if there is one.
+    pub fn json(&self, result: impl Fn(&str, &T) -> Value) -> Vec<Value> {
+        let outcomes = self.0.iter();
+        let members = outcomes.map(|(id, outcome)| match outcome {
+            Ok(one) => result(id, one),
+            Err(error) => json!({ "id": id, "error": error.json() }),
+        });
+        members.collect()
+    }
+
+    /// The exit code of the errors.
+    pub fn exit(&self) -> Exit {
+        let outcomes = self.0.iter();
+        let errors = outcomes.filter_map(|(_, outcome)| outcome.as_ref().err());
+        Exit::combine(errors.map(|error| error.exit))
     }
 }

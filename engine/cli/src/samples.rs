@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_something_else_is_left_alone() {
+    fn a_directory_with_other_files_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("thesis.txt"), "mine").unwrap();
         let error = unpack(dir.path()).unwrap_err();

@@ -1,12 +1,11 @@
 //! Everything that a verb gets besides its own options.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use prep_app::Settings;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::SourceArg;
 use crate::output::printer::Printer;
 use crate::places::Places;
 use crate::settings::Kaggle;
@@ -20,14 +19,9 @@ pub struct Session {
     pub kaggle: Kaggle,
     pub places: Places,
     pub printer: Printer,
-}
-
-impl Session {
-    /// The directory of bundles: from the option, else from the settings.
-    pub fn source_dir<'a>(&'a self, option: &'a SourceArg) -> Option<&'a Path> {
-        option.dir().or(self.source.as_deref())
-    }
+    /// Describes the command line.
+    pub command: fn() -> clap::Command,
 }
 
 /// How a verb ends: an exit code, or the error that ended it.
-pub type Ended = Result<Exit, CliError>;
+pub type VerbResult = Result<Exit, CliError>;

@@ -10,12 +10,12 @@ use prep_fetch::{CredentialsError, FoundCredentials};
 
 use crate::error::CliError;
 use crate::global::{Color, Global};
-use crate::machine::Surroundings;
+use crate::machine::Environment;
 use crate::places::Places;
 use crate::prep_toml::{FILE, File, Files};
 use crate::values::at_least_one;
 
-/// Everything that an option, a variable or the machine decides.
+/// All settings.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// Settings for the library.
@@ -56,7 +56,7 @@ impl Kaggle {
 /// Memory where the machine's is unknown.
 const UNKNOWN_MEMORY: u64 = 8 << 30;
 
-impl Surroundings {
+impl Environment {
     /// A variable that is set and not empty.
     fn set(&self, name: &str) -> Option<OsString> {
         (self.variable)(name).filter(|value| !value.is_empty())
@@ -116,7 +116,7 @@ impl Surroundings {
 
 /// Chooses values of settings, and notes where they come from.
 struct Chooser<'a> {
-    around: &'a Surroundings,
+    around: &'a Environment,
     files: Files,
     origins: Vec<(&'static str, String)>,
 }
@@ -171,7 +171,7 @@ impl Resolved {
     ///
     /// # Errors
     /// If a file or variable cannot be used, or a directory is not set and there is no home directory.
-    pub fn resolve(global: &Global, around: &Surroundings) -> Result<Resolved, CliError> {
+    pub fn resolve(global: &Global, around: &Environment) -> Result<Resolved, CliError> {
         let mut places = around.places();
         let mut chooser = Chooser {
             around,
@@ -216,8 +216,7 @@ impl Resolved {
             (MEMORY, |text| Ok(parsed(MEMORY, &text, units::parse_bytes))),
             |file| {
                 let text = file.memory.as_deref()?;
-                let error =
-                    |error| CliError::usage(format!("`memory` in {FILE} is `{text}`: {error}"));
+                let error = |error| CliError::usage(format!("`memory` in {FILE}: {error}"));
                 Some(units::parse_bytes(text).map_err(error))
             },
         )?;
@@ -286,8 +285,8 @@ mod tests {
 
     use super::*;
 
-    fn bare(variable: fn(&str) -> Option<OsString>) -> Surroundings {
-        Surroundings {
+    fn bare(variable: fn(&str) -> Option<OsString>) -> Environment {
+        Environment {
             variable,
             home: Some("/home/u".into()),
             current_dir: None,
@@ -409,7 +408,7 @@ mod tests {
         ] {
             assert_eq!(jobs_within(files, wanted), expected, "{files} {wanted}");
         }
-        let around = Surroundings {
+        let around = Environment {
             open_files: Some(64),
             ..bare(|_| None)
         };
@@ -424,7 +423,7 @@ mod tests {
 
     #[test]
     fn without_a_home_the_folders_must_be_named() {
-        let around = Surroundings {
+        let around = Environment {
             home: None,
             ..bare(|_| None)
         };

@@ -4,8 +4,10 @@
 use clap::FromArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use serde_json::json;
 
 use crate::args::{Cli, command};
+use crate::error::CliError;
 
 /// Verbs of other programs and of earlier versions, and what to write here.
 const OTHER_VERBS: [(&str, &str); 27] = [
@@ -51,7 +53,17 @@ const OTHER_OPTIONS: [(&str, &str); 5] = [
 pub fn parse() -> Cli {
     let matches = command().try_get_matches();
     let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    cli.unwrap_or_else(|error| mended(error).exit())
+    cli.unwrap_or_else(|error| {
+        let error = mended(error);
+        if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
+            let text = error.render().to_string();
+            let message = text.lines().next().unwrap_or_default();
+            let message = message.strip_prefix("error: ").unwrap_or(message);
+            let error = CliError::usage(message);
+            anstream::println!("{:#}", json!({ "error": error.json() }));
+        }
+        error.exit()
+    })
 }
 
 /// The error, with suggestions that can be followed.

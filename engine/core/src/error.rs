@@ -8,7 +8,7 @@ use std::error::Error;
 use std::io;
 
 use prep_cache::{Digest, StoreError};
-use prep_failure::{BoxError, Failure, causes, is_system_fault};
+use prep_failure::{BoxError, Failure, Remedy, causes, is_system_fault, remedy};
 
 /// An error of a step.
 #[derive(Debug, thiserror::Error)]
@@ -17,9 +17,7 @@ pub enum StepError {
     #[error("{0}")]
     Store(#[from] StoreError),
     /// A stored value does not have the expected form.
-    #[error(
-        "the stored value {digest} cannot be read: {cause}; `prep cache verify --repair` removes it"
-    )]
+    #[error("the stored value {digest} cannot be read: {cause}")]
     Value {
         /// The digest of the value.
         digest: Digest,
@@ -77,6 +75,14 @@ impl StepError {
             StepError::Store(_) | StepError::Value { .. } => Failure::Machine,
             StepError::Cancelled => Failure::Cancelled,
             StepError::Failed { failure, cause } => meaning(cause.as_ref()).unwrap_or(*failure),
+        }
+    }
+
+    /// Returns what the user can do, if the error or a cause names it.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            StepError::Value { .. } => Some(Remedy::RepairCache),
+            _ => remedy(self).cloned(),
         }
     }
 

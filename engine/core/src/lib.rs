@@ -101,7 +101,7 @@ pub use key::{KeyRecord, canonical};
 pub use last_runs::{LastRun, LastRuns, LastSteps};
 pub use loopback::is_loopback;
 pub use memory::Claim;
-pub use prep_failure::{BoxError, Failure, causes, chain};
+pub use prep_failure::{BoxError, Failure, Remedy, WithRemedy, causes, chain, remedy};
 pub use reason::{Change, Reason};
 pub use resolve::{MissingObject, NodeState, Resolution, ResolveError, resolve};
 pub use run::{RunOptions, RunReport, run};

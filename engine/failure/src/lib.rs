@@ -12,8 +12,12 @@
 //! assert_eq!(prep_failure::chain(&wrapped), "no storage space");
 //! ```
 
+mod remedy;
+
 use std::error::Error;
 use std::io::{self, ErrorKind};
+
+pub use remedy::{Remedy, WithRemedy, remedy};
 
 /// An error of any type that can move to another thread.
 pub type BoxError = Box<dyn Error + Send + Sync + 'static>;

@@ -1,11 +1,11 @@
-//! Errors of downloads, by meaning. The first line of each is the cause. None contains a secret, a signature or the
-//! query of a URL.
+//! Errors of downloads, by meaning. The message is the cause, [`FetchError::remedy`] what to do. None contains a secret, a
+//! signature or the query of a URL.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prep_core::{Failure, StepError};
+use prep_core::{Failure, Remedy, StepError, WithRemedy};
 use prep_formats::zip::ZipError;
 use thiserror::Error;
 
@@ -18,15 +18,11 @@ use prep_core::units;
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum FetchError {
-    #[error(
-        "the rules of {id} are not accepted: accept them at https://www.kaggle.com/competitions/{id}/rules\n\
-         For a competition that is closed, its Rules tab (or its Data tab) may still offer this, to an account whose phone \
-         number is verified; some old competitions no longer admit new accounts"
-    )]
+    #[error("the rules of {id} are not accepted")]
     RulesNotAccepted { id: String },
     #[error(
-        "Kaggle does not accept the credentials (401){}\n{}",
-        said(.message), other_credentials(.used, .others, *.can_log_in)
+        "Kaggle does not accept the credentials of {used} (401){}{}",
+        said(.message), unused(.others)
     )]
     Unauthorised {
         /// Origin of the credentials.
@@ -37,40 +33,20 @@ pub enum FetchError {
         can_log_in: bool,
         message: String,
     },
-    #[error(
-        "the login {path} cannot be renewed{}\nLog in again with `kaggle auth login`, or set KAGGLE_API_TOKEN",
-        said(.message)
-    )]
+    #[error("the login {path} cannot be renewed{}", said(.message))]
     LoginExpired { path: PathBuf, message: String },
-    #[error(
-        "{host} answers with its login page instead of the bundle\n\
-         The credentials may be of no use there; check KAGGLE_API_ENDPOINT, or make a new API token at \
-         https://www.kaggle.com/settings/api"
-    )]
+    #[error("{host} answers with its login page instead of the bundle")]
     LoginPage { host: String },
-    #[error(
-        "this account may not take part in {id}: Kaggle denies `competitions.participate`{}\n\
-         Verify the phone number of the account and use a token without restrictions; some old competitions no longer \
-         admit new accounts",
-        said(.message)
-    )]
+    #[error("this account may not take part in {id}: Kaggle denies `competitions.participate`{}", said(.message))]
     MayNotParticipate { id: String, message: String },
-    #[error(
-        "{host} gives an answer that prep cannot read\nCheck KAGGLE_API_ENDPOINT and the proxy"
-    )]
+    #[error("{host} gives an answer that prep cannot read")]
     Unexpected { host: String },
     #[error("Kaggle refuses the bundle of {id} (403){}", said(.message))]
     Forbidden { id: String, message: String },
-    #[error(
-        "Kaggle knows no competition {id} (404){}\n\
-         Check its name: it is the last part of its address, https://www.kaggle.com/competitions/{id}. Kaggle gives the same \
-         answer for a competition without a bundle",
-        said(.message)
-    )]
+    #[error("Kaggle knows no competition {id} (404){}", said(.message))]
     NoSuchCompetition { id: String, message: String },
     #[error(
-        "too many requests: {host} {}{}\n\
-         The limits are per account and not published; run again later, what was fetched is kept",
+        "too many requests: {host} {}{}",
         wish(*.wait), said(.message)
     )]
     Quota {
@@ -79,10 +55,7 @@ pub enum FetchError {
         wait: Option<Duration>,
         message: String,
     },
-    #[error(
-        "{host} has no file {path} ({code})\n\
-         Correct its address in the pipeline; or put the file into the folder that --source names"
-    )]
+    #[error("{host} has no file {path} ({code})")]
     NoFile {
         host: String,
         path: String,
@@ -94,63 +67,45 @@ pub enum FetchError {
         code: u16,
         message: String,
     },
-    #[error(
-        "got {got}, expected {expected}, from {host}\n\
-         Usually a proxy or a login page answers in place of the server; open that host in a browser from this machine"
-    )]
+    #[error("got {got}, expected {expected}, from {host}")]
     NotZip {
         host: String,
         got: String,
         expected: String,
     },
-    #[error(
-        "the redirect from {from} to {to} is not followed: {reason}\n\
-         Check KAGGLE_API_ENDPOINT and the proxy"
-    )]
+    #[error("the redirect from {from} to {to} is not followed: {reason}")]
     Redirect {
         from: String,
         to: String,
         reason: &'static str,
     },
-    #[error(
-        "the address of {item} is plain http, and no checksum is compared\n\
-         Use https, or give its md5 or sha256 in the pipeline; or put the file into the folder that --source names"
-    )]
+    #[error("the address of {item} is plain http, and no checksum is compared")]
     Plain { item: String },
     #[error(
         "{host} does not tell the length of the file, so a complete one cannot be told from a cut-off one"
     )]
     NoLength { host: String },
-    #[error(
-        "{item} has MD5 {found} now, published is {expected}: {owner} changed it\n\
-         Nothing was downloaded; --skip-bundle-verification fetches it all the same, and still checks what is made of it"
-    )]
+    #[error("{item} has MD5 {found} now, published is {expected}: {owner} changed it")]
     OtherMd5 {
         item: String,
         owner: String,
         found: String,
         expected: String,
     },
-    #[error(
-        "{item} arrived damaged {attempts} times: its MD5 is {found}, should be {expected}\n{help}"
-    )]
+    #[error("{item} arrived damaged {attempts} times: its MD5 is {found}, should be {expected}")]
     Damaged {
         item: String,
         found: String,
         expected: String,
         attempts: u32,
-        help: &'static str,
+        /// Whether the server sent the expected MD5.
+        server_sent_md5: bool,
     },
-    #[error(
-        "the bundle is not a complete zip archive: {reason}\nThe server tells no checksum that would say more"
-    )]
+    #[error("the bundle is not a complete zip archive: {reason}")]
     Incomplete { reason: String },
-    #[error(
-        "the server replaced the bundle {times} times while it was fetched\n\
-         Run again later"
-    )]
+    #[error("the server replaced the bundle {times} times while it was fetched")]
     KeepsChanging { times: u32 },
-    #[error("{cause}\nGave up after {attempts} attempts in a row; {kept}")]
+    #[error("{cause}; gave up after {attempts} attempts in a row")]
     GaveUp {
         #[source]
         cause: Trouble,
@@ -159,8 +114,7 @@ pub enum FetchError {
         kept: String,
     },
     #[error(
-        "no space left for {path}: {} needed, {} free\n\
-         Free some disk and run again; what was fetched is kept beside it, as .partial",
+        "no space left for {path}: {} needed, {} free",
         units::bytes(*.needed), units::bytes(*.free)
     )]
     NoSpace {
@@ -185,13 +139,9 @@ pub enum FetchError {
         #[source]
         cause: ZipError,
     },
-    #[error(
-        "the bundle of {id} has no member {member}\nIts members are listed by `prep fetch --list {id}`"
-    )]
+    #[error("the bundle of {id} has no member {member}")]
     NoMember { id: String, member: String },
-    #[error(
-        "the member {member} of the bundle of {id} arrived damaged: {cause}\nRun again to fetch it anew"
-    )]
+    #[error("the member {member} of the bundle of {id} arrived damaged: {cause}")]
     DamagedMember {
         id: String,
         member: String,
@@ -199,7 +149,7 @@ pub enum FetchError {
     },
     #[error("`{pattern}` does not name members of a bundle: {cause}")]
     Pattern { pattern: String, cause: String },
-    #[error("--no-download is given")]
+    #[error("downloads are not allowed")]
     NotAllowed,
     #[error("cannot set up downloads: {cause}")]
     Setup { cause: String },
@@ -228,20 +178,16 @@ fn wish(wait: Option<Duration>) -> String {
     }
 }
 
-/// Describes which credentials were rejected, and which others could be used.
-fn other_credentials(used: &str, others: &[String], can_log_in: bool) -> String {
-    let others = match others {
+/// Lists the credentials that were not used.
+fn unused(others: &[String]) -> String {
+    match others {
         [] => String::new(),
         others => format!("; not used: {}", others.join(", ")),
-    };
-    let help = match can_log_in {
-        true => "Log in again with `kaggle auth login`",
-        false => {
-            "Make a new API token at https://www.kaggle.com/settings/api; an older one may have been revoked by it"
-        }
-    };
-    format!("They are those of {used}{others}. {help}")
+    }
 }
+
+/// The page on which Kaggle makes API tokens.
+const TOKENS: &str = "https://www.kaggle.com/settings/api";
 
 impl FetchError {
     /// Wraps an error of the operating system. A full disk gets a kind of its own.
@@ -285,6 +231,71 @@ impl FetchError {
         }
     }
 
+    /// Returns what the user can do.
+    pub fn remedy(&self) -> Option<Remedy> {
+        Some(match self {
+            FetchError::RulesNotAccepted { id } => format!(
+                "accept them at https://www.kaggle.com/competitions/{id}/rules; for a closed competition, its Rules or Data tab \
+                 may still offer this to an account with a verified phone number"
+            )
+            .into(),
+            FetchError::Unauthorised { can_log_in: true, .. } => {
+                "log in again with `kaggle auth login`".into()
+            }
+            FetchError::Unauthorised { .. } => format!(
+                "make a new API token at {TOKENS}; an older one may have been revoked by it"
+            )
+            .into(),
+            FetchError::LoginExpired { .. } => {
+                "log in again with `kaggle auth login`, or set KAGGLE_API_TOKEN".into()
+            }
+            FetchError::LoginPage { .. } => {
+                format!("check KAGGLE_API_ENDPOINT, or make a new API token at {TOKENS}").into()
+            }
+            FetchError::MayNotParticipate { .. } => {
+                "verify the phone number of the account and use a token without restrictions; some old competitions no \
+                 longer admit new accounts"
+                    .into()
+            }
+            FetchError::Unexpected { .. } | FetchError::Redirect { .. } => {
+                "check KAGGLE_API_ENDPOINT and the proxy".into()
+            }
+            FetchError::NoSuchCompetition { id, .. } => format!(
+                "check the last part of its address, https://www.kaggle.com/competitions/{id}; Kaggle gives the same answer for \
+                 a competition without a bundle"
+            )
+            .into(),
+            FetchError::Quota { .. } => {
+                "run again later; what was fetched is kept (the limits are per account and not published)".into()
+            }
+            FetchError::NoFile { .. } => {
+                Remedy::from("correct its address in the pipeline").or(Remedy::NameSource)
+            }
+            FetchError::NotZip { .. } => {
+                "open that host in a browser from this machine: a proxy or a login page may answer in its place".into()
+            }
+            FetchError::Plain { .. } => Remedy::from("use https, or write its md5 or sha256 into the pipeline")
+                .or(Remedy::NameSource),
+            FetchError::OtherMd5 { .. } => Remedy::AcceptBundle,
+            FetchError::Damaged { server_sent_md5: true, .. } => {
+                "try another network or another disk: something between the server and this disk changes bytes".into()
+            }
+            FetchError::Damaged { .. } => Remedy::AcceptBundle.or(
+                "try another network: something on the way may change bytes".into(),
+            ),
+            FetchError::KeepsChanging { .. } => "run again later".into(),
+            FetchError::GaveUp { kept, .. } => Remedy::Words(kept.clone()),
+            FetchError::NoSpace { .. } => {
+                "free some disk and run again; what was fetched is kept next to it, as .partial".into()
+            }
+            FetchError::NoMember { id, .. } => Remedy::ListMembers { id: id.clone() },
+            FetchError::DamagedMember { .. } => "run again to fetch it again".into(),
+            FetchError::NotAllowed => Remedy::AllowDownloads,
+            FetchError::Credentials(error) => return error.remedy(),
+            _ => return None,
+        })
+    }
+
     /// Returns the kind of failure.
     pub fn failure(&self) -> Failure {
         match self {
@@ -310,7 +321,10 @@ impl From<FetchError> for StepError {
         match error {
             FetchError::Cancelled => StepError::Cancelled,
             FetchError::Store(error) => error.into(),
-            error => StepError::new(error.failure(), error),
+            error => {
+                let (failure, remedy) = (error.failure(), error.remedy());
+                StepError::new(failure, WithRemedy::attach(error, remedy))
+            }
         }
     }
 }

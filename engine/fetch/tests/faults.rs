@@ -238,7 +238,7 @@ fn faults_of_the_api() {
             "401",
             refusal(401, "Unauthenticated"),
             1,
-            End::Error("does not accept the credentials (401)"),
+            End::Error("does not accept the credentials"),
         ),
         (
             "403 rules",

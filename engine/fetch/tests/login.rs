@@ -208,7 +208,7 @@ fn a_login_that_was_ended_is_said_to_be_one() {
     let world = World::new(0);
     world.write("revoked", "access-token-of-somebody-9", 0);
     let error = access(&world.network(Protocol::Rpc)).unwrap_err();
-    let shown = format!("{error}\n{error:?}");
+    let shown = format!("{error}\n{error:?}\n{:?}", error.remedy());
     assert!(
         shown.contains("cannot be renewed: Invalid refresh token"),
         "{shown}"

@@ -4,7 +4,7 @@ use crate::common;
 use std::time::{Duration, Instant};
 
 use common::{ID, Outcome, World, content, key, options};
-use prep_core::{Cancel, Source};
+use prep_core::{Cancel, Remedy, Source};
 use prep_fault_server::{At, Bundle, Fault, FaultServer, Kind, Request, Side};
 use prep_fetch::{FetchError, KaggleBundle, Network, Protocol};
 
@@ -250,15 +250,16 @@ fn refused_credentials_are_named_with_the_others() {
     };
     let world = world(vec![Fault::at(At::Api, Kind::status(401)).always()]);
     let network = Network::new(options(&world.server.endpoint()), found).unwrap();
-    let error = access(&network, ID).unwrap_err().to_string();
-    let (cause, help) = error.split_once('\n').unwrap();
+    let error = access(&network, ID).unwrap_err();
     assert_eq!(
-        cause,
-        "Kaggle does not accept the credentials (401): status 401"
+        error.to_string(),
+        "Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401): status 401; not used: \
+         /home/u/.kaggle/access_token"
     );
-    assert!(help.starts_with(
-        "They are those of KAGGLE_API_TOKEN; not used: /home/u/.kaggle/access_token. Make a new API token"
-    ), "{help}");
+    let Some(Remedy::Words(help)) = error.remedy() else {
+        panic!("{error:?}");
+    };
+    assert!(help.starts_with("make a new API token"), "{help}");
 }
 
 /// A question stops at the first answer that there are too many; a download waits.

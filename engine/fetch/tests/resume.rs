@@ -19,8 +19,9 @@ const LENGTH: usize = 1_000_003;
 fn interrupted() -> World {
     let fault = Fault::at_byte(LENGTH as u64 - 1, Kind::Drop).always();
     let world = World::new(Bundle::new(ID, content(LENGTH, 1)), vec![fault]);
-    let error = world.run(None).unwrap_err().to_string();
-    assert!(error.contains("are kept in"), "{error}");
+    let error = world.run(None).unwrap_err();
+    let remedy = format!("{:?}", error.remedy());
+    assert!(remedy.contains("are kept in"), "{remedy}");
     assert!(!world.target().exists());
     world.server.set_faults(Vec::new());
     world

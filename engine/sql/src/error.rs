@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
-use prep_failure::{Failure, is_from_system};
+use prep_failure::{Failure, Remedy, is_from_system};
 use thiserror::Error;
 
 use crate::limits::QueryPool;
@@ -58,6 +58,8 @@ pub enum QueryError {
         place: Option<(u64, u64)>,
         /// One action that corrects the query or the input.
         help: Option<String>,
+        /// Whether the query needs more memory than it may use.
+        needs_memory: bool,
         /// The relation's own error, if reading it failed.
         #[source]
         cause: Option<RelationError>,
@@ -137,6 +139,16 @@ impl QueryError {
         }
     }
 
+    /// What the user can do if the query needs more memory.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            QueryError::Run {
+                needs_memory: true, ..
+            } => Some(Remedy::RaiseMemory),
+            _ => None,
+        }
+    }
+
     /// One action that the author of the query can take.
     pub fn help(&self) -> Option<&str> {
         match self {
@@ -172,11 +184,21 @@ impl QueryError {
         let (failure, message) = classify(&error, pool);
         let help = help_for(&error, &message);
         let has_cause = causes(&error).any(|cause| cause.is::<UnreadableRelation>());
+        let needs_memory = causes(&error).any(|cause| {
+            let of_function = cause.downcast_ref::<FunctionError>();
+            // The only lack that a function reports.
+            of_function.is_some_and(|error| error.failure == Failure::Machine)
+                || matches!(
+                    cause.downcast_ref(),
+                    Some(DataFusionError::ResourcesExhausted(_))
+                )
+        });
         QueryError::Run {
             failure,
             message,
             place: None,
             help,
+            needs_memory,
             cause: has_cause.then(|| RelationError(Arc::new(error))),
         }
     }
@@ -308,7 +330,7 @@ fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     match pool.map(QueryPool::required_bytes) {
         Some(bytes) if bytes > 0 => {
             let megabytes = bytes.div_ceil(10_000_000) * 10;
-            format!("not enough memory: the query needs {megabytes} MB or more; raise --memory")
+            format!("not enough memory: the query needs {megabytes} MB or more")
         }
         _ => format!("not enough memory: {text}"),
     }

@@ -315,6 +315,7 @@ impl QueryRows {
                 message: failing.message,
                 place: failing.place,
                 help: help.clone(),
+                needs_memory: false,
                 cause: None,
             },
             None => error,

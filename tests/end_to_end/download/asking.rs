@@ -91,7 +91,7 @@ fn rules_to_accept_are_listed_in_one_go() {
     let mut command = world.stranger(&["fetch", "--check-rules", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", "wrong");
     let refused = world.end(&mut command).code(4);
-    refused.says(&["harbour: Kaggle does not accept the credentials (401)"]);
+    refused.says(&["harbour: Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401)"]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_plan_says_what_is_in_the_way() {
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let plan = ["plan", "-c", Harbour::ID];
     let shown = world.prep(&plan).code(0);
-    shown.shows(&["the bundle is not there: the rules of harbour are not accepted"]);
+    shown.shows(&["the bundle is missing: the rules of harbour are not accepted"]);
 }
 
 /// `prep` reads the listing of a bundle on Kaggle and the beginning of its tables, not the bundle.

@@ -145,7 +145,7 @@ fn a_bundle_that_is_thrown_away_comes_back_when_its_bytes_are_needed() {
     let picture = folder.join(names_in(&folder).first().expect("a picture"));
     fs::remove_file(&picture).expect("removed");
     let failed = world.run(Gallery::ID, &["--no-download"]).code(4);
-    failed.says(&["no bundle: looked for", "--no-download is given"]);
+    failed.says(&["no bundle: looked for", "downloads are not allowed"]);
     assert_eq!(world.requests(), requests);
     assert_eq!(discard(&[])["state"], "prepared");
     assert!(world.requests() > requests);

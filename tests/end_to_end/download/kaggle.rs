@@ -69,7 +69,10 @@ fn rules_of_82_competitions_stop_at_the_first_limit_and_go_on_later() {
     ];
 
     let ended = world.prep(&rules).code(7);
-    let ended = ended.shows(&["10 of 82 may be downloaded, 72 not asked", "not asked: "]);
+    let ended = ended.shows(&[
+        "10 of 82 may be downloaded, 72 not checked",
+        "not checked: ",
+    ]);
     let said = ended.says(&["too many requests", "accepts no more for now (429)"]);
     assert!(
         !said.stderr.contains("asks to wait"),
@@ -85,7 +88,7 @@ fn rules_of_82_competitions_stop_at_the_first_limit_and_go_on_later() {
         Fault::at(At::Api, Kind::status(429)).after(40).always(),
     ]);
     let ended = world.prep(&rules).code(7);
-    ended.shows(&["50 of 82 may be downloaded, 32 not asked"]);
+    ended.shows(&["50 of 82 may be downloaded, 32 not checked"]);
     assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41);
     world.server.set_faults(Vec::new());
     world
@@ -365,8 +368,8 @@ fn a_doctor_tells_what_is_wrong_and_what_to_do() {
     command.env("KAGGLE_API_TOKEN", "wrong");
     let ended = world.end(&mut command).code(4);
     ended.shows(&[
-        "Kaggle does not accept the credentials (401)",
-        "kaggle: They are those of KAGGLE_API_TOKEN",
+        "Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401)",
+        "kaggle: make a new API token",
     ]);
     // No server.
     let mut command = world.command(&["doctor", "--json"]);

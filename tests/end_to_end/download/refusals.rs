@@ -41,7 +41,10 @@ fn wrong_credentials_are_refused() {
     command.env("KAGGLE_API_TOKEN", "an-older-token-of-mine");
     let ended = world.end(&mut command);
     assert!(!ended.stderr.contains("an-older-token-of-mine"));
-    let says = ["does not accept the credentials (401)", "new API token"];
+    let says = [
+        "does not accept the credentials of KAGGLE_API_TOKEN (401)",
+        "new API token",
+    ];
     assert_refused(&world, ended, 4, &says);
 }
 
@@ -130,7 +133,7 @@ fn a_server_that_stays_away_has_a_code_of_its_own() {
 fn downloads_can_be_forbidden() {
     let world = World::harbour(&bundle(), Vec::new());
     let ended = world.run(Harbour::ID, &["--no-download"]);
-    let says = ["no bundle: looked for", "--no-download is given"];
+    let says = ["no bundle: looked for", "downloads are not allowed"];
     assert_refused(&world, ended, 4, &says);
     for verb in [
         &["fetch", "--list", Harbour::ID][..],

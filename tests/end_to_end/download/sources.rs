@@ -251,11 +251,11 @@ fn what_is_not_there_is_said() {
     let arguments = ["--no-download", "--source", "source"];
     run(&offline, &arguments).code(4).says(&[
         "no file of the source `labels`: looked for source/labels.zip, source/harbour/labels.zip",
-        "--no-download is given",
+        "downloads are not allowed",
     ]);
     let plan = offline.prep(&[&["plan", "-c", Harbour::ID], &arguments[..]].concat());
     plan.code(0)
-        .shows(&["the source `labels` is not there", "source/labels"]);
+        .shows(&["the source `labels` is missing", "source/labels"]);
     assert_eq!(offline.requests(), 0);
 
     let gone = World::new(vec![Bundle::new(Harbour::ID, bundle)], Vec::new());

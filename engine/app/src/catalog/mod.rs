@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prep_core::Failure;
+use prep_core::{Failure, Remedy};
 use prep_spec::Pipeline;
 
 use crate::error::Error;
@@ -114,11 +114,10 @@ impl Catalog {
         }
         let error = Error::request(format!("{} holds no pipeline", dir.display()));
         Err(match (dir.join("pipeline.yaml").is_file(), dir.parent()) {
-            (true, Some(parent)) => error.help(format!(
-                "--pipelines names the folder above: {}",
-                parent.display()
-            )),
-            _ => error.help("--pipelines DIR expects DIR/ID/pipeline.yaml"),
+            (true, Some(parent)) => error.help(Remedy::NamePipelines {
+                parent: Some(parent.display().to_string()),
+            }),
+            _ => error.help(Remedy::NamePipelines { parent: None }),
         })
     }
 
@@ -141,7 +140,7 @@ impl Catalog {
             let error = Error::request(format!("there is no competition `{id}`"));
             match self.near(id) {
                 Some(near) => error.suggest(Some(near)),
-                None => error.help("`prep list` shows all of them"),
+                None => error.help(Remedy::ListCompetitions),
             }
         })
     }
@@ -190,7 +189,7 @@ impl Entry {
                 Failure::Pipeline,
                 format!("competition `{}` has no pipeline yet", self.id),
             )
-            .help("`prep list` shows which ones do; --pipelines DIR adds DIR/ID/pipeline.yaml")
+            .help(Remedy::NamePipelines { parent: None })
         })
     }
 
@@ -289,8 +288,8 @@ mod tests {
             .unwrap_err();
         assert_eq!(error.blame, Blame::Request);
         assert_eq!(
-            error.help.as_deref(),
-            Some("did you mean `spooky-author-identification`?")
+            error.help,
+            Some("did you mean `spooky-author-identification`?".into())
         );
         let catalog = Catalog::embedded();
         assert_eq!(catalog.near("Titanic"), Some("spaceship-titanic"));
@@ -319,11 +318,7 @@ mod tests {
         ];
         assert_eq!(others, [&None; 3]);
         let inside = catalog.add_folder(&dir.path().join("new")).unwrap_err();
-        assert!(
-            inside
-                .help
-                .unwrap()
-                .ends_with(&dir.path().display().to_string())
-        );
+        let parent = Some(dir.path().display().to_string());
+        assert_eq!(inside.help, Some(Remedy::NamePipelines { parent }));
     }
 }

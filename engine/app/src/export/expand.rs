@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use prep_core::{Cancel, Failure};
+use prep_core::{Cancel, Failure, Remedy};
 use prep_digests::digest_of_file;
 use prep_formats::archive::MemberKind;
 use prep_formats::limits::Limits;
@@ -52,8 +52,7 @@ pub fn expand(
                 return super::interrupted();
             }
             let message = format!("cannot unpack {}: {error}", archive.path);
-            Error::new(Failure::Input, message)
-                .help("leave --expand-archives out, or name the archive's folder in the pipeline")
+            Error::new(Failure::Input, message).help(Remedy::KeepArchives)
         })?;
         let mut inside = Found::default();
         list(&staging, base(&staging, folder), &mut inside)?;
@@ -68,7 +67,7 @@ pub fn expand(
                     "{} has a file {}, which is there already and differs",
                     archive.path, item.path
                 );
-                return Err(Error::new(Failure::Input, message).help("leave --expand-archives out"));
+                return Err(Error::new(Failure::Input, message).help(Remedy::KeepArchives));
             }
             there.insert(item.path.clone(), item.source.clone());
             found.items.push(item);

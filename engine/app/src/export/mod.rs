@@ -22,7 +22,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use md5::{Digest as _, Md5};
-use prep_core::{Cancel, CancellableReader, Failure};
+use prep_core::{Cancel, CancellableReader, Failure, Remedy};
 use prep_formats::pandas::{CsvScanner, ReadOptions, Schema};
 use prep_steps::Expand;
 use serde::Serialize;
@@ -151,7 +151,7 @@ pub fn export(
     let home = settings.data_dir.join(id);
     if !manifest.is_intact(&home.join("prepared")) {
         let message = format!("the prepared data of `{id}` is not complete, or was changed since");
-        return Err(Error::new(Failure::Input, message).help(format!("`prep run {id}` mends it")));
+        return Err(Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() }));
     }
     let target = &wanted.target;
     if fs::symlink_metadata(target).is_ok() {

@@ -8,7 +8,7 @@ use prep_audit::published::{self, Checked};
 use prep_audit::tree::{self, Roles, SplitSearch};
 use prep_audit::{AuditError, Family, Finding, Harm, Report, Verdict};
 use prep_contents::Resources;
-use prep_core::Failure;
+use prep_core::{Failure, Remedy};
 use prep_spec::model::Made;
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::PublishedChecksums;
@@ -132,8 +132,9 @@ pub fn audit(
             "there is neither a bundle of `{}` nor prepared data",
             entry.id
         );
-        return Err(Error::new(Failure::Input, message)
-            .help(format!("`prep run {}` brings both", entry.id)));
+        return Err(Error::new(Failure::Input, message).help(Remedy::Prepare {
+            id: entry.id.clone(),
+        }));
     }
     let reports = [
         bundle.as_ref().map(|corner| &corner.report),
@@ -153,7 +154,7 @@ pub fn audit(
 
 fn nothing_to_compare(id: &str) -> Error {
     let message = format!("there is nothing to compare the tree with: `{id}` is not prepared here");
-    Error::new(Failure::Input, message).help(format!("`prep run {id}` prepares it"))
+    Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
 }
 
 fn failed(error: AuditError) -> Error {

@@ -1,12 +1,12 @@
 //! What is done about bundles that are not here, before anything runs: competitions are left out if that is wanted, and
 //! missing credentials are one error.
 
-use prep_core::units;
+use prep_core::{Remedy, units};
 use prep_fetch::FetchError;
 
 use super::resolve::Plan;
 use crate::bundles;
-use crate::error::{Error, cause_and_help};
+use crate::error::Error;
 use crate::note::Note;
 use crate::task::Task;
 
@@ -36,9 +36,8 @@ pub(crate) fn leave_out(
     ids.retain(|id| !absent.contains(id));
     if ids.is_empty() {
         let message = format!("no bundle is here: {}", absent.join(", "));
-        return Err(Error::new(prep_core::Failure::Input, message).help(
-            "run without --available to download them, or name their directory with --source",
-        ));
+        let remedy = Remedy::AllowDownloads.or(Remedy::NameSource);
+        return Err(Error::new(prep_core::Failure::Input, message).help(remedy));
     }
     notes(Note::NotAvailable(&absent));
     Ok(true)
@@ -83,15 +82,12 @@ fn with_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
         Err(error @ FetchError::Credentials(_)) => error,
         _ => return Ok(()),
     };
-    let text = error.to_string();
-    let (cause, help) = cause_and_help(&text);
     let count = units::count(missing.len() as u64, "bundle");
     let missing = missing.join(", ");
-    let message = format!("{count} cannot be downloaded: {cause}\n  missing: {missing}");
-    let others = "--available prepares the competitions whose bundles are here";
-    let help = match help {
-        None => others.to_owned(),
-        Some(help) => format!("{help}; {others}"),
+    let message = format!("{count} cannot be downloaded: {error}\n  missing: {missing}");
+    let remedy = match error.remedy() {
+        Some(remedy) => remedy.or(Remedy::PrepareAvailable),
+        None => Remedy::PrepareAvailable,
     };
-    Err(Error::new(error.failure(), message).help(help))
+    Err(Error::new(error.failure(), message).help(remedy))
 }

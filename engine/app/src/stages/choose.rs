@@ -23,9 +23,9 @@ pub(crate) struct Chosen<'a> {
 pub(crate) fn choose<'a>(task: &'a Task, ids: &[String]) -> Result<Chosen<'a>, Error> {
     let source = task.options.source.as_ref();
     if let Some(source) = source.filter(|source| !source.is_dir()) {
-        let message = format!("--source {} is not a folder", source.display());
+        let message = format!("the source `{}` is not a directory", source.display());
         return Err(Error::new(Failure::Input, message)
-            .help("name the folder that holds ID.zip or ID/ID.zip, as Kaggle serves them"));
+            .help("name the directory that has ID.zip or ID/ID.zip"));
     }
     let lock = match task.options.locked {
         true => Some(lock::read(&task.settings.data_dir)?),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prep_core::{Failure, units};
+use prep_core::{Failure, Remedy, units};
 
 use crate::error::Error;
 
@@ -61,10 +61,8 @@ impl Peak {
             units::bytes(free)
         );
         if self.bundles > free {
-            return Err(Error::new(Failure::Machine, message).help(
-                "--discard-bundle removes each bundle once its competition is prepared, --partial downloads less, \
-                 --data-dir names another disk",
-            ));
+            return Err(Error::new(Failure::Machine, message)
+                .help(Remedy::DiscardBundles.or(Remedy::NameDataDir)));
         }
         Ok(Some(message))
     }
@@ -116,6 +114,6 @@ mod tests {
         assert!(warning.contains("/data has 19 B free"), "{warning}");
         let error = check(peak(10, 10, Some(9))).unwrap_err();
         assert_eq!(error.failure(), Failure::Machine);
-        assert!(error.help.unwrap().contains("--discard-bundle"));
+        assert!(matches!(error.help, Some(Remedy::AnyOf(_))));
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use prep_core::Failure;
+use prep_core::{Failure, Remedy};
 use prep_digests::{LockedDataset, Lockfile, Trees};
 
 use crate::error::Error;
@@ -31,7 +31,7 @@ pub(crate) fn read(data_dir: &Path) -> Result<Lockfile, Error> {
     Lockfile::parse(&text).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         Error::new(Failure::Input, message)
-            .help("a run without --locked writes one anew where there is none: move it away")
+            .help("move it away; the next run that need not agree with it writes it again")
     })
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn require(
 ) -> Result<Trees, Error> {
     let nothing = || {
         let message = format!("prep.lock says nothing of `{id}` {variant}");
-        Error::new(Failure::Check, message).help("a run without --locked notes it")
+        Error::new(Failure::Check, message).help(Remedy::Unlock)
     };
     let locked = lock.find(id, variant).ok_or_else(nothing)?;
     let differences = locked.differences(found);
@@ -57,8 +57,9 @@ pub(crate) fn require(
             "`{id}` {variant} is not what is locked: {}",
             said.join("; ")
         );
-        return Err(Error::new(Failure::Check, message)
-            .help("take the pipelines that prep.lock was written with, or run without --locked"));
+        return Err(Error::new(Failure::Check, message).help(
+            Remedy::from("use the pipelines with which prep.lock was written").or(Remedy::Unlock),
+        ));
     }
     locked.trees().ok_or_else(nothing)
 }

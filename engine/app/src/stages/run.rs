@@ -19,6 +19,7 @@ use super::{origins, record};
 use crate::error::Error;
 use crate::note::Note;
 use crate::prepared;
+use crate::run_log::RunLog;
 use crate::task::Task;
 
 /// Time between two looks whether results are sent.
@@ -119,6 +120,7 @@ impl Run {
     pub fn execute(mut self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
         let refused = std::mem::take(&mut self.plan.refused);
         let ids = std::mem::take(&mut self.ids);
+        let reporter = RunLog::start(&self.task, &ids, reporter);
         let ended = self.run(reporter)?;
         ended.confirm_sources()?;
         ended.wait_until_sent();

@@ -1,6 +1,6 @@
 //! Last stage: one summary per competition of a run.
 
-use prep_core::{Failure, StepOutcome};
+use prep_core::{Failure, Remedy, StepError, StepOutcome};
 use prep_spec::Diagnostics;
 use prep_steps::LocatedError;
 use serde::Serialize;
@@ -43,8 +43,9 @@ pub struct StepFailure {
     pub failure: Failure,
     /// The cause first.
     pub message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub help: Option<String>,
+    /// What the user can do.
+    #[serde(skip)]
+    pub help: Option<Remedy>,
     /// The same as a finding in the pipeline's file, if it is about one of its words.
     #[serde(skip)]
     pub place: Option<Diagnostics>,
@@ -101,7 +102,7 @@ impl Summary {
                     step,
                     failure: *failure,
                     message: for_people(message),
-                    help: None,
+                    help: report.errors.get(&node_id).and_then(StepError::remedy),
                     place: placed.map(|placed| placed.diagnostics(&format!("{id}/{}", node.name))),
                 })
             })

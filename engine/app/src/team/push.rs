@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use prep_cache::{Digest, Offer, Store};
-use prep_core::{Action, Cancel, Context, Failure, NodeId, NodeState, Value};
+use prep_core::{Action, Cancel, Context, Failure, NodeId, NodeState, Remedy, Value};
 use prep_remote::{Link, PutOutcome, SendOutcome};
 use serde::Serialize;
 
@@ -194,6 +194,6 @@ pub fn remote_of(settings: &Settings) -> Result<&Link, Error> {
             blame: crate::Blame::Request,
             ..Error::new(Failure::Input, "no remote is named")
         }
-        .help("name one with --remote URL, or with `url` in `[remote]` of prep.toml")
+        .help(Remedy::NameRemote)
     })
 }

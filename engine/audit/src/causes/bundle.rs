@@ -113,7 +113,7 @@ pub static BUNDLE_REPACKED: Cause = Cause {
     family: Family::Bundle,
     harm: Harm::None,
     meaning: "another archive of the same members",
-    advice: "nothing: the content is the same; `--skip-bundle-verification` accepts it",
+    advice: "nothing: the content is the same, so the bundle can be accepted without its published MD5",
 };
 
 pub static BUNDLE_CHANGED: Cause = Cause {
@@ -129,7 +129,7 @@ pub static BUNDLE_OTHER_MD5: Cause = Cause {
     family: Family::Bundle,
     harm: Harm::Form,
     meaning: "a sound archive with another MD5 than is published, and no good one is known to compare with",
-    advice: "prepare it with `--skip-bundle-verification`: outputs that have their published sums prove their part of it",
+    advice: "prepare it without checking the MD5 of the bundle: outputs with their published checksums prove their part of it",
 };
 
 pub static BUNDLE_NOT_AN_ARCHIVE: Cause = Cause {

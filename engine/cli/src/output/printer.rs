@@ -4,6 +4,8 @@
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use prep_app::Note;
@@ -56,6 +58,8 @@ pub struct Printer {
     pub json: bool,
     /// The display that draws on stderr.
     pub aside: Aside,
+    /// Whether a result was printed. Clones share it.
+    has_result: Arc<AtomicBool>,
 }
 
 impl Printer {
@@ -75,6 +79,7 @@ impl Printer {
             level,
             json: global.json,
             aside: Aside::default(),
+            has_result: Arc::default(),
         }
     }
 
@@ -84,6 +89,7 @@ impl Printer {
             true => shown(text),
             false => text.to_owned(),
         };
+        self.has_result.store(true, Ordering::Relaxed);
         let mut out = anstream::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -116,12 +122,21 @@ impl Printer {
         self.result(&(text + "\n"))
     }
 
-    /// Something worth knowing.
+    /// The error that ended a verb: on stderr, and as JSON in place of a result.
+    pub fn end(&self, error: &CliError) {
+        self.error(error);
+        if self.json && !self.has_result.load(Ordering::Relaxed) {
+            // The error has been shown, and stdout may be closed.
+            let _ = self.json(&serde_json::json!({ "error": error.json() }));
+        }
+    }
+
+    /// A message.
     pub fn message(&self, message: impl Display) {
         self.say(Level::Normal, &format!("{}\n", shown(message)));
     }
 
-    /// Something worth knowing while a display may draw on stderr.
+    /// A message while a display may draw on stderr.
     pub fn message_aside(&self, message: impl Display) {
         let message = message.to_string();
         if self.level >= Level::Normal && !self.aside.show(&message) {

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use prep_app::{Checksums, Preparation, State, Summary};
+use prep_app::{Checksums, Preparation, State, StepFailure, Summary};
 use prep_core::units;
+use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::printer::Printer;
 use crate::output::table::{Align, Table};
+use crate::remedy;
 
-/// The exit code that a competition asks for.
+/// The exit code of a competition.
 pub fn exit(summary: &Summary) -> Exit {
     let failures = summary.failures.iter();
     Exit::combine(failures.map(|failure| Exit::of(failure.failure)))
@@ -19,8 +21,8 @@ pub fn exit(summary: &Summary) -> Exit {
 /// The table to stdout, then every failure with its cause to stderr.
 pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError> {
     if printer.json {
-        printer.json(&serde_json::json!({
-            "competitions": preparation.summaries,
+        printer.json(&json!({
+            "competitions": preparation.summaries.iter().map(json_of).collect::<Vec<_>>(),
             "timings": preparation.timings,
         }))?;
     } else {
@@ -55,9 +57,41 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
         printer.message(line);
     }
     if preparation.interrupted {
-        printer.message("stopped; what was finished is kept, the next run goes on from there");
+        printer.message("stopped; finished steps are kept, and the next run continues from there");
     }
     Ok(())
+}
+
+/// A competition of a run in JSON output. Its failures are errors.
+pub fn json_of(summary: &Summary) -> Value {
+    let failures = summary.failures.iter().map(|failure| {
+        let mut one = error_of(&summary.id, failure).json();
+        if let Some(one) = one.as_object_mut() {
+            // The step has a member of its own.
+            one.insert("message".to_owned(), json!(failure.message));
+            one.insert("step".to_owned(), json!(failure.step));
+            one.insert("failure".to_owned(), json!(failure.failure));
+        }
+        one
+    });
+    let failures: Vec<Value> = failures.collect();
+    let mut all = json!(summary);
+    if let Some(all) = all.as_object_mut() {
+        all.insert("failures".to_owned(), failures.into());
+    }
+    all
+}
+
+/// A failure as an error that names competition and step.
+fn error_of(id: &str, failure: &StepFailure) -> CliError {
+    let message = match &failure.step {
+        Some(step) => format!("{id}/{step}: {}", failure.message),
+        None => failure.message.clone(),
+    };
+    let mut error = CliError::new(Exit::of(failure.failure), message);
+    error.diagnostics.clone_from(&failure.place);
+    error.help = failure.help.as_ref().map(remedy::words);
+    error
 }
 
 /// `20 of 22 competitions are prepared; not prepared: a, b`, if some of several are not.
@@ -79,11 +113,11 @@ fn failures(summaries: &[Summary]) -> Vec<CliError> {
     let mut groups: Vec<(String, CliError, Vec<&str>)> = Vec::new();
     for summary in summaries {
         for failure in &summary.failures {
-            let Some(step) = &failure.step else { continue };
-            let message = format!("{}/{step}: {}", summary.id, failure.message);
-            let alike = with_any_id(&message, &summary.id);
-            let mut error = CliError::new(Exit::of(failure.failure), message);
-            error.diagnostics.clone_from(&failure.place);
+            if failure.step.is_none() {
+                continue;
+            }
+            let error = error_of(&summary.id, failure);
+            let alike = with_any_id(&error.message, &summary.id);
             let group = groups.iter_mut().find(|(other, one, _)| {
                 let in_pipelines = one.diagnostics.is_some() || error.diagnostics.is_some();
                 !in_pipelines && *other == alike && one.exit == error.exit
@@ -98,6 +132,9 @@ fn failures(summaries: &[Summary]) -> Vec<CliError> {
         if ids.len() > 1 {
             let count = units::count(ids.len() as u64, "competition");
             error.message = format!("{count}: {alike}\n  ID: {}", ids.join(", "));
+            error.help = error
+                .help
+                .map(|help| with_any_id(&help, ids.first().copied().unwrap_or_default()));
         }
         error
     });
@@ -191,7 +228,7 @@ mod tests {
             "no bundle: looked for d/@.zip; it cannot be downloaded: --no-download is given";
         let errors = failures(&[
             failed("cat", Failure::Input, missing),
-            failed("concat", Failure::Input, "torn; fetch it"),
+            failed("concat", Failure::Input, "truncated"),
             failed("dog-cat", Failure::Input, missing),
             failed("dog", Failure::Machine, missing),
             failed("owl", Failure::Input, missing),
@@ -208,7 +245,7 @@ mod tests {
                      it cannot be downloaded: --no-download is given\n  ID: cat, dog-cat, owl",
                     None
                 ),
-                ("concat/bundle: torn; fetch it", None),
+                ("concat/bundle: truncated", None),
                 (
                     "dog/bundle: no bundle: looked for d/dog.zip; \
                      it cannot be downloaded: --no-download is given",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Audit, Catalog, Settings};
+use prep_app::{Catalog, Settings};
 use serde_json::json;
 
 use crate::error::CliError;
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::options::{SourceArg, VariantArg};
 use crate::output::audit;
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Explain why files differ from the published ones
 #[derive(Debug, Args)]
@@ -39,15 +39,15 @@ pub struct AuditArgs {
 }
 
 impl AuditArgs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let catalog = session.catalog()?;
         let settings = &self.variant.settings(session);
         let ids = self.selection.ids_or(|| self.found(&catalog, settings))?;
         for id in &ids {
             catalog.get(id)?;
         }
-        let sources: Vec<&Path> = session.source_dir(&self.source).into_iter().collect();
-        let (audits, failed) = session.each(&ids, |id| {
+        let sources: Vec<&Path> = self.source.or_setting(session).into_iter().collect();
+        let audits = session.each(&ids, |id| {
             let entry = catalog.get(id)?;
             let audit = prep_app::audit(entry, settings, &sources, self.tree.as_deref())?;
             if !session.printer.json {
@@ -55,12 +55,15 @@ impl AuditArgs {
             }
             Ok(audit)
         });
-        let audits: Vec<Audit> = audits.into_iter().map(|(_, audit)| audit).collect();
         if session.printer.json {
-            session.printer.json(&json!({ "competitions": audits }))?;
+            session
+                .printer
+                .json(&json!({ "competitions": audits.json(|_, audit| json!(audit)) }))?;
         }
-        let exits = audits.iter().map(|audit| audit::exit(audit.verdict));
-        Ok(Exit::combine(exits.chain([failed])))
+        let verdicts = audits
+            .results()
+            .map(|(_, audit)| audit::exit(audit.verdict));
+        Ok(Exit::combine(verdicts.chain([audits.exit()])))
     }
 
     /// The competitions of which the data directory or the tree has something.

@@ -3,10 +3,9 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::args;
 use crate::exit::Exit;
 use crate::options::OutputArg;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Print shell completions
 #[derive(Debug, Args)]
@@ -22,9 +21,9 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let mut script = Vec::new();
-        let mut command = args::command();
+        let mut command = (session.command)();
         clap_complete::generate(self.shell, &mut command, "prep", &mut script);
         self.output
             .write(session, &String::from_utf8_lossy(&script))?;

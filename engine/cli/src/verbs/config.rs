@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::output::table::{Align, Table};
 use crate::prep_toml::Files;
 use crate::remote::{RemoteArgs, RemoteSettings, Setting};
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 use prep_core::units;
 
 /// Show the settings and where each comes from
@@ -45,7 +45,7 @@ struct Line {
 }
 
 impl ConfigArgs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let lines = self.lines(session)?;
         let files = Files::read(&session.places, Some(&session.settings.data_dir))?;
         let is_used = |path: &PathBuf| files.found.iter().any(|(found, _)| found == path);

@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use crate::output::summary;
 use crate::output::table::{Align, Table};
 use crate::samples;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Prepare and grade sample data that prep contains
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ struct Row {
 }
 
 impl Demo {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let dir = &self.output;
         samples::unpack(dir)?;
         let session = Session {
@@ -80,7 +80,7 @@ impl Demo {
             summary::show(&session.printer, &preparation)?;
             return Ok(exit(&preparation));
         }
-        session.printer.message(said(&preparation));
+        session.printer.message(sentence(&preparation));
         let list = dir.join("submissions.jsonl");
         let text = submissions(dir, &task.catalog, &session.settings)?;
         samples::put(&list, text.as_bytes())?;
@@ -94,7 +94,7 @@ impl Demo {
         let rows = rows(&graded)?;
         if session.printer.json {
             session.printer.json(&json!({
-                "competitions": preparation.summaries,
+                "competitions": preparation.summaries.iter().map(summary::json_of).collect::<Vec<_>>(),
                 "submissions": rows,
                 "report": graded.path,
             }))?;
@@ -107,7 +107,7 @@ impl Demo {
 }
 
 /// Summarizes the preparation in a sentence.
-fn said(preparation: &Preparation) -> String {
+fn sentence(preparation: &Preparation) -> String {
     let sum = |steps: fn(&Summary) -> usize| -> u64 {
         preparation
             .summaries

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::VariantArg;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Compare variants, pipelines, data directories or runs
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ pub struct Diff {
 }
 
 impl Diff {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let found = self.differences(session)?;
         if session.printer.json {
             session.printer.json(&whole(self.id(), &found))?;

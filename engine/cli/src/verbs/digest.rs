@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::options::VariantArg;
 use crate::output::table::{Align, Table};
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Print digests of the data that scores depend on
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub struct DigestArgs {
 }
 
 impl DigestArgs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let catalog = session.catalog()?;
         let settings = self.variant.settings(session);
         let ids = self.selection.ids_or(|| {
@@ -41,10 +41,15 @@ impl DigestArgs {
             let there = |id: &String| settings.data_dir.join(id).join("prepared").is_dir();
             Ok(all.filter(there).collect())
         })?;
-        let (found, failed) =
-            session.each(&ids, |id| Ok(prep_app::facts(&catalog, &settings, id)?));
+        let outcomes = session.each(&ids, |id| Ok(prep_app::facts(&catalog, &settings, id)?));
+        let found: Vec<(&str, &DatasetDigests)> = outcomes.results().collect();
         if session.printer.json {
-            session.printer.json(&whole(&found))?;
+            session.printer.json(&json!({
+                "competitions": outcomes.json(one),
+                "digest": root(&found),
+                "short": root(&found).short(),
+                "program": prep_app::VERSION,
+            }))?;
         } else if let [(id, facts)] = found.as_slice() {
             session.printer.result(&in_full(id, facts))?;
         } else if !found.is_empty() {
@@ -52,29 +57,15 @@ impl DigestArgs {
             let count = units::count(found.len() as u64, "competition");
             let root = root(&found);
             session.printer.result(&format!("\n{count}: {root}\n"))?;
-        } else if failed == Exit::Success {
+        } else if outcomes.exit() == Exit::Success {
             session.printer.message("nothing is prepared here");
         }
-        Ok(failed)
+        Ok(outcomes.exit())
     }
 }
 
-fn root(found: &[(String, DatasetDigests)]) -> Sha256 {
-    combined_digest(
-        found
-            .iter()
-            .map(|(id, facts)| (id.as_str(), facts.digest())),
-    )
-}
-
-fn whole(found: &[(String, DatasetDigests)]) -> Value {
-    let competitions: Vec<Value> = found.iter().map(|(id, facts)| one(id, facts)).collect();
-    json!({
-        "digest": root(found),
-        "short": root(found).short(),
-        "program": prep_app::VERSION,
-        "competitions": competitions,
-    })
+fn root(found: &[(&str, &DatasetDigests)]) -> Sha256 {
+    combined_digest(found.iter().map(|(id, facts)| (*id, facts.digest())))
 }
 
 fn one(id: &str, facts: &DatasetDigests) -> Value {
@@ -90,7 +81,7 @@ fn one(id: &str, facts: &DatasetDigests) -> Value {
     })
 }
 
-fn table(found: &[(String, DatasetDigests)]) -> Table {
+fn table(found: &[(&str, &DatasetDigests)]) -> Table {
     let mut table = Table::new(&[
         ("competition", Align::Left),
         ("variant", Align::Left),
@@ -104,7 +95,7 @@ fn table(found: &[(String, DatasetDigests)]) -> Table {
     let short = |digest: Option<Sha256>| digest.map_or_else(|| "-".to_owned(), |one| one.short());
     for (id, facts) in found {
         table.row(vec![
-            id.clone(),
+            (*id).to_owned(),
             facts.variant.clone(),
             facts.digest().short(),
             facts.public.sha256.short(),

@@ -4,19 +4,20 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use prep_app::doctor::{self, Finding, Health};
-use prep_app::{Options, Pace, Permission, cause_and_help, for_people, permissions};
+use prep_app::{Options, Pace, Permission, Remedy, for_people, permissions};
 use prep_core::{Cancel, units};
 use prep_fetch::{Account, FetchError, LazyNetwork, Network};
 use rustix::process::{Resource, getrlimit};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::downloads::{self, Limits, Purpose};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::table::{Align, Table};
+use crate::remedy::words;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Check credentials, rules, disk and directories
 #[derive(Debug, Args)]
@@ -69,16 +70,17 @@ impl Findings {
         self.all.push(finding);
     }
 
-    /// Adds an error: its first line is the finding, the rest is help.
+    /// Adds an error with its remedy.
     fn failed(&mut self, check: &'static str, error: &FetchError) {
-        let text = error.to_string();
-        let (cause, help) = cause_and_help(&text);
-        let finding = Finding::new(check, Health::Error, for_people(cause));
-        self.add(with_help(finding, help), Exit::of(error.failure()));
+        let finding = Finding::new(check, Health::Error, for_people(&error.to_string()));
+        self.add(
+            with_help(finding, error.remedy()),
+            Exit::of(error.failure()),
+        );
     }
 }
 
-fn with_help(finding: Finding, help: Option<impl Into<String>>) -> Finding {
+fn with_help(finding: Finding, help: Option<impl Into<Remedy>>) -> Finding {
     match help {
         Some(help) => finding.help(help),
         None => finding,
@@ -86,7 +88,7 @@ fn with_help(finding: Finding, help: Option<impl Into<String>>) -> Finding {
 }
 
 impl Doctor {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let mut findings = Findings::default();
         let ids = match self.selection.is_empty() {
@@ -199,7 +201,7 @@ impl Doctor {
             },
             Ok(_) => {
                 findings.add(
-                    Finding::ok(check, format!("not asked; {signing}, {trusted}")),
+                    Finding::ok(check, format!("not contacted; {signing}, {trusted}")),
                     Exit::Success,
                 );
             }
@@ -295,7 +297,7 @@ fn rules(
     }
     let mut text = format!("{granted} of {} may be downloaded", ids.len());
     if not_asked > 0 {
-        text.push_str(&format!(", {not_asked} not asked"));
+        text.push_str(&format!(", {not_asked} not checked"));
     }
     let finding = match refused.is_empty() {
         true => Finding::ok("rules", text),
@@ -334,14 +336,23 @@ fn memory(session: &Session) -> Finding {
     let text = format!("{} for steps", units::bytes(memory));
     match memory >= LITTLE_MEMORY {
         true => Finding::ok("memory", text),
-        false => Finding::new("memory", Health::Warning, text)
-            .help("large competitions may be slow; raise it with --memory if there is more"),
+        false => Finding::new("memory", Health::Warning, text).help(Remedy::RaiseMemory),
     }
 }
 
 fn show(session: &Session, findings: &[Finding]) -> Result<(), crate::error::CliError> {
     if session.printer.json {
-        return session.printer.json(&json!({ "checks": findings }));
+        let checks: Vec<Value> = findings
+            .iter()
+            .map(|finding| {
+                let mut check = json!(finding);
+                if let (Some(check), Some(help)) = (check.as_object_mut(), &finding.help) {
+                    check.insert("help".to_owned(), words(help).into());
+                }
+                check
+            })
+            .collect();
+        return session.printer.json(&json!({ "checks": checks }));
     }
     let mut table = Table::new(&[
         ("check", Align::Left),
@@ -365,7 +376,7 @@ fn show(session: &Session, findings: &[Finding]) -> Result<(), crate::error::Cli
         if let Some(help) = &finding.help {
             session
                 .printer
-                .result(&format!("\n{}: {help}\n", finding.check))?;
+                .result(&format!("\n{}: {}\n", finding.check, words(help)))?;
         }
     }
     Ok(())

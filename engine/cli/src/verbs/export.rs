@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use prep_app::{Export, Form};
 use prep_core::units;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::options::{ExpandArgs, VariantArg};
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Copy a prepared competition to a directory or tar file
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub struct ExportArgs {
 }
 
 impl ExportArgs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let wanted = Export {
             form: Form::of(&self.output)?,
             private: self.private,
@@ -53,9 +53,14 @@ impl ExportArgs {
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let exported = prep_app::export(&catalog, &settings, &self.id, &wanted, &cancel)?;
         if session.printer.json {
-            session
-                .printer
-                .json(&json!({ "competitions": [exported] }))?;
+            let mut copy = json!({ "id": exported.competition });
+            if let (Some(copy), Value::Object(mut members)) =
+                (copy.as_object_mut(), json!(exported))
+            {
+                members.remove("competition");
+                copy.extend(members);
+            }
+            session.printer.json(&json!({ "competitions": [copy] }))?;
         } else {
             session.printer.result(&format!(
                 "{}: {}, {}\n",

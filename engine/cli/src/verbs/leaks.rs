@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::exit::Exit;
 use crate::options::{SourceArg, VariantArg};
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Search prepared data for hints at the answers
 #[derive(Debug, Args)]
@@ -32,41 +32,39 @@ pub struct Leaks {
 }
 
 impl Leaks {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let catalog = session.catalog()?;
         let settings = self.variant.settings(session);
         let mut folders = Vec::new();
-        folders.extend(session.source_dir(&self.source));
+        folders.extend(self.source.or_setting(session));
         folders.push(&session.settings.data_dir);
         let ids = self.selection.ids()?;
-        let (reports, failed) = session.each(&ids, |id| {
+        let reports = session.each(&ids, |id| {
             Ok(prep_app::leaks(&catalog, &settings, id, &folders)?)
         });
         if session.printer.json {
-            let all: Vec<serde_json::Value> = reports
-                .iter()
-                .map(|(id, report)| {
-                    json!({
-                        "id": id,
-                        "worst": report.worst(),
-                        "items": report.items,
-                        "bundle": report.bundle,
-                        "findings": report.findings,
-                    })
+            let all = reports.json(|id, report| {
+                json!({
+                    "id": id,
+                    "worst": report.worst(),
+                    "items": report.items,
+                    "bundle": report.bundle,
+                    "findings": report.findings,
                 })
-                .collect();
+            });
             session.printer.json(&json!({ "competitions": all }))?;
         } else {
-            for (id, report) in &reports {
+            for (id, report) in reports.results() {
                 session.printer.result(&text(id, report))?;
             }
         }
-        let worst = reports.iter().filter_map(|(_, report)| report.worst());
-        Ok(match worst.max() {
+        let worst = reports.results().filter_map(|(_, report)| report.worst());
+        let found = match worst.max() {
             Some(Level::Leak) => Exit::Check,
             Some(Level::Risk) => Exit::No,
-            Some(Level::Note) | None => failed,
-        })
+            Some(Level::Note) | None => Exit::Success,
+        };
+        Ok(Exit::combine([found, reports.exit()]))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `prep list`: which competitions there are, and what of them is prepared.
+//! `prep list`: the competitions and their state.
 
 use clap::Args;
 use prep_app::{Comparability, Entry, PreparedState};
@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// List competitions and their state
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ struct Row {
 }
 
 impl List {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let catalog = session.catalog()?;
         let all = || Ok(catalog.iter().map(|entry| entry.id.clone()).collect());
         let ids = self.selection.ids_or(all)?;

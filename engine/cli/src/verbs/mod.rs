@@ -26,7 +26,7 @@ mod why;
 
 use clap::Subcommand;
 
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Declares the verbs in groups, and calls the chosen one.
 macro_rules! verbs {
@@ -37,7 +37,7 @@ macro_rules! verbs {
         }
 
         impl Verb {
-            pub fn call(self, session: &Session) -> Ended {
+            pub fn call(self, session: &Session) -> VerbResult {
                 match self {
                     $($(Verb::$name(verb) => verb.call(session),)*)*
                 }

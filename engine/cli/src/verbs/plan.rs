@@ -4,6 +4,7 @@ use clap::Args;
 use prep_app::{Download, FurtherSource, Options, Plan, PlannedStep, Runs, Task, reasons};
 use prep_core::{Reason, units};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::downloads::{Limits, Purpose};
 use crate::error::CliError;
@@ -13,7 +14,7 @@ use crate::output::printer::Level;
 use crate::output::table::{Align, Table};
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Show what `run` would do, and write nothing
 #[derive(Debug, Args)]
@@ -39,7 +40,7 @@ pub struct PlanArgs {
 }
 
 impl PlanArgs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let options = Options {
             download: !self.no_download,
@@ -72,7 +73,7 @@ struct Planned {
     prepared_bytes: Option<u64>,
     steps: Vec<PlannedStep>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    error: Option<Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,7 +86,7 @@ struct PlannedSource {
 }
 
 /// Plans competitions and shows the plan. Also `run --dry-run`.
-pub fn show(session: &Session, task: &Task, ids: &[String]) -> Ended {
+pub fn show(session: &Session, task: &Task, ids: &[String]) -> VerbResult {
     let plan = Plan::look(task, ids)?;
     let mut downloads = plan.downloads(task);
     let peak = plan.peak(task, |one| {
@@ -125,7 +126,7 @@ pub fn show(session: &Session, task: &Task, ids: &[String]) -> Ended {
             mirrored: false,
             prepared_bytes: None,
             steps: Vec::new(),
-            error: Some(error.to_string()),
+            error: Some(CliError::from(error.clone()).json()),
         });
     }
     plans.sort_by_key(|plan| ids.iter().position(|id| *id == plan.id));
@@ -246,9 +247,8 @@ fn download_text(download: &Download, what: &str) -> String {
     let bytes = download.bytes.map(units::bytes);
     match (&download.error, bytes, download.partial_bytes) {
         (Some(error), bytes, _) => {
-            let cause = error.lines().next().unwrap_or_default();
             let size = bytes.map_or_else(String::new, |bytes| format!("; it has about {bytes}"));
-            format!("{what} is not there: {cause}{size}")
+            format!("{what} is missing: {error}{size}")
         }
         (None, Some(bytes), Some(part)) if Some(part) == download.bytes => {
             format!("{bytes} to download")
@@ -258,9 +258,9 @@ fn download_text(download: &Download, what: &str) -> String {
             format!("{bytes} to download, {part} of them with --partial")
         }
         (None, Some(bytes), None) => {
-            format!("{what} is not there, its published size is {bytes}")
+            format!("{what} is missing, its published size is {bytes}")
         }
-        (None, None, _) => format!("{what} is not there"),
+        (None, None, _) => format!("{what} is missing"),
     }
 }
 
@@ -388,20 +388,20 @@ mod tests {
             ),
             (
                 download(Some(2_000_000), None, None),
-                "the bundle is not there, its published size is 2.00 MB",
+                "the bundle is missing, its published size is 2.00 MB",
             ),
             (
                 download(Some(1000), Some(1000), None),
                 "1.00 kB to download",
             ),
-            (download(None, None, None), "the bundle is not there"),
+            (download(None, None, None), "the bundle is missing"),
             (
-                download(Some(1), None, Some("rules\nhelp")),
-                "the bundle is not there: rules; it has about 1 B",
+                download(Some(1), None, Some("rules")),
+                "the bundle is missing: rules; it has about 1 B",
             ),
             (
-                download(None, None, Some("rules\nhelp")),
-                "the bundle is not there: rules",
+                download(None, None, Some("rules")),
+                "the bundle is missing: rules",
             ),
         ] {
             assert_eq!(download_text(&download, "the bundle"), expected);

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Remove prepared data, bundles and cached results
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub struct Remove {
 }
 
 impl Remove {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let ids = self.selection.ids()?;
         let catalog = session.catalog()?;
         let removal = |dry_run| Removal {

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::options::VariantArg;
 use crate::output::file::write_whole;
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Write an HTML page about prepared and graded data
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let variant = &self.variant.variant;
         let options = Options {
             variant: variant.clone(),

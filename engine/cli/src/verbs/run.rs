@@ -17,7 +17,7 @@ use crate::output::progress::Display;
 use crate::output::{summary, timings};
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Prepare competitions (only what changed runs)
 #[derive(Debug, Args)]
@@ -98,7 +98,7 @@ DATA/prep.lock lists their digests."
 );
 
 impl RunArgs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let downloads = !self.no_download && !self.available;
         let options = Options {

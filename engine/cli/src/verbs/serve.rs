@@ -12,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::VariantArg;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 use crate::values::at_least_one;
 
 /// Validate submissions over HTTP, without scores
@@ -57,7 +57,7 @@ pub struct Serve {
 }
 
 impl Serve {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let settings = &self.variant.settings(session);
         let catalog = session.catalog()?;
         if let Some(id) = &self.id {

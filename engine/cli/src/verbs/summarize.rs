@@ -13,7 +13,7 @@ use prep_core::units;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::experiments;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 use crate::values::at_least_one;
 
 /// Aggregate grading reports into leaderboard figures
@@ -94,7 +94,7 @@ enum Format {
 }
 
 impl Summarize {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let sets = self.sets()?;
         let choice = Choice {
             take: match self.take {

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::VariantArg;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 use crate::verbs::grade::{GivenArgs, swapped};
 
 /// Check a submission without showing its score
@@ -34,7 +34,7 @@ pub struct Validate {
 }
 
 impl Validate {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let catalog = session.catalog()?;
         let is_known = |name: &str| catalog.find(name).is_some();
         if !is_known(&self.id) && is_known(&self.submission.to_string_lossy()) {

@@ -9,7 +9,7 @@ use super::plan::{of_one, step_table};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::PreparationArgs;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Show why steps would run now, and why they last ran
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub struct Why {
 }
 
 impl Why {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let plan = of_one(session, &self.id, &self.preparation)?;
         let last = plan.last_runs(&self.id)?;
         let mut steps = plan.steps(&self.id)?;
@@ -47,7 +47,7 @@ impl Why {
                 .collect();
             session
                 .printer
-                .json(&json!({ "id": self.id, "variant": self.preparation.variant.variant, "steps": steps }))?;
+                .json(&json!({ "competitions": [{ "id": self.id, "variant": self.preparation.variant.variant, "steps": steps }] }))?;
         } else if self.step.is_some() {
             let text: String = steps
                 .iter()

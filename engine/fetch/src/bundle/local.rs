@@ -6,7 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use prep_cache::SourceRecord;
-use prep_core::{Context, Failure, FileValue, Source, SourceState, StepError, Value};
+use prep_core::{
+    Context, Failure, FileValue, Remedy, Source, SourceState, StepError, Value, WithRemedy,
+};
 use thiserror::Error;
 
 use crate::error::FetchError;
@@ -42,14 +44,10 @@ pub struct PublishedChecksums {
 #[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum BundleError {
     /// The file does not exist.
-    #[error("no {what}: looked for {}; download it from {owner}, or name its folder with --source", list(.looked))]
-    Missing {
-        what: String,
-        owner: String,
-        looked: Vec<PathBuf>,
-    },
+    #[error("no {what}: looked for {}", list(.looked))]
+    Missing { what: String, looked: Vec<PathBuf> },
     /// The file does not exist and cannot be downloaded.
-    #[error("no {what}: looked for {} (--source names another folder); it cannot be downloaded: {cause}", list(.looked))]
+    #[error("no {what}: looked for {}; it cannot be downloaded: {cause}", list(.looked))]
     NotFetched {
         what: String,
         looked: Vec<PathBuf>,
@@ -58,8 +56,7 @@ pub enum BundleError {
     },
     /// The file does not have the published checksum.
     #[error(
-        "{path} has {sum} {found}, published is {expected}: the file is damaged, or {owner} changed it; \
-         --skip-bundle-verification uses it all the same, and still checks what is made of it"
+        "{path} has {sum} {found}, published is {expected}: the file is damaged, or {owner} changed it"
     )]
     OtherSum {
         path: PathBuf,
@@ -124,12 +121,16 @@ impl LocalBundle {
     /// Returns the error for a file that exists nowhere and cannot be downloaded because of `cause`.
     pub fn not_fetched(&self, cause: FetchError) -> StepError {
         let failure = cause.failure();
+        let remedy = match cause.remedy() {
+            Some(remedy) => remedy.or(Remedy::NameSource),
+            None => Remedy::NameSource,
+        };
         let error = BundleError::NotFetched {
             what: self.what.title.clone(),
             looked: self.candidates.clone(),
             cause: Box::new(cause),
         };
-        StepError::new(failure, error)
+        StepError::new(failure, WithRemedy::new(error, remedy))
     }
 
     /// Records the bundle's content, so that it is known after its file is deleted.
@@ -178,6 +179,7 @@ impl LocalBundle {
                     found: found.to_owned(),
                     expected: expected.clone(),
                 };
+                let error = WithRemedy::new(error, Remedy::AcceptBundle);
                 return Err(StepError::new(Failure::Check, error));
             }
         }
@@ -212,11 +214,13 @@ impl Source for LocalBundle {
 
     fn run(&self, context: &Context) -> Result<Value, StepError> {
         let Some(path) = self.path() else {
-            return Err(StepError::input(BundleError::Missing {
+            let error = BundleError::Missing {
                 what: self.what.title.clone(),
-                owner: self.what.owner.clone(),
                 looked: self.candidates.clone(),
-            }));
+            };
+            let download = format!("download it from {}", self.what.owner);
+            let remedy = Remedy::Words(download).or(Remedy::NameSource);
+            return Err(StepError::input(WithRemedy::new(error, remedy)));
         };
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
         context.progress.set_total_bytes(bytes);

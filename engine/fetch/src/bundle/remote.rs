@@ -239,7 +239,7 @@ async fn fetch(
             Ok(done) => return Ok(done),
             Err(trouble) => trouble,
         };
-        let kept = || "nothing was changed".to_owned();
+        let kept = || "run again later".to_owned();
         match retry.next(&shared.options, trouble, kept)? {
             RetryAction::After(pause) => sleep(pause).await,
             RetryAction::NewAddress => {}

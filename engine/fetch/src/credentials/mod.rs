@@ -14,6 +14,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use base64::Engine as _;
+use prep_core::Remedy;
 use thiserror::Error;
 
 use crate::secret::Secret;
@@ -116,13 +117,10 @@ impl From<Credentials> for FoundCredentials {
 #[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum CredentialsError {
     /// No place contains credentials; holds the directories that were searched.
-    #[error(
-        "no Kaggle credentials; make an API token at https://www.kaggle.com/settings/api, then set KAGGLE_API_TOKEN, or \
-         KAGGLE_USERNAME and KAGGLE_KEY, or save it as {}", files(.0)
-    )]
+    #[error("no Kaggle credentials")]
     Missing(Vec<PathBuf>),
     /// Only one of two variables is set.
-    #[error("{set} is set, but {missing} is not; set both, or neither")]
+    #[error("{set} is set, but {missing} is not")]
     Half {
         set: &'static str,
         missing: &'static str,
@@ -135,13 +133,30 @@ pub enum CredentialsError {
         cause: std::io::Error,
     },
     /// A place contains something other than credentials.
-    #[error(
-        "the credentials {origin} {reason}; make an API token at https://www.kaggle.com/settings/api"
-    )]
+    #[error("the credentials {origin} {reason}")]
     Malformed {
         origin: Origin,
         reason: &'static str,
     },
+}
+
+impl CredentialsError {
+    /// Returns what the user can do.
+    pub fn remedy(&self) -> Option<Remedy> {
+        Some(match self {
+            CredentialsError::Missing(dirs) => format!(
+                "make an API token at https://www.kaggle.com/settings/api, then set KAGGLE_API_TOKEN, or KAGGLE_USERNAME and \
+                 KAGGLE_KEY, or save it as {}",
+                files(dirs)
+            )
+            .into(),
+            CredentialsError::Half { .. } => "set both, or neither".into(),
+            CredentialsError::Malformed { .. } => {
+                "make an API token at https://www.kaggle.com/settings/api".into()
+            }
+            CredentialsError::Unreadable { .. } => return None,
+        })
+    }
 }
 
 /// Lists `access_token` and `kaggle.json` in each directory.

@@ -27,14 +27,6 @@ const MAX_REPLACEMENTS: u32 = 3;
 /// Number of complete downloads with a wrong MD5 after which a download gives up.
 const MAX_DAMAGED: u32 = 2;
 
-/// Help if the bytes do not have the MD5 that the server sent.
-const ON_THE_WAY: &str =
-    "Something between the server and this disk changes bytes: try another network or another disk";
-
-/// Help if the server sent no MD5 and the bytes do not have the published one.
-const AT_THE_SERVER: &str = "The server has another file now, or something on the way changes bytes; --skip-bundle-verification uses it all \
-     the same, and still checks what is made of it";
-
 /// Fills and checks the partial file of an order, which keeps its partial name. Returns `None` if only some ranges were
 /// requested, because those are not checked here.
 pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchError> {
@@ -57,10 +49,7 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                             found: digests.md5,
                             expected,
                             attempts: damaged,
-                            help: match object.md5 {
-                                Some(_) => ON_THE_WAY,
-                                None => AT_THE_SERVER,
-                            },
+                            server_sent_md5: object.md5.is_some(),
                         });
                     }
                 }

@@ -7,14 +7,16 @@ use std::io::Read;
 
 use md5::{Digest as _, Md5};
 use prep_cache::Digest;
-use prep_core::{Context, Failure, FileValue, Inputs, Outputs, Step, StepError, Value};
+use prep_core::{
+    Context, Failure, FileValue, Inputs, Outputs, Remedy, Step, StepError, Value, WithRemedy,
+};
 use thiserror::Error;
 
 use super::one;
 use crate::value::{ContentRef, Opener, Tree, input};
 
 #[derive(Debug, Error)]
-#[error("`{path}` has MD5 {found}, published is {expected}; --skip-verification accepts it")]
+#[error("`{path}` has MD5 {found}, published is {expected}")]
 struct ChecksumError {
     path: String,
     found: String,
@@ -101,6 +103,7 @@ impl Step for Checksum {
             found: md5,
             expected: self.md5.clone(),
         };
+        let error = WithRemedy::new(error, Remedy::AcceptOutputs);
         Err(StepError::new(Failure::Check, error))
     }
 }

@@ -4,7 +4,7 @@
 //! further directory is added. Archives inside archives are not unpacked. Outputs, their checksums and their digests do
 //! not depend on this, because it only changes the published files.
 
-use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError, Value};
+use prep_core::{Context, FileValue, Inputs, Outputs, Remedy, Step, StepError, Value, WithRemedy};
 use thiserror::Error;
 
 use super::unpack::{self, Unpack};
@@ -25,7 +25,7 @@ pub enum Expand {
 }
 
 #[derive(Debug, Error)]
-#[error("`{archive}` contains `{path}`, which is also published; leave --expand-archives out")]
+#[error("`{archive}` contains `{path}`, which is also published")]
 struct ExpandCollision {
     archive: String,
     path: String,
@@ -164,7 +164,11 @@ fn add(
             Some(there) if there.is_folder() && file.is_folder() => {}
             Some(_) => {
                 let (archive, path) = (archive.to_owned(), path);
-                return Err(StepError::input(ExpandCollision { archive, path }));
+                let error = ExpandCollision { archive, path };
+                return Err(StepError::input(WithRemedy::new(
+                    error,
+                    Remedy::KeepArchives,
+                )));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use arrow::array::RecordBatch;
 use prep_cache::{Permit, check_threads};
-use prep_core::{Context, Failure, Inputs, StepError};
+use prep_core::{Context, Failure, Inputs, StepError, WithRemedy};
 use prep_spec::model::Query;
 use prep_sql::{QueryError, QueryLimits, QueryRows, ResultColumn, Session};
 use tokio::runtime::{Builder, Runtime};
@@ -143,7 +143,8 @@ fn failed(query: &Query, error: QueryError) -> StepError {
     }
     let (place, help) = (error.place(), error.help().map(str::to_owned));
     let word = Subject::Query(Box::new(query.clone()), place);
-    error_at_with_help(failure, word, error, help)
+    let remedy = error.remedy();
+    error_at_with_help(failure, word, WithRemedy::attach(error, remedy), help)
 }
 
 /// Memory in bytes of a query that processes a table row by row.

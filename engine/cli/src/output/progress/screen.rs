@@ -1,4 +1,4 @@
-//! Where progress is shown: a line for each running step on a terminal, a line now and then elsewhere, or nowhere.
+//! The place of the progress: a line for each running step on a terminal, a line now and then elsewhere, or nowhere.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;

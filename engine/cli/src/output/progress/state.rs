@@ -43,7 +43,7 @@ struct Clock {
     /// Its last step has ended well.
     through: bool,
     /// Its end was reported. Steps may end again afterwards, when a lost object had to be made again.
-    told: bool,
+    is_shown: bool,
     first: Option<Instant>,
     last: Option<Instant>,
 }
@@ -237,7 +237,7 @@ impl Clock {
     fn end_line(&mut self, competition: &str) -> Option<String> {
         let (first, last) = (self.first?, self.last?);
         let ended = self.through || (self.failed || self.stopped) && self.open == 0;
-        if !ended || std::mem::replace(&mut self.told, true) {
+        if !ended || std::mem::replace(&mut self.is_shown, true) {
             return None;
         }
         let time = units::duration(last.duration_since(first));

@@ -1,5 +1,6 @@
-//! `prep cache stat | verify | gc`.
+//! `prep cache stat | verify | log | gc`.
 
+mod log;
 mod rerun;
 
 use clap::{Args, Subcommand};
@@ -7,11 +8,12 @@ use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport};
 use prep_core::units;
 use serde_json::{Value, json};
 
+use self::log::Log;
 use self::rerun::RerunArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Inspect, verify and clean the cache
 #[derive(Debug, Args)]
@@ -27,6 +29,7 @@ enum Action {
     Stat,
     /// Verify the content of the cache
     Verify(Box<Verify>),
+    Log(Log),
     /// Remove unused results
     #[command(
         after_help = "Examples:\n  prep cache gc --dry-run --keep-days 30\n  prep cache gc --max-size 200GB"
@@ -68,7 +71,7 @@ the competitions were prepared. Without an ID, it runs all prepared competitions
 The exit code is 1 if a result differs, and 6 if an object is damaged.";
 
 impl Cache {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let root = &session.settings.store_dir;
         let Some(store) = Store::open_existing(root)? else {
             session
@@ -83,6 +86,7 @@ impl Cache {
         };
         match &self.action {
             Action::Stat => stat(session, &store),
+            Action::Log(log) => log.call(session),
             Action::Verify(args) => match args.rerun.rerun {
                 true => args.rerun.call(session),
                 false => args
@@ -111,7 +115,7 @@ fn amount(amount: Amount) -> Value {
     json!({ "files": amount.files, "bytes": amount.bytes })
 }
 
-fn stat(session: &Session, store: &Store) -> Ended {
+fn stat(session: &Session, store: &Store) -> VerbResult {
     let stat = store.stat()?;
     if session.printer.json {
         session.printer.json(&json!({
@@ -167,7 +171,7 @@ fn stat_table(stat: &StoreStat) -> String {
     table.render()
 }
 
-fn verify(session: &Session, store: &Store, repair: bool) -> Ended {
+fn verify(session: &Session, store: &Store, repair: bool) -> VerbResult {
     // A handle that may write, only if it is to.
     let writable = if repair {
         Some(Store::open(store.root())?)
@@ -244,7 +248,7 @@ fn verify_text(report: &VerifyReport) -> String {
     text
 }
 
-fn gc(session: &Session, store: &Store, options: GcOptions) -> Ended {
+fn gc(session: &Session, store: &Store, options: GcOptions) -> VerbResult {
     let writable = if options.dry_run {
         None
     } else {

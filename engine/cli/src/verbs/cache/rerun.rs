@@ -14,7 +14,7 @@ use crate::interrupt;
 use crate::options::PreparationArgs;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Options of `--rerun`.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ impl RerunArgs {
         }
     }
 
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let task = session.local_task(&self.preparation)?;
         let prepared = || Ok(prep_app::prepared(&task.catalog, &task.data_dir())?);

@@ -7,17 +7,22 @@ use serde_json::json;
 use crate::downloads::{Limits, Purpose};
 use crate::options::SourceArg;
 use crate::output::table::{Align, Table};
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Lists the bundles of `ids`.
-pub fn list(session: &Session, ids: &[String], source: &SourceArg, no_download: bool) -> Ended {
+pub fn list(
+    session: &Session,
+    ids: &[String],
+    source: &SourceArg,
+    no_download: bool,
+) -> VerbResult {
     let options = Options {
         source: source.dir().map(ToOwned::to_owned),
         ..Options::default()
     };
     let purpose = Purpose::question_unless(no_download);
     let task = session.task(options, &Limits::default(), purpose)?;
-    let (listings, exit) = session.each(ids, |id| {
+    let listings = session.each(ids, |id| {
         let listing = prep_app::listing(&task, id)?;
         if !session.printer.json {
             session.printer.result(&render(&listing))?;
@@ -26,10 +31,12 @@ pub fn list(session: &Session, ids: &[String], source: &SourceArg, no_download: 
         Ok(listing)
     });
     if session.printer.json {
-        let listings: Vec<Listing> = listings.into_iter().map(|(_, one)| one).collect();
-        session.printer.json(&json!({ "competitions": listings }))?;
+        let competitions = listings.json(|_, listing| json!(listing));
+        session
+            .printer
+            .json(&json!({ "competitions": competitions }))?;
     }
-    Ok(exit)
+    Ok(listings.exit())
 }
 
 fn render(listing: &Listing) -> String {

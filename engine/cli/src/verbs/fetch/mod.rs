@@ -9,13 +9,11 @@ use serde_json::json;
 
 use self::rules::RulesArgs;
 use crate::downloads::{Limits, Purpose};
-use crate::error::CliError;
-use crate::exit::Exit;
 use crate::interrupt;
 use crate::options::SourceArg;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 use crate::verbs::run::UnitArg;
 
 /// Download bundles, list their files, or check rules
@@ -76,7 +74,7 @@ competition.
 the files that the pipeline reads; `prep run --partial` downloads only those.";
 
 impl Fetch {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let ids = self.selection.ids()?;
         if self.list {
             return listing::list(session, &ids, &self.source, self.no_download);
@@ -100,43 +98,31 @@ impl Fetch {
             prep_app::require_credentials_for(&task, &ids)?;
         }
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
-        let mut exits = Vec::new();
-        let mut found = Vec::new();
-        for id in &ids {
-            let fetched = match session.settings.remote {
-                None => prep_app::fetch(&task, id, &cancel).map(Some),
-                Some(_) => prep_app::mirror(&task, id, &cancel).map(|_| None),
+        let fetched = session.each(&ids, |id| {
+            let path = match session.settings.remote {
+                None => Some(prep_app::fetch(&task, id, &cancel)?),
+                Some(_) => {
+                    prep_app::mirror(&task, id, &cancel)?;
+                    None
+                }
             };
-            match fetched {
-                Ok(None) => {
-                    if !session.printer.json {
-                        session
-                            .printer
-                            .result(&format!("{id} is in the mirror\n"))?;
-                    }
-                    found.push(json!({ "id": id, "mirrored": true }));
-                }
-                Ok(Some(path)) => {
-                    if !session.printer.json {
-                        session.printer.result(&format!("{}\n", path.display()))?;
-                    }
-                    found.push(json!({ "id": id, "path": path }));
-                }
-                Err(error) => {
-                    let mut error = CliError::from(error);
-                    error.message = format!("{id}: {}", error.message);
-                    session.printer.error(&error);
-                    exits.push(error.exit);
-                    found.push(json!({ "id": id, "error": error.message }));
-                    if error.exit == Exit::Interrupted {
-                        break;
-                    }
-                }
+            if !session.printer.json {
+                session.printer.result(&match &path {
+                    Some(path) => format!("{}\n", path.display()),
+                    None => format!("{id} is in the mirror\n"),
+                })?;
             }
-        }
+            Ok(path)
+        });
         if session.printer.json {
-            session.printer.json(&json!({ "competitions": found }))?;
+            let competitions = fetched.json(|id, path| match path {
+                Some(path) => json!({ "id": id, "path": path }),
+                None => json!({ "id": id, "mirrored": true }),
+            });
+            session
+                .printer
+                .json(&json!({ "competitions": competitions }))?;
         }
-        Ok(Exit::combine(exits))
+        Ok(fetched.exit())
     }
 }

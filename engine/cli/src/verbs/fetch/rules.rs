@@ -8,7 +8,7 @@ use prep_core::{Cancel, units};
 use prep_fetch::FetchError;
 use prep_spec::BASE_VARIANT;
 use prep_spec::model::Place;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use crate::downloads::{self, Limits, Purpose};
@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::browser;
 use crate::output::table::{Align, Table};
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Options of `--check-rules`.
 #[derive(Debug, Args)]
@@ -69,8 +69,8 @@ struct Row {
     state: State,
     /// Where the rules are accepted.
     url: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json")]
+    error: Option<CliError>,
     #[serde(skip)]
     exit: Exit,
 }
@@ -83,10 +83,14 @@ struct SourceRow {
     url: String,
     /// Its length; none if it cannot be downloaded.
     bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json")]
+    error: Option<CliError>,
     #[serde(skip)]
     exit: Exit,
+}
+
+fn as_json<S: Serializer>(error: &Option<CliError>, serializer: S) -> Result<S::Ok, S::Error> {
+    error.as_ref().map(CliError::json).serialize(serializer)
 }
 
 const HOW: &str = "\
@@ -96,7 +100,7 @@ do with it. Some old competitions may no longer admit new accounts: `prep run` p
 
 impl RulesArgs {
     /// Checks the rules of `ids`.
-    pub fn check(&self, session: &Session, ids: &[String]) -> Ended {
+    pub fn check(&self, session: &Session, ids: &[String]) -> VerbResult {
         let catalog = Catalog::of(&session.settings)?;
         let mut competitions = Vec::new();
         let mut files = Vec::new();
@@ -158,14 +162,14 @@ impl RulesArgs {
         }
         for row in &rows {
             if let (State::Failed | State::NotAsked, Some(error)) = (row.state, &row.error) {
-                let error = CliError::new(row.exit, format!("{}: {error}", row.id));
-                session.printer.error(&error);
+                session.printer.error(error);
             }
         }
         for row in &sources {
             if let Some(error) = &row.error {
-                let message = format!("{}: source `{}`: {error}", row.id, row.name);
-                session.printer.error(&CliError::new(row.exit, message));
+                let mut error = error.clone();
+                error.message = format!("{}: source `{}`: {}", row.id, row.name, error.message);
+                session.printer.error(&error);
             }
         }
         if self.open {
@@ -225,7 +229,7 @@ fn row(((id, kaggle), answer): ((&String, &String), Permission)) -> Row {
         exit: error
             .as_ref()
             .map_or(Exit::Success, |error| Exit::of(error.failure())),
-        error: error.map(|error| error.to_string()),
+        error: error.map(|error| CliError::from(error).about(id)),
     }
 }
 
@@ -242,7 +246,7 @@ fn source_row(id: &str, name: &str, url: &str, length: Result<u64, FetchError>) 
         exit: error
             .as_ref()
             .map_or(Exit::Success, |error| Exit::of(error.failure())),
-        error: error.map(|error| error.to_string()),
+        error: error.map(|error| CliError::from(error).about(id)),
     }
 }
 
@@ -270,7 +274,7 @@ fn text(rows: &[Row]) -> String {
     );
     let not_asked: Vec<&str> = with(State::NotAsked).map(|row| row.id.as_str()).collect();
     if !not_asked.is_empty() {
-        text.push_str(&format!(", {} not asked", not_asked.len()));
+        text.push_str(&format!(", {} not checked", not_asked.len()));
     }
     text.push('\n');
     let open: Vec<&Row> = with(State::NotAccepted).collect();
@@ -282,7 +286,7 @@ fn text(rows: &[Row]) -> String {
         text.push_str(&format!("\n{}\n{HOW}\n", table.render()));
     }
     if !not_asked.is_empty() {
-        text.push_str(&format!("\nnot asked: {}\n", not_asked.join(", ")));
+        text.push_str(&format!("\nnot checked: {}\n", not_asked.join(", ")));
     }
     text
 }
@@ -326,7 +330,7 @@ mod tests {
         ];
         assert_eq!(
             text(&rows),
-            "1 of 2 may be downloaded, 1 not asked\n\nnot asked: d\n"
+            "1 of 2 may be downloaded, 1 not checked\n\nnot checked: d\n"
         );
     }
 

@@ -19,7 +19,7 @@ use prep_app::{Catalog, Given, Log};
 
 use crate::error::CliError;
 use crate::options::VariantArg;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 pub use self::shown::{medal, score};
 
@@ -120,7 +120,7 @@ impl GivenArgs {
 }
 
 impl GradeArgs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let catalog = session.catalog()?;
         let is_known = |path: &PathBuf| catalog.find(&path.to_string_lossy()).is_some();
         match self.what.as_slice() {

@@ -9,7 +9,7 @@ use prep_grade::report::JsonObject;
 use super::{GradeArgs, shown};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 pub fn grade(
     session: &Session,
@@ -17,7 +17,7 @@ pub fn grade(
     id: &str,
     submission: &Path,
     args: &GradeArgs,
-) -> Ended {
+) -> VerbResult {
     if args.given.leaderboard.is_some() && args.given.answers.is_none() {
         return Err(CliError::usage("--leaderboard needs --answers")
             .help("prepared data are ranked on the leaderboard of the competition"));

@@ -12,7 +12,7 @@ use super::{GradeArgs, many};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::file::write_whole;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 use crate::verbs::summarize::failed;
 
 /// Where runs keep their files.
@@ -39,7 +39,12 @@ pub fn is_of_runs(path: &Path) -> bool {
     path.is_dir() || path.file_name().is_some_and(|name| name == "metadata.json")
 }
 
-pub fn grade(session: &Session, catalog: &Catalog, runs: &[PathBuf], args: &GradeArgs) -> Ended {
+pub fn grade(
+    session: &Session,
+    catalog: &Catalog,
+    runs: &[PathBuf],
+    args: &GradeArgs,
+) -> VerbResult {
     let text = list(session, catalog, runs, &args.places)?;
     if args.list {
         match &args.output {

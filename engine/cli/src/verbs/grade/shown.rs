@@ -40,6 +40,7 @@ pub fn not_graded(entry: &Entry, error: &CliError) -> JsonObject {
         ("code", i64::from(error.exit as u8).into()),
         ("message", error.message.as_str().into()),
         ("help", error.help.as_deref().into()),
+        ("place", JsonValue::Null),
     ]);
     JsonObject::from_iter([
         ("id", entry.competition_id.as_str().into()),

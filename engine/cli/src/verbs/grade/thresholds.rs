@@ -6,9 +6,14 @@ use prep_grade::report::JsonObject;
 use super::{GradeArgs, shown};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
-pub fn show(session: &Session, catalog: &Catalog, id: Option<&str>, args: &GradeArgs) -> Ended {
+pub fn show(
+    session: &Session,
+    catalog: &Catalog,
+    id: Option<&str>,
+    args: &GradeArgs,
+) -> VerbResult {
     if args.given.answers.is_some() {
         return Err(CliError::usage("no submission to grade").help("name one after the id"));
     }

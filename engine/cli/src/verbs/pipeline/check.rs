@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::session::{Ended, Session};
+use crate::remedy::words;
+use crate::session::{Session, VerbResult};
 
 /// Check pipeline files in all variants
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ struct Found {
 }
 
 impl Check {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let (mut found, mut text, mut exits) = (Vec::new(), String::new(), Vec::new());
         for file in &self.files {
             let Err(error) = prep_app::check(file) else {
@@ -68,7 +69,7 @@ fn mistakes(file: &str, error: &Error) -> Vec<Found> {
             column: None,
             code: None,
             message: error.message.clone(),
-            help: error.help.clone(),
+            help: error.help.as_ref().map(words),
         }];
     };
     let found = diagnostics.iter().map(|one| {

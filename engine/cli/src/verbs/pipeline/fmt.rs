@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::output::file::write_whole;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Format pipeline files
 #[derive(Debug, Args)]
@@ -29,13 +29,13 @@ pub struct Fmt {
 }
 
 impl Fmt {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let names: Vec<String> = self
             .files
             .iter()
             .map(|file| file.display().to_string())
             .collect();
-        let (formatted, failed) = session.each(&names, |name| {
+        let formatted = session.each(&names, |name| {
             let file = std::path::Path::new(name);
             let text = prep_app::formatted(file)?;
             if let (Some(text), false) = (&text, self.check) {
@@ -43,8 +43,8 @@ impl Fmt {
             }
             Ok(text.is_some())
         });
-        let changed = formatted.into_iter().filter(|(_, changed)| *changed);
-        let changed: Vec<String> = changed.map(|(name, _)| name).collect();
+        let changed = formatted.results().filter(|(_, changed)| **changed);
+        let changed: Vec<&str> = changed.map(|(name, _)| name).collect();
         match session.printer.json {
             true => session.printer.json(&json!({ "changed": changed }))?,
             false => {
@@ -52,7 +52,7 @@ impl Fmt {
                 session.printer.result(&lines)?;
             }
         }
-        Ok(match failed {
+        Ok(match formatted.exit() {
             Exit::Success if self.check && !changed.is_empty() => Exit::No,
             failed => failed,
         })

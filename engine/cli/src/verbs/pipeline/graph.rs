@@ -5,7 +5,7 @@ use prep_report::graph::{Drawing, dot, svg};
 
 use crate::exit::Exit;
 use crate::options::{OutputArg, PreparationArgs, SourceArg, VariantArg};
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 use crate::verbs::plan::of_one;
 
 /// Draw the steps of a competition
@@ -44,7 +44,7 @@ enum Format {
 }
 
 impl Graph {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let preparation = PreparationArgs {
             variant: self.variant.clone(),
             source: self.source.clone(),

@@ -9,7 +9,7 @@ mod show;
 
 use clap::{Args, Subcommand};
 
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Write, check and draw pipelines
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ enum Verb {
 }
 
 impl PipelineArgs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         match &self.verb {
             Verb::New(verb) => verb.call(session),
             Verb::Check(verb) => verb.call(session),

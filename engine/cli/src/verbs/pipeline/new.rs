@@ -10,7 +10,7 @@ use crate::downloads::{self, Limits, Purpose};
 use crate::exit::Exit;
 use crate::options::SourceArg;
 use crate::output::file::write_whole;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Write a first pipeline for a bundle
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ pub struct New {
 }
 
 impl New {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let settings = &session.settings;
         let folder = self.output.clone().or_else(|| settings.pipelines.clone());
         let folder = folder
@@ -55,7 +55,7 @@ impl New {
         let network = downloads::network(session, &Limits::default(), purpose);
         let draft = prep_app::draft(
             settings,
-            session.source_dir(&self.source),
+            self.source.or_setting(session),
             &network,
             &self.id,
         )?;

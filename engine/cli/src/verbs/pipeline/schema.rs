@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::exit::Exit;
 use crate::options::OutputArg;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Print the JSON Schema of pipeline files
 #[derive(Debug, Args)]
@@ -15,7 +15,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let text = format!("{:#}\n", prep_app::schema());
         self.output.write(session, &text)?;
         Ok(Exit::Success)

@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::OutputArg;
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Print pipelines, also built-in ones
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub struct Show {
 }
 
 impl Show {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let catalog = session.catalog()?;
         let ids = match session.printer.json {
             true => self.selection.ids_or(|| {

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::options::OutputArg;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 use crate::values::at_least_one;
 
 /// Print a script or manifest for a cluster
@@ -77,7 +77,7 @@ struct Common {
 const MEMORY: u64 = 16 << 30;
 
 impl Jobs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let (text, output) = match &self.verb {
             Verb::Slurm { common } => (slurm(&common.plan(session)?), &common.output),
             Verb::K8s {

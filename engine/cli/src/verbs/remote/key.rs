@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
 use crate::remote::key;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Make and list the keys that sign results
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ Examples:
 }
 
 impl Key {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let folder = session.places.keys().ok_or_else(|| {
             CliError::usage("there is no home directory for keys")
                 .help("set XDG_CONFIG_HOME to a directory")

@@ -7,7 +7,7 @@ mod push;
 
 use clap::{Args, Subcommand};
 
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Share results between machines
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ enum Verb {
 }
 
 impl RemoteVerbs {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         match &self.verb {
             Verb::Push(verb) => verb.call(session),
             Verb::Pull(verb) => verb.call(session),

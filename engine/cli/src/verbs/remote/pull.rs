@@ -10,7 +10,7 @@ use crate::options::PreparationArgs;
 use crate::output::summary;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 use crate::verbs::run::{carry_out, exit};
 
 /// Get prepared competitions from the remote
@@ -33,7 +33,7 @@ pub struct Pull {
 }
 
 impl Pull {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;

@@ -14,7 +14,7 @@ use crate::output::table::{Align, Table};
 use crate::prep_toml::FILE;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Ended, Session};
+use crate::session::{Session, VerbResult};
 
 /// Send prepared competitions to the remote
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub struct Push {
 }
 
 impl Push {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;
@@ -53,8 +53,8 @@ impl Push {
             ));
             if is_empty(pushed) {
                 session.printer.warning(format!(
-                    "{id}: no result of a run with these options is here; give those with which it was prepared \
-                     (--source, --variant, --skip-bundle-verification ...); `prep why {id}` tells what is missing",
+                    "{id}: no result of a run with these options is here; use the options with which it was prepared \
+                     (--source, --variant, --skip-bundle-verification ...); `prep why {id}` shows the missing results",
                     id = pushed.id
                 ));
             } else if !pushed.not_here.is_empty() {

@@ -1,0 +1,281 @@
+//! Logs of runs: which steps ran, when, why, and with what result. The same events feed the progress display.
+//!
+//! Each run has a file with one JSON object per line in the cache. The last [`KEPT`] files are kept. A log that cannot be
+//! written does not make a run fail.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use parking_lot::Mutex;
+use prep_cache::Store;
+use prep_core::{Event, Reason, Reporter, StepOutcome};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::task::Task;
+
+/// Number of logs that are kept.
+const KEPT: usize = 100;
+
+/// A line of a log.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line {
+    Started {
+        /// In seconds since 1970.
+        at: u64,
+        program: String,
+        variant: String,
+        competitions: Vec<String>,
+    },
+    Step(LoggedStep),
+    Finished {
+        at: u64,
+    },
+}
+
+/// A step that ran, or did not because another one failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoggedStep {
+    #[serde(rename = "id")]
+    pub competition: String,
+    pub step: String,
+    pub kind: String,
+    /// When it ended, in seconds since 1970.
+    pub at: u64,
+    /// Why it ran; none if it did not begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Reason>,
+    #[serde(flatten)]
+    pub outcome: StepOutcome,
+}
+
+/// A run, as its log has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoggedRun {
+    /// 0 for the latest run.
+    pub number: usize,
+    /// In seconds since 1970.
+    pub started: u64,
+    /// None if the process was killed, or the run is in progress.
+    pub finished: Option<u64>,
+    pub program: String,
+    pub variant: String,
+    /// The ids of all competitions of the run.
+    pub selected: Vec<String>,
+    pub steps: Vec<LoggedStep>,
+}
+
+impl LoggedStep {
+    pub fn failed(&self) -> bool {
+        matches!(self.outcome, StepOutcome::Failed { .. })
+    }
+}
+
+/// Writes the log of a run, and passes the events on.
+pub(crate) struct RunLog {
+    file: Mutex<BufWriter<File>>,
+    /// Why the running steps run, by competition and step.
+    reasons: Mutex<HashMap<(String, String), Reason>>,
+    next: Arc<dyn Reporter>,
+}
+
+impl RunLog {
+    /// A reporter that logs, or `next` if the log cannot be created.
+    pub(crate) fn start(task: &Task, ids: &[String], next: Arc<dyn Reporter>) -> Arc<dyn Reporter> {
+        let dir = Store::run_logs(&task.settings.store_dir);
+        let at = now();
+        let path = dir.join(format!("{at:014}-{}.jsonl", std::process::id()));
+        let file = fs::create_dir_all(&dir).and_then(|()| File::create(path));
+        let Ok(file) = file else { return next };
+        remove_old(&dir);
+        let log = RunLog {
+            file: Mutex::new(BufWriter::new(file)),
+            reasons: Mutex::default(),
+            next,
+        };
+        log.write(&Line::Started {
+            at,
+            program: crate::VERSION.to_owned(),
+            variant: task.options.variant.clone(),
+            competitions: ids.to_vec(),
+        });
+        Arc::new(log)
+    }
+
+    fn write(&self, line: &Line) {
+        let Ok(text) = serde_json::to_string(line) else {
+            return;
+        };
+        let mut file = self.file.lock();
+        // A log that stops is the only consequence.
+        let _ = writeln!(file, "{text}").and_then(|()| file.flush());
+    }
+}
+
+impl Reporter for RunLog {
+    fn event(&self, event: &Event) {
+        match event {
+            Event::StepStarted {
+                competition,
+                step,
+                reason,
+                ..
+            } => {
+                let name = (competition.clone(), step.clone());
+                self.reasons.lock().insert(name, reason.clone());
+            }
+            Event::StepEnded {
+                competition,
+                step,
+                kind,
+                outcome,
+            } if *outcome != StepOutcome::Reused => {
+                let name = (competition.clone(), step.clone());
+                let why = self.reasons.lock().remove(&name);
+                self.write(&Line::Step(LoggedStep {
+                    competition: name.0,
+                    step: name.1,
+                    kind: (*kind).to_owned(),
+                    at: now(),
+                    why,
+                    outcome: outcome.clone(),
+                }));
+            }
+            Event::Finished => self.write(&Line::Finished { at: now() }),
+            Event::Started { .. } | Event::StepEnded { .. } => {}
+        }
+        self.next.event(event);
+    }
+}
+
+fn now() -> u64 {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    time.map_or(0, |time| time.as_secs())
+}
+
+/// The logs of a directory, the latest first.
+fn logs(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+        .collect();
+    paths.sort_unstable_by(|a, b| b.cmp(a));
+    paths
+}
+
+fn remove_old(dir: &Path) {
+    for path in logs(dir).iter().skip(KEPT) {
+        // Another process may have removed it.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// The logged runs, the latest first. Lines that cannot be read are skipped: a killed process leaves half a line.
+///
+/// # Errors
+/// If a log cannot be read.
+pub fn logged_runs(settings: &Settings) -> Result<Vec<LoggedRun>, Error> {
+    let mut runs = Vec::new();
+    for path in logs(&Store::run_logs(&settings.store_dir)) {
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(Error::reading("read the log", &path, &error)),
+        };
+        runs.extend(parse(&text, runs.len()));
+    }
+    Ok(runs)
+}
+
+fn parse(text: &str, number: usize) -> Option<LoggedRun> {
+    let mut lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let Some(Line::Started {
+        at,
+        program,
+        variant,
+        competitions,
+    }) = lines.next()
+    else {
+        return None;
+    };
+    let mut run = LoggedRun {
+        number,
+        started: at,
+        finished: None,
+        program,
+        variant,
+        selected: competitions,
+        steps: Vec::new(),
+    };
+    for line in lines {
+        match line {
+            Line::Step(step) => run.steps.push(step),
+            Line::Finished { at } => run.finished = Some(at),
+            Line::Started { .. } => {}
+        }
+    }
+    Some(run)
+}
+
+/// Seconds since 1970 in local time: `2026-11-25 13:05:12`.
+pub fn local_time(seconds: u64) -> String {
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    let time = Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
+    let time = time.to_zoned(TimeZone::system());
+    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_breaks_off_is_a_run_without_an_end() {
+        let step = LoggedStep {
+            competition: "a".into(),
+            step: "t".into(),
+            kind: "csv".into(),
+            at: 6,
+            why: Some(Reason::FirstRun),
+            outcome: StepOutcome::Done { millis: 3 },
+        };
+        let started = Line::Started {
+            at: 5,
+            program: "1".into(),
+            variant: "v1".into(),
+            competitions: vec!["a".into()],
+        };
+        let text = |line: &Line| serde_json::to_string(line).unwrap();
+        let whole = format!("{}\n{}\n", text(&started), text(&Line::Step(step.clone())));
+        let half = format!("{whole}{{\"event\":\"fin");
+        let run = parse(&half, 2).unwrap();
+        assert_eq!((run.number, run.started, run.finished), (2, 5, None));
+        assert_eq!(run.steps, [step]);
+        let run = parse(&format!("{whole}{}\n", text(&Line::Finished { at: 9 })), 0).unwrap();
+        assert_eq!(run.finished, Some(9));
+        assert_eq!(parse("", 0), None);
+    }
+
+    #[test]
+    fn only_the_last_logs_are_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        for at in 0..KEPT + 3 {
+            fs::write(dir.path().join(format!("{at:014}-1.jsonl")), "").unwrap();
+        }
+        remove_old(dir.path());
+        let left = logs(dir.path());
+        assert_eq!(left.len(), KEPT);
+        assert!(left.last().unwrap().ends_with("00000000000003-1.jsonl"));
+    }
+}

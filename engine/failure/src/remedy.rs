@@ -1,0 +1,126 @@
+//! What a user can do about an error.
+//!
+//! A library says which remedy helps, as data. The program that the user started words it, because only the program knows its
+//! options. An error gets its remedy with [`WithRemedy`]; [`remedy`] finds it, however the error is wrapped.
+//!
+//! ```
+//! use prep_failure::{Remedy, WithRemedy, remedy};
+//! let error = std::io::Error::other(WithRemedy::new("no bundle", Remedy::NameSource));
+//! assert_eq!(remedy(&error), Some(&Remedy::NameSource));
+//! assert_eq!(prep_failure::chain(&error), "no bundle");
+//! ```
+
+use std::error::Error;
+use std::fmt;
+
+use crate::{BoxError, causes};
+
+/// What a user can do about an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// An action that every program words in the same way.
+    Words(String),
+    /// Name the directory that has the bundle or the file.
+    NameSource,
+    /// Allow downloads.
+    AllowDownloads,
+    /// Accept a bundle that does not have its published checksum. Outputs are still compared with theirs.
+    AcceptBundle,
+    /// Compare neither bundles nor outputs with published checksums.
+    AcceptOutputs,
+    /// Give running steps more memory.
+    RaiseMemory,
+    /// Do not unpack archives where they are published.
+    KeepArchives,
+    /// Remove damaged objects from the cache.
+    RepairCache,
+    /// List the members of the bundle of a competition.
+    ListMembers { id: String },
+    /// Prepare the competitions whose bundles exist.
+    PrepareAvailable,
+    /// Name another data directory.
+    NameDataDir,
+    /// Delete each bundle once its competition is prepared.
+    DiscardBundles,
+    /// Prepare a competition, or prepare it again.
+    Prepare { id: String },
+    /// Look at the list of competitions.
+    ListCompetitions,
+    /// Name the directory that contains directories of pipelines; `None` if it is not known.
+    NamePipelines { parent: Option<String> },
+    /// Name the remote.
+    NameRemote,
+    /// Prepare without comparing with the lock file.
+    Unlock,
+    /// Use directories on one file system for the cache and the data.
+    UseOneFileSystem,
+    /// Several remedies, each of which helps.
+    AnyOf(Vec<Remedy>),
+}
+
+impl Remedy {
+    /// This remedy or another one.
+    #[must_use]
+    pub fn or(self, other: Remedy) -> Remedy {
+        match self {
+            Remedy::AnyOf(mut all) => {
+                all.push(other);
+                Remedy::AnyOf(all)
+            }
+            one => Remedy::AnyOf(vec![one, other]),
+        }
+    }
+}
+
+impl From<&str> for Remedy {
+    fn from(words: &str) -> Remedy {
+        Remedy::Words(words.to_owned())
+    }
+}
+
+impl From<String> for Remedy {
+    fn from(words: String) -> Remedy {
+        Remedy::Words(words)
+    }
+}
+
+/// An error with its remedy. Its message is that of the error.
+#[derive(Debug)]
+pub struct WithRemedy {
+    error: BoxError,
+    remedy: Remedy,
+}
+
+impl WithRemedy {
+    pub fn new(error: impl Into<BoxError>, remedy: Remedy) -> WithRemedy {
+        WithRemedy {
+            error: error.into(),
+            remedy,
+        }
+    }
+
+    /// The error itself if there is no remedy.
+    pub fn attach(error: impl Into<BoxError>, remedy: Option<Remedy>) -> BoxError {
+        match remedy {
+            Some(remedy) => Box::new(WithRemedy::new(error, remedy)),
+            None => error.into(),
+        }
+    }
+}
+
+impl fmt::Display for WithRemedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl Error for WithRemedy {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.error)
+    }
+}
+
+/// The remedy of the outermost cause that has one.
+pub fn remedy<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Remedy> {
+    causes(error).find_map(|cause| Some(&cause.downcast_ref::<WithRemedy>()?.remedy))
+}
