@@ -1,6 +1,7 @@
 //! Findings: one cause in one file.
 
 use crate::causes::{Cause, Harm};
+use crate::harm::{OF_CAUSE, Rule};
 
 /// Maximum examples of a finding.
 pub const EXAMPLES: usize = 3;
@@ -11,6 +12,8 @@ pub struct Finding {
     pub cause: &'static Cause,
     /// The harm of the cause, or more if answers are affected.
     pub harm: Harm,
+    /// Why it is this harm.
+    pub rule: Rule,
     /// `public/train.csv`, or the bundle's name.
     pub path: String,
     pub rows: u64,
@@ -26,6 +29,7 @@ impl Finding {
         Finding {
             cause,
             harm: cause.harm,
+            rule: OF_CAUSE,
             path: path.into(),
             rows: 0,
             cells: 0,
@@ -63,6 +67,20 @@ impl Finding {
     #[must_use]
     pub fn harm(mut self, harm: Harm) -> Finding {
         self.harm = harm;
+        self
+    }
+
+    /// Raises the harm for a reason; a lower one changes nothing.
+    pub fn raise(&mut self, harm: Harm, rule: Rule) {
+        if harm > self.harm {
+            (self.harm, self.rule) = (harm, rule);
+        }
+    }
+
+    /// The same in a chain.
+    #[must_use]
+    pub fn raised(mut self, harm: Harm, rule: Rule) -> Finding {
+        self.raise(harm, rule);
         self
     }
 }

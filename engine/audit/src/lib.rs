@@ -23,6 +23,7 @@ pub mod bundle;
 pub mod causes;
 mod error;
 mod finding;
+pub mod harm;
 pub mod published;
 mod read;
 mod report;

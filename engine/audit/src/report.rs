@@ -12,6 +12,8 @@ use crate::finding::{EXAMPLES, Finding};
 pub struct Block {
     pub cause: &'static str,
     pub harm: Harm,
+    /// Which rules decided the harm.
+    pub rules: Vec<&'static str>,
     pub meaning: &'static str,
     pub advice: &'static str,
     pub paths: Vec<String>,
@@ -53,6 +55,7 @@ impl Report {
             let block = blocks.entry(key).or_insert_with(|| Block {
                 cause: finding.cause.id,
                 harm: finding.harm,
+                rules: Vec::new(),
                 meaning: finding.cause.meaning,
                 advice: finding.cause.advice,
                 paths: Vec::new(),
@@ -61,6 +64,9 @@ impl Report {
                 proof: Vec::new(),
                 examples: Vec::new(),
             });
+            if !block.rules.contains(&finding.rule) {
+                block.rules.push(finding.rule);
+            }
             block.rows += finding.rows;
             block.cells += finding.cells;
             if let Some(proof) = finding.proof

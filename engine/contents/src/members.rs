@@ -28,6 +28,13 @@ pub enum Member<'a> {
         there: &'a str,
         size: u64,
     },
+    /// Theirs has under this name what ours has under another one that differs as well.
+    Swapped {
+        there: &'a str,
+        /// Lengths of both contents of this name.
+        theirs: u64,
+        ours: u64,
+    },
     /// Both contents, as files that exist during the call.
     Differ {
         theirs: &'a Path,
@@ -200,6 +207,34 @@ fn one_sided(
                 }
             }
         }
+    }
+    // Members that have each other's content.
+    let mut elsewhere: HashMap<blake3::Hash, &Name> = HashMap::new();
+    for name in &differ {
+        if let Some(content) = there.get(name) {
+            elsewhere.insert(content.hash, name);
+        }
+    }
+    let mut swapped = Vec::new();
+    for name in &differ {
+        let content = here.get(name).map(|content| content.hash);
+        if let Some(other) = content.and_then(|hash| elsewhere.get(&hash)) {
+            let size = |list: &List| list.get(name).map_or(0, |content| content.size);
+            let (theirs, ours) = (size(there), size(here));
+            let there = &other.to_string();
+            visit(
+                &name.to_string(),
+                Member::Swapped {
+                    there,
+                    theirs,
+                    ours,
+                },
+            )?;
+            swapped.push(name.clone());
+        }
+    }
+    for name in swapped {
+        differ.remove(&name);
     }
     for (name, content) in surplus {
         let size = content.size;

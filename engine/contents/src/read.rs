@@ -173,6 +173,22 @@ pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     Ok(head)
 }
 
+/// Some bytes of a file from `begin` on, at most so many.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn tail(path: &Path, begin: u64, length: usize) -> Result<Vec<u8>> {
+    use std::io::{Seek, SeekFrom};
+
+    let mut file = open(path)?;
+    file.seek(SeekFrom::Start(begin))
+        .map_err(ContentsError::at(path))?;
+    let mut bytes = vec![0; length];
+    let count = fill(&mut file, &mut bytes).map_err(ContentsError::at(path))?;
+    bytes.truncate(count);
+    Ok(bytes)
+}
+
 /// Reads all bytes of a file. The limit is that of one record.
 ///
 /// # Errors

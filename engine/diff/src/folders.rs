@@ -202,6 +202,15 @@ fn archives(
                 one.renamed_to = Some(format!("{path}/{there}"));
                 add(one);
             }
+            Member::Swapped {
+                there,
+                theirs,
+                ours,
+            } => {
+                let mut one = FileDifference::new(inner, [Some(ours), Some(theirs)]);
+                one.renamed_to = Some(format!("{path}/{there}"));
+                add(one);
+            }
             Member::Differ { theirs, ours } => {
                 for one in files(&inner, ours, theirs, resources, depth + 1)? {
                     add(one);

@@ -23,11 +23,15 @@
 //! more than what honest data give. What is significant and small is a note, and tests of fewer than 50 items give only notes.
 
 mod detectors;
+mod facts;
 mod fields;
 mod finding;
+mod model;
+mod series;
 mod sketch;
 mod statistics;
 mod table;
+mod view;
 mod world;
 
 use std::collections::BTreeMap;

@@ -50,8 +50,6 @@ impl Random {
 /// What shuffling came to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chance {
-    /// Of the shuffled statistic.
-    pub mean: f64,
     pub p: f64,
 }
 
@@ -77,11 +75,11 @@ pub(crate) fn by_shuffling<T: Clone>(labels: &[T], statistic: impl Fn(&[T]) -> f
         0 if found > mean => 1e-12,
         _ => share,
     };
-    Chance { mean, p }
+    Chance { p }
 }
 
 /// P(Z >= z), an upper bound of the right order for z > 1.
-fn normal_tail(z: f64) -> f64 {
+pub(crate) fn normal_tail(z: f64) -> f64 {
     match z {
         z if z <= 1.0 => 1.0,
         z => ((-z * z / 2.0).exp() / (z * (2.0 * std::f64::consts::PI).sqrt())).max(1e-300),

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use prep_contents::listing::Listing;
+use prep_contents::packing::{self, Packed};
 use prep_contents::{ContentsError, Format, Limits, Resources, entries, read};
 use prep_formats::image::ImageHeader;
 use prep_formats::sniff::HumanSize;
@@ -13,7 +14,10 @@ use tempfile::TempPath;
 use thiserror::Error;
 
 use crate::detectors::is_train;
+use crate::facts::files::{self, Circumstances};
+use crate::facts::{Channel, Facts, cells, documents, examples, lines};
 use crate::fields;
+use crate::series;
 use crate::sketch::Gallery;
 use crate::table::{Table, numbers};
 
@@ -22,6 +26,22 @@ const TEXT: u64 = 64 << 20;
 
 /// Arrays that are looked at. Where there are more, each is an item.
 const ARRAYS: usize = 32;
+
+/// Numbers of series that are kept.
+const MAX_SERIES: usize = 20_000_000;
+
+/// Items of which facts are collected.
+const MAX_CHOSEN: usize = 2_000;
+
+/// Bytes of items' files whose content is looked at.
+const MAX_LOOKED: u64 = 2 << 30;
+
+/// Longest file of an item whose content is looked at, and longest text that is taken for an item's notes.
+const MAX_ITEM_FILE: u64 = 32 << 20;
+const MAX_ITEM_TEXT: u64 = 1 << 20;
+
+/// Files of records are read up to here.
+const MAX_RECORDS: u64 = 64 << 20;
 
 /// Texts of which so much is kept together.
 const ALL_TEXT: u64 = 1 << 30;
@@ -102,6 +122,13 @@ pub(crate) struct Wide {
     _taken: Option<TempPath>,
 }
 
+/// The numbers of an item's file, column by column, as bits.
+#[derive(Debug)]
+pub(crate) struct Series {
+    pub is_item: bool,
+    pub numbers: Vec<u64>,
+}
+
 /// A column of answers.
 #[derive(Debug, Clone)]
 pub(crate) struct Label {
@@ -114,28 +141,33 @@ pub(crate) struct Label {
 }
 
 impl Label {
+    /// The same of some items only, in their order.
+    pub(crate) fn of_items(&self, items: &[usize]) -> Label {
+        let pick = |item: &usize| self.values.get(*item).cloned().unwrap_or_default();
+        let values: Vec<String> = items.iter().map(pick).collect();
+        Label {
+            name: self.name.clone(),
+            numbers: numbers(&values),
+            rows: values.iter().cloned().enumerate().collect(),
+            values,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_numbers(name: &str, numbers: &[f64]) -> Label {
+        let values: Vec<String> = numbers.iter().map(f64::to_string).collect();
+        Label {
+            name: name.to_owned(),
+            rows: values.iter().cloned().enumerate().collect(),
+            values,
+            numbers: Some(numbers.to_vec()),
+        }
+    }
+
     /// Classes: few values, each of them often.
     pub(crate) fn is_class(&self) -> bool {
         let different: HashSet<&String> = self.values.iter().collect();
         different.len() > 1 && different.len() * 4 <= self.values.len()
-    }
-
-    /// The class of each item; numbers that are no classes in five equally full bins.
-    pub(crate) fn classes(&self) -> Option<Vec<usize>> {
-        match (self.is_class(), &self.numbers) {
-            (true, _) => {
-                let mut places: HashMap<&String, usize> = HashMap::new();
-                let mut class = |value| {
-                    let next = places.len();
-                    *places.entry(value).or_insert(next)
-                };
-                Some(self.values.iter().map(&mut class).collect())
-            }
-            (false, Some(numbers)) if numbers.len() >= 25 => {
-                Some(crate::statistics::bins(numbers, 5))
-            }
-            _ => None,
-        }
     }
 }
 
@@ -158,6 +190,19 @@ pub(crate) struct World {
     pub unread: Vec<String>,
     /// What pictures and sounds are like.
     pub gallery: Gallery,
+    /// The items of which facts are collected: all, or an even sample.
+    pub chosen: Vec<usize>,
+    is_chosen: Vec<bool>,
+    /// The name of the column of ids.
+    pub key_name: String,
+    /// Ids are small numbers, which any other column may hold by chance.
+    has_plain_ids: bool,
+    /// Length of the shortest id, in bytes.
+    shortest: usize,
+    /// What files show of items.
+    pub facts: Facts,
+    /// Series in the files of test and training items.
+    pub series: Vec<Series>,
 }
 
 impl World {
@@ -179,7 +224,25 @@ impl World {
             })
             .collect();
         let labels = labels(&answers, &sample, key, &rows, ids.len());
+        let step = ids.len().div_ceil(MAX_CHOSEN).max(1);
+        let chosen: Vec<usize> = (0..ids.len()).step_by(step).collect();
+        let mut is_chosen = vec![false; ids.len()];
+        for item in &chosen {
+            if let Some(one) = is_chosen.get_mut(*item) {
+                *one = true;
+            }
+        }
+        let plain = ids
+            .iter()
+            .filter(|id| id.len() <= 5 && id.parse::<u32>().is_ok());
         let mut world = World {
+            chosen,
+            is_chosen,
+            key_name: answers.names.get(key).cloned().unwrap_or_default(),
+            has_plain_ids: plain.count() * 2 > ids.len(),
+            shortest: ids.iter().map(String::len).min().unwrap_or(0),
+            facts: Facts::default(),
+            series: Vec::new(),
             ids,
             item_of,
             labels,
@@ -212,6 +275,11 @@ impl World {
         let mut tables_left = ALL_TEXT;
         let (mut files, mut texts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
         let (mut gallery, mut arrays, mut unread) = (Gallery::default(), Vec::new(), Vec::new());
+        let mut facts = Facts::default();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut packed = packing_of(public, &listing).map_err(|cause| failed(public, cause))?;
+        let mut looked = 0_u64;
+        let (mut series, mut series_left) = (Vec::new(), MAX_SERIES);
         let seen = entries::of_folder(public, resources, &mut |path, bytes, content| {
             let format = Format::of(path).filter(|format| match format {
                 Format::Lines => false,
@@ -231,12 +299,20 @@ impl World {
                 Some(taken) => taken.to_path_buf(),
                 None => public.join(path),
             };
-            let is_item = self.item_of_path(path).is_some();
+            let own = self.item_of_path(path);
+            let is_item = own.is_some();
+            let own = own.filter(|item| self.has_facts(*item));
+            let known = own.map(|_| Circumstances::of(public, path, &mut places, &mut packed));
+            let is_records = fields::format(path) == Some("tfrecord");
             let wing = (is_item || is_train(path)).then(|| gallery.wing(is_item));
             let wing = wing.filter(|wing| wing.wants(path, bytes));
             let keep = match is_text(path) && bytes <= TEXT.min(text_left) {
                 true => Keep::Text,
                 false if wing.is_some() => Keep::All,
+                false if is_records => Keep::All,
+                false if own.is_some() && bytes <= MAX_ITEM_FILE && looked <= MAX_LOOKED => {
+                    Keep::All
+                }
                 false => Keep::Head,
             };
             let from = place.clone();
@@ -247,6 +323,35 @@ impl World {
             }
             .map_err(&at)?;
             let bytes = seen.bytes;
+            if let (Some(item), Some(known)) = (own, known) {
+                let id = self.ids.get(item).map_or("", String::as_str);
+                let id = named_in(path, id);
+                files::of_path(path, id, item, &mut facts);
+                files::of_circumstances(path, id, item, bytes, &known, &mut facts);
+                if let Some(pixels) = seen.pixels {
+                    files::of_pixels(path, id, item, pixels, &mut facts);
+                }
+                if keep != Keep::Head && bytes <= MAX_ITEM_FILE {
+                    looked += bytes;
+                    files::of_content(path, id, item, &head, &mut facts);
+                }
+                if keep == Keep::Text && bytes <= MAX_ITEM_TEXT {
+                    let text = String::from_utf8_lossy(&head);
+                    self.of_item_text(path, id, item, &text, &mut facts);
+                }
+            }
+            if is_records {
+                let end = head
+                    .len()
+                    .min(usize::try_from(MAX_RECORDS).unwrap_or(usize::MAX));
+                let item_of = |text: &str| self.item_of_name(text);
+                examples::collect(
+                    path,
+                    head.get(..end).unwrap_or_default(),
+                    &item_of,
+                    &mut facts,
+                );
+            }
             let mut is_unread = is_text(path) && bytes > TEXT.min(text_left);
             match (keep, wing) {
                 // A length that no header declares is known by now.
@@ -257,6 +362,26 @@ impl World {
                 }
                 (Keep::All, Some(wing)) => wing.add(path, (seen.bytes, seen.crc32), &head),
                 _ => {}
+            }
+            let wing = (is_item || is_train(path)).then(|| gallery.wing(is_item));
+            if keep != Keep::Head
+                && let Some(wing) = wing
+                && let Some(columns) = series::columns(path, &head)
+            {
+                if keep == Keep::Text {
+                    wing.add(path, (seen.bytes, seen.crc32), &head);
+                }
+                if series_left > 0 {
+                    let numbers = columns.iter().flatten().map(|one| one.to_bits());
+                    let numbers: Vec<u64> = numbers.collect();
+                    series_left = series_left.saturating_sub(numbers.len());
+                    series.push(Series { is_item, numbers });
+                }
+                if let Some(item) = own {
+                    for (name, value) in series::summary(&columns) {
+                        facts.number(Channel::Look, &name, item, value);
+                    }
+                }
             }
             files.push(seen);
             if table == Some(Format::Array) {
@@ -294,6 +419,8 @@ impl World {
         seen.map_err(|cause| failed(public, cause))?;
         unread.sort();
         (self.files, self.texts, self.unread) = (files, texts, unread);
+        self.facts = facts;
+        self.series = series;
         self.gallery = gallery;
         arrays.sort_by(|one: &Wide, other| one.path.cmp(&other.path));
         self.arrays = arrays;
@@ -304,6 +431,148 @@ impl World {
             self.tables.push(Shown { path, table, items });
         }
         Ok(())
+    }
+
+    /// Whether facts of this item are collected.
+    pub(crate) fn has_facts(&self, item: usize) -> bool {
+        self.is_chosen.get(item).copied().unwrap_or(false)
+    }
+
+    /// The item of which facts are collected that a text names, as its id, or as a file of that name.
+    pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
+        let name = text.rsplit('/').next().unwrap_or(text);
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let found = [text, name, stem]
+            .iter()
+            .find_map(|one| self.item_of.get(*one));
+        found.copied().filter(|item| self.has_facts(*item))
+    }
+
+    /// The same inside documents and lines, where small numbers name nothing.
+    fn item_in_text(&self, text: &str) -> Option<usize> {
+        match self.has_plain_ids {
+            true => None,
+            false => self.item_of_name(text),
+        }
+    }
+
+    fn of_item_text(&self, path: &str, id: &str, item: usize, text: &str, facts: &mut Facts) {
+        let kind = files::kind(path, id);
+        let is_document = path.to_ascii_lowercase().ends_with(".json");
+        match is_document {
+            true => documents::of_item(&kind, text, item, facts),
+            false => lines::of_item(&kind, text, item, facts),
+        }
+    }
+
+    /// Facts of all public files: those that were seen on the way, and those of tables, documents, texts and the sample.
+    pub(crate) fn all_facts(&self) -> Facts {
+        let mut facts = self.facts.clone();
+        let item_of = |text: &str| self.item_in_text(text);
+        let tables: HashSet<&str> = self
+            .tables
+            .iter()
+            .map(|shown| shown.path.as_str())
+            .collect();
+        for (path, text) in &self.texts {
+            let name = path.to_ascii_lowercase();
+            let is_document = [".json", ".jsonl", ".ndjson", ".geojson"]
+                .iter()
+                .any(|end| name.ends_with(end));
+            if self.is_sample(path) || self.item_of_path(path).is_some() {
+                continue;
+            }
+            match is_document {
+                true => documents::collect(path, text, &item_of, &mut facts),
+                false if !tables.contains(path.as_str()) => {
+                    lines::collect(path, text, &item_of, &mut facts)
+                }
+                false => {}
+            }
+        }
+        crate::facts::tables::collect(self, &mut facts);
+        self.quotes(&mut facts);
+        crate::facts::sample::collect(self, &mut facts);
+        let mut of_ids = Facts::default();
+        crate::facts::ids::collect(&self.ids, &mut of_ids);
+        facts.all.extend(of_ids.all);
+        facts
+    }
+
+    /// Which cells of test tables stand in quotes: of texts, whose tables no longer show it.
+    fn quotes(&self, facts: &mut Facts) {
+        for (shown, _, items) in self.test_tables() {
+            let text = self.texts.iter().find(|(path, _)| *path == shown.path);
+            let delimiter = match shown.path.to_ascii_lowercase().rsplit('.').next() {
+                Some("csv") => b',',
+                Some("tsv") => b'\t',
+                _ => continue,
+            };
+            let Some((_, text)) = text else { continue };
+            let rows = cells::quotes(text, delimiter);
+            for (row, item) in rows.iter().zip(items) {
+                let Some(item) = item.filter(|item| self.has_facts(*item)) else {
+                    continue;
+                };
+                for (name, quoted) in shown.table.names.iter().zip(row.chars()) {
+                    let what = format!("the quotes of `{name}`");
+                    facts.add(Channel::Form, &what, item, &quoted.to_string());
+                }
+            }
+        }
+    }
+
+    /// The column of a table that names items, if one does.
+    pub(crate) fn key_of(&self, table: &Table) -> Option<usize> {
+        let mut best: Option<(usize, usize)> = None;
+        for (place, column) in table.columns.iter().enumerate() {
+            if self.has_plain_ids && table.names.get(place) != Some(&self.key_name) {
+                continue;
+            }
+            let items: HashSet<usize> = column
+                .iter()
+                .filter_map(|cell| self.item_of_name(cell))
+                .collect();
+            if items.len() >= 20 && best.is_none_or(|(_, most)| items.len() > most) {
+                best = Some((place, items.len()));
+            }
+        }
+        best.map(|(place, _)| place)
+    }
+
+    /// Rows and their items, of those of which facts are collected.
+    pub(crate) fn items_of(&self, table: &Table, key: usize) -> Vec<(usize, usize)> {
+        let cells = table.columns.get(key).into_iter().flatten().enumerate();
+        cells
+            .filter_map(|(row, cell)| Some((row, self.item_of_name(cell)?)))
+            .collect()
+    }
+
+    /// The largest table of training items that has the answers of a label.
+    pub(crate) fn train_table(&self, label: &Label) -> Option<&Table> {
+        let tables = self
+            .tables
+            .iter()
+            .filter(|shown| shown.items.is_none() && !self.is_sample(&shown.path));
+        let labelled = tables.filter(|shown| shown.table.column(&label.name).is_some());
+        let largest = labelled.max_by_key(|shown| shown.table.rows());
+        largest.map(|shown| &shown.table)
+    }
+
+    /// Whether a table has answers of training items.
+    pub(crate) fn is_train_table(&self, number: usize) -> bool {
+        let Some(shown) = self.tables.get(number) else {
+            return false;
+        };
+        self.labels.iter().any(|label| {
+            self.train_table(label)
+                .is_some_and(|table| std::ptr::eq(table, &shown.table))
+        })
+    }
+
+    /// The ids of training items.
+    pub(crate) fn train_ids<'a>(&self, table: &'a Table) -> Option<&'a [String]> {
+        table.column(&self.key_name)
     }
 
     /// The column that names test items, if one does: at least half of them, and hardly anything else.
@@ -363,6 +632,35 @@ impl World {
         path == self.sample_path || name.contains("sample") && name.contains("ubmission")
     }
 
+    /// The item whose id stands in a name between signs: `8f3a` of `scan_8f3a_v2.png`.
+    fn item_in_name(&self, name: &str) -> Option<usize> {
+        if self.has_plain_ids || self.shortest < 4 {
+            return None;
+        }
+        let edges: Vec<usize> = std::iter::once(0)
+            .chain(
+                name.char_indices()
+                    .filter(|(_, c)| !c.is_alphanumeric())
+                    .flat_map(|(at, c)| [at, at + c.len_utf8()]),
+            )
+            .chain(std::iter::once(name.len()))
+            .collect();
+        if edges.len() > 24 {
+            return None;
+        }
+        for (place, begin) in edges.iter().enumerate() {
+            for end in edges.get(place + 1..).unwrap_or_default().iter().rev() {
+                let part = name
+                    .get(*begin..*end)
+                    .filter(|part| part.len() >= self.shortest);
+                if let Some(item) = part.and_then(|part| self.item_of.get(part)) {
+                    return Some(*item);
+                }
+            }
+        }
+        None
+    }
+
     /// The test item that a path belongs to: whose id is its stem, its name, or one of its folders.
     pub(crate) fn item_of_path(&self, path: &str) -> Option<usize> {
         let mut segments = path.rsplit('/');
@@ -373,6 +671,9 @@ impl World {
         let found = own.iter().find_map(|one| self.item_of.get(*one));
         if let Some(item) = found {
             return Some(*item);
+        }
+        if let Some(item) = self.item_in_name(name) {
+            return Some(item);
         }
         let folders: Vec<&str> = segments.collect();
         folders
@@ -388,6 +689,57 @@ impl World {
                 })
             })
     }
+}
+
+/// How each member of the zip archives among the public files is stored, by path.
+fn packing_of(public: &Path, listing: &Listing) -> Result<HashMap<String, Packed>, ContentsError> {
+    let mut found = HashMap::new();
+    for path in listing.files.keys().filter(|path| path.ends_with(".zip")) {
+        for member in packing::of_zip(&public.join(path))? {
+            found.insert(format!("{path}/{}", member.name), member);
+        }
+    }
+    Ok(found)
+}
+
+impl Circumstances {
+    fn of(
+        public: &Path,
+        path: &str,
+        places: &mut HashMap<String, usize>,
+        packed: &mut HashMap<String, Packed>,
+    ) -> Circumstances {
+        let place = places.entry(String::new()).or_default();
+        *place += 1;
+        let modified = || {
+            let metadata = public.join(path).metadata().ok()?;
+            let since = metadata
+                .modified()
+                .ok()?
+                .duration_since(std::time::UNIX_EPOCH)
+                .ok()?;
+            Some(since.as_secs_f64())
+        };
+        let member = packed.remove(path);
+        Circumstances {
+            place: *place,
+            time: member
+                .as_ref()
+                .map(|member| member.time as f64)
+                .or_else(modified),
+            packing: member.map(|member| member.form),
+        }
+    }
+}
+
+/// The part of a path that names an item: its id, or what stands for it if the path has only its parts.
+fn named_in<'a>(path: &str, id: &'a str) -> &'a str {
+    if path.contains(id) {
+        return id;
+    }
+    let name = id.rsplit('/').next().unwrap_or(id);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    if path.contains(stem) { stem } else { "" }
 }
 
 fn failed(path: &Path, cause: ContentsError) -> LeaksError {

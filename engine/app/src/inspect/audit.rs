@@ -341,8 +341,20 @@ fn audit_tree(
     })
 }
 
-/// Rules of grading that pair rows by what names them. Without any, rows are paired by their place.
-const PAIR_BY_NAME: [&str; 5] = ["align", "align_groups", "same_ids", "join", "keep_rows"];
+/// Rules of grading that pair rows by what names them. Without any, rows are paired by their place. `align_groups` pairs the rows
+/// of a group in their order; `same_ids` checks names and pairs nothing.
+const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
+
+/// Whether a part of the grading section pairs columns by their place.
+fn pairs_columns_by_place(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Array(items) => items.iter().any(pairs_columns_by_place),
+        serde_json::Value::Object(members) => members.iter().any(|(key, value)| {
+            key == "match" && value.as_str() == Some("position") || pairs_columns_by_place(value)
+        }),
+        _ => false,
+    }
+}
 
 fn roles(pipeline: &Pipeline) -> Roles {
     let Some(grade) = &pipeline.grade else {
@@ -353,6 +365,14 @@ fn roles(pipeline: &Pipeline) -> Roles {
         .rules
         .get("rules")
         .and_then(|rules| rules.as_array());
+    // Metrics of boxes find the rows of an image by its name.
+    let metric = grade
+        .value
+        .rules
+        .get("metric")
+        .and_then(serde_json::Value::as_object);
+    let by_image =
+        metric.is_some_and(|metric| metric.values().any(|one| one.get("image").is_some()));
     let name = |rule: &serde_json::Value| match rule {
         serde_json::Value::String(name) => Some(name.clone()),
         rule => rule.as_object()?.keys().next().cloned(),
@@ -361,7 +381,8 @@ fn roles(pipeline: &Pipeline) -> Roles {
     Roles {
         answers: Some(grade.value.answers.value.clone()),
         sample: Some(grade.value.sample.value.clone()),
-        by_place: !names.any(|name| PAIR_BY_NAME.contains(&name.as_str())),
+        columns_by_place: pairs_columns_by_place(&grade.value.rules),
+        by_place: !names.any(|name| PAIR_BY_NAME.contains(&name.as_str())) && !by_image,
         ..Roles::default()
     }
 }

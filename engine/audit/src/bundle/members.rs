@@ -68,6 +68,19 @@ pub fn of_file(path: &Path, limits: &Limits) -> Result<Vec<Member>, ContentsErro
     Ok(read(&file, limits)?)
 }
 
+/// Bytes behind the end record and its comment.
+///
+/// # Errors
+/// [`NoList`].
+pub fn tail(file: &File) -> Result<u64, NoList> {
+    let length = file.metadata()?.len();
+    let tail = at(file, length.saturating_sub(END_LENGTH), END_LENGTH)?;
+    let place = memchr::memmem::rfind(&tail, END).ok_or(NoList::NoEnd)?;
+    let end = tail.get(place..).unwrap_or_default();
+    let comment = usize::from(u16_at(end, 20));
+    Ok(end.len().saturating_sub(END_BYTES + comment) as u64)
+}
+
 /// # Errors
 /// [`NoList`].
 pub fn read(file: &File, limits: &Limits) -> Result<Vec<Member>, NoList> {

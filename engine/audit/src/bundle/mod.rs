@@ -380,6 +380,24 @@ impl Bundle<'_> {
                     .example(format!("{folder}/")),
             );
         }
+        if let Some(tail) = members::tail(self.file).ok().filter(|tail| *tail > 0) {
+            let proof = match &self.expected.members {
+                Some(known) if contents(list) == contents(known) => {
+                    "all members have the names, sizes and CRCs of the good bundle"
+                }
+                _ => "all members have their CRC",
+            };
+            let finding = self.finding(&cause::BUNDLE_BYTES_APPENDED).proof(proof);
+            let finding = finding.example(format!("{tail} bytes behind the end record"));
+            let is_known = self.expected.members.as_deref().map(contents) == Some(contents(list));
+            found.push(match is_known || self.expected.md5.is_none() {
+                true => finding,
+                false => finding.harm(Harm::Content),
+            });
+            if is_known {
+                return Ok(found);
+            }
+        }
         if !found.is_empty() || self.expected.md5.is_none() {
             return Ok(found);
         }

@@ -5,6 +5,7 @@ use super::{Cause, Family, Harm};
 pub static ALL: &[&Cause] = &[
     &BUNDLE_CUT_OFF,
     &BUNDLE_HOLE,
+    &BUNDLE_BYTES_APPENDED,
     &BUNDLE_ERROR_PAGE,
     &BUNDLE_PAGE_INSIDE,
     &BUNDLE_TEXT_MODE,
@@ -26,6 +27,14 @@ pub static BUNDLE_CUT_OFF: Cause = Cause {
     harm: Harm::Content,
     meaning: "the archive ends too early: its directory is not there",
     advice: "download it again; what is there is kept and completed",
+};
+
+pub static BUNDLE_BYTES_APPENDED: Cause = Cause {
+    id: "bundle-bytes-appended",
+    family: Family::Bundle,
+    harm: Harm::Form,
+    meaning: "there are further bytes behind the end of the archive",
+    advice: "download it again; readers differ in what they make of such an archive",
 };
 
 pub static BUNDLE_HOLE: Cause = Cause {

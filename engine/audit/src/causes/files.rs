@@ -6,10 +6,12 @@ pub static ALL: &[&Cause] = &[
     &FILES_MISSING,
     &FILES_SURPLUS,
     &FILES_RENAMED,
+    &FILES_SWAPPED,
     &FILES_OTHER_PART,
     &FILE_NAMES_CASE,
     &FILES_EMPTY,
     &FILES_CUT_OFF,
+    &BYTES_APPENDED,
     &FILES_DAMAGED,
     &ARCHIVE_UNPACKED,
     &BUNDLE_MEMBER,
@@ -38,6 +40,22 @@ pub static FILES_RENAMED: Cause = Cause {
     harm: Harm::Content,
     meaning: "files have other names and the same content",
     advice: "restore the names",
+};
+
+pub static FILES_SWAPPED: Cause = Cause {
+    id: "files-swapped",
+    family: Family::Files,
+    harm: Harm::Content,
+    meaning: "files have the content of other files of the same tree",
+    advice: "restore the names: what is known of an item is that of another one",
+};
+
+pub static BYTES_APPENDED: Cause = Cause {
+    id: "bytes-appended",
+    family: Family::Files,
+    harm: Harm::Content,
+    meaning: "files have further bytes behind their end",
+    advice: "prepare again; two files may have been written into one, or something was appended",
 };
 
 pub static FILES_OTHER_PART: Cause = Cause {

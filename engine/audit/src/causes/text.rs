@@ -13,6 +13,7 @@ pub static ALL: &[&Cause] = &[
     &INDEX_COLUMN,
     &MISSING_WORDS,
     &BOOLEAN_WORDS,
+    &LEADING_ZEROS,
     &NUMBER_SPELLING,
     &FLOAT_LAST_DIGIT,
     &FLOAT_SINGLE,
@@ -101,6 +102,14 @@ pub static BOOLEAN_WORDS: Cause = Cause {
     harm: Harm::Form,
     meaning: "booleans are spelled otherwise",
     advice: "keep booleans as pandas prints them",
+};
+
+pub static LEADING_ZEROS: Cause = Cause {
+    id: "leading-zeros",
+    family: Family::Text,
+    harm: Harm::Content,
+    meaning: "codes of digits lost their leading zeros",
+    advice: "read the column as text: `dtype=str`; `007` and `7` are names of different things",
 };
 
 pub static NUMBER_SPELLING: Cause = Cause {

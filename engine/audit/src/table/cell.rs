@@ -13,6 +13,8 @@ pub(crate) enum Difference {
     MissingWords,
     BooleanWords,
     NumberSpelling,
+    /// A code of digits with leading zeros on one side only.
+    LeadingZeros,
     /// Distance in units in the last place, and whether pandas' default parser reads our text as their number.
     LastDigit {
         ulps: u64,
@@ -76,6 +78,7 @@ impl Difference {
             Difference::MissingWords => &text::MISSING_WORDS,
             Difference::BooleanWords => &text::BOOLEAN_WORDS,
             Difference::NumberSpelling => &text::NUMBER_SPELLING,
+            Difference::LeadingZeros => &text::LEADING_ZEROS,
             Difference::LastDigit { .. } => &text::FLOAT_LAST_DIGIT,
             Difference::Single => &text::FLOAT_SINGLE,
             Difference::Rounded => &text::FLOAT_ROUNDED,
@@ -176,7 +179,11 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
     if a == b {
         // Doubles distinguish integers only up to 2^53.
         let exact = a.abs() < 9_007_199_254_740_992.0 || plain(theirs) == plain(ours);
-        return if exact {
+        let has_zeros = |cell: &[u8]| matches!(cell, [b'0', b'0'..=b'9', ..]);
+        let lost = plain(theirs).is_some() && plain(ours).is_some();
+        return if lost && has_zeros(theirs) != has_zeros(ours) {
+            Difference::LeadingZeros
+        } else if exact {
             Difference::NumberSpelling
         } else {
             Difference::Value
@@ -297,7 +304,7 @@ mod tests {
             ("1.0", "1", Difference::NumberSpelling),
             ("1e-05", "0.00001", Difference::NumberSpelling),
             ("9007199254740993", "9007199254740992", Difference::Value),
-            ("007", "7", Difference::NumberSpelling),
+            ("007", "7", Difference::LeadingZeros),
             (
                 "1111111111111111111111111111111111111111",
                 "1111111111111111111111111111111111111112",

@@ -8,6 +8,7 @@ use prep_contents::{Result, Row, Table};
 use super::tally::{Natures, Tally, shown};
 use crate::causes::{Cause, Harm, rows, text};
 use crate::finding::Finding;
+use crate::harm::{COLUMNS_BY_PLACE, PRIVATE, ROWS_BY_PLACE};
 
 /// The role of a table.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,10 @@ pub struct Role {
     pub ids: HashSet<String>,
     /// Grading pairs rows by position.
     pub by_place: bool,
+    /// Grading pairs columns by their place.
+    pub columns_by_place: bool,
+    /// Submissions follow its rows: the answers, the sample submission or the test table.
+    pub is_followed: bool,
 }
 
 impl Role {
@@ -31,7 +36,7 @@ impl Role {
     /// Differences of answers are harmful.
     fn harm(&self, finding: Finding) -> Finding {
         match self.answers {
-            true => finding.harm(Harm::Answers),
+            true => finding.raised(Harm::Answers, PRIVATE),
             false => finding,
         }
     }
@@ -131,9 +136,9 @@ fn of_columns(
     }
     if columns.reordered {
         let mut finding = Finding::new(&rows::COLUMN_ORDER, path);
-        // If grading pairs by position, another column is compared.
-        if role.by_place {
-            finding = role.harm(finding);
+        // If grading pairs columns by position, another column is compared.
+        if role.columns_by_place && role.is_followed {
+            finding.raise(Harm::Answers, COLUMNS_BY_PLACE);
         }
         let finding = finding.example(format!("there: {}", theirs.columns().join(", ")));
         findings.push(finding.example(format!("here: {}", ours.columns().join(", "))));
@@ -179,8 +184,8 @@ fn order(path: &str, role: &Role, paired: &Paired<Tally<'_>>) -> Option<Finding>
             "{} of {count} rows have their pair, at any position",
             paired.pairs
         ));
-    if role.by_place {
-        finding = role.harm(finding);
+    if role.by_place && role.is_followed {
+        finding.raise(Harm::Answers, ROWS_BY_PLACE);
     }
     for (there, here) in &paired.elsewhere {
         finding = finding.example(format!("row {} here is row {} there", here + 1, there + 1));

@@ -10,6 +10,7 @@ use super::cell::{Difference, Nature};
 use super::compare::Role;
 use crate::causes::{Cause, Harm, labels, text};
 use crate::finding::Finding;
+use crate::harm::{LABELS, PRIVATE};
 
 /// Longest value that an example shows in full.
 const SHOWN: usize = 200;
@@ -229,10 +230,10 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &Role) -> Find
             .take(4)
             .map(|((from, to), cells)| format!("{from} here is {to} there: {cells}"));
         proof.push_str(&format!("; {}", words.collect::<Vec<_>>().join(", ")));
-        finding = finding.harm(Harm::Answers);
+        finding.rule = LABELS;
     }
     if cause.harm >= Harm::Content && role.answers {
-        finding = finding.harm(Harm::Answers);
+        finding.raise(Harm::Answers, PRIVATE);
     }
     finding = finding.proof(proof);
     for example in count.examples {

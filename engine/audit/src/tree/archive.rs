@@ -6,6 +6,7 @@ use prep_contents::members::{self, Comparison, Member, Side};
 use prep_contents::{ContentsError, Result};
 
 use super::pair::{self, Surroundings};
+use super::swapped;
 use crate::causes::{NOT_CLASSIFIED, files, writer};
 use crate::finding::Finding;
 
@@ -32,6 +33,10 @@ pub(super) fn compare(
                     .example(format!("{there} there, {name} here"))
                     .proof("contents are equal"),
             ),
+            Member::Swapped { there, .. } => {
+                let example = format!("{there} has there what {name} has here");
+                found.push(swapped::finding(&inner, &format!("{path}/{there}")).example(example));
+            }
             Member::Differ { theirs, ours } => {
                 let paired = pair::compare(&inner, theirs, ours, &inside)?;
                 found.extend(paired.findings);

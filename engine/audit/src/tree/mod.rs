@@ -9,7 +9,9 @@ mod image;
 mod names;
 mod pair;
 mod roles;
+mod shown;
 pub(crate) mod split;
+mod swapped;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,6 +30,12 @@ pub use split::{Hypothesis, SplitSearch};
 
 /// Files that are not compared, because `prep` writes parts of them.
 pub const IGNORED: [&str; 1] = ["public/description.md"];
+
+/// Both trees.
+pub(crate) struct Places<'a> {
+    pub theirs: &'a Path,
+    pub ours: &'a Path,
+}
 
 fn listing(root: &Path) -> Result<Listing, AuditError> {
     if !root.is_dir() {
@@ -114,9 +122,13 @@ pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Comp
     let explained = split::explain(&mut pairs, &trees, options.split, roles.first_id());
     let mut findings = explained.map_err(AuditError::reading(ours))?;
     let explained = !findings.is_empty();
+    let places = Places { theirs, ours };
+    swapped::explain(&mut pairs, &places)?;
     findings.extend(pairs.into_iter().flat_map(|pair| pair.findings));
     findings.extend(named);
     findings.extend(names::compare(theirs, ours, left, explained)?);
+    let raised = shown::raise(&mut findings, &places, &roles, &resources.limits);
+    raised.map_err(AuditError::reading(theirs))?;
     Ok(Compared {
         findings,
         equal: equal.into_inner() as u64,

@@ -12,6 +12,7 @@ use crate::bundle::members;
 use crate::causes::{Harm, NOT_CLASSIFIED, files};
 use crate::error::{AuditError, unless_damaged};
 use crate::finding::Finding;
+use crate::harm::PRIVATE;
 
 /// Files of one side only, by path, with their lengths.
 pub(super) struct OneSided {
@@ -169,7 +170,7 @@ pub(super) fn compare(
 /// Missing files of the private part are answers.
 fn of_part(finding: Finding) -> Finding {
     match finding.path.starts_with("private/") {
-        true => finding.harm(Harm::Answers),
+        true => finding.raised(Harm::Answers, PRIVATE),
         false => finding,
     }
 }

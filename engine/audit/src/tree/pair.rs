@@ -12,6 +12,7 @@ use super::roles::Roles;
 use super::{archive, document, image};
 use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files};
 use crate::finding::Finding;
+use crate::harm::PRIVATE;
 use crate::table;
 
 /// The context of a comparison.
@@ -70,10 +71,13 @@ pub(super) fn compare(
         Err(error) if error.is_of_the_system() => return Err(error),
         Err(error) => paired.findings.push(unreadable(path, &error)),
     }
-    let answers = path.starts_with("private/");
-    for finding in &mut paired.findings {
-        if answers && finding.harm == Harm::Content {
-            finding.harm = Harm::Answers;
+    if path.starts_with("private/") {
+        for finding in paired
+            .findings
+            .iter_mut()
+            .filter(|finding| finding.harm == Harm::Content)
+        {
+            finding.raise(Harm::Answers, PRIVATE);
         }
     }
     Ok(paired)
@@ -102,7 +106,7 @@ fn look(
     if their_size == 0 {
         return simple(&files::FILES_EMPTY);
     }
-    if let Some(findings) = gzipped(path, theirs, ours, around, moved)? {
+    if let Some(findings) = wrapped(path, theirs, ours, around, moved)? {
         return Ok(findings);
     }
     let limits = &around.resources.limits;
@@ -124,18 +128,37 @@ fn look(
     {
         return simple(&files::FILES_CUT_OFF);
     }
+    let is_text = is_json
+        || matches!(
+            format,
+            Some(Format::Csv(_) | Format::Lines | Format::JsonLines)
+        );
+    if is_text && is_binary(theirs)? && !is_binary(ours)? {
+        let example = format!("it is no text; {sizes}");
+        return Ok(vec![
+            Finding::new(&files::FILES_DAMAGED, path).example(example),
+        ]);
+    }
+    if at.is_none() && is_text && is_cut_within_line(theirs, ours)? {
+        return simple(&files::FILES_CUT_OFF);
+    }
+    if at == Some(our_size) && is_foreign_tail(theirs, our_size, format)? {
+        let tail = read::tail(theirs, our_size, 24)?;
+        let example = format!(
+            "{} bytes more, which begin with {:?}",
+            their_size - our_size,
+            String::from_utf8_lossy(&tail)
+        );
+        return Ok(vec![
+            Finding::new(&files::BYTES_APPENDED, path)
+                .proof("before them all bytes are equal")
+                .example(example),
+        ]);
+    }
     if let Some(format) = format {
         let outcome = table::compare(path, theirs, ours, format, &role, limits)?;
         *moved = outcome.moved;
-        let mut findings = outcome.findings;
-        if at.is_none()
-            && ends_within_line(theirs)?
-            && !ends_within_line(ours)?
-            && our_size - their_size > 2
-        {
-            findings.push(Finding::new(&files::FILES_CUT_OFF, path).example(sizes));
-        }
-        return Ok(findings);
+        return Ok(outcome.findings);
     }
     if Archive::of(path).is_some() {
         return archive::compare(path, theirs, ours, around);
@@ -154,55 +177,162 @@ fn look(
     }
 }
 
-/// If `theirs` is compressed without a matching name, and `ours` is not, their content is compared.
-fn gzipped(
+/// If `theirs` is packed without a matching name, and `ours` is not, their content is compared.
+fn wrapped(
     path: &str,
     theirs: &Path,
     ours: &Path,
     around: &Surroundings<'_>,
     moved: &mut Option<Moved>,
 ) -> Result<Option<Vec<Finding>>> {
-    let is_gzip =
-        |file: &Path| -> Result<bool> { Ok(prep_formats::gzip::is_gzip(&read::head(file, 2)?)) };
-    if Archive::of(path).is_some() || !is_gzip(theirs)? || is_gzip(ours)? {
+    let (there, here) = (Wrapping::of(theirs)?, Wrapping::of(ours)?);
+    let Some(wrapping) = there.filter(|there| Some(*there) != here) else {
+        return Ok(None);
+    };
+    if Archive::of(path) == wrapping.archive() && wrapping.archive().is_some() {
         return Ok(None);
     }
     let finding = Finding::new(&files::FILES_DAMAGED, path);
+    let Some(archive) = wrapping.archive() else {
+        let example = format!(
+            "it begins as {} data do, which are not looked into",
+            wrapping.name()
+        );
+        return Ok(Some(vec![finding.example(example)]));
+    };
     let (around, resources) = (&around.inside(), around.resources);
     around.check_depth()?;
     let budget = resources.limits.budget(size(theirs)?);
-    let mut inner = None;
-    let unpacked = Archive::Gzip.visit(theirs, path, &budget, &mut |_, _, content| {
-        inner = Some(read::spool(content, resources)?);
+    let (mut inner, mut members) = (None, 0_usize);
+    let unpacked = archive.visit(theirs, path, &budget, &mut |_, _, content| {
+        members += 1;
+        if members == 1 {
+            inner = Some(read::spool(content, resources)?);
+        }
         Ok(())
     });
     let inner = match (unpacked, inner) {
-        (Ok(()), Some(inner)) => inner,
+        (Ok(()), Some(inner)) if members == 1 => inner,
         (Err(error), _) if error.is_of_the_system() => return Err(error),
-        _ => return Ok(Some(vec![finding.example("it begins as gzip data do")])),
+        _ => {
+            let example = format!("it begins as {} data do", wrapping.name());
+            return Ok(Some(vec![finding.example(example)]));
+        }
     };
     let mut findings = look(path, &inner, ours, around, moved)?;
-    let proof = match findings.is_empty() {
-        true => "it is compressed by gzip; unpacked, its bytes are those of ours",
-        false => "it is compressed by gzip; unpacked, it differs, too",
+    let what = match findings.is_empty() {
+        true => "its bytes are those of ours",
+        false => "it differs, too",
     };
-    findings.push(finding.proof(proof));
+    findings.push(finding.proof(format!(
+        "it is packed by {}; unpacked, {what}",
+        wrapping.name()
+    )));
     Ok(Some(findings))
+}
+
+/// What a file is packed in, by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrapping {
+    Gzip,
+    Zip,
+    SevenZ,
+    Tar,
+    Bzip2,
+    Xz,
+    Zstandard,
+}
+
+impl Wrapping {
+    fn of(path: &Path) -> Result<Option<Wrapping>> {
+        let head = read::head(path, 262)?;
+        Ok(Some(match head.as_slice() {
+            head if prep_formats::gzip::is_gzip(head) => Wrapping::Gzip,
+            head if head.starts_with(b"PK\x03\x04") => Wrapping::Zip,
+            head if head.starts_with(b"7z\xbc\xaf\x27\x1c") => Wrapping::SevenZ,
+            head if head.get(257..262) == Some(b"ustar") => Wrapping::Tar,
+            head if head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY") => {
+                Wrapping::Bzip2
+            }
+            head if head.starts_with(b"\xfd7zXZ\0") => Wrapping::Xz,
+            head if head.starts_with(b"\x28\xb5\x2f\xfd") => Wrapping::Zstandard,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn archive(self) -> Option<Archive> {
+        match self {
+            Wrapping::Gzip => Some(Archive::Gzip),
+            Wrapping::Zip => Some(Archive::Zip),
+            Wrapping::SevenZ => Some(Archive::SevenZ),
+            Wrapping::Tar => Some(Archive::Tar),
+            Wrapping::Bzip2 | Wrapping::Xz | Wrapping::Zstandard => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Wrapping::Gzip => "gzip",
+            Wrapping::Zip => "zip",
+            Wrapping::SevenZ => "7z",
+            Wrapping::Tar => "tar",
+            Wrapping::Bzip2 => "bzip2",
+            Wrapping::Xz => "xz",
+            Wrapping::Zstandard => "zstd",
+        }
+    }
+}
+
+/// Whether a file begins with bytes that no text has. UTF-16 has zeros, and a mark in front.
+fn is_binary(path: &Path) -> Result<bool> {
+    let head = read::head(path, 4096)?;
+    let is_wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    let zeros = head.iter().filter(|byte| **byte == 0).count();
+    // UTF-16 without a mark has a zero in every other place.
+    let is_wide = is_wide || zeros * 5 >= head.len() * 2 && zeros * 5 <= head.len() * 3;
+    let control = head
+        .iter()
+        .filter(|byte| matches!(byte, 0..=8 | 14..=26))
+        .count();
+    Ok(!is_wide && control * 50 > head.len())
+}
+
+/// Whether theirs, which is the beginning of ours, ends inside a line.
+fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
+    let their_size = size(theirs)?;
+    let last = read::tail(theirs, their_size.saturating_sub(1), 1)?;
+    let next = read::tail(ours, their_size, 1)?;
+    let is_end = |bytes: &[u8]| matches!(bytes, [b'\n' | b'\r']);
+    Ok(!is_end(&last) && !is_end(&next))
+}
+
+/// Whether the bytes behind `begin` do not belong into such a file: anything in a binary format, and in a table lines of another
+/// form.
+fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
+    let tail = read::tail(theirs, begin, 1 << 16)?;
+    let is_blank = tail.iter().all(u8::is_ascii_whitespace);
+    let delimiter = match format {
+        Some(Format::Csv(delimiter)) => delimiter,
+        Some(Format::Lines) => return Ok(tail.contains(&0)),
+        Some(Format::JsonLines) => {
+            return Ok(!is_blank && !tail.trim_ascii_start().starts_with(b"{"));
+        }
+        _ => return Ok(!is_blank),
+    };
+    let head = read::head(theirs, 1 << 16)?;
+    let cells = |line: &[u8]| line.iter().filter(|byte| **byte == delimiter).count();
+    let header = head.split(|byte| *byte == b'\n').next().map_or(0, cells);
+    let mut lines = tail
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty());
+    let has_quotes = tail.contains(&b'"');
+    Ok(tail.contains(&0) || !has_quotes && lines.any(|line| cells(line) != header))
 }
 
 fn size(path: &Path) -> Result<u64> {
     Ok(std::fs::metadata(path)
         .map_err(ContentsError::at(path))?
         .len())
-}
-
-fn ends_within_line(path: &Path) -> Result<bool> {
-    use std::io::{Read, Seek, SeekFrom};
-    let mut file = std::fs::File::open(path)?;
-    file.seek(SeekFrom::End(-1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    Ok(!matches!(last, [b'\n' | b'\r']))
 }
 
 pub(super) fn ending(path: &str) -> String {

@@ -19,6 +19,8 @@ pub struct Roles {
     pub sample: Option<String>,
     /// Grading pairs rows by position.
     pub by_place: bool,
+    /// Grading pairs columns by position.
+    pub columns_by_place: bool,
     /// Id columns and label columns. If empty, they are inferred.
     pub ids: HashSet<String>,
     pub labels: HashSet<String>,
@@ -95,6 +97,8 @@ impl Roles {
 
     /// Returns the role of the table at this path.
     pub(super) fn of(&self, path: &str) -> Role {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let is_test = path.starts_with("public/") && name.starts_with("test");
         let is_sample = self.sample.as_deref() == Some(path);
         Role {
             answers: path.starts_with("private/"),
@@ -105,6 +109,8 @@ impl Roles {
             },
             ids: self.ids.clone(),
             by_place: self.by_place,
+            columns_by_place: self.columns_by_place,
+            is_followed: is_sample || is_test || self.answers.as_deref() == Some(path),
         }
     }
 }

@@ -97,6 +97,7 @@ fn block(block: &Block) -> String {
     let mut text = format!("\n  {}   harm: {}\n", block.cause, block.harm);
     let mut line = |label: &str, words: &str| text.push_str(&format!("      {label:<7} {words}\n"));
     line("what", block.meaning);
+    line("rule", &block.rules.join("; "));
     line("where", &paths.join(", "));
     let counts = [(block.rows, "row"), (block.cells, "cell")];
     let counts: Vec<String> = counts

@@ -148,7 +148,10 @@ fn value(
     if label.is_class() {
         let different: HashMap<&String, usize> = counts(&cells);
         let guess = crate::statistics::majority(&labels);
-        if different.len() * 4 <= cells.len() && different.len() > 1 {
+        // Many values with one answer each are groups, which a test part may have for itself.
+        let classes = labels.iter().collect::<HashSet<_>>().len();
+        let is_code = different.len() <= 20.max(5 * classes);
+        if is_code && different.len() * 4 <= cells.len() && different.len() > 1 {
             let statistic = |labels: &[&String]| purity(cells.iter().zip(labels));
             let right = statistic(&labels);
             if right >= 0.99 && guess < 0.95 {

@@ -3,22 +3,24 @@
 mod answers_elsewhere;
 mod column;
 mod equal_files;
+mod exact;
+mod facts;
 mod groups;
+mod kin;
 mod near;
 mod near_files;
+mod near_rows;
 mod neighbours;
-mod order;
 mod patterns;
 mod rows;
-mod sample;
 mod shown_before;
-mod size;
 
-pub(crate) use patterns::is_train;
+pub(crate) use patterns::{is_train, pattern};
 
 use prep_contents::{Limits, Result};
 
 use crate::finding::Finding;
+use crate::view::View;
 use crate::world::World;
 
 /// What a detector is called.
@@ -35,6 +37,13 @@ pub const NAMES: &[&str] = &[
     "near-files",
     "groups",
     "column",
+    "cells",
+    "metadata",
+    "names",
+    "times",
+    "packing",
+    "ids",
+    "combined",
 ];
 
 /// All tests that were made, whatever they came to.
@@ -61,12 +70,22 @@ pub(crate) fn all(world: &World, tests: &mut Tests, limits: &Limits) -> Result<V
     found.extend(rows::find(world));
     found.extend(near::find(world, tests));
     found.extend(neighbours::find(world, limits)?);
-    found.extend(sample::find(world));
-    found.extend(order::find(world, tests));
-    found.extend(size::find(world, tests));
+    let facts = world.all_facts();
+    let view = View::new(world, &facts);
+    found.extend(facts::find(&view, tests));
+    found.extend(kin::find(&view, tests));
+    found.extend(near_rows::find(&view, tests));
     found.extend(equal_files::find(world));
     found.extend(near_files::find(world, tests));
     found.extend(groups::find(world, tests));
-    found.extend(column::find(world, tests));
+    let columns = column::find(world, tests);
+    found.retain(|one| !columns.iter().any(|column| is_of_column(one, column)));
+    found.extend(columns);
     Ok(found)
+}
+
+/// Whether a finding about cells is about a column that is reported for what it says.
+fn is_of_column(one: &Finding, column: &Finding) -> bool {
+    let name = column.what.split('`').nth(1).unwrap_or_default();
+    matches!(one.detector, "cells" | "combined") && one.what.contains(&format!("`{name}`"))
 }

@@ -44,7 +44,7 @@ struct Near<'a> {
 }
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
-    let media = [Medium::Picture, Medium::Sound];
+    let media = [Medium::Picture, Medium::Sound, Medium::Series];
     let found = media.iter().filter_map(|medium| of(world, *medium, tests));
     found.collect()
 }

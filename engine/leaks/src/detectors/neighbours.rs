@@ -48,6 +48,19 @@ pub(super) fn find(world: &World, limits: &Limits) -> Result<Vec<Finding>> {
             }
         }
     }
+    let files = |is_item| -> Vec<&[u64]> {
+        let series = world.series.iter().filter(|one| one.is_item == is_item);
+        series.map(|one| one.numbers.as_slice()).collect()
+    };
+    let (test, train) = (Side::Files(files(true)), Side::Files(files(false)));
+    if test.rows() > 0 && train.rows() > 0 {
+        found.extend(shifted(
+            "the files of test items",
+            "those of the training part",
+            &test,
+            &train,
+        )?);
+    }
     let mut arrays: Vec<(&str, ArrayFile)> = Vec::new();
     for array in &world.arrays {
         match ArrayFile::open(&array.place, limits) {
@@ -74,12 +87,15 @@ enum Side<'a> {
     /// Columns that both have, in the test table's order.
     Columns(Vec<&'a [String]>),
     Array(&'a ArrayFile),
+    /// One row for each file.
+    Files(Vec<&'a [u64]>),
 }
 
 impl Side<'_> {
     fn rows(&self) -> u64 {
         match self {
             Side::Columns(columns) => columns.first().map_or(0, |cells| cells.len() as u64),
+            Side::Files(files) => files.len() as u64,
             Side::Array(array) => {
                 let elements: u64 = array.header().shape.iter().product();
                 elements / array.columns().len().max(1) as u64
@@ -90,6 +106,7 @@ impl Side<'_> {
     fn width(&self) -> usize {
         match self {
             Side::Columns(columns) => columns.len(),
+            Side::Files(files) => files.iter().map(|file| file.len()).max().unwrap_or(0),
             Side::Array(array) => array.columns().len(),
         }
     }
@@ -106,6 +123,11 @@ impl Side<'_> {
                     };
                     let row: Vec<u64> = columns.iter().map(cell).collect();
                     visit(number, &row);
+                }
+            }
+            Side::Files(files) => {
+                for (number, file) in (0..).zip(files) {
+                    visit(number, file);
                 }
             }
             Side::Array(array) => {

@@ -2,7 +2,7 @@
 
 /// The last part of a path with every word that holds a digit replaced by `#`: `#-anatomical-structure.json`. Neighbouring
 /// ones are one.
-pub(super) fn pattern(path: &str) -> String {
+pub(crate) fn pattern(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, end) = match name.rsplit_once('.') {
         Some((stem, end)) => {

@@ -80,7 +80,7 @@ impl Wing {
             return;
         };
         self.spent += file.len() as u64;
-        if let Some(sketch) = Sketch::of(medium, file) {
+        if let Some(sketch) = Sketch::of(medium, path, file) {
             self.files.push(Sketched {
                 path: path.to_owned(),
                 medium,

@@ -7,11 +7,14 @@ mod sound;
 
 pub(crate) use gallery::{Gallery, Sketched};
 
+use crate::series;
+
 /// What is compared with its like only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Medium {
     Picture,
     Sound,
+    Series,
 }
 
 impl Medium {
@@ -22,6 +25,7 @@ impl Medium {
         match () {
             () if ends(&[".png", ".jpg", ".jpeg"]) => Some(Medium::Picture),
             () if ends(&[".wav", ".wave", ".aif", ".aiff"]) => Some(Medium::Sound),
+            () if ends(&[".csv", ".tsv", ".npy", ".dat"]) => Some(Medium::Series),
             () => None,
         }
     }
@@ -30,6 +34,7 @@ impl Medium {
         match self {
             Medium::Picture => "pictures",
             Medium::Sound => "sounds",
+            Medium::Series => "series",
         }
     }
 }
@@ -42,8 +47,9 @@ const ONE: f64 = 32_767.0;
 
 impl Sketch {
     /// What is not sketched: another format, a damaged file, and what is the same all over.
-    pub(crate) fn of(medium: Medium, file: &[u8]) -> Option<Sketch> {
+    pub(crate) fn of(medium: Medium, path: &str, file: &[u8]) -> Option<Sketch> {
         match medium {
+            Medium::Series => Sketch::new(&series::course(&series::columns(path, file)?)),
             Medium::Picture => picture::sketch(file),
             Medium::Sound => sound::sketch(file),
         }

@@ -1,0 +1,228 @@
+//! Fields and columns that hold the answer itself.
+//!
+//! An intended feature may predict well, so prediction is no evidence. Four things are: the cell is the answer, spelled alike;
+//! it is the answer in another unit (a line with the same two coefficients for many items, to the last digit); nearly every value
+//! has one answer; or the order of the values is that of the answers.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Tests, facts};
+use crate::facts::Channel;
+use crate::finding::{Finding, Level};
+use crate::statistics::{Random, correlation, counts, majority, purity, ranks, tail_of_binomial};
+use crate::view::View;
+use crate::world::Label;
+
+/// Rows that must agree.
+const ENOUGH: usize = 20;
+
+/// Pairs of items that lines are drawn through.
+const LINES: usize = 300;
+
+pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    for ((channel, name), values) in &view.facts.all {
+        if !matches!(channel, Channel::Column | Channel::Field | Channel::Sample)
+            || values.len() < ENOUGH
+        {
+            continue;
+        }
+        let cells = view.cells(values);
+        if !seen.insert(cells.clone()) {
+            continue;
+        }
+        let pairs: Vec<(usize, &str, &str)> = cells
+            .iter()
+            .enumerate()
+            .filter_map(|(place, cell)| Some((place, (*cell)?, view.answer(label, place))))
+            .collect();
+        let Some((how, p)) = told(*channel, &pairs, label) else {
+            continue;
+        };
+        let p = tests.made(p);
+        let what = format!("{name} {how} `{}`", label.name);
+        found.push(
+            Finding::new(Level::Leak, channel.detector(), what)
+                .evidence(facts::examples(view, label, &cells))
+                .p_value(p),
+        );
+        if found.len() >= 3 {
+            break;
+        }
+    }
+    found
+}
+
+/// How cells tell the answers, and the chance of that.
+fn told(channel: Channel, pairs: &[(usize, &str, &str)], label: &Label) -> Option<(String, f64)> {
+    let answers: Vec<&str> = pairs.iter().map(|(_, _, answer)| *answer).collect();
+    let guess = majority(&answers);
+    let cells: HashSet<&str> = pairs.iter().map(|(_, cell, _)| *cell).collect();
+    if cells.len() < 2 || pairs.len() < ENOUGH {
+        return None;
+    }
+    let equal = pairs
+        .iter()
+        .filter(|(_, cell, answer)| same(cell, answer))
+        .count();
+    let share = equal as f64 / pairs.len() as f64;
+    let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
+    // Words that are spelled as the answers are were made for them.
+    let least = if is_word {
+        (guess + 0.3).min(0.9)
+    } else {
+        0.97
+    };
+    if share >= least && guess < 0.95 {
+        let p = tail_of_binomial(pairs.len(), equal, guess.max(0.05));
+        return Some((format!("is, for {:.1} % of items,", 100.0 * share), p));
+    }
+    if label.is_class() {
+        let classes = answers.iter().collect::<HashSet<_>>().len();
+        // Many values with one answer each are groups, which a test part may have for itself.
+        let is_code = cells.len() <= 20.max(5 * classes);
+        if is_code && cells.len() * 4 <= pairs.len() && guess < 0.95 {
+            let right = purity(pairs.iter().map(|(_, cell, answer)| (*cell, *answer)));
+            if right >= 0.99 {
+                let hits = (right * pairs.len() as f64) as usize;
+                let p = tail_of_binomial(pairs.len(), hits, guess);
+                return Some((format!("tells, for {:.1} % of items,", 100.0 * right), p));
+            }
+        }
+        let numbers = finite(pairs)?;
+        if let Some(area) = separates(&numbers, &answers) {
+            return Some((format!("separates (area under the curve {area:.4})"), 1e-9));
+        }
+        return None;
+    }
+    let numbers = finite(pairs)?;
+    let truth: Vec<f64> = answers
+        .iter()
+        .map(|answer| answer.trim().parse().unwrap_or(f64::NAN))
+        .collect();
+    if truth.iter().any(|one| !one.is_finite()) {
+        return None;
+    }
+    if let Some(share) =
+        on_a_line(&numbers, &truth).filter(|_| channel != Channel::Sample || share > 0.05)
+    {
+        return Some((
+            format!(
+                "is, for {:.0} % of items and perhaps in another unit,",
+                100.0 * share
+            ),
+            1e-9,
+        ));
+    }
+    let agreement = correlation(&ranks(&numbers), &ranks(&truth)).abs();
+    if agreement >= 0.999 {
+        return Some((format!("follows (rank correlation {agreement:.4})"), 1e-9));
+    }
+    None
+}
+
+fn finite(pairs: &[(usize, &str, &str)]) -> Option<Vec<f64>> {
+    let numbers: Option<Vec<f64>> = pairs
+        .iter()
+        .map(|(_, cell, _)| crate::model::number(cell))
+        .collect();
+    numbers
+}
+
+pub(super) fn same(word: &str, value: &str) -> bool {
+    match (word == value, word.parse::<f64>(), value.parse::<f64>()) {
+        (true, ..) => true,
+        (_, Ok(word), Ok(value)) => word == value,
+        _ => word.eq_ignore_ascii_case(value),
+    }
+}
+
+/// The fraction of items that lie exactly on one line, if these are many with different answers.
+fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
+    let different: HashSet<u64> = truth.iter().map(|one| one.to_bits()).collect();
+    if different.len() < ENOUGH * 2 {
+        return None;
+    }
+    let spread = {
+        let mut sorted = truth.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            sorted
+                .get((share * (sorted.len() - 1) as f64) as usize)
+                .copied()
+                .unwrap_or(0.0)
+        };
+        at(0.9) - at(0.1)
+    };
+    let mut random = Random::new(0x11e5);
+    let mut best = 0.0_f64;
+    for _ in 0..LINES {
+        let (one, other) = (random.below(truth.len()), random.below(truth.len()));
+        let pick = |at: usize| Some((*numbers.get(at)?, *truth.get(at)?));
+        let ((x0, y0), (x1, y1)) = (pick(one)?, pick(other)?);
+        if (x1 - x0).abs() < 1e-12 || (y1 - y0).abs() < 0.05 * spread {
+            continue;
+        }
+        let slope = (y1 - y0) / (x1 - x0);
+        let hits: HashSet<u64> = numbers
+            .iter()
+            .zip(truth)
+            .filter(|(x, y)| (y0 + slope * (**x - x0) - **y).abs() <= 3e-5 * spread)
+            .map(|(_, y)| y.to_bits())
+            .collect();
+        best = best.max(hits.len() as f64);
+    }
+    let share = best / different.len() as f64;
+    (best >= ENOUGH as f64 && share >= 0.05).then_some(share)
+}
+
+/// The area under the curve, if nearly every value of one of two classes lies on one side of those of the other.
+fn separates(own: &[f64], answers: &[&str]) -> Option<f64> {
+    let classes: HashMap<&str, usize> = counts(answers.iter().copied());
+    let first = *answers.first().filter(|_| classes.len() == 2)?;
+    let ranks = ranks(own);
+    let ranked = ranks
+        .iter()
+        .zip(answers)
+        .filter(|(_, answer)| **answer == first);
+    let (sum, count) = ranked.fold((0.0, 0.0), |(sum, count), (rank, _)| {
+        (sum + rank, count + 1.0)
+    });
+    let others = answers.len() as f64 - count;
+    if count < 10.0 || others < 10.0 {
+        return None;
+    }
+    let area = (sum - count * (count - 1.0) / 2.0) / (count * others);
+    let area = area.max(1.0 - area);
+    (area >= 0.995).then_some(area)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_through_a_part_of_the_items_is_found() {
+        let truth: Vec<f64> = (0..200).map(|n| f64::from(n * 37 % 200) + 0.123).collect();
+        let some: Vec<f64> = truth
+            .iter()
+            .enumerate()
+            .map(|(n, y)| {
+                if n % 3 == 0 {
+                    3.2 * y - 11.0
+                } else {
+                    (n * 77 % 191) as f64
+                }
+            })
+            .collect();
+        let share = on_a_line(&some, &truth).unwrap();
+        assert!((0.3..0.4).contains(&share), "{share}");
+        let noisy: Vec<f64> = truth
+            .iter()
+            .enumerate()
+            .map(|(n, y)| y + (n * 77 % 191) as f64 * 0.01)
+            .collect();
+        assert_eq!(on_a_line(&noisy, &truth), None);
+    }
+}

@@ -1,0 +1,412 @@
+//! Measures every fact: how well does it tell the answers, beyond the intended features and beyond chance?
+//!
+//! A baseline of boosted trees learns the answers from the intended features, coarsely cut. Each fact makes a prediction of its
+//! own, by equal values or by the nearest numbers, always of items whose answers it has not seen. The gain is what the fact
+//! explains of the variance that the baseline leaves. A fact is reported if its gain is certain among all the tests of the run,
+//! and as large as its channel requires: whether a cell is missing or how long a file is may honestly tell a little, the order
+//! of members in an archive may not.
+//!
+//! Intended features are leaks only if they hold the answer itself (see [`super::exact`]).
+
+use std::collections::HashSet;
+
+use super::{Tests, exact};
+use crate::facts::{Channel, ids};
+use crate::finding::{Finding, Level};
+use crate::model::{Baseline, Gain, Prediction, Targets, by_nearest, by_value, gain};
+use crate::view::View;
+use crate::world::Label;
+
+/// Items that must have a fact.
+const FEWEST: usize = 20;
+
+/// Facts of a run that are measured.
+const MAX_TESTED: usize = 1_500;
+
+/// Words of a text that are looked at.
+const WORDS: usize = 8;
+
+/// Facts that are looked at in pairs.
+const MAX_PAIRED: usize = 40;
+
+/// A fact of few values.
+struct Form<'a> {
+    name: &'a String,
+    prediction: Prediction,
+    cells: Vec<Option<&'a str>>,
+    /// What it explains by itself beyond the baseline.
+    beyond: f64,
+}
+
+/// Why a fact is reported.
+pub(super) struct Told {
+    pub finding: Finding,
+    pub gain: f64,
+}
+
+pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (label, targets) in view.targets() {
+        let baseline = view.baseline(label, targets);
+        found.extend(of_label(view, label, targets, &baseline, tests));
+    }
+    found
+}
+
+fn of_label(
+    view: &View<'_>,
+    label: &Label,
+    targets: &Targets,
+    baseline: &Baseline,
+    tests: &mut Tests,
+) -> Vec<Finding> {
+    let mut found: Vec<Told> = Vec::new();
+    let mut forms: Vec<Form<'_>> = Vec::new();
+    let mut seen: HashSet<Vec<Option<&str>>> = HashSet::new();
+    let facts = view
+        .facts
+        .all
+        .iter()
+        .filter(|(_, values)| values.len() >= FEWEST);
+    for ((channel, name), values) in facts.take(MAX_TESTED) {
+        let cells = view.cells(values);
+        if channel.is_intended() || !seen.insert(cells.clone()) {
+            continue;
+        }
+        let Some((prediction, gain)) = best(*channel, &cells, targets, baseline) else {
+            continue;
+        };
+        tests.made(gain.p);
+        if let Some(told) = judged(*channel, name, label, &gain, &cells, view) {
+            found.push(told);
+        }
+        let different: HashSet<&Option<&str>> = cells.iter().collect();
+        if different.len() <= 8 {
+            forms.push(Form {
+                name,
+                prediction,
+                cells,
+                beyond: gain.beyond,
+            });
+        }
+    }
+    found.extend(together(&forms, label, targets, baseline, tests));
+    // The clearest ones of each channel say enough.
+    found.sort_by(|one, other| other.gain.total_cmp(&one.gain));
+    let mut shown: Vec<&'static str> = Vec::new();
+    let mut findings: Vec<Finding> = Vec::new();
+    for told in found {
+        let same = shown
+            .iter()
+            .filter(|one| **one == told.finding.detector)
+            .count();
+        if same < 2 {
+            shown.push(told.finding.detector);
+            findings.push(told.finding);
+        }
+    }
+    findings.extend(exact::find(view, label, tests));
+    findings
+}
+
+/// The better of the predictions that a fact makes.
+fn best(
+    channel: Channel,
+    cells: &[Option<&str>],
+    targets: &Targets,
+    baseline: &Baseline,
+) -> Option<(Prediction, Gain)> {
+    let present = cells.iter().flatten().count();
+    let different: HashSet<&str> = cells.iter().flatten().copied().collect();
+    let is_partial = present < cells.len();
+    if different.len() < 2 && !is_partial || different.is_empty() {
+        return None;
+    }
+    // Sizes of pictures are features of the baseline, too; everything else is measured beyond it.
+    let base = baseline
+        .prediction
+        .as_ref()
+        .filter(|_| channel != Channel::Pixels);
+    let mut predictions = Vec::new();
+    if different.len() * 2 <= present {
+        predictions.push(by_value(cells, &targets.test));
+    }
+    if different.len() >= 10 {
+        let numbers = numbers(cells);
+        let finite = numbers.iter().filter(|one| one.is_finite()).count();
+        if finite * 10 >= present * 9 {
+            predictions.push(by_nearest(&numbers, &targets.test));
+        }
+    }
+    // Texts of their own may still have a word in common.
+    if different.len() * 2 > present
+        && matches!(
+            channel,
+            Channel::Metadata | Channel::Name | Channel::Packing
+        )
+    {
+        for place in 0..WORDS {
+            let word = |cell: &Option<&'_ str>| -> Option<String> {
+                cell.and_then(|cell| ids::words(cell).get(place).map(|word| (*word).to_owned()))
+            };
+            let words: Vec<Option<String>> = cells.iter().map(word).collect();
+            let words: Vec<Option<&str>> = words.iter().map(Option::as_deref).collect();
+            let different: HashSet<&str> = words.iter().flatten().copied().collect();
+            if different.len() > 1 && different.len() * 2 <= present {
+                predictions.push(by_value(&words, &targets.test));
+            }
+        }
+    }
+    predictions
+        .into_iter()
+        .map(|prediction| {
+            let gain = gain(targets, base, &prediction);
+            (prediction, gain)
+        })
+        .min_by(|one, other| one.1.p.total_cmp(&other.1.p))
+}
+
+pub(super) fn numbers(cells: &[Option<&str>]) -> Vec<f64> {
+    let number = |cell: &Option<&str>| cell.and_then(crate::model::number).unwrap_or(f64::NAN);
+    cells.iter().map(number).collect()
+}
+
+/// The gain that a channel requires, since honest data have a little of it, too.
+fn required(channel: Channel, name: &str) -> f64 {
+    match channel {
+        Channel::Missing => 0.13,
+        Channel::Form if name.starts_with("the last sign") => 0.25,
+        Channel::Form if name.starts_with("the spelling") => 0.15,
+        Channel::Size => 0.2,
+        Channel::Pixels => 0.2,
+        Channel::Name => 0.12,
+        _ => 0.1,
+    }
+}
+
+fn judged(
+    channel: Channel,
+    name: &str,
+    label: &Label,
+    gain: &Gain,
+    cells: &[Option<&str>],
+    view: &View<'_>,
+) -> Option<Told> {
+    let different: HashSet<&str> = cells.iter().flatten().copied().collect();
+    let mut least = required(channel, name);
+    // Honest pictures have many sizes; what few sizes tell was given by hand.
+    if channel == Channel::Pixels && different.len() > 24 {
+        least = 0.9;
+    }
+    // Without a decoder a length is part of the content.
+    if channel == Channel::Size && !view.looks_into_files {
+        least = 0.4;
+    }
+    let pure = match channel {
+        Channel::Missing | Channel::Membership | Channel::Metadata | Channel::Name => {
+            pure(cells, &view.answers(label))
+        }
+        _ => None,
+    };
+    let absolute = if channel == Channel::Size { 0.15 } else { 0.05 };
+    if (gain.beyond < least || gain.absolute < absolute) && pure.is_none() {
+        return None;
+    }
+    let p = match &pure {
+        Some(pure) => pure.p.min(gain.p),
+        None => gain.p,
+    };
+    let level = match gain.alone >= 0.5 || pure.is_some() {
+        true => Level::Leak,
+        false => Level::Risk,
+    };
+    let what = match &pure {
+        Some(pure) if gain.alone < 0.5 => format!(
+            "{name} tells `{}`: it is {} for {:.0} % of the {} items with {}; for {:.0} % of all",
+            label.name,
+            pure.answer,
+            100.0 * pure.share,
+            pure.count,
+            pure.value,
+            100.0 * pure.base
+        ),
+        _ => {
+            let beyond = match baseline_share(gain) {
+                true => format!(
+                    " ({:.0} % of what the intended features leave)",
+                    100.0 * gain.beyond
+                ),
+                false => String::new(),
+            };
+            format!(
+                "{name} explains {:.0} % of the variance of `{}`{beyond}",
+                100.0 * gain.alone.max(0.0),
+                label.name
+            )
+        }
+    };
+    let finding = Finding::new(level, channel.detector(), what)
+        .evidence(examples(view, label, cells))
+        .p_value(p);
+    Some(Told {
+        finding,
+        gain: gain.beyond,
+    })
+}
+
+fn baseline_share(gain: &Gain) -> bool {
+    (gain.beyond - gain.alone).abs() > 0.01
+}
+
+/// Items with different values, and their answers.
+pub(super) fn examples(view: &View<'_>, label: &Label, cells: &[Option<&str>]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut examples = Vec::new();
+    for (place, cell) in cells.iter().enumerate() {
+        let answer = view.answer(label, place);
+        if examples.len() < 3 && seen.insert(answer) {
+            let cell = cell.map_or("none".to_owned(), |cell| {
+                format!("{:?}", cell.chars().take(60).collect::<String>())
+            });
+            examples.push(format!("{}: {cell}, answer {answer}", view.id(place)));
+        }
+    }
+    examples
+}
+
+/// A value whose items nearly all have one answer.
+struct Pure {
+    value: String,
+    answer: String,
+    count: usize,
+    share: f64,
+    base: f64,
+    p: f64,
+}
+
+fn pure(cells: &[Option<&str>], answers: &[&str]) -> Option<Pure> {
+    let count_of = |answer: &str| answers.iter().filter(|one| **one == answer).count();
+    let mut by_value: std::collections::BTreeMap<Option<&str>, Vec<&str>> =
+        std::collections::BTreeMap::new();
+    for (cell, answer) in cells.iter().zip(answers) {
+        by_value.entry(*cell).or_default().push(answer);
+    }
+    let mut best: Option<Pure> = None;
+    for (value, own) in by_value {
+        if own.len() < FEWEST || own.len() * 50 < cells.len() {
+            continue;
+        }
+        let counts = crate::statistics::counts(own.iter().copied());
+        let Some((answer, hits)) = counts.into_iter().max_by_key(|one| (one.1, one.0)) else {
+            continue;
+        };
+        let base = count_of(answer) as f64 / answers.len().max(1) as f64;
+        let share = hits as f64 / own.len() as f64;
+        if share < 0.99 || base > 0.8 {
+            continue;
+        }
+        let p = crate::statistics::tail_of_binomial(own.len(), hits, base);
+        if best.as_ref().is_none_or(|best| p < best.p) {
+            best = Some(Pure {
+                value: value.map_or("none".to_owned(), |value| format!("{value:?}")),
+                answer: answer.to_owned(),
+                count: own.len(),
+                share,
+                base,
+                p,
+            });
+        }
+    }
+    best
+}
+
+/// What facts of few values tell together: in pairs, and as a sum.
+fn together(
+    forms: &[Form<'_>],
+    label: &Label,
+    targets: &Targets,
+    baseline: &Baseline,
+    tests: &mut Tests,
+) -> Vec<Told> {
+    let mut found = Vec::new();
+    let base = baseline.prediction.as_ref();
+    // Values that nearly all items share combine to nothing.
+    let varied: Vec<&Form<'_>> = forms
+        .iter()
+        .filter(|form| crate::statistics::majority(&form.cells) <= 0.9)
+        .take(MAX_PAIRED)
+        .collect();
+    for (place, form) in varied.iter().enumerate() {
+        let Form {
+            name,
+            cells,
+            beyond,
+            ..
+        } = form;
+        for other in varied.get(place + 1..).unwrap_or_default() {
+            let Form {
+                name: other_name,
+                cells: others,
+                beyond: other_beyond,
+                ..
+            } = other;
+            let both: Vec<String> = cells
+                .iter()
+                .zip(others)
+                .map(|(one, other)| format!("{one:?} {other:?}"))
+                .collect();
+            let both: Vec<Option<&str>> = both.iter().map(|one| Some(one.as_str())).collect();
+            let pair = gain(targets, base, &by_value(&both, &targets.test));
+            tests.made(pair.p);
+            if pair.beyond >= 0.25 && pair.beyond >= beyond.max(*other_beyond) + 0.1 {
+                found.push(combined(&format!("{name} and {other_name}"), label, &pair));
+            }
+        }
+    }
+    let singles: Vec<&Prediction> = varied.iter().map(|form| &form.prediction).collect();
+    if singles.len() > 1 {
+        let rows = (0..targets.test.len()).map(|item| {
+            let mut sum = vec![0.0; targets.width];
+            for prediction in &singles {
+                if let Some(Some(row)) = prediction.rows.get(item) {
+                    for (sum, cell) in sum.iter_mut().zip(row) {
+                        *sum += cell;
+                    }
+                }
+            }
+            Some(sum)
+        });
+        let sum = gain(
+            targets,
+            base,
+            &Prediction {
+                rows: rows.collect(),
+            },
+        );
+        tests.made(sum.p);
+        let most = varied.iter().map(|form| form.beyond).fold(0.0, f64::max);
+        if sum.beyond >= 0.2 && sum.beyond >= most + 0.1 {
+            let name = format!("{} facts about cells and files", singles.len());
+            found.push(combined(&name, label, &sum));
+        }
+    }
+    found.sort_by(|one, other| other.gain.total_cmp(&one.gain));
+    found.truncate(1);
+    found
+}
+
+fn combined(name: &str, label: &Label, gain: &Gain) -> Told {
+    let what = format!(
+        "{name} together explain {:.0} % of the variance of `{}` that the intended features leave",
+        100.0 * gain.beyond,
+        label.name
+    );
+    let level = match gain.beyond >= 0.5 {
+        true => Level::Leak,
+        false => Level::Risk,
+    };
+    Told {
+        finding: Finding::new(level, "combined", what).p_value(gain.p),
+        gain: gain.beyond,
+    }
+}

@@ -1,0 +1,190 @@
+//! How cells of test tables are spelled, whatever they say.
+
+use super::{Channel, Facts};
+use crate::table::is_missing;
+
+/// Adds the forms of one cell of a column called `name`.
+pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts: &mut Facts) {
+    let mut form = |what: &str, value: &str| {
+        facts.add(Channel::Form, &format!("{what} of `{name}`"), item, value);
+    };
+    form(
+        "the spaces around cells",
+        &format!("{}, {}", leading(cell), trailing(cell)),
+    );
+    if is_missing(cell) {
+        form("the word for missing values", cell.trim());
+    }
+    form("the unusual characters", &unusual(cell));
+    if is_text {
+        let double = cell.trim().contains("  ");
+        form("double spaces", if double { "yes" } else { "no" });
+        let sign = cell
+            .trim_end()
+            .chars()
+            .last()
+            .filter(|c| !c.is_alphanumeric());
+        form("the last sign", &sign.map(String::from).unwrap_or_default());
+        let line = if cell.contains("\r\n") {
+            "CR LF"
+        } else if cell.contains('\n') {
+            "LF"
+        } else {
+            "none"
+        };
+        form("line ends", line);
+    } else {
+        let text = cell.trim();
+        form("the spelling", spelling(text));
+        form("the length", &text.chars().count().to_string());
+        if text.parse::<f64>().is_ok() {
+            let decimals = text.split_once('.').map_or(0, |(_, tail)| {
+                tail.chars().take_while(char::is_ascii_digit).count()
+            });
+            form("the number of decimals", &decimals.to_string());
+            let last = text.chars().rev().find(char::is_ascii_digit);
+            form(
+                "the last digit",
+                &last.map(String::from).unwrap_or_default(),
+            );
+        }
+    }
+    let missing = if is_missing(cell) { "missing" } else { "there" };
+    facts.add(
+        Channel::Missing,
+        &format!("whether `{name}` has a value"),
+        item,
+        missing,
+    );
+}
+
+fn leading(cell: &str) -> usize {
+    cell.len() - cell.trim_start().len()
+}
+
+fn trailing(cell: &str) -> usize {
+    cell.len() - cell.trim_end().len()
+}
+
+/// Spaces that are no plain spaces, invisible characters, and letters of two alphabets in one word.
+fn unusual(cell: &str) -> String {
+    let mut found: Vec<String> = Vec::new();
+    for letter in cell.chars() {
+        let is_odd = matches!(
+            u32::from(letter),
+            0x00a0 | 0x00ad | 0x2000..=0x200f | 0x2028..=0x202f | 0x205f..=0x2064 | 0x3000 | 0xfeff
+        ) || letter == '\t';
+        if is_odd {
+            found.push(format!("U+{:04X}", u32::from(letter)));
+        }
+    }
+    let is_mixed = |word: &str| {
+        let latin = word.chars().any(|c| c.is_ascii_alphabetic());
+        let other = word
+            .chars()
+            .any(|c| matches!(u32::from(c), 0x0370..=0x052f));
+        latin && other
+    };
+    if cell.split_whitespace().any(is_mixed) {
+        found.push("two alphabets in a word".to_owned());
+    }
+    if cell
+        .chars()
+        .any(|c| matches!(u32::from(c), 0x0300..=0x036f))
+    {
+        found.push("letters and accents apart".to_owned());
+    }
+    found.sort();
+    found.dedup();
+    found.join(", ")
+}
+
+/// What kind of spelling a short cell has.
+fn spelling(text: &str) -> &'static str {
+    let has = |test: fn(char) -> bool| text.chars().any(test);
+    match text.parse::<f64>() {
+        Ok(_) if text.contains(['e', 'E']) => "a number with an exponent",
+        Ok(_) if text.starts_with('+') => "a number with a plus sign",
+        Ok(_) if text.len() > 1 && text.starts_with('0') && !text.starts_with("0.") => {
+            "a number with leading zeros"
+        }
+        Ok(_) if text.ends_with('.') => "a number that ends in a point",
+        Ok(_) if text.starts_with('.') || text.starts_with("-.") => {
+            "a number that begins with a point"
+        }
+        Ok(_) if text.contains('.') => "a decimal number",
+        Ok(_) => "an integer",
+        _ if !has(char::is_alphabetic) => "without letters",
+        _ if !has(char::is_uppercase) => "lower case",
+        _ if !has(char::is_lowercase) => "upper case",
+        _ if text.starts_with(char::is_uppercase) => "capitalised",
+        _ => "mixed case",
+    }
+}
+
+/// Whether most cells of a column are texts of several words.
+pub(crate) fn is_text(cells: &[String]) -> bool {
+    let some = cells.iter().filter(|cell| !is_missing(cell)).take(500);
+    let (mut words, mut count) = (0, 0);
+    for cell in some {
+        words += cell.split_whitespace().count();
+        count += 1;
+    }
+    count > 0 && words >= 3 * count
+}
+
+/// For each row of a CSV text below the header, which cells stand in quotes, as a text of `q` and `-`.
+pub(crate) fn quotes(text: &str, delimiter: u8) -> Vec<String> {
+    let mut rows = Vec::new();
+    let (mut row, mut is_quoted, mut is_first, mut has_quotes) =
+        (String::new(), false, true, false);
+    for byte in text.bytes() {
+        match byte {
+            b'"' => {
+                has_quotes |= is_first;
+                is_quoted = !is_quoted;
+                is_first = false;
+            }
+            b'\n' if !is_quoted => {
+                row.push(if has_quotes { 'q' } else { '-' });
+                rows.push(std::mem::take(&mut row));
+                (is_first, has_quotes) = (true, false);
+            }
+            byte if byte == delimiter && !is_quoted => {
+                row.push(if has_quotes { 'q' } else { '-' });
+                (is_first, has_quotes) = (true, false);
+            }
+            _ => is_first = false,
+        }
+    }
+    if !row.is_empty() || !is_first {
+        row.push(if has_quotes { 'q' } else { '-' });
+        rows.push(row);
+    }
+    if !rows.is_empty() {
+        rows.remove(0);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_seen_cell_by_cell() {
+        assert_eq!(
+            quotes("a,b\n\"x, y\",2\n1,\"2\n3\"\n4,5", b','),
+            ["q-", "-q", "--"]
+        );
+    }
+
+    #[test]
+    fn spellings_and_characters_are_told_apart() {
+        assert_eq!(spelling("007"), "a number with leading zeros");
+        assert_eq!(spelling("1e5"), "a number with an exponent");
+        assert_eq!(spelling("Red"), "capitalised");
+        assert_eq!(unusual("p\u{430}per"), "two alphabets in a word");
+        assert_eq!(unusual("plain"), "");
+    }
+}

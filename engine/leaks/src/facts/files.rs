@@ -1,0 +1,127 @@
+//! Names, places, times and packing of items' files.
+
+use super::{Channel, Facts, ids, look, matlab, metadata};
+use crate::detectors::pattern;
+
+/// What is known of a file before it is opened.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Circumstances {
+    /// Its place in its archive, or in the order of the directory.
+    pub place: usize,
+    /// Seconds since some epoch, for a file; or as its archive notes it.
+    pub time: Option<f64>,
+    /// How its archive stores it.
+    pub packing: Option<String>,
+}
+
+/// Adds what the path says besides the id.
+pub(crate) fn of_path(path: &str, id: &str, item: usize, facts: &mut Facts) {
+    let kind = kind(path, id);
+    let segments: Vec<&str> = path.split('/').collect();
+    let (directories, name) = match segments.split_last() {
+        Some((name, directories)) => (directories, *name),
+        None => return,
+    };
+    for (depth, directory) in directories.iter().enumerate() {
+        if !directory.contains(id) {
+            let what = format!("directory {} of the paths of `{kind}`", depth + 1);
+            facts.add(Channel::Name, &what, item, directory);
+        }
+    }
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let rest = match stem.split_once(id) {
+        Some((before, behind)) if !id.is_empty() => [before, behind],
+        _ => ["", ""],
+    };
+    for (side, rest) in ["before", "behind"].iter().zip(rest) {
+        for (place, word) in ids::words(rest).iter().enumerate() {
+            let what = format!("word {} {side} the id in the names of `{kind}`", place + 1);
+            facts.add(Channel::Name, &what, item, word);
+        }
+    }
+}
+
+/// Adds what is known of a file without opening it.
+pub(crate) fn of_circumstances(
+    path: &str,
+    id: &str,
+    item: usize,
+    bytes: u64,
+    known: &Circumstances,
+    facts: &mut Facts,
+) {
+    let kind = kind(path, id);
+    facts.number(
+        Channel::Size,
+        &format!("the length of `{kind}`"),
+        item,
+        bytes as f64,
+    );
+    facts.number(
+        Channel::Order,
+        &format!("the place of `{kind}`"),
+        item,
+        known.place as f64,
+    );
+    if let Some(time) = known.time {
+        facts.number(Channel::Time, &format!("the time of `{kind}`"), item, time);
+    }
+    if let Some(packing) = &known.packing {
+        let what = format!("how `{kind}` is stored in its archive");
+        facts.add(Channel::Packing, &what, item, packing);
+    }
+}
+
+/// Adds the width and height of a picture.
+pub(crate) fn of_pixels(path: &str, id: &str, item: usize, pixels: (u64, u64), facts: &mut Facts) {
+    let (width, height) = pixels;
+    let what = format!("the width and height of `{}`", kind(path, id));
+    facts.add(Channel::Pixels, &what, item, &format!("{width} x {height}"));
+}
+
+/// Adds what the content shows: metadata, variables, and what it looks like.
+pub(crate) fn of_content(path: &str, id: &str, item: usize, content: &[u8], facts: &mut Facts) {
+    let kind = kind(path, id);
+    for (name, value) in metadata::read(content) {
+        facts.add(
+            Channel::Metadata,
+            &format!("{name} of `{kind}`"),
+            item,
+            &value,
+        );
+    }
+    let name = path.to_ascii_lowercase();
+    let mut looks = |found: Vec<(String, f64)>| {
+        for (name, value) in found {
+            facts.number(Channel::Look, &format!("{name} of `{kind}`"), item, value);
+        }
+    };
+    match name.rsplit('.').next().unwrap_or_default() {
+        "png" | "jpg" | "jpeg" => looks(look::of_picture(content)),
+        "wav" => looks(look::of_sound(content)),
+        "mat" => {
+            for (name, value) in matlab::values(content) {
+                facts.add(
+                    Channel::Field,
+                    &format!("`{name}` of `{kind}`"),
+                    item,
+                    &value,
+                );
+            }
+        }
+        "csv" | "tsv" | "txt" | "json" => {}
+        _ => looks(look::of_bytes(content)),
+    }
+}
+
+/// The pattern of a path, with `ID` in place of the item's id.
+pub(crate) fn kind(path: &str, id: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.split_once(id) {
+        Some((_, behind)) if !id.is_empty() => {
+            let end = behind.rsplit_once('.').map_or("", |(_, end)| end);
+            format!("ID.{end}")
+        }
+        _ => pattern(path),
+    }
+}

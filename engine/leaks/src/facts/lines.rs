@@ -1,0 +1,104 @@
+//! Lines of texts: words of those that name an item, their place, and whether a file names it at all; and the words of texts
+//! that belong to an item.
+
+use super::{Channel, Facts};
+
+/// Words of a line that are looked at.
+const MAX_WORDS: usize = 64;
+
+/// Lines of an item's own text that are looked at.
+const MAX_LINES: usize = 100;
+
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
+        .filter(|word| !word.is_empty())
+}
+
+/// Adds the lines of a text that name items.
+pub(crate) fn collect(
+    path: &str,
+    text: &str,
+    item_of: &dyn Fn(&str) -> Option<usize>,
+    facts: &mut Facts,
+) {
+    for (number, line) in text.lines().enumerate() {
+        let words: Vec<&str> = words(line).take(MAX_WORDS).collect();
+        let named = words.iter().enumerate().find_map(|(at, word)| {
+            let name = word.rsplit('/').next()?;
+            let stem = name.split('.').next()?;
+            let item = item_of(word)
+                .or_else(|| item_of(name))
+                .or_else(|| item_of(stem))?;
+            Some((at, item))
+        });
+        let Some((own, item)) = named else { continue };
+        for (at, word) in words.iter().enumerate().filter(|(at, _)| *at != own) {
+            let what = format!("word {} of the lines of {path} that name items", at + 1);
+            facts.add(Channel::Field, &what, item, word);
+        }
+        let directory = words.get(own).and_then(|word| word.rsplit_once('/'));
+        if let Some((directory, _)) = directory {
+            let what = format!("the directory in the lines of {path} that name items");
+            facts.add(Channel::Field, &what, item, directory);
+        }
+        let what = format!("the place of the line in {path}");
+        facts.number(Channel::Order, &what, item, number as f64);
+        let what = format!("whether {path} names the item");
+        facts.add(Channel::Membership, &what, item, "named");
+    }
+}
+
+/// Adds the text that belongs to an item: what stands behind the keys of its lines, and its words by their place.
+pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
+    for (number, line) in text.lines().take(MAX_LINES).enumerate() {
+        let split = line.split_once(['=', ':', '\t']);
+        let key = split.map(|(key, value)| (key.trim(), value.trim()));
+        if let Some((key, value)) =
+            key.filter(|(key, _)| !key.is_empty() && key.len() <= 40 && number < 40)
+        {
+            facts.add(Channel::Field, &format!("`{key}` in `{kind}`"), item, value);
+        }
+        if number < 3 {
+            for (at, word) in words(line).take(6).enumerate() {
+                let what = format!("word {} of line {} of `{kind}`", at + 1, number + 1);
+                facts.add(Channel::Field, &what, item, word);
+            }
+        }
+    }
+    let length = text.trim_end().chars().count();
+    facts.number(
+        Channel::Look,
+        &format!("the length of the text of `{kind}`"),
+        item,
+        length as f64,
+    );
+    let tail = text.len() - text.trim_end().len();
+    facts.number(
+        Channel::Form,
+        &format!("the spaces behind the text of `{kind}`"),
+        item,
+        tail as f64,
+    );
+    let ends = match (text.contains("\r\n"), text.contains('\n')) {
+        (true, _) => "CR LF",
+        (_, true) => "LF",
+        _ => "none",
+    };
+    facts.add(
+        Channel::Form,
+        &format!("the line ends of `{kind}`"),
+        item,
+        ends,
+    );
+    let mark = if text.starts_with('\u{feff}') {
+        "there"
+    } else {
+        "none"
+    };
+    facts.add(
+        Channel::Form,
+        &format!("the byte order mark of `{kind}`"),
+        item,
+        mark,
+    );
+}

@@ -1,0 +1,136 @@
+//! What files look like, in a few numbers: features for the baseline, so that a length is a finding only beyond what the content
+//! explains.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use prep_contents::Limits;
+use prep_contents::pixels::Pixels;
+
+/// Fields of light along each side.
+const SIDE: usize = 6;
+
+/// Pixels of the largest picture that is decoded.
+const MAX_PIXELS: u64 = 50_000_000;
+
+/// Names and numbers of a picture: fields of light, contrast, grain, and how well its lines compress.
+pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
+    let limits = Limits {
+        pixels: MAX_PIXELS,
+        ..Limits::default()
+    };
+    let Ok(pixels) = Pixels::decode(file, &limits) else {
+        return Vec::new();
+    };
+    let stride = pixels.stride().max(1);
+    let (width, height) = (pixels.width.max(1), pixels.height.max(1));
+    let mut fields = vec![(0.0_f64, 0.0_f64); SIDE * SIDE];
+    let (mut sum, mut squares, mut grain) = (0.0, 0.0, 0.0);
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    // Of long pictures, every so many lines.
+    let step = (width * height / 400_000).max(1);
+    let mut lines = 0;
+    for (y, line) in pixels
+        .bytes
+        .chunks_exact(stride * width)
+        .enumerate()
+        .step_by(step)
+    {
+        lines += 1;
+        let mut before = 0.0;
+        let mut steps = Vec::with_capacity(width);
+        for (x, pixel) in line.chunks_exact(stride).enumerate() {
+            let light = pixel.first().copied().map_or(0.0, f64::from);
+            sum += light;
+            squares += light * light;
+            grain += (light - before).abs();
+            steps.push((light - before) as i32 as u8);
+            before = light;
+            let field = y * SIDE / height * SIDE + x * SIDE / width;
+            if let Some((sum, count)) = fields.get_mut(field) {
+                *sum += light;
+                *count += 1.0;
+            }
+        }
+        let _ = packed.write_all(&steps);
+    }
+    let count = (width * lines).max(1) as f64;
+    let length = packed.finish().map_or(0, |bytes| bytes.len()) as f64;
+    let mean = sum / count;
+    let mut found = vec![
+        ("light".to_owned(), mean),
+        (
+            "contrast".to_owned(),
+            (squares / count - mean * mean).max(0.0).sqrt(),
+        ),
+        ("grain".to_owned(), grain / count),
+        ("packed".to_owned(), length / count),
+        (
+            "packed whole".to_owned(),
+            length * (height as f64 / lines.max(1) as f64),
+        ),
+        ("width".to_owned(), width as f64),
+        ("height".to_owned(), height as f64),
+    ];
+    for (number, (sum, count)) in fields.iter().enumerate() {
+        found.push((format!("field {number}"), sum / count.max(1.0)));
+    }
+    found
+}
+
+/// The same of any other file: how often bytes of each kind occur, and how well it compresses.
+pub(crate) fn of_bytes(file: &[u8]) -> Vec<(String, f64)> {
+    let some = file.get(..1 << 18).unwrap_or(file);
+    let count = some.len().max(1) as f64;
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let _ = packed.write_all(some);
+    let length = packed.finish().map_or(0, |bytes| bytes.len()) as f64;
+    let mut kinds = [0.0_f64; 8];
+    for byte in some {
+        if let Some(kind) = kinds.get_mut(usize::from(byte >> 5)) {
+            *kind += 1.0;
+        }
+    }
+    // Rounded: exact fractions would show the length.
+    let coarse = |share: f64| (share * 50.0).round() / 50.0;
+    let kinds = kinds.iter().enumerate();
+    let kinds = kinds.map(|(kind, sum)| (format!("bytes {kind}"), coarse(sum / count)));
+    let mut found: Vec<(String, f64)> = kinds.collect();
+    found.push(("packed".to_owned(), coarse(length / count)));
+    found
+}
+
+/// Loudness, its spread, and crossings of zero of the samples of a WAV file of 16 bits, over eight stretches.
+pub(crate) fn of_sound(file: &[u8]) -> Vec<(String, f64)> {
+    let Some(begin) = file.windows(4).take(4096).position(|four| four == b"data") else {
+        return Vec::new();
+    };
+    let data = file.get(begin + 8..).unwrap_or_default();
+    let samples: Vec<f64> = data
+        .chunks_exact(2)
+        .take(1 << 21)
+        .map(|two| {
+            f64::from(i16::from_le_bytes([
+                two.first().copied().unwrap_or(0),
+                two.last().copied().unwrap_or(0),
+            ]))
+        })
+        .collect();
+    let stretch = samples.len().div_ceil(8).max(1);
+    let mut found = Vec::new();
+    for (number, part) in samples.chunks(stretch).enumerate() {
+        let count = part.len() as f64;
+        let loud = (part.iter().map(|one| one * one).sum::<f64>() / count).sqrt();
+        let crossings = part
+            .windows(2)
+            .filter(|two| matches!(two, [a, b] if (*a < 0.0) != (*b < 0.0)));
+        found.push((format!("loudness {number}"), loud));
+        found.push((
+            format!("crossings {number}"),
+            crossings.count() as f64 / count,
+        ));
+    }
+    found.push(("samples".to_owned(), samples.len() as f64));
+    found
+}

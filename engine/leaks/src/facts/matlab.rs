@@ -1,0 +1,165 @@
+//! Values of variables in MATLAB files of version 5: texts and single numbers, and mean and spread of arrays.
+
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+
+const MAX_INFLATED: u64 = 64 << 20;
+const MAX_VALUES: usize = 200;
+const MAX_NESTING: usize = 8;
+
+/// Paths of variables and fields, and their values.
+pub(crate) fn values(file: &[u8]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut rest = match file.get(124..128) {
+        Some(b"\x00\x01IM") => file.get(128..).unwrap_or_default(),
+        _ => return found,
+    };
+    while let Some((kind, content, behind)) = element(rest) {
+        match kind {
+            14 => matrix(content, "", 0, &mut found),
+            15 => {
+                let mut inflated = Vec::new();
+                let _ = ZlibDecoder::new(content)
+                    .take(MAX_INFLATED)
+                    .read_to_end(&mut inflated);
+                if let Some((14, content, _)) = element(&inflated) {
+                    matrix(content, "", 0, &mut found);
+                }
+            }
+            _ => {}
+        }
+        rest = behind;
+    }
+    found
+}
+
+fn le32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Type and content of the first element, and what follows it.
+fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
+    let tag = le32(bytes, 0)?;
+    if tag >> 16 != 0 {
+        let length = usize::try_from(tag >> 16)
+            .ok()
+            .filter(|length| *length <= 4)?;
+        return Some((tag & 0xffff, bytes.get(4..4 + length)?, bytes.get(8..)?));
+    }
+    let length = usize::try_from(le32(bytes, 4)?).ok()?;
+    let end = length.saturating_add(8);
+    let padded = if tag == 15 {
+        end
+    } else {
+        end.next_multiple_of(8).min(bytes.len())
+    };
+    Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
+}
+
+fn matrix(content: &[u8], path: &str, nesting: usize, found: &mut Vec<(String, String)>) {
+    let parsed = (|| {
+        let (_, flags, rest) = element(content)?;
+        let (_, _, rest) = element(rest)?;
+        let (_, name, rest) = element(rest)?;
+        Some((*flags.first()?, name, rest))
+    })();
+    let Some((class, name, mut rest)) = parsed else {
+        return;
+    };
+    if found.len() >= MAX_VALUES || nesting > MAX_NESTING {
+        return;
+    }
+    let path = match path {
+        "" => String::from_utf8_lossy(name).into_owned(),
+        path => path.to_owned(),
+    };
+    if class == 2 {
+        let Some((_, length, behind)) = element(rest) else {
+            return;
+        };
+        let length = le32(length, 0).map_or(32, |length| length as usize).max(1);
+        let Some((_, names, behind)) = element(behind) else {
+            return;
+        };
+        rest = behind;
+        for name in names.chunks(length) {
+            let Some((_, content, behind)) = element(rest) else {
+                return;
+            };
+            let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            let path = format!("{path}.{}", String::from_utf8_lossy(name));
+            matrix(content, &path, nesting + 1, found);
+            rest = behind;
+        }
+        return;
+    }
+    let Some((kind, data, _)) = element(rest) else {
+        return;
+    };
+    if class == 1 {
+        matrix(data, &format!("{path}{{}}"), nesting + 1, found);
+        return;
+    }
+    if class == 4 {
+        let units: Vec<u16> = match kind {
+            4 | 17 => data
+                .chunks_exact(2)
+                .map(|two| {
+                    u16::from_le_bytes([
+                        two.first().copied().unwrap_or(0),
+                        two.last().copied().unwrap_or(0),
+                    ])
+                })
+                .collect(),
+            _ => data.iter().map(|byte| u16::from(*byte)).collect(),
+        };
+        found.push((path, String::from_utf16_lossy(&units)));
+        return;
+    }
+    let numbers = numbers(kind, data);
+    match numbers.as_slice() {
+        [] => {}
+        [one] => found.push((path, one.to_string())),
+        many => {
+            let count = many.len() as f64;
+            let mean = many.iter().sum::<f64>() / count;
+            let spread = (many.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count).sqrt();
+            found.push((format!("mean of {path}"), mean.to_string()));
+            found.push((format!("spread of {path}"), spread.to_string()));
+            found.push((format!("length of {path}"), many.len().to_string()));
+            found.push((
+                format!("first of {path}"),
+                many.first().copied().unwrap_or(0.0).to_string(),
+            ));
+            found.push((
+                format!("last of {path}"),
+                many.last().copied().unwrap_or(0.0).to_string(),
+            ));
+        }
+    }
+}
+
+fn numbers(kind: u32, data: &[u8]) -> Vec<f64> {
+    macro_rules! all {
+        ($type:ty) => {
+            data.chunks_exact(size_of::<$type>())
+                .filter_map(|bytes| bytes.try_into().ok().map(<$type>::from_le_bytes))
+                .map(|one| one as f64)
+                .collect()
+        };
+    }
+    match kind {
+        1 => all!(i8),
+        2 => all!(u8),
+        3 => all!(i16),
+        4 => all!(u16),
+        5 => all!(i32),
+        6 => all!(u32),
+        7 => all!(f32),
+        9 => all!(f64),
+        12 => all!(i64),
+        13 => all!(u64),
+        _ => Vec::new(),
+    }
+}

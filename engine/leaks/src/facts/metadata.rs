@@ -1,0 +1,246 @@
+//! Metadata of PNG, JPEG and WAV files: everything besides pixels and samples.
+
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+
+/// Longest text of a chunk that is kept.
+const MAX_TEXT: usize = 300;
+
+/// Names and values. Files of other formats have none.
+pub(crate) fn read(file: &[u8]) -> Vec<(String, String)> {
+    match file {
+        file if file.starts_with(b"\x89PNG\r\n\x1a\n") => png(file),
+        file if file.starts_with(b"\xff\xd8") => jpeg(file),
+        file if file.starts_with(b"RIFF") => riff(file),
+        _ => Vec::new(),
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    let bytes = bytes.get(..MAX_TEXT).unwrap_or(bytes);
+    String::from_utf8_lossy(bytes)
+        .trim_matches('\0')
+        .trim()
+        .to_owned()
+}
+
+fn be32(bytes: &[u8], at: usize) -> Option<usize> {
+    let four = bytes.get(at..at + 4)?;
+    usize::try_from(u32::from_be_bytes(four.try_into().ok()?)).ok()
+}
+
+fn le32(bytes: &[u8], at: usize) -> Option<usize> {
+    let four = bytes.get(at..at + 4)?;
+    usize::try_from(u32::from_le_bytes(four.try_into().ok()?)).ok()
+}
+
+fn be16(bytes: &[u8], at: usize) -> Option<usize> {
+    let two = bytes.get(at..at + 2)?;
+    Some(usize::from(u16::from_be_bytes(two.try_into().ok()?)))
+}
+
+fn png(file: &[u8]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let (mut at, mut pieces, mut kinds) = (8, 0_usize, Vec::new());
+    while let (Some(length), Some(kind)) = (be32(file, at), file.get(at + 4..at + 8)) {
+        let Some(data) = file.get(at + 8..at + 8 + length) else {
+            break;
+        };
+        let kind = String::from_utf8_lossy(kind).into_owned();
+        match kind.as_str() {
+            "IHDR" => {
+                let form = data.get(8..13).unwrap_or_default();
+                found.push((
+                    "the colour type and bit depth".to_owned(),
+                    format!("{form:?}"),
+                ));
+            }
+            "IDAT" => {
+                pieces += 1;
+                if pieces == 1 {
+                    let level = data.get(..2).unwrap_or_default();
+                    found.push(("the compression settings".to_owned(), format!("{level:?}")));
+                }
+            }
+            "tEXt" | "zTXt" | "iTXt" => {
+                let name = data.split(|byte| *byte == 0).next().unwrap_or_default();
+                let rest = data.get(name.len() + 1..).unwrap_or_default();
+                let value = match kind.as_str() {
+                    "tEXt" => text(rest),
+                    "zTXt" => inflated(rest.get(1..).unwrap_or_default()),
+                    // Two bytes of compression, then language and translated name.
+                    _ => {
+                        let packed = rest.first() == Some(&1);
+                        let mut parts = rest
+                            .get(2..)
+                            .unwrap_or_default()
+                            .splitn(3, |byte| *byte == 0);
+                        let value = parts.nth(2).unwrap_or_default();
+                        if packed { inflated(value) } else { text(value) }
+                    }
+                };
+                found.push((format!("the text `{}`", text(name)), value));
+            }
+            "eXIf" => found.extend(exif(data)),
+            "IEND" => {
+                let rest = file.len().saturating_sub(at + 12 + length);
+                found.push((
+                    "the number of bytes behind the end".to_owned(),
+                    rest.to_string(),
+                ));
+                break;
+            }
+            _ => found.push((
+                format!("the chunk `{kind}`"),
+                format!("{:?}", data.get(..32).unwrap_or(data)),
+            )),
+        }
+        if kind != "IDAT" || kinds.last() != Some(&kind) {
+            kinds.push(kind);
+        }
+        at += 12 + length;
+    }
+    found.push(("the chunks".to_owned(), kinds.join(" ")));
+    found
+}
+
+fn inflated(bytes: &[u8]) -> String {
+    let mut out = Vec::new();
+    let _ = ZlibDecoder::new(bytes).take(4096).read_to_end(&mut out);
+    text(&out)
+}
+
+fn jpeg(file: &[u8]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let (mut at, mut kinds, mut tables) = (2, Vec::new(), crc32fast::Hasher::new());
+    while let (Some([0xff, marker]), Some(length)) = (file.get(at..at + 2), be16(file, at + 2)) {
+        let Some(data) = file.get(at + 4..at + 2 + length) else {
+            break;
+        };
+        kinds.push(format!("{marker:02X}"));
+        match marker {
+            0xe0 => found.push((
+                "the JFIF header".to_owned(),
+                format!("{:?}", data.get(..14).unwrap_or(data)),
+            )),
+            0xe1 if data.starts_with(b"Exif\0\0") => {
+                found.extend(exif(data.get(6..).unwrap_or_default()))
+            }
+            0xe1..=0xef => found.push((format!("the segment APP{}", marker - 0xe0), text(data))),
+            0xfe => found.push(("the comment".to_owned(), text(data))),
+            0xdb => tables.update(data),
+            0xc0..=0xc2 => {
+                let form = data.get(5..).unwrap_or_default();
+                found.push(("the colour components".to_owned(), format!("{form:?}")));
+            }
+            _ => {}
+        }
+        at += 2 + length;
+        if *marker == 0xda {
+            break;
+        }
+    }
+    found.push((
+        "the compression settings".to_owned(),
+        format!("{:08x}", tables.finalize()),
+    ));
+    found.push(("the segments".to_owned(), kinds.join(" ")));
+    let end = file.windows(2).rposition(|two| two == [0xff, 0xd9]);
+    let rest = end.map_or(0, |end| file.len() - end - 2);
+    found.push((
+        "the number of bytes behind the end".to_owned(),
+        rest.to_string(),
+    ));
+    found
+}
+
+/// The tags of EXIF data: of the main directory and of the one with the camera's settings.
+fn exif(data: &[u8]) -> Vec<(String, String)> {
+    let is_big = data.starts_with(b"MM");
+    let two = |at: usize| -> Option<usize> {
+        let two: [u8; 2] = data.get(at..at + 2)?.try_into().ok()?;
+        Some(usize::from(if is_big {
+            u16::from_be_bytes(two)
+        } else {
+            u16::from_le_bytes(two)
+        }))
+    };
+    let four = |at: usize| {
+        if is_big {
+            be32(data, at)
+        } else {
+            le32(data, at)
+        }
+    };
+    let mut found = Vec::new();
+    let mut left: Vec<usize> = four(4).into_iter().collect();
+    let mut directories = 0;
+    while let Some(directory) = left.pop().filter(|_| directories < 8) {
+        directories += 1;
+        let count = two(directory).unwrap_or(0).min(200);
+        for entry in 0..count {
+            let at = directory + 2 + 12 * entry;
+            let (Some(tag), Some(kind), Some(count)) = (two(at), two(at + 2), four(at + 4)) else {
+                break;
+            };
+            if matches!(tag, 0x8769 | 0x8825) {
+                left.extend(four(at + 8));
+                continue;
+            }
+            let size = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8]
+                .get(kind)
+                .copied()
+                .unwrap_or(1);
+            let length = count.saturating_mul(size).min(4096);
+            let place = if length <= 4 {
+                Some(at + 8)
+            } else {
+                four(at + 8)
+            };
+            let Some(bytes) = place.and_then(|place| data.get(place..place.checked_add(length)?))
+            else {
+                continue;
+            };
+            let value = match kind {
+                2 => text(bytes),
+                3 => two(place.unwrap_or(0)).unwrap_or(0).to_string(),
+                4 => four(place.unwrap_or(0)).unwrap_or(0).to_string(),
+                5 | 10 => {
+                    let place = place.unwrap_or(0);
+                    let (above, below) = (four(place).unwrap_or(0), four(place + 4).unwrap_or(1));
+                    (above as f64 / below.max(1) as f64).to_string()
+                }
+                _ => format!("{:?}", bytes.get(..32).unwrap_or(bytes)),
+            };
+            found.push((format!("EXIF tag {tag:#06x}"), value));
+        }
+    }
+    found
+}
+
+fn riff(file: &[u8]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let (mut at, mut kinds) = (12, Vec::new());
+    let declared = le32(file, 4).unwrap_or(0) + 8;
+    while let (Some(kind), Some(length)) = (file.get(at..at + 4), le32(file, at + 4)) {
+        let kind = text(kind);
+        let data = file
+            .get(at + 8..(at + 8).saturating_add(length).min(file.len()))
+            .unwrap_or_default();
+        match kind.as_str() {
+            "data" => {}
+            "fmt" => found.push(("the format".to_owned(), format!("{data:?}"))),
+            _ => found.push((format!("the chunk `{kind}`"), text(data))),
+        }
+        kinds.push(kind);
+        at = (at + 8).saturating_add(length.next_multiple_of(2));
+    }
+    found.push(("the chunks".to_owned(), kinds.join(" ")));
+    let rest = file.len().saturating_sub(declared);
+    found.push((
+        "the number of bytes behind the end".to_owned(),
+        rest.to_string(),
+    ));
+    found
+}

@@ -1,0 +1,199 @@
+//! Tables: the columns of test tables, and those of other tables whose rows belong to items, by their id or by any other column.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::{Channel, Facts, cells};
+use crate::table::Table;
+use crate::world::World;
+
+/// Tables that can lie between a test table and another one.
+const MAX_JOINS: usize = 3;
+
+/// Cells of a key that must be found in another table.
+const FOUND: f64 = 0.8;
+
+pub(crate) fn collect(world: &World, facts: &mut Facts) {
+    // Of each table, the row of each item.
+    let mut joined: BTreeMap<usize, HashMap<usize, usize>> = BTreeMap::new();
+    for (number, shown) in world.tables.iter().enumerate() {
+        if world.is_sample(&shown.path) {
+            continue;
+        }
+        if let Some((key, items)) = &shown.items {
+            let rows = items.iter().enumerate();
+            let rows = rows.filter_map(|(row, item)| Some(((*item)?, row)));
+            let mut first: HashMap<usize, usize> = HashMap::new();
+            let mut counts: HashMap<usize, usize> = HashMap::new();
+            for (item, row) in rows {
+                first.entry(item).or_insert(row);
+                *counts.entry(item).or_default() += 1;
+            }
+            of_test_table(&shown.path, &shown.table, *key, &first, facts);
+            order(&shown.path, &first, &counts, facts);
+            joined.insert(number, first);
+            continue;
+        }
+        // A table of items of both parts, or of some of them.
+        if let Some(key) = world.key_of(&shown.table) {
+            let mut first: HashMap<usize, usize> = HashMap::new();
+            let mut counts: HashMap<usize, usize> = HashMap::new();
+            for (row, item) in world.items_of(&shown.table, key) {
+                first.entry(item).or_insert(row);
+                *counts.entry(item).or_default() += 1;
+            }
+            fields(&shown.path, &shown.table, Some(key), &first, facts);
+            order(&shown.path, &first, &counts, facts);
+            for item in first.keys() {
+                let what = format!("whether {} names the item", shown.path);
+                facts.add(Channel::Membership, &what, *item, "named");
+            }
+            joined.insert(number, first);
+        }
+    }
+    for _ in 0..MAX_JOINS {
+        if !join(world, &mut joined, facts) {
+            break;
+        }
+    }
+}
+
+fn order(
+    path: &str,
+    first: &HashMap<usize, usize>,
+    counts: &HashMap<usize, usize>,
+    facts: &mut Facts,
+) {
+    let repeated = counts.values().any(|count| *count > 1);
+    for (item, row) in first {
+        let what = format!("the order of rows in {path}");
+        facts.number(Channel::Order, &what, *item, *row as f64);
+        if let Some(count) = counts.get(item).filter(|_| repeated) {
+            let what = format!("the number of rows in {path}");
+            facts.number(Channel::Field, &what, *item, *count as f64);
+        }
+    }
+}
+
+fn of_test_table(
+    path: &str,
+    table: &Table,
+    key: usize,
+    first: &HashMap<usize, usize>,
+    facts: &mut Facts,
+) {
+    for (place, name) in table.names.iter().enumerate() {
+        let Some(column) = table.columns.get(place).filter(|_| place != key) else {
+            continue;
+        };
+        let is_text = cells::is_text(column);
+        for (item, row) in first {
+            if let Some(cell) = column.get(*row) {
+                facts.add(Channel::Column, &format!("`{name}` in {path}"), *item, cell);
+                cells::collect(name, is_text, *item, cell, facts);
+            }
+        }
+    }
+}
+
+/// The cells of another table that belong to items.
+fn fields(
+    path: &str,
+    table: &Table,
+    key: Option<usize>,
+    rows: &HashMap<usize, usize>,
+    facts: &mut Facts,
+) {
+    for (place, name) in table.names.iter().enumerate() {
+        if Some(place) == key {
+            continue;
+        }
+        let column = table.columns.get(place);
+        for (item, row) in rows {
+            if let Some(cell) = column.and_then(|column| column.get(*row)) {
+                facts.add(Channel::Field, &format!("`{name}` in {path}"), *item, cell);
+            }
+        }
+    }
+}
+
+/// Finds tables with a column whose cells are those of a joined table's column, each of them once. Returns whether there is one.
+fn join(
+    world: &World,
+    joined: &mut BTreeMap<usize, HashMap<usize, usize>>,
+    facts: &mut Facts,
+) -> bool {
+    let mut keys: Vec<(usize, usize)> = Vec::new();
+    for number in joined.keys() {
+        let Some(shown) = world.tables.get(*number) else {
+            continue;
+        };
+        keys.extend((0..shown.table.columns.len()).map(|column| (*number, column)));
+    }
+    let mut found = false;
+    for (number, shown) in world.tables.iter().enumerate() {
+        // A training table holds other items, whatever their columns share.
+        if joined.contains_key(&number)
+            || world.is_sample(&shown.path)
+            || world.is_train_table(number)
+        {
+            continue;
+        }
+        let match_of = shown
+            .table
+            .columns
+            .iter()
+            .enumerate()
+            .find_map(|(place, column)| {
+                let rows = unique(column)?;
+                keys.iter().find_map(|(other, column)| {
+                    let cells = world.tables.get(*other)?.table.columns.get(*column)?;
+                    let own = joined.get(other)?;
+                    let mut of_item = HashMap::new();
+                    let mut different = HashSet::new();
+                    for (item, row) in own {
+                        let cell = normal(cells.get(*row)?);
+                        if let Some(there) = rows.get(cell.as_str()) {
+                            of_item.insert(*item, *there);
+                            different.insert(*there);
+                        }
+                    }
+                    let is_key = of_item.len() as f64 >= FOUND * own.len() as f64
+                        && different.len() * 4 >= of_item.len()
+                        && different.len() >= 20;
+                    is_key.then_some((place, of_item))
+                })
+            });
+        if let Some((place, rows)) = match_of {
+            fields(&shown.path, &shown.table, Some(place), &rows, facts);
+            let counts = HashMap::new();
+            order(&shown.path, &rows, &counts, facts);
+            joined.insert(number, rows);
+            found = true;
+        }
+    }
+    found
+}
+
+/// Paths are the same as their names, and letters of either case.
+fn normal(cell: &str) -> String {
+    let name = cell.trim().rsplit('/').next().unwrap_or(cell);
+    let stem = match name.rsplit_once('.') {
+        Some((stem, end)) if end.chars().all(char::is_alphabetic) => stem,
+        _ => name,
+    };
+    stem.to_lowercase()
+}
+
+/// The row of each cell, if nearly every cell is there once and cells are names rather than measurements.
+fn unique(column: &[String]) -> Option<HashMap<String, usize>> {
+    let mut rows = HashMap::new();
+    for (row, cell) in column.iter().enumerate() {
+        rows.entry(normal(cell)).or_insert(row);
+    }
+    let is_name = column
+        .iter()
+        .take(200)
+        .filter(|cell| !cell.contains('.') || cell.parse::<f64>().is_err());
+    let names = is_name.count() * 10 >= column.len().min(200) * 9;
+    (names && column.len() >= 20 && rows.len() * 10 >= column.len() * 9).then_some(rows)
+}

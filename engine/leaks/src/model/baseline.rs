@@ -1,0 +1,287 @@
+//! What the intended features tell of the answers: the bar that any other fact has to clear.
+
+use std::collections::{HashMap, HashSet};
+
+use super::trees::{BINS, Feature, fit_and_predict};
+use super::{FOLDS, Prediction, Targets, by_value, fold, value_from_train};
+use crate::statistics::Random;
+use crate::table::is_missing;
+
+/// Features of a model; of more, an even selection is used.
+const MAX_FEATURES: usize = 120;
+
+/// Training items that a model learns from.
+const MAX_TRAIN: usize = 4_000;
+
+/// Different values of a column that are categories. More are texts or names.
+const MAX_CATEGORIES: usize = 400;
+
+/// Words of a text that are weighed.
+const MAX_WORDS: usize = 400;
+
+/// An intended feature: its values for test items and for training items.
+#[derive(Debug)]
+pub(crate) struct Intended<'a> {
+    pub test: Vec<Option<&'a str>>,
+    /// Empty if the training part does not have it.
+    pub train: Vec<Option<&'a str>>,
+}
+
+/// A model of the answers by the intended features.
+#[derive(Debug)]
+pub(crate) struct Baseline {
+    pub prediction: Option<Prediction>,
+}
+
+impl Baseline {
+    /// Learns from training items, whose targets are `train`, and from test items of other folds.
+    pub(crate) fn new(
+        intended: &[Intended<'_>],
+        targets: &Targets,
+        train: &[Vec<f64>],
+    ) -> Baseline {
+        let step = train.len().div_ceil(MAX_TRAIN).max(1);
+        let chosen: Vec<usize> = (0..train.len()).step_by(step).collect();
+        let tests = targets.test.len();
+        let mut features: Vec<Feature> = Vec::new();
+        let every = intended.len().div_ceil(MAX_FEATURES).max(1);
+        for one in intended.iter().step_by(every) {
+            let pick = |at: &usize| one.train.get(*at).copied().flatten();
+            let learnt: Vec<Option<&str>> = chosen.iter().map(pick).collect();
+            features.extend(of_column(one, &learnt, targets, train));
+        }
+        if features.is_empty() {
+            return Baseline { prediction: None };
+        }
+        let mut rows = vec![vec![0.0; targets.width]; tests];
+        let all: Vec<&Vec<f64>> = targets
+            .test
+            .iter()
+            .chain(chosen.iter().filter_map(|at| train.get(*at)))
+            .collect();
+        let trained: Vec<usize> = (tests..all.len()).collect();
+        for column in 0..targets.width {
+            let truth: Vec<f64> = all
+                .iter()
+                .map(|row| row.get(column).copied().unwrap_or(0.0))
+                .collect();
+            for number in 0..FOLDS {
+                let (wanted, known): (Vec<usize>, Vec<usize>) =
+                    (0..tests).partition(|item| fold(*item) == number);
+                let known: Vec<usize> = known.into_iter().chain(trained.iter().copied()).collect();
+                let told = fit_and_predict(&features, &truth, &known, &wanted);
+                for (item, told) in wanted.iter().zip(told) {
+                    if let Some(cell) = rows.get_mut(*item).and_then(|row| row.get_mut(column)) {
+                        *cell = told;
+                    }
+                }
+            }
+        }
+        let rows = rows.into_iter().map(Some).collect();
+        Baseline {
+            prediction: Some(Prediction { rows }),
+        }
+    }
+}
+
+/// The features that a column gives: its numbers, what its categories mean, the length and the words of texts.
+fn of_column(
+    one: &Intended<'_>,
+    learnt: &[Option<&str>],
+    targets: &Targets,
+    train: &[Vec<f64>],
+) -> Vec<Feature> {
+    // Whether there is a value, and how it is spelled, are other facts.
+    let normal = |cell: &Option<&str>| {
+        cell.filter(|cell| !is_missing(cell))
+            .map(|cell| cell.trim().to_lowercase())
+    };
+    let test: Vec<Option<String>> = one.test.iter().map(normal).collect();
+    let learnt: Vec<Option<String>> = learnt.iter().map(normal).collect();
+    let trained: Vec<Option<String>> = one.train.iter().map(normal).collect();
+    let all = || test.iter().chain(&learnt).map(Option::as_deref);
+    let present = all().flatten().count();
+    if present < 20 {
+        return Vec::new();
+    }
+    let numbers: Vec<f64> = all()
+        .map(|cell| cell.and_then(number).unwrap_or(f64::NAN))
+        .collect();
+    let numeric = numbers.iter().filter(|one| one.is_finite()).count();
+    if numeric * 10 >= present * 8 {
+        return vec![binned(&numbers)];
+    }
+    let different: HashSet<&str> = all().flatten().take(20_000).collect();
+    let mut features = Vec::new();
+    if different.len() <= MAX_CATEGORIES && different.len() * 8 <= present {
+        let codes: HashMap<&str, f64> = {
+            let mut sorted: Vec<&str> = different.iter().copied().collect();
+            sorted.sort_unstable();
+            sorted
+                .into_iter()
+                .zip(0_u32..)
+                .map(|(value, code)| (value, f64::from(code)))
+                .collect()
+        };
+        let code = |cell: Option<&str>| cell.and_then(|cell| codes.get(cell).copied());
+        if different.len() <= BINS {
+            let codes: Vec<f64> = all().map(|cell| code(cell).unwrap_or(f64::NAN)).collect();
+            features.push(binned(&codes));
+        }
+        let cells: Vec<Option<&str>> = all().collect();
+        let trained: Vec<Option<&str>> = trained.iter().map(Option::as_deref).collect();
+        features.extend(meanings(&cells, &trained, targets, train));
+        return features;
+    }
+    let mut features = of_test_groups(&test, &trained, learnt.len(), targets);
+    let length = |cell: Option<&str>| cell.map_or(f64::NAN, |cell| cell.chars().count() as f64);
+    features.push(binned(&all().map(length).collect::<Vec<f64>>()));
+    features.extend(words(&all().collect::<Vec<_>>()));
+    features
+}
+
+/// What the other test items of a group say, if the test part has the groups of this column for itself. Then rows of one group that
+/// stand together are no finding.
+fn of_test_groups(
+    test: &[Option<String>],
+    trained: &[Option<String>],
+    learnt: usize,
+    targets: &Targets,
+) -> Vec<Feature> {
+    let known: HashSet<&String> = trained.iter().flatten().collect();
+    let both = test.iter().flatten().filter(|cell| known.contains(cell)).count();
+    let different: HashSet<&String> = test.iter().flatten().collect();
+    let present = test.iter().flatten().count();
+    if both * 10 > present || different.len() * 2 > present {
+        return Vec::new();
+    }
+    let cells: Vec<Option<&str>> = test.iter().map(Option::as_deref).collect();
+    let told = by_value(&cells, &targets.test);
+    let column = |column: usize| {
+        let cell = |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(column).copied());
+        let of_test = told.rows.iter().map(|row| cell(row).unwrap_or(f64::NAN));
+        let all = of_test.chain(std::iter::repeat_n(f64::NAN, learnt));
+        binned(&all.collect::<Vec<f64>>())
+    };
+    (0..targets.width).map(column).collect()
+}
+
+/// Whether a word has letters of two alphabets: how it is spelled, not what it says.
+fn is_mixed(word: &str) -> bool {
+    let other = |c: char| matches!(u32::from(c), 0x0370..=0x052f);
+    word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)
+}
+
+/// What categories mean by the training items; for these themselves, by the others of them.
+fn meanings(
+    cells: &[Option<&str>],
+    trained: &[Option<&str>],
+    targets: &Targets,
+    train: &[Vec<f64>],
+) -> Vec<Feature> {
+    let known: Vec<(&str, &Vec<f64>)> = trained
+        .iter()
+        .zip(train)
+        .filter_map(|(cell, target)| Some(((*cell)?, target)))
+        .collect();
+    if known.len() < 50 {
+        return Vec::new();
+    }
+    let values: Vec<&str> = known.iter().map(|(value, _)| *value).collect();
+    let rows: Vec<Vec<f64>> = known.iter().map(|(_, target)| (*target).clone()).collect();
+    let told = value_from_train(cells, &values, &rows);
+    let column = |column: usize| {
+        let cell = |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(column).copied());
+        let column = told.rows.iter().map(|row| cell(row).unwrap_or(f64::NAN));
+        binned(&column.collect::<Vec<f64>>())
+    };
+    (0..targets.width).map(column).collect()
+}
+
+/// Directions in the space of words, drawn at random but for their counts: coarse, and enough for trees to find a topic.
+fn words(texts: &[Option<&str>]) -> Vec<Feature> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let split = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty() && !is_mixed(word))
+            .map(str::to_lowercase)
+            .collect()
+    };
+    for text in texts.iter().flatten() {
+        for word in split(text) {
+            *counts.entry(word).or_default() += 1;
+        }
+    }
+    counts.retain(|_, count| *count >= 10);
+    let mut frequent: Vec<(String, usize)> = counts.into_iter().collect();
+    frequent.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(&other.0)));
+    frequent.truncate(MAX_WORDS);
+    let mut random = Random::new(0x0dd5);
+    let place: HashMap<String, usize> = frequent
+        .into_iter()
+        .enumerate()
+        .map(|(number, (word, _))| (word, number))
+        .collect();
+    // The most frequent words by themselves, then sums of the others.
+    let (single, sums) = (40, 8);
+    let signs: Vec<Vec<f64>> = (0..place.len())
+        .map(|_| {
+            (0..sums)
+                .map(|_| if random.below(2) == 0 { 1.0 } else { -1.0 })
+                .collect()
+        })
+        .collect();
+    let mut columns = vec![vec![0.0; texts.len()]; single.min(place.len()) + sums];
+    for (item, text) in texts.iter().enumerate() {
+        for word in text.map(split).unwrap_or_default() {
+            let Some(number) = place.get(&word) else {
+                continue;
+            };
+            let mut bump = |column: usize, by: f64| {
+                if let Some(cell) = columns
+                    .get_mut(column)
+                    .and_then(|cells| cells.get_mut(item))
+                {
+                    *cell += by;
+                }
+            };
+            if *number < single {
+                bump(*number, 1.0);
+            } else {
+                let signs = signs.get(*number).map(Vec::as_slice).unwrap_or_default();
+                for (sum, sign) in signs.iter().enumerate() {
+                    bump(single.min(place.len()) + sum, *sign);
+                }
+            }
+        }
+    }
+    columns.iter().map(|column| binned(column)).collect()
+}
+
+/// A number, or a date as days.
+pub(crate) fn number(cell: &str) -> Option<f64> {
+    let cell = cell.trim();
+    let parsed: Option<f64> = cell.parse().ok().filter(|one: &f64| one.is_finite());
+    parsed.or_else(|| crate::facts::time_of(cell))
+}
+
+/// The bin of each value. A missing one is put into the middle one that occurs, so that it tells nothing by itself.
+fn binned(values: &[f64]) -> Feature {
+    let mut sorted: Vec<f64> = values
+        .iter()
+        .copied()
+        .filter(|one| one.is_finite())
+        .collect();
+    sorted.sort_by(f64::total_cmp);
+    let mut edges: Vec<f64> = (1..BINS)
+        .filter_map(|bin| sorted.get(bin * sorted.len() / BINS).copied())
+        .collect();
+    edges.dedup();
+    let bin = |value: f64| u8::try_from(edges.partition_point(|edge| *edge <= value)).unwrap_or(0);
+    let middle = sorted.get(sorted.len() / 2).map_or(0, |value| bin(*value));
+    let of = |value: &f64| match value.is_finite() {
+        true => bin(*value),
+        false => middle,
+    };
+    values.iter().map(of).collect()
+}

@@ -1,0 +1,218 @@
+//! What a prediction adds to another one.
+
+use super::{FOLDS, Prediction, Targets, fold};
+
+/// What a fact tells of the answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gain {
+    /// The fraction of the answers' variance that the fact explains by itself.
+    pub alone: f64,
+    /// Of the variance that the baseline leaves, the fraction that the fact explains.
+    pub beyond: f64,
+    /// The same as a fraction of the whole variance.
+    pub absolute: f64,
+    /// The chance of as much from a fact that tells nothing.
+    pub p: f64,
+}
+
+/// Fits targets by least squares on the baseline's prediction, with and without that of the fact, and compares the errors for
+/// items that were not fitted. The p-value is that of a t-test of the differences, item by item.
+pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Prediction) -> Gain {
+    let count = targets.test.len();
+    let mut differences = vec![0.0; count];
+    let (mut total, mut left, mut left_alone, mut left_both) = (0.0, 0.0, 0.0, 0.0);
+    for column in 0..targets.width {
+        let truth: Vec<f64> = targets.test.iter().map(|row| cell(row, column)).collect();
+        let told = |prediction: &Prediction| -> Vec<[f64; 2]> {
+            let rows = prediction.rows.iter();
+            rows.map(|row| match row {
+                Some(row) => [cell(row, column), 0.0],
+                None => [0.0, 1.0],
+            })
+            .collect()
+        };
+        let fact = told(fact);
+        let base: Vec<f64> = match baseline {
+            Some(baseline) => told(baseline).iter().map(|one| one[0]).collect(),
+            None => vec![0.0; count],
+        };
+        let none: Vec<f64> = residuals(&truth, |_| vec![1.0]);
+        let of_base = match baseline {
+            Some(_) => residuals(&truth, |item| vec![1.0, at(&base, item)]),
+            None => none.clone(),
+        };
+        let pair = |item: usize| fact.get(item).copied().unwrap_or([0.0, 1.0]);
+        let of_fact = residuals(&truth, |item| {
+            let [value, missing] = pair(item);
+            vec![1.0, value, missing]
+        });
+        let of_both = match baseline {
+            Some(_) => residuals(&truth, |item| {
+                let [value, missing] = pair(item);
+                vec![1.0, at(&base, item), value, missing]
+            }),
+            None => of_fact.clone(),
+        };
+        for item in 0..count {
+            let square = |residuals: &[f64]| at(residuals, item).powi(2);
+            total += square(&none);
+            left_alone += square(&of_fact);
+            let (base, both) = (square(&of_base), square(&of_both));
+            left += base;
+            left_both += both;
+            if let Some(difference) = differences.get_mut(item) {
+                *difference += base - both;
+            }
+        }
+    }
+    Gain {
+        alone: 1.0 - left_alone / total.max(1e-12),
+        beyond: 1.0 - left_both / left.max(1e-12),
+        absolute: (left - left_both) / f64::max(total, 1e-12),
+        p: one_sided(&differences),
+    }
+}
+
+fn cell(row: &[f64], column: usize) -> f64 {
+    row.get(column).copied().unwrap_or(0.0)
+}
+
+fn at(values: &[f64], item: usize) -> f64 {
+    values.get(item).copied().unwrap_or(0.0)
+}
+
+/// Errors of a least-squares fit, for each item by the fit of the other folds.
+fn residuals(truth: &[f64], features: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
+    let rows: Vec<Vec<f64>> = (0..truth.len()).map(features).collect();
+    let width = rows.first().map_or(0, Vec::len);
+    // Sums of products, by fold; the last column is the truth.
+    let mut products = vec![vec![vec![0.0; width + 1]; width]; FOLDS];
+    for (item, (row, truth)) in rows.iter().zip(truth).enumerate() {
+        let Some(own) = products.get_mut(fold(item)) else {
+            continue;
+        };
+        for (line, x) in own.iter_mut().zip(row) {
+            let factors = row.iter().chain(std::iter::once(truth));
+            for (sum, y) in line.iter_mut().zip(factors) {
+                *sum += x * y;
+            }
+        }
+    }
+    let weights: Vec<Vec<f64>> = (0..FOLDS)
+        .map(|left_out| {
+            let mut system = vec![vec![0.0; width + 1]; width];
+            for (number, part) in products.iter().enumerate() {
+                if number != left_out {
+                    for (line, part) in system.iter_mut().zip(part) {
+                        for (sum, one) in line.iter_mut().zip(part) {
+                            *sum += one;
+                        }
+                    }
+                }
+            }
+            for (number, line) in system.iter_mut().enumerate() {
+                if let Some(diagonal) = line.get_mut(number) {
+                    *diagonal += 1e-6;
+                }
+            }
+            solved(system)
+        })
+        .collect();
+    let error = |(item, (row, truth)): (usize, (&Vec<f64>, &f64))| {
+        let weights = weights.get(fold(item));
+        let weights = weights.map(Vec::as_slice).unwrap_or_default();
+        truth - row.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>()
+    };
+    rows.iter().zip(truth).enumerate().map(error).collect()
+}
+
+/// Gaussian elimination with pivots; a column without one gets weight 0.
+fn solved(mut system: Vec<Vec<f64>>) -> Vec<f64> {
+    let width = system.len();
+    for column in 0..width {
+        let size = |line: &Vec<f64>| line.get(column).copied().unwrap_or(0.0).abs();
+        let pivot = (column..width).max_by(|one, other| {
+            let [one, other] = [one, other].map(|at| system.get(*at).map_or(0.0, size));
+            one.total_cmp(&other)
+        });
+        system.swap(column, pivot.unwrap_or(column));
+        let own = system.get(column).cloned().unwrap_or_default();
+        let divisor = own.get(column).copied().unwrap_or(0.0);
+        if divisor.abs() < 1e-12 {
+            continue;
+        }
+        for (number, line) in system.iter_mut().enumerate() {
+            if number != column {
+                let factor = line.get(column).copied().unwrap_or(0.0) / divisor;
+                for (cell, own) in line.iter_mut().zip(&own) {
+                    *cell -= factor * own;
+                }
+            }
+        }
+    }
+    (0..width)
+        .map(|number| {
+            let line = system.get(number);
+            let diagonal = line
+                .and_then(|line| line.get(number))
+                .copied()
+                .unwrap_or(0.0);
+            let value = line.and_then(|line| line.last()).copied().unwrap_or(0.0);
+            if diagonal.abs() < 1e-12 {
+                0.0
+            } else {
+                value / diagonal
+            }
+        })
+        .collect()
+}
+
+/// The chance of a mean as large as this one, if it is 0 in truth.
+fn one_sided(differences: &[f64]) -> f64 {
+    let count = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / count.max(1.0);
+    let squares = differences
+        .iter()
+        .map(|one| (one - mean).powi(2))
+        .sum::<f64>();
+    let deviation = (squares / (count - 1.0).max(1.0)).sqrt() / count.sqrt();
+    match deviation > 0.0 {
+        true => crate::statistics::normal_tail(mean / deviation),
+        false => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Random;
+
+    fn numbers(count: usize, seed: u64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        let unit = |random: &mut Random| random.below(10_000) as f64 / 10_000.0 - 0.5;
+        (0..count)
+            .map(|_| (0..6).map(|_| unit(&mut random)).sum())
+            .collect()
+    }
+
+    #[test]
+    fn only_what_the_baseline_lacks_is_a_gain() {
+        let (honest, hidden, noise) = (numbers(400, 1), numbers(400, 2), numbers(400, 3));
+        let truth: Vec<f64> = honest.iter().zip(&hidden).map(|(a, b)| a + b).collect();
+        let label = crate::world::Label::of_numbers("y", &truth);
+        let targets = Targets::new(&label).unwrap();
+        let prediction = |values: &[f64]| Prediction {
+            rows: values.iter().map(|one| Some(vec![*one])).collect(),
+        };
+        let base = prediction(&honest);
+        let again = gain(&targets, Some(&base), &prediction(&honest));
+        assert!(
+            again.alone > 0.4 && again.beyond < 0.01 && again.p > 0.01,
+            "{again:?}"
+        );
+        let new = gain(&targets, Some(&base), &prediction(&hidden));
+        assert!(new.beyond > 0.8 && new.p < 1e-12, "{new:?}");
+        let nothing = gain(&targets, None, &prediction(&noise));
+        assert!(nothing.beyond < 0.02 && nothing.p > 1e-3, "{nothing:?}");
+    }
+}

@@ -1,0 +1,109 @@
+//! Answers as numbers.
+
+use std::collections::HashMap;
+
+use crate::statistics::{counts, ranks};
+use crate::world::Label;
+
+/// Classes that get a column of their own; rarer ones share the remaining variance.
+const MAX_CLASSES: usize = 6;
+
+/// One row of numbers for each answer: a column for each of the most frequent classes (1 or 0), or one column with normal
+/// scores of numbers, so that outliers count no more than other values.
+#[derive(Debug, Clone)]
+pub(crate) struct Targets {
+    pub width: usize,
+    /// The answers of test items.
+    pub test: Vec<Vec<f64>>,
+    classes: Option<Vec<String>>,
+    /// Sorted numbers of the test answers, to place those of training items.
+    sorted: Vec<f64>,
+}
+
+impl Targets {
+    /// `None` if the answers are neither classes nor numbers, or all the same.
+    pub(crate) fn new(label: &Label) -> Option<Targets> {
+        if label.is_class() {
+            let mut frequent: Vec<(&String, usize)> = counts(&label.values).into_iter().collect();
+            frequent.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
+            let most = match frequent.len() {
+                2 => 1,
+                _ => MAX_CLASSES,
+            };
+            let classes = frequent.into_iter().take(most);
+            let classes: Vec<String> = classes.map(|(class, _)| class.clone()).collect();
+            let mut targets = Targets {
+                width: classes.len(),
+                test: Vec::new(),
+                classes: Some(classes),
+                sorted: Vec::new(),
+            };
+            targets.test = targets.of(&label.values)?;
+            return Some(targets);
+        }
+        let numbers = label.numbers.as_ref()?;
+        let mut sorted: Vec<f64> = numbers
+            .iter()
+            .copied()
+            .filter(|one| one.is_finite())
+            .collect();
+        sorted.sort_by(f64::total_cmp);
+        if sorted.first() == sorted.last() {
+            return None;
+        }
+        let scores = ranks(numbers)
+            .into_iter()
+            .map(|rank| vec![score(rank, numbers.len())]);
+        Some(Targets {
+            width: 1,
+            test: scores.collect(),
+            classes: None,
+            sorted,
+        })
+    }
+
+    /// The rows of other answers to the same question, those of training items. `None` if most of them are of another kind.
+    pub(crate) fn of(&self, answers: &[String]) -> Option<Vec<Vec<f64>>> {
+        if let Some(classes) = &self.classes {
+            let places: HashMap<&String, usize> = classes.iter().zip(0..).collect();
+            let mut known = 0_usize;
+            let rows: Vec<Vec<f64>> = answers
+                .iter()
+                .map(|answer| {
+                    let mut row = vec![0.0; classes.len()];
+                    if let Some(place) = places.get(answer)
+                        && let Some(cell) = row.get_mut(*place)
+                    {
+                        *cell = 1.0;
+                        known += 1;
+                    }
+                    row
+                })
+                .collect();
+            return (known > 0).then_some(rows);
+        }
+        let place = |answer: &String| {
+            let number: f64 = answer.trim().parse().ok()?;
+            let below = self.sorted.partition_point(|one| *one < number);
+            let upto = self.sorted.partition_point(|one| *one <= number);
+            Some(vec![score((below + upto) as f64 / 2.0, self.sorted.len())])
+        };
+        let rows: Vec<Option<Vec<f64>>> = answers.iter().map(place).collect();
+        let known = rows.iter().flatten().count();
+        (known * 10 >= rows.len() * 9 && known > 0).then(|| {
+            let fill = |row: Option<Vec<f64>>| row.unwrap_or_else(|| vec![0.0]);
+            rows.into_iter().map(fill).collect()
+        })
+    }
+}
+
+/// The normal score of a rank, by an approximation of the normal quantile that is exact to three digits.
+fn score(rank: f64, count: usize) -> f64 {
+    let share = ((rank + 0.5) / (count as f64 + 1.0)).clamp(1e-6, 1.0 - 1e-6);
+    let tail = share.min(1.0 - share);
+    let t = (-2.0 * tail.ln()).sqrt();
+    let above = 2.515_517 + 0.802_853 * t + 0.010_328 * t * t;
+    let below = 1.0 + 1.432_788 * t + 0.189_269 * t * t + 0.001_308 * t * t * t;
+    let quantile = t - above / below;
+    if share < 0.5 { -quantile } else { quantile }
+}

@@ -1,0 +1,168 @@
+//! Series of numbers in items' files: CSV tables of numbers, arrays, and sounds.
+
+/// Numbers of a file that are kept.
+const MAX_NUMBERS: usize = 20_000;
+
+/// Points of a column that a sketch has.
+const POINTS: usize = 48;
+
+/// Fewest rows of a series.
+const SHORTEST: usize = 12;
+
+/// The columns of numbers in a file. `None` if it is no series.
+pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
+    let name = path.to_ascii_lowercase();
+    let columns = match name.rsplit('.').next()? {
+        "csv" | "tsv" | "txt" | "dat" => of_text(std::str::from_utf8(file).ok()?),
+        "npy" => of_array(file),
+        _ => None,
+    }?;
+    let rows = columns.first().map_or(0, Vec::len);
+    (rows >= SHORTEST).then_some(columns)
+}
+
+fn of_text(text: &str) -> Option<Vec<Vec<f64>>> {
+    let mut columns: Vec<Vec<f64>> = Vec::new();
+    let mut kept = 0;
+    for (number, line) in text.lines().enumerate() {
+        let cells: Vec<Option<f64>> = line
+            .split([',', '\t', ';', ' '])
+            .filter(|cell| !cell.is_empty())
+            .map(|cell| cell.trim().parse().ok())
+            .collect();
+        if number == 0 && cells.iter().any(Option::is_none) {
+            continue;
+        }
+        if columns.is_empty() {
+            columns = vec![Vec::new(); cells.len()];
+        }
+        for (column, cell) in columns.iter_mut().zip(&cells) {
+            column.push(cell.unwrap_or(f64::NAN));
+            kept += 1;
+        }
+        if kept > MAX_NUMBERS {
+            break;
+        }
+    }
+    let is_numeric = |column: &Vec<f64>| {
+        let finite = column.iter().filter(|one| one.is_finite()).count();
+        finite * 10 >= column.len() * 9 && !column.is_empty()
+    };
+    columns.retain(is_numeric);
+    (!columns.is_empty()).then_some(columns)
+}
+
+/// One dimension, or the columns of two, of numbers with the low byte first.
+fn of_array(file: &[u8]) -> Option<Vec<Vec<f64>>> {
+    if !file.starts_with(b"\x93NUMPY") {
+        return None;
+    }
+    let (length, begin) = match file.get(6)? {
+        1 => (
+            usize::from(u16::from_le_bytes(file.get(8..10)?.try_into().ok()?)),
+            10,
+        ),
+        _ => (
+            u32::from_le_bytes(file.get(8..12)?.try_into().ok()?) as usize,
+            12,
+        ),
+    };
+    let header = std::str::from_utf8(file.get(begin..begin + length)?).ok()?;
+    let data = file.get(begin + length..)?;
+    let shape = header.split_once("'shape': (")?.1.split(')').next()?;
+    let shape: Vec<usize> = shape
+        .split(',')
+        .filter_map(|one| one.trim().parse().ok())
+        .collect();
+    if header.contains("'fortran_order': True") || shape.is_empty() || shape.len() > 2 {
+        return None;
+    }
+    macro_rules! all {
+        ($type:ty) => {
+            data.chunks_exact(size_of::<$type>())
+                .take(MAX_NUMBERS)
+                .filter_map(|bytes| bytes.try_into().ok().map(<$type>::from_le_bytes))
+                .map(|one| one as f64)
+                .collect::<Vec<f64>>()
+        };
+    }
+    let numbers = match header.split_once("'descr': '")?.1.split('\'').next()? {
+        "<f8" => all!(f64),
+        "<f4" => all!(f32),
+        "<i8" => all!(i64),
+        "<i4" => all!(i32),
+        "<i2" => all!(i16),
+        "|u1" => all!(u8),
+        _ => return None,
+    };
+    let width = shape.get(1).copied().unwrap_or(1).max(1);
+    if width > 64 {
+        return None;
+    }
+    let column = |place: usize| numbers.iter().copied().skip(place).step_by(width).collect();
+    Some((0..width).map(column).collect())
+}
+
+/// The course of all columns, each drawn at as many points.
+pub(crate) fn course(columns: &[Vec<f64>]) -> Vec<f64> {
+    let mut points = Vec::new();
+    for column in columns.iter().take(8) {
+        let mean =
+            column.iter().filter(|one| one.is_finite()).sum::<f64>() / column.len().max(1) as f64;
+        let last = column.len().saturating_sub(1) as f64;
+        for point in 0..POINTS {
+            let at = last * point as f64 / (POINTS - 1) as f64;
+            let (low, part) = (at.floor() as usize, at.fract());
+            let value = |place: usize| {
+                column
+                    .get(place)
+                    .copied()
+                    .filter(|one| one.is_finite())
+                    .unwrap_or(mean)
+            };
+            points.push((1.0 - part) * value(low) + part * value(low + 1) - mean);
+        }
+    }
+    points
+}
+
+/// Numbers that sum up a series, for the baseline.
+pub(crate) fn summary(columns: &[Vec<f64>]) -> Vec<(String, f64)> {
+    let mut found = Vec::new();
+    for (place, column) in columns.iter().take(8).enumerate() {
+        let finite: Vec<f64> = column
+            .iter()
+            .copied()
+            .filter(|one| one.is_finite())
+            .collect();
+        let count = finite.len().max(1) as f64;
+        let mean = finite.iter().sum::<f64>() / count;
+        let spread = (finite.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count).sqrt();
+        let steps: f64 = finite
+            .windows(2)
+            .map(|two| {
+                two.first()
+                    .zip(two.last())
+                    .map_or(0.0, |(a, b)| (a - b).abs())
+            })
+            .sum();
+        for (name, value) in [
+            ("mean", mean),
+            ("spread", spread),
+            ("steps", steps / count),
+            ("first", finite.first().copied().unwrap_or(0.0)),
+            (
+                "middle",
+                finite.get(finite.len() / 2).copied().unwrap_or(0.0),
+            ),
+            ("last", finite.last().copied().unwrap_or(0.0)),
+            ("rows", column.len() as f64),
+        ] {
+            found.push((
+                format!("the length of series: {name} of column {}", place + 1),
+                value,
+            ));
+        }
+    }
+    found
+}
