@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use prep_spec::Pipeline;
-use prep_spec::model::{Column, Declaration, Made, Output, Place, Setting};
+use prep_spec::model::{Column, Declaration, Output, Setting, SourceLocation, TableOrigin};
 
 /// The settings of a pipeline.
 pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
@@ -23,8 +23,8 @@ pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
     for source in &pipeline.sources {
         let path = |key: &str| format!("sources/{}: {key}", source.name.value);
         match &source.place {
-            Place::Folder(folder) => say(path("folder"), folder.clone()),
-            Place::Url(file) => {
+            SourceLocation::Folder(folder) => say(path("folder"), folder.clone()),
+            SourceLocation::Url(file) => {
                 say(path("url"), file.url.clone());
                 say(path("file"), file.file.clone());
                 let size = file.size.map(|size| size.to_string());
@@ -51,9 +51,9 @@ pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
         let names: Vec<&str> = table.names.iter().map(|name| name.value.as_str()).collect();
         let path = format!("tables/{}", names.join(", "));
         match &table.made {
-            Made::Query(query) => say(path, query.normal.clone()),
-            Made::List(texts) => say(path, texts.join(", ")),
-            Made::Kind(declaration) => declared(&path, declaration, &mut say),
+            TableOrigin::Query(query) => say(path, query.normal.clone()),
+            TableOrigin::List(texts) => say(path, texts.join(", ")),
+            TableOrigin::Declared(declaration) => declared(&path, declaration, &mut say),
         }
     }
     for (section, outputs) in [("public", &pipeline.public), ("private", &pipeline.private)] {

@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Column, Output, Query, Spanned};
-use crate::words::{Form, Key, Section, Value};
+use crate::words::{Key, KeyType, KindSpec, Section};
 
 /// A kind with the values of its keys. All required keys exist, and every value has its key's type.
 #[derive(Debug, Clone)]
 pub struct Declaration {
     /// The kind.
-    pub form: &'static Form,
+    pub form: &'static KindSpec,
     /// The method of the kind, if it has methods.
     pub method: Option<&'static Section>,
     /// The table's first name, or the output's path.
@@ -196,7 +196,7 @@ impl Declaration {
     /// Whether it draws from a generator that another table can continue.
     pub fn is_drawn(&self) -> bool {
         let mut keys = self.form.keys(self.method);
-        keys.any(|key| matches!(key.value, Value::Drawn))
+        keys.any(|key| matches!(key.value, KeyType::Drawn))
     }
 
     /// Whether a key is set. Accepts keys that the method does not have.

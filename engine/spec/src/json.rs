@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value};
 
-use crate::context::Context;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::state::ParseState;
 use crate::suggest::nearest;
 use crate::yaml::{Kind, Node, Scalar, Style};
 
 /// Converts a node to JSON. Reports duplicate keys.
-pub fn tree(context: &mut Context, node: &Node) -> Value {
+pub fn tree(context: &mut ParseState, node: &Node) -> Value {
     match &node.kind {
         Kind::Scalar(one) => scalar(one),
         Kind::Sequence(items) => items.iter().map(|item| tree(context, item)).collect(),
@@ -30,7 +30,7 @@ pub fn tree(context: &mut Context, node: &Node) -> Value {
 }
 
 /// Converts `{ list: NAME }` to the texts of one of the pipeline's `lists`.
-fn list(context: &mut Context, name: &Node) -> Value {
+fn list(context: &mut ParseState, name: &Node) -> Value {
     let text = match &name.kind {
         Kind::Scalar(scalar) => scalar.text.as_str(),
         _ => "",

@@ -27,7 +27,6 @@
 #![forbid(unsafe_code)]
 
 mod align;
-mod context;
 mod declaration;
 pub mod diagnostic;
 mod draft;
@@ -41,6 +40,7 @@ mod paths;
 mod query;
 pub mod reference;
 pub mod schema;
+mod state;
 mod suggest;
 pub mod words;
 mod yaml;

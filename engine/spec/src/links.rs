@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::{Context, Reader};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::model::{FurtherSource, Made, Setting, Spanned, Table};
+use crate::model::{Setting, SourceSpec, Spanned, Table, TableOrigin};
+use crate::state::{ParseState, TableUser};
 use crate::suggest::nearest;
-use crate::words::Value;
+use crate::words::KeyType;
 
 /// Creates tables for the lists that queries read as tables.
 pub fn lists_as_tables(
-    context: &mut Context,
+    context: &mut ParseState,
     lists: &[(Spanned<String>, Vec<String>)],
     tables: &mut Vec<Table>,
 ) {
     for (name, texts) in lists {
-        let is_read = |(_, table): &(Reader, Spanned<String>)| table.value == name.value;
+        let is_read = |(_, table): &(TableUser, Spanned<String>)| table.value == name.value;
         let is_table = tables.iter().any(|table| table.has(&name.value));
         if is_table || !context.reads.iter().any(is_read) {
             continue;
@@ -23,13 +23,13 @@ pub fn lists_as_tables(
         context.used_lists.insert(name.value.clone());
         tables.push(Table {
             names: vec![name.clone()],
-            made: Made::List(texts.clone()),
+            made: TableOrigin::List(texts.clone()),
         });
     }
 }
 
 /// Reports unknown tables and cycles. Unused tables are collected separately in `unused`.
-pub fn check(context: &mut Context, tables: &[Table], unused: &mut Vec<Diagnostic>) {
+pub fn check(context: &mut ParseState, tables: &[Table], unused: &mut Vec<Diagnostic>) {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, table) in tables.iter().enumerate() {
         for name in &table.names {
@@ -45,10 +45,10 @@ pub fn check(context: &mut Context, tables: &[Table], unused: &mut Vec<Diagnosti
             continue;
         };
         match reader {
-            Reader::End => {
+            TableUser::End => {
                 used.insert(*target);
             }
-            Reader::Table(name) => {
+            TableUser::Table(name) => {
                 if let Some(from) = places.get(name.as_str()) {
                     edges.entry(*from).or_default().push((*target, table.span));
                 }
@@ -85,7 +85,7 @@ pub fn check(context: &mut Context, tables: &[Table], unused: &mut Vec<Diagnosti
 }
 
 pub fn unused_lists(
-    context: &Context,
+    context: &ParseState,
     lists: &[(Spanned<String>, Vec<String>)],
     unused: &mut Vec<Diagnostic>,
 ) {
@@ -99,7 +99,7 @@ pub fn unused_lists(
     }
 }
 
-pub fn unused_sources(context: &Context, sources: &[FurtherSource], unused: &mut Vec<Diagnostic>) {
+pub fn unused_sources(context: &ParseState, sources: &[SourceSpec], unused: &mut Vec<Diagnostic>) {
     for source in sources {
         let name = &source.name;
         if !context.used_sources.contains(&name.value) {
@@ -110,7 +110,7 @@ pub fn unused_sources(context: &Context, sources: &[FurtherSource], unused: &mut
     }
 }
 
-impl Context {
+impl ParseState {
     fn unknown_table<'a>(&mut self, table: &Spanned<String>, known: impl Iterator<Item = &'a str>) {
         let message = format!("there is no table `{}`", table.value);
         let found = Diagnostic::error("unknown-table", table.span, message);
@@ -126,18 +126,18 @@ impl Context {
 }
 
 /// Reports references to a generator of a table that is not drawn.
-fn report_not_drawn(context: &mut Context, tables: &[Table]) {
+fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
     let is_drawn = |table: &Table| match &table.made {
-        Made::Kind(declaration) => declaration.is_drawn(),
+        TableOrigin::Declared(declaration) => declaration.is_drawn(),
         _ => false,
     };
     let mut found = Vec::new();
     for table in tables {
-        let Made::Kind(declaration) = &table.made else {
+        let TableOrigin::Declared(declaration) = &table.made else {
             continue;
         };
         for (key, setting) in declaration.settings() {
-            let (Value::Drawn, Setting::Text(name)) = (&key.value, &setting.value) else {
+            let (KeyType::Drawn, Setting::Text(name)) = (&key.value, &setting.value) else {
                 continue;
             };
             if tables.iter().any(|one| one.has(name) && !is_drawn(one)) {
@@ -166,7 +166,7 @@ fn spread(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize
 
 /// Reports cycles. Walks depth-first; a reference to a table that is still being walked closes a cycle.
 fn report_cycles(
-    context: &mut Context,
+    context: &mut ParseState,
     edges: &BTreeMap<usize, Vec<(usize, Span)>>,
     tables: &[Table],
 ) {

@@ -32,7 +32,7 @@ pub struct Pipeline {
     /// The bundle.
     pub bundle: Bundle,
     /// Sources in addition to the bundle.
-    pub sources: Vec<FurtherSource>,
+    pub sources: Vec<SourceSpec>,
     /// Named lists of texts for queries and grading.
     pub lists: Vec<(Spanned<String>, Vec<String>)>,
     /// Tables in file order.
@@ -73,16 +73,16 @@ pub struct Bundle {
 
 /// A source in addition to the bundle. A path in it is written `NAME:path`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FurtherSource {
+pub struct SourceSpec {
     /// The name of the source.
     pub name: Spanned<String>,
     /// Its location.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// The location of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum SourceLocation {
     /// One file at a URL.
     Url(RemoteFile),
     /// All files below a directory: an absolute path, or relative to the directory of the pipeline's file.
@@ -110,7 +110,7 @@ pub struct Table {
     /// One name for each table that the kind creates.
     pub names: Vec<Spanned<String>>,
     /// How the table is created.
-    pub made: Made,
+    pub made: TableOrigin,
 }
 
 impl Table {
@@ -122,11 +122,11 @@ impl Table {
 
 /// How a table is created.
 #[derive(Debug, Clone)]
-pub enum Made {
+pub enum TableOrigin {
     /// By a query: `name: SELECT ...`
     Query(Query),
     /// By one of the vocabulary's kinds: `name: { read: train.csv, columns: [...] }`
-    Kind(Declaration),
+    Declared(Declaration),
     /// From one of `lists`, with the column `value`.
     List(Vec<String>),
 }

@@ -1,8 +1,8 @@
 //! Checks paths in a pipeline: relative, with `/` between segments, inside their directory.
 
-use crate::context::Context;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::Spanned;
+use crate::state::ParseState;
 use crate::suggest::nearest;
 use crate::yaml::Node;
 
@@ -65,7 +65,7 @@ pub fn split_source(path: &str) -> (Option<&str>, &str) {
     }
 }
 
-impl Context {
+impl ParseState {
     /// Parses and checks a path in the bundle or in another source.
     fn source_path(&mut self, node: &Node) -> Option<Spanned<String>> {
         let path = self.text(node, "a path")?;

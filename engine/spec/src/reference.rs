@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::words::{
-    BUNDLE, COLUMN_KINDS, Form, GRADE, Key, Makes, PIPELINE, SOURCE, Section, Value, Vocabulary,
-    Word,
+    BUNDLE, COLUMN_KINDS, GRADE, Key, KeyType, KindSpec, PIPELINE, Produces, SOURCE, Section,
+    Vocabulary, Word,
 };
 
 const INTRODUCTION: &str = "\
@@ -79,9 +79,9 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
 }
 
 /// Writes a kind, its methods, and those words of its keys that were not printed before.
-fn form(text: &mut String, form: &Form, printed: &mut Vec<&'static [Word]>) {
+fn form(text: &mut String, form: &KindSpec, printed: &mut Vec<&'static [Word]>) {
     heading(text, 3, &format!("`{}`", form.head()), &form.section);
-    if let Makes::File(endings) = form.makes
+    if let Produces::File(endings) = form.makes
         && !endings.is_empty()
     {
         let endings: Vec<String> = endings.iter().map(|end| format!("`{end}`")).collect();
@@ -91,11 +91,11 @@ fn form(text: &mut String, form: &Form, printed: &mut Vec<&'static [Word]>) {
             endings.join(", ")
         );
     }
-    if matches!(form.makes, Makes::Folder) {
+    if matches!(form.makes, Produces::Folder) {
         text.push_str("\nA query alone has this kind if the path ends in `/`.\n");
     }
     for key in form.section.keys {
-        if let Value::Items(sections) = key.value {
+        if let KeyType::Items(sections) = key.value {
             for section in sections {
                 heading(text, 4, &format!("`NAME: {}`", section.name), section);
             }
@@ -106,7 +106,7 @@ fn form(text: &mut String, form: &Form, printed: &mut Vec<&'static [Word]>) {
     }
     let methods = form.methods.iter().flat_map(|method| method.keys);
     for key in form.section.keys.iter().chain(methods) {
-        if let Value::Word(list) = key.value
+        if let KeyType::Word(list) = key.value
             && !printed.contains(&list)
         {
             printed.push(list);
@@ -147,7 +147,7 @@ fn cell(text: &str) -> String {
 /// Describes the type of a value in a few words.
 fn kind(key: &Key) -> String {
     match &key.value {
-        Value::Word(words) => words
+        KeyType::Word(words) => words
             .iter()
             .map(|word| format!("`{}`", word.name))
             .collect::<Vec<_>>()
@@ -156,42 +156,42 @@ fn kind(key: &Key) -> String {
     }
 }
 
-fn simple(value: &Value) -> &'static str {
+fn simple(value: &KeyType) -> &'static str {
     match value {
-        Value::Text => "text",
-        Value::Md5 => "32 hex digits",
-        Value::Sha256 => "64 hex digits",
-        Value::Url => "http or https URL",
-        Value::Rows | Value::Documents | Value::Set => "query",
-        Value::Placed => "query with the columns `file`, `path`",
-        Value::Lines => "query with one column of texts",
-        Value::Entries => "query with the column `record` of an array",
-        Value::Path => "path of an output",
-        Value::Source => "path in the bundle",
-        Value::Sources => "path in the bundle, with wildcards",
-        Value::Table => "a table's name",
-        Value::Files => "name of a table with the column `file`",
-        Value::Drawn => "name of a table that is drawn",
-        Value::Column => "a column's name",
-        Value::Delimiter => "one character, or `tab`",
-        Value::Natural | Value::Seed => "integer",
-        Value::Share => "number",
-        Value::Size => "number or query",
-        Value::True => "`true`",
-        Value::Word(_) => "a word",
-        Value::Method => "a method's name, see below",
-        Value::Texts => "list of texts",
-        Value::Items(_) => "list of mappings, see below",
-        Value::Operand => "number, or a column's name",
-        Value::Condition => "condition",
-        Value::Columns => "list of names, or mapping from names to types",
-        Value::Section(_) | Value::Grade => "mapping, see below",
-        Value::FurtherSources => "mapping from names to mappings, see below",
-        Value::Lists => "mapping from names to lists of texts",
-        Value::Tables => "mapping from tables' names to queries or mappings, see below",
-        Value::Outputs => "mapping from outputs' paths to queries or mappings, see below",
-        Value::Queries | Value::Checks => "mapping from names to queries",
-        Value::Reasons => "mapping from names to texts",
-        Value::Patch => "part of a pipeline",
+        KeyType::Text => "text",
+        KeyType::Md5 => "32 hex digits",
+        KeyType::Sha256 => "64 hex digits",
+        KeyType::Url => "http or https URL",
+        KeyType::Rows | KeyType::Documents | KeyType::Set => "query",
+        KeyType::Placed => "query with the columns `file`, `path`",
+        KeyType::Lines => "query with one column of texts",
+        KeyType::Entries => "query with the column `record` of an array",
+        KeyType::Path => "path of an output",
+        KeyType::Source => "path in the bundle",
+        KeyType::Sources => "path in the bundle, with wildcards",
+        KeyType::Table => "a table's name",
+        KeyType::Files => "name of a table with the column `file`",
+        KeyType::Drawn => "name of a table that is drawn",
+        KeyType::Column => "a column's name",
+        KeyType::Delimiter => "one character, or `tab`",
+        KeyType::Natural | KeyType::Seed => "integer",
+        KeyType::Share => "number",
+        KeyType::Size => "number or query",
+        KeyType::True => "`true`",
+        KeyType::Word(_) => "a word",
+        KeyType::Method => "a method's name, see below",
+        KeyType::Texts => "list of texts",
+        KeyType::Items(_) => "list of mappings, see below",
+        KeyType::Operand => "number, or a column's name",
+        KeyType::Condition => "condition",
+        KeyType::Columns => "list of names, or mapping from names to types",
+        KeyType::Section(_) | KeyType::Grade => "mapping, see below",
+        KeyType::FurtherSources => "mapping from names to mappings, see below",
+        KeyType::Lists => "mapping from names to lists of texts",
+        KeyType::Tables => "mapping from tables' names to queries or mappings, see below",
+        KeyType::Outputs => "mapping from outputs' paths to queries or mappings, see below",
+        KeyType::Queries | KeyType::Checks => "mapping from names to queries",
+        KeyType::Reasons => "mapping from names to texts",
+        KeyType::Patch => "part of a pipeline",
     }
 }

@@ -6,7 +6,8 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::words::{
-    COLUMN_KINDS, Form, GRADE, Key, PIPELINE, SOURCE, Section, VARIANTS, Value, Vocabulary, Word,
+    COLUMN_KINDS, GRADE, Key, KeyType, KindSpec, PIPELINE, SOURCE, Section, VARIANTS, Vocabulary,
+    Word,
 };
 
 /// Returns the schema. `grade` is the schema of the keys of `grade` other than `answers` and `sample`: an object schema
@@ -83,61 +84,61 @@ fn described(key: &Key) -> Json {
     schema
 }
 
-fn value(of: &Value) -> Json {
+fn value(of: &KeyType) -> Json {
     match of {
         // Texts may look like numbers.
-        Value::Text => json!({ "type": ["string", "number", "boolean"] }),
-        Value::Md5 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{32}$" }),
-        Value::Sha256 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{64}$" }),
-        Value::Url => json!({ "type": "string", "pattern": "^https?://[^/@]+/" }),
-        Value::Rows
-        | Value::Documents
-        | Value::Placed
-        | Value::Lines
-        | Value::Entries
-        | Value::Set => reference("query"),
-        Value::Path | Value::Source | Value::Sources => reference("path"),
-        Value::Table | Value::Files | Value::Drawn => reference("name"),
-        Value::Column => json!({ "type": "string" }),
-        Value::Delimiter => {
+        KeyType::Text => json!({ "type": ["string", "number", "boolean"] }),
+        KeyType::Md5 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{32}$" }),
+        KeyType::Sha256 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{64}$" }),
+        KeyType::Url => json!({ "type": "string", "pattern": "^https?://[^/@]+/" }),
+        KeyType::Rows
+        | KeyType::Documents
+        | KeyType::Placed
+        | KeyType::Lines
+        | KeyType::Entries
+        | KeyType::Set => reference("query"),
+        KeyType::Path | KeyType::Source | KeyType::Sources => reference("path"),
+        KeyType::Table | KeyType::Files | KeyType::Drawn => reference("name"),
+        KeyType::Column => json!({ "type": "string" }),
+        KeyType::Delimiter => {
             json!({ "anyOf": [{ "const": "tab" }, { "type": "string", "minLength": 1, "maxLength": 1 }, { "type": "integer", "minimum": 0, "maximum": 9 }] })
         }
-        Value::Natural => json!({ "type": "integer", "minimum": 0 }),
-        Value::Seed => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
-        Value::Share => json!({ "type": "number", "minimum": 0 }),
-        Value::Size => {
+        KeyType::Natural => json!({ "type": "integer", "minimum": 0 }),
+        KeyType::Seed => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
+        KeyType::Share => json!({ "type": "number", "minimum": 0 }),
+        KeyType::Size => {
             json!({ "anyOf": [{ "type": "number", "minimum": 0 }, reference("query")] })
         }
-        Value::True => json!({ "const": true }),
-        Value::Word(words) => one_of_words(words),
+        KeyType::True => json!({ "const": true }),
+        KeyType::Word(words) => one_of_words(words),
         // Each method has a schema of its own.
-        Value::Method => json!({ "type": "string" }),
-        Value::Texts => json!({
+        KeyType::Method => json!({ "type": "string" }),
+        KeyType::Texts => json!({
             "type": "array",
-            "items": value(&Value::Text),
+            "items": value(&KeyType::Text),
             "minItems": 1,
             "uniqueItems": true,
         }),
-        Value::Items(_) => {
+        KeyType::Items(_) => {
             json!({ "type": "array", "items": { "type": "object" }, "minItems": 1 })
         }
-        Value::Operand => json!({ "type": ["number", "string"] }),
-        Value::Condition => json!({ "type": "string" }),
-        Value::Columns => {
+        KeyType::Operand => json!({ "type": ["number", "string"] }),
+        KeyType::Condition => json!({ "type": "string" }),
+        KeyType::Columns => {
             json!({ "anyOf": [
                 { "type": "array", "items": { "type": ["string", "number"] }, "uniqueItems": true },
                 { "type": "object", "additionalProperties": one_of_words(COLUMN_KINDS) },
             ] })
         }
-        Value::Section(inner) => section(inner),
-        Value::FurtherSources => mapping(section(&SOURCE)),
-        Value::Lists => mapping(value(&Value::Texts)),
-        Value::Tables => mapping(reference("table")),
-        Value::Outputs => mapping(reference("output")),
-        Value::Queries | Value::Checks => mapping(reference("query")),
-        Value::Reasons => mapping(value(&Value::Text)),
-        Value::Grade => reference("grade"),
-        Value::Patch => reference("patch"),
+        KeyType::Section(inner) => section(inner),
+        KeyType::FurtherSources => mapping(section(&SOURCE)),
+        KeyType::Lists => mapping(value(&KeyType::Texts)),
+        KeyType::Tables => mapping(reference("table")),
+        KeyType::Outputs => mapping(reference("output")),
+        KeyType::Queries | KeyType::Checks => mapping(reference("query")),
+        KeyType::Reasons => mapping(value(&KeyType::Text)),
+        KeyType::Grade => reference("grade"),
+        KeyType::Patch => reference("patch"),
     }
 }
 
@@ -147,14 +148,14 @@ fn mapping(values: Json) -> Json {
 }
 
 /// Returns the schema of a query or one of several kinds.
-fn query_or(forms: &[&'static Form]) -> Json {
+fn query_or(forms: &[&'static KindSpec]) -> Json {
     let kinds = forms.iter().flat_map(|form| kinds(form));
     let all: Vec<Json> = std::iter::once(reference("query")).chain(kinds).collect();
     json!({ "anyOf": all })
 }
 
 /// Returns the schemas of a kind: one, or one for each of its methods.
-fn kinds(form: &Form) -> Vec<Json> {
+fn kinds(form: &KindSpec) -> Vec<Json> {
     if form.methods.is_empty() {
         return vec![section(&form.section)];
     }
@@ -196,7 +197,7 @@ fn grade_section(fragment: &Json) -> Json {
 /// Returns the schema of a part of a pipeline: its keys, all optional, with any values.
 fn patch() -> Json {
     let keys = PIPELINE.keys.iter().filter(
-        |key| !matches!(key.value, Value::Section(inner) if std::ptr::eq(inner, &VARIANTS)),
+        |key| !matches!(key.value, KeyType::Section(inner) if std::ptr::eq(inner, &VARIANTS)),
     );
     let properties: Map<String, Json> = keys
         .map(|key| (key.name.to_owned(), json!({ "description": key.doc })))

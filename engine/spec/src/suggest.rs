@@ -16,7 +16,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// Maximum number of names that a message lists; the rest is only counted.
-const LISTED: usize = 20;
+const MAX_LISTED_NAMES: usize = 20;
 
 /// Returns the help for an unknown name: the nearest known one, if any, and the list of known ones. `owner` is the
 /// thing that has them.
@@ -35,9 +35,13 @@ pub fn alternatives<'a>(
 
 /// Formats the names that `owner` has. Long lists are shortened.
 pub fn listed(owner: &str, names: &[&str]) -> String {
-    let first = names.iter().take(LISTED).copied().collect::<Vec<_>>();
+    let first = names
+        .iter()
+        .take(MAX_LISTED_NAMES)
+        .copied()
+        .collect::<Vec<_>>();
     let first = first.join(", ");
-    match names.len().checked_sub(LISTED) {
+    match names.len().checked_sub(MAX_LISTED_NAMES) {
         _ if names.is_empty() => format!("{owner} has none"),
         Some(more) if more > 0 => format!("{owner} has {first} and {more} more"),
         _ => format!("{owner} has {first}"),
@@ -67,7 +71,7 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{LISTED, alternatives, distance, nearest};
+    use super::{MAX_LISTED_NAMES, alternatives, distance, nearest};
 
     #[test]
     fn lists_what_there_is() {
@@ -78,13 +82,15 @@ mod tests {
         );
         assert_eq!(alternatives("weight", "it", names), "it has id, tons");
         assert_eq!(alternatives("weight", "it", []), "it has none");
-        let many: Vec<String> = (0..LISTED + 5).map(|number| format!("c{number}")).collect();
+        let many: Vec<String> = (0..MAX_LISTED_NAMES + 5)
+            .map(|number| format!("c{number}"))
+            .collect();
         let text = alternatives("weight", "`t`", many.iter().map(String::as_str));
         assert!(text.ends_with(", c19 and 5 more"), "{text}");
         let text = alternatives(
             "weight",
             "`t`",
-            many.iter().take(LISTED).map(String::as_str),
+            many.iter().take(MAX_LISTED_NAMES).map(String::as_str),
         );
         assert!(text.ends_with(", c19"), "{text}");
     }

@@ -66,7 +66,7 @@ impl Node {
 }
 
 /// A collection that is not closed yet.
-enum Open {
+enum OpenCollection {
     Sequence(Span, Vec<Node>),
     Mapping(Span, Vec<Entry>, Option<(String, Span)>),
 }
@@ -79,7 +79,7 @@ pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
     let text = source.text.as_str();
     let offsets = Offsets::new(text);
     let mut parser = Parser::new_from_str(text);
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenCollection> = Vec::new();
     let mut root: Option<Node> = None;
     while let Some(event) = parser.next_event() {
         let (event, range) = event.map_err(|error| {
@@ -106,12 +106,12 @@ pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
             }
             Event::SequenceStart(anchor, tag) => {
                 refuse(anchor, tag.is_some(), span)?;
-                open.push(Open::Sequence(span, Vec::new()));
+                open.push(OpenCollection::Sequence(span, Vec::new()));
                 None
             }
             Event::MappingStart(anchor, tag) => {
                 refuse(anchor, tag.is_some(), span)?;
-                open.push(Open::Mapping(span, Vec::new(), None));
+                open.push(OpenCollection::Mapping(span, Vec::new(), None));
                 None
             }
             Event::SequenceEnd | Event::MappingEnd => open.pop().map(|done| close(done, span)),
@@ -129,8 +129,8 @@ pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
         let Some(node) = node else { continue };
         match open.last_mut() {
             None => root = Some(node),
-            Some(Open::Sequence(_, items)) => items.push(node),
-            Some(Open::Mapping(_, entries, key)) => match (key.take(), node.kind) {
+            Some(OpenCollection::Sequence(_, items)) => items.push(node),
+            Some(OpenCollection::Mapping(_, entries, key)) => match (key.take(), node.kind) {
                 (Some((key, key_span)), kind) => {
                     let mut span = node.span;
                     if span.start == span.end {
@@ -170,21 +170,21 @@ fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span)
     }
 }
 
-fn close(done: Open, end: Span) -> Node {
+fn close(done: OpenCollection, end: Span) -> Node {
     // Only flow collections have an end of their own. A block ends with its last item.
     let until = |last: Option<Span>, start: Span| match last {
         Some(last) if end.start == end.end => last.end,
         _ => end.end.max(start.end),
     };
     match done {
-        Open::Sequence(start, items) => Node {
+        OpenCollection::Sequence(start, items) => Node {
             span: Span::new(
                 start.start,
                 until(items.last().map(|node| node.span), start),
             ),
             kind: Kind::Sequence(items),
         },
-        Open::Mapping(start, entries, _) => Node {
+        OpenCollection::Mapping(start, entries, _) => Node {
             span: Span::new(
                 start.start,
                 until(entries.last().map(|entry| entry.value.span), start),

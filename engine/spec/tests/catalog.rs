@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use prep_spec::Pipeline;
-use prep_spec::model::{Declaration, Made, Output, Setting};
+use prep_spec::model::{Declaration, Output, Setting, TableOrigin};
 
 const HEAD: &str = "| competition | lines | kinds | lines of Python |\n|---|--:|---|--:|\n";
 
@@ -28,7 +28,7 @@ fn kinds(pipeline: &Pipeline) -> BTreeSet<&'static str> {
     }
     let mut found = BTreeSet::new();
     for table in &pipeline.tables {
-        if let Made::Kind(declaration) = &table.made {
+        if let TableOrigin::Declared(declaration) = &table.made {
             declared(declaration, &mut found);
         }
     }

@@ -1,6 +1,6 @@
 //! Queries: what they read, what macros become, and what does not count.
 
-use prep_spec::model::{Made, Query};
+use prep_spec::model::{Query, TableOrigin};
 
 fn tables(text: &str) -> Vec<String> {
     Query::parse(text).expect(text).tables.into_iter().collect()
@@ -117,7 +117,7 @@ fn layout_and_comments_do_not_count() {
 fn places_of_a_query_are_found_in_the_file() {
     let text = "name: X\ncategory: C\nbundle: { kaggle: x }\ntables:\n  t: |\n    SELECT 'ü',\n      b\n\npublic:\n  a.csv: 'SELECT ''x'' || b AS c FROM t'\n";
     let pipeline = prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, "v1").unwrap();
-    let Made::Query(query) = &pipeline.tables[0].made else {
+    let TableOrigin::Query(query) = &pipeline.tables[0].made else {
         panic!("a query");
     };
     let place = |query: &Query, line, column| {

@@ -1,6 +1,6 @@
 //! Variants: what is merged, replaced and removed.
 
-use prep_spec::model::{ColumnKind, Made, Pipeline};
+use prep_spec::model::{ColumnKind, Pipeline, TableOrigin};
 
 const TEXT: &str = "\
 name: X
@@ -53,7 +53,7 @@ fn a_variant_is_laid_over_the_base() {
     assert_eq!(both.delimiter("delimiter"), Some(9));
     assert_eq!(both.text("quoting"), Some("nonnumeric"));
     // Null is a column less.
-    let Made::Kind(read) = &fixed.tables[0].made else {
+    let TableOrigin::Declared(read) = &fixed.tables[0].made else {
         panic!("a file");
     };
     let columns = read

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use prep_spec::Vocabulary;
-use prep_spec::words::{self, Form, Key, Makes, Section, Value as KeyValue};
+use prep_spec::words::{self, Key, KeyType, KindSpec, Produces, Section};
 use serde_json::{Value, json};
 
 fn vocabulary() -> &'static Vocabulary {
@@ -55,7 +55,7 @@ fn places() -> Vec<(String, String)> {
 }
 
 /// The methods of a kind; none of one without.
-fn methods(form: &Form) -> Vec<Option<&'static Section>> {
+fn methods(form: &KindSpec) -> Vec<Option<&'static Section>> {
     match form.methods {
         [] => vec![None],
         methods => methods.iter().map(|method| Some(*method)).collect(),
@@ -63,12 +63,12 @@ fn methods(form: &Form) -> Vec<Option<&'static Section>> {
 }
 
 /// A key under which a declaration of the kind can stand.
-fn names(form: &Form) -> &'static str {
+fn names(form: &KindSpec) -> &'static str {
     match form.makes {
-        Makes::Parts(_) => "x, y",
-        Makes::Table(_) | Makes::Same(_) => "x",
-        Makes::Folder | Makes::Empty | Makes::Like(_) => "x/",
-        Makes::File(_) => "x.dat",
+        Produces::Parts(_) => "x, y",
+        Produces::Table(_) | Produces::Same(_) => "x",
+        Produces::Folder | Produces::Empty | Produces::Like(_) => "x/",
+        Produces::File(_) => "x.dat",
     }
 }
 
@@ -213,7 +213,7 @@ fn every_example_is_right() {
                     });
                     let lines = used.map(|key| {
                         let example = match (&key.value, method) {
-                            (KeyValue::Method, Some(method)) => method.name,
+                            (KeyType::Method, Some(method)) => method.name,
                             _ if key.name == "format" && one.name != "format" => match one.name {
                                 "at" | "encoding" | "dialect" => "json",
                                 "chunksize" => "json_lines",

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use prep_spec::model::{ColumnKind, Declaration, Made, Pipeline, Query, Setting, Spanned, Table};
-use prep_spec::words::{Holds, MadeColumn, Makes, Value};
+use prep_spec::model::{
+    ColumnKind, Declaration, Pipeline, Query, Setting, Spanned, Table, TableOrigin,
+};
+use prep_spec::words::{CellContent, KeyType, ProducedColumn, Produces};
 use prep_spec::{Diagnostic, Reading, alternatives, listed, nearest};
 
 use crate::plan::{RowOrder, plan_unread};
@@ -101,18 +103,18 @@ impl PipelineChecker<'_> {
 
     fn produced_columns(&mut self, table: &Table) -> Option<TableColumns> {
         let columns = match &table.made {
-            Made::Query(query) => {
+            TableOrigin::Query(query) => {
                 let columns = self.query(query, RowOrder::Ordered)?;
                 return self.has_names(query).then_some(columns);
             }
-            Made::List(_) => vec![MadeColumn::text(VALUE_COLUMN)],
-            Made::Kind(declaration) => {
+            TableOrigin::List(_) => vec![ProducedColumn::text(VALUE_COLUMN)],
+            TableOrigin::Declared(declaration) => {
                 let is_valid = self.declared(declaration);
                 match declaration.form.makes {
-                    Makes::Same(key) | Makes::Parts(key) => {
+                    Produces::Same(key) | Produces::Parts(key) => {
                         return self.table(declaration.text(key)?).filter(|_| is_valid);
                     }
-                    Makes::Table(columns) if is_valid => columns(declaration),
+                    Produces::Table(columns) if is_valid => columns(declaration),
                     _ => return None,
                 }
             }
@@ -120,9 +122,9 @@ impl PipelineChecker<'_> {
         let columns = columns.into_iter().map(|column| TableColumn {
             name: column.name,
             content: match column.holds {
-                Holds::Values(kind) => ColumnContent::Typed(data_type(kind)),
-                Holds::Documents => ColumnContent::Typed(data_type(ColumnKind::Json)),
-                Holds::Entries => ColumnContent::Entries,
+                CellContent::Values(kind) => ColumnContent::Typed(data_type(kind)),
+                CellContent::Documents => ColumnContent::Typed(data_type(ColumnKind::Json)),
+                CellContent::Entries => ColumnContent::Entries,
             },
             hidden: column.hidden,
         });
@@ -144,18 +146,18 @@ impl PipelineChecker<'_> {
         let mut table: Option<&str> = None;
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
-                (Value::Table, Setting::Text(name)) => {
+                (KeyType::Table, Setting::Text(name)) => {
                     is_valid &= self.table(name).is_some();
                     table = table.or(Some(name));
                 }
-                (Value::Files, Setting::Text(name)) => {
+                (KeyType::Files, Setting::Text(name)) => {
                     let name = Spanned {
                         value: name.clone(),
                         span: setting.span,
                     };
                     is_valid &= self.has_file(&name).is_some();
                 }
-                (Value::Column, Setting::Text(column)) => {
+                (KeyType::Column, Setting::Text(column)) => {
                     let columns = table.and_then(|table| self.table(table));
                     if let (Some(columns), Some(table)) = (columns, table)
                         && !columns.has(column)
@@ -221,9 +223,9 @@ impl PipelineChecker<'_> {
     }
 
     /// Plans a query and compares its columns with those that its place in the pipeline needs.
-    fn fits(&mut self, key_type: &Value, query: &Query) -> bool {
+    fn fits(&mut self, key_type: &KeyType, query: &Query) -> bool {
         let (message, help) = match key_type {
-            Value::Lines => {
+            KeyType::Lines => {
                 let is_text = |known: &ColumnContent| match known {
                     ColumnContent::Typed(data_type) => data_type.is_string(),
                     ColumnContent::Entries => true,
@@ -245,7 +247,7 @@ impl PipelineChecker<'_> {
                     None => return false,
                 }
             }
-            Value::Entries => {
+            KeyType::Entries => {
                 let is_entries = |columns: &TableColumns| matches!(&*columns.0, [column] if column.content == ColumnContent::Entries);
                 match self.planned(query, RowOrder::Ordered) {
                     Some(columns) if is_entries(&columns) => return true,
@@ -257,7 +259,7 @@ impl PipelineChecker<'_> {
                 }
             }
             // A tree has no order.
-            Value::Placed => {
+            KeyType::Placed => {
                 let Some(columns) = self.query(query, RowOrder::AnyOrder) else {
                     return false;
                 };
@@ -270,14 +272,14 @@ impl PipelineChecker<'_> {
                     ),
                 }
             }
-            Value::Set | Value::Size => return self.query(query, RowOrder::AnyOrder).is_some(),
+            KeyType::Set | KeyType::Size => return self.query(query, RowOrder::AnyOrder).is_some(),
             _ => {
                 let is_valid = self.query(query, RowOrder::Ordered).is_some();
                 return self.has_names(query) && is_valid;
             }
         };
         let code = match key_type {
-            Value::Placed => "missing-column",
+            KeyType::Placed => "missing-column",
             _ => "wrong-columns",
         };
         self.diagnostics

@@ -16,9 +16,9 @@ use std::path::Path;
 
 use prep_core::{Action, Graph, GraphError, NodeId, Port, Source, Step};
 use prep_spec::Pipeline;
-use prep_spec::model::{Declaration, Made, Output, Place, Query, Setting, Table};
+use prep_spec::model::{Declaration, Output, Query, Setting, SourceLocation, Table, TableOrigin};
 use prep_spec::split_source;
-use prep_spec::words::{Holds, Makes, Value};
+use prep_spec::words::{CellContent, KeyType, Produces};
 use prep_sql::Session;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -310,8 +310,8 @@ impl Builder<'_> {
         let unknown = || BuildError::UnknownSource(name.to_owned());
         let source = sources.find(|source| source.name.value == name);
         let file = match &source.ok_or_else(unknown)?.place {
-            Place::Url(remote) => Some(remote.file.clone()),
-            Place::Folder(_) => None,
+            SourceLocation::Url(remote) => Some(remote.file.clone()),
+            SourceLocation::Folder(_) => None,
         };
         let node = self.sources.get(name).copied().ok_or_else(unknown)?;
         let name = name.to_owned();
@@ -336,19 +336,19 @@ impl Builder<'_> {
         let names: Vec<&str> = table.names.iter().map(|name| &*name.value).collect();
         let step_name = format!("table/{}", names.join(","));
         let (node, trees) = match &table.made {
-            Made::Query(query) => {
+            TableOrigin::Query(query) => {
                 let inputs = self.query_inputs(query)?;
                 let step = kinds::query_table(query.clone(), self.options.session.clone());
                 let trees = self.source_trees_of(&query.tables);
                 let step = self.located(Box::new(step));
                 (self.add(&step_name, step, inputs)?, trees)
             }
-            Made::List(texts) => {
+            TableOrigin::List(texts) => {
                 let step = self.located(Box::new(kinds::list(texts.clone())));
                 let node = self.add(&step_name, step, StepInputs::new())?;
                 (node, BTreeSet::new())
             }
-            Made::Kind(declaration) => {
+            TableOrigin::Declared(declaration) => {
                 let is_published =
                     matches!(*names.as_slice(), [name] if self.published.contains(name));
                 self.add_declared(&step_name, declaration, is_published)?
@@ -379,39 +379,39 @@ impl Builder<'_> {
         let mut trees = BTreeSet::new();
         let mut archives = BTreeSet::new();
         let passes_on = match declaration.form.makes {
-            Makes::Same(key) | Makes::Parts(key) => key,
+            Produces::Same(key) | Produces::Parts(key) => key,
             _ => "",
         };
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
-                (Value::Source, Setting::Text(path)) => {
+                (KeyType::Source, Setting::Text(path)) => {
                     archives.insert(containing_archive(path).to_owned());
                     if makes_documents(declaration) {
                         trees.insert(containing_archive(path).to_owned());
                     }
                 }
-                (Value::Sources, Setting::Text(pattern)) => {
+                (KeyType::Sources, Setting::Text(pattern)) => {
                     archives.insert(containing_archive(pattern).to_owned());
                     trees.insert(containing_archive(pattern).to_owned());
                 }
-                (Value::Table, Setting::Text(table)) => {
+                (KeyType::Table, Setting::Text(table)) => {
                     inputs.push((key.name.to_owned(), self.table(table)?));
                     if key.name == passes_on {
                         trees.append(&mut self.source_trees_of([table]));
                     }
                 }
-                (Value::Files, Setting::Text(table)) => {
+                (KeyType::Files, Setting::Text(table)) => {
                     inputs.push((FILES_INPUT.to_owned(), self.table(table)?));
                     let table_trees = self.source_trees_of([table]);
                     archives.extend(table_trees.iter().cloned());
                     trees.extend(table_trees);
                 }
-                (Value::Drawn, Setting::Text(table)) => {
+                (KeyType::Drawn, Setting::Text(table)) => {
                     let node = self.table(table)?.node;
                     let output = GENERATOR_PORT.to_owned();
                     inputs.push((GENERATOR_PORT.to_owned(), Port { node, output }));
                 }
-                (Value::Size, Setting::Query(query)) => {
+                (KeyType::Size, Setting::Query(query)) => {
                     let tables = self.query_inputs(query)?;
                     let step = kinds::query_table(query.clone(), self.options.session.clone());
                     let step_name = format!("{name}/{}", key.name);
@@ -419,7 +419,7 @@ impl Builder<'_> {
                 }
                 (kind, Setting::Query(query)) => {
                     inputs.extend(self.query_inputs(query)?);
-                    if matches!(kind, Value::Placed | Value::Documents) {
+                    if matches!(kind, KeyType::Placed | KeyType::Documents) {
                         archives.append(&mut self.source_trees_of(&query.tables));
                     }
                 }
@@ -589,11 +589,11 @@ impl Builder<'_> {
 /// was read from.
 fn makes_documents(declaration: &Declaration) -> bool {
     match declaration.form.makes {
-        Makes::Table(columns) => {
+        Produces::Table(columns) => {
             let columns = columns(declaration);
             columns
                 .iter()
-                .any(|column| column.holds == Holds::Documents)
+                .any(|column| column.holds == CellContent::Documents)
         }
         _ => false,
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use prep_spec::Pipeline;
-use prep_spec::model::{Declaration, Made, Setting};
+use prep_spec::model::{Declaration, Setting, TableOrigin};
 use prep_spec::split_source;
-use prep_spec::words::Value;
+use prep_spec::words::KeyType;
 
 use crate::kinds::{archive_suffix, is_archive};
 
@@ -18,12 +18,12 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
     let mut visit = |declaration: &Declaration| {
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
-                (Value::Source | Value::Sources, Setting::Text(path))
+                (KeyType::Source | KeyType::Sources, Setting::Text(path))
                     if split_source(path).0.is_some() => {}
-                (Value::Source, Setting::Text(path)) => {
+                (KeyType::Source, Setting::Text(path)) => {
                     found.insert(member(path, globset::escape));
                 }
-                (Value::Sources, Setting::Text(pattern)) => {
+                (KeyType::Sources, Setting::Text(pattern)) => {
                     found.insert(member(pattern, str::to_owned));
                 }
                 _ => {}
@@ -31,7 +31,7 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
         }
     };
     for table in &pipeline.tables {
-        if let Made::Kind(declaration) = &table.made {
+        if let TableOrigin::Declared(declaration) = &table.made {
             declaration.walk(&mut visit);
         }
     }

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use prep_spec::model::{Declaration, Made, Output, Setting};
+use prep_spec::model::{Declaration, Output, Setting, TableOrigin};
 
 use crate::kinds;
 use crate::support::{Snapshot, skipped};
@@ -88,7 +88,7 @@ fn every_kind_method_and_format_has_a_pipeline_among_the_kinds() {
         let pipeline = prep_spec::load(vocabulary, "kinds", "pipeline.yaml", &text, "v1");
         let pipeline = pipeline.unwrap_or_else(|faults| panic!("{}: {faults}", folder.display()));
         for table in &pipeline.tables {
-            if let Made::Kind(declaration) = &table.made {
+            if let TableOrigin::Declared(declaration) = &table.made {
                 uses(declaration, &mut words);
             }
         }
@@ -99,7 +99,7 @@ fn every_kind_method_and_format_has_a_pipeline_among_the_kinds() {
     for form in vocabulary.tables.iter().chain(&vocabulary.outputs) {
         let formats = form.section.key("format").map(|key| &key.value);
         let formats = match formats {
-            Some(prep_spec::words::Value::Word(words)) => *words,
+            Some(prep_spec::words::KeyType::Word(words)) => *words,
             _ => &[],
         };
         let formats = formats

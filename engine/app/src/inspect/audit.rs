@@ -9,7 +9,7 @@ use prep_audit::tree::{self, Roles, SplitSearch};
 use prep_audit::{AuditError, Family, Finding, Harm, Report, Verdict};
 use prep_contents::Resources;
 use prep_core::{Failure, Remedy};
-use prep_spec::model::Made;
+use prep_spec::model::TableOrigin;
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::PublishedChecksums;
 use serde::Serialize;
@@ -393,7 +393,7 @@ fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
         .tables
         .iter()
         .filter_map(|table| match &table.made {
-            Made::Kind(declaration) => {
+            TableOrigin::Declared(declaration) => {
                 let method = declaration.method?;
                 let keyed = ["groups", "stratify", "within"]
                     .iter()

@@ -9,7 +9,7 @@ use prep_fetch::{
 };
 use prep_remote::MirroredSource;
 use prep_spec::Pipeline;
-use prep_spec::model::{Place, RemoteFile};
+use prep_spec::model::{RemoteFile, SourceLocation};
 use serde::Serialize;
 
 use super::load::Loaded;
@@ -130,14 +130,14 @@ impl Further {
         for source in &pipeline.sources {
             let name = source.name.value.clone();
             let (source, remote): (Box<dyn Source>, _) = match &source.place {
-                Place::Url(remote) => {
+                SourceLocation::Url(remote) => {
                     let web = web_file(entry, &name, remote, task)?;
                     let known_as = remembered_as(&entry.id, &name, &remote.file);
                     let (md5, sha256) = (remote.md5.as_deref(), remote.sha256.as_deref());
                     let web = mirrored(&task.settings, Box::new(web), &known_as, md5, sha256);
                     (web, Some(remote))
                 }
-                Place::Folder(folder) => {
+                SourceLocation::Folder(folder) => {
                     let path = resolve(entry, &name, folder)?;
                     (Box::new(LocalDirectory::new(&name, path)), None)
                 }

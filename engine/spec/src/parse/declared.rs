@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use prep_splits::SplitSize;
 use serde::Deserialize as _;
 
-use crate::context::{Context, quoted, scalar_style};
 use crate::declaration::{Declaration, Setting};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::json;
 use crate::model::{Column, ColumnKind, Query, Spanned};
 use crate::query::is_row;
+use crate::state::{ParseState, quoted, scalar_style};
 use crate::suggest::nearest;
-use crate::words::{self, Form, Key, Section, Value};
+use crate::words::{self, Key, KeyType, KindSpec, Section};
 use crate::yaml::{Entry, Kind, Node, Style};
 
-impl Context {
+impl ParseState {
     /// Parses a mapping of one of several kinds. The kind is recognised by its first key.
     pub fn declared(
         &mut self,
         node: &Node,
-        forms: &[&'static Form],
+        forms: &[&'static KindSpec],
         place: &Spanned<String>,
         what: &str,
     ) -> Option<Declaration> {
@@ -76,7 +76,7 @@ impl Context {
     pub fn by_query(
         &mut self,
         node: &Node,
-        form: &'static Form,
+        form: &'static KindSpec,
         place: &Spanned<String>,
     ) -> Option<Declaration> {
         let key = form.section.keys.first()?;
@@ -111,11 +111,11 @@ impl Context {
         &mut self,
         entries: &[&Entry],
         node: &Node,
-        forms: &[&'static Form],
+        forms: &[&'static KindSpec],
         what: &str,
-    ) -> Option<&'static Form> {
+    ) -> Option<&'static KindSpec> {
         let heads = || forms.iter().map(|form| form.head());
-        let told: Vec<(&'static Form, Span)> = forms
+        let told: Vec<(&'static KindSpec, Span)> = forms
             .iter()
             .filter_map(|form| {
                 let entry = entries.iter().find(|entry| entry.key == form.head())?;
@@ -160,7 +160,7 @@ impl Context {
         &mut self,
         entries: &[&Entry],
         node: &Node,
-        form: &'static Form,
+        form: &'static KindSpec,
         methods: &'static [&'static Section],
     ) -> Option<&'static Section> {
         let names = || methods.iter().map(|method| method.name);
@@ -186,27 +186,27 @@ impl Context {
     pub fn setting(&mut self, key: &'static Key, node: &Node) -> Option<Setting> {
         let text = |found: Option<Spanned<String>>| found.map(|text| Setting::Text(text.value));
         match &key.value {
-            Value::Rows
-            | Value::Documents
-            | Value::Placed
-            | Value::Lines
-            | Value::Entries
-            | Value::Set => self.query(node).map(Setting::Query),
-            Value::Queries => self.queries(node).map(Setting::Queries),
-            Value::Path => text(self.path(node)),
-            Value::Source => text(self.plain_source_path(node)),
-            Value::Sources => text(self.glob(node)),
-            Value::Table | Value::Files | Value::Drawn => text(self.table_name(node)),
-            Value::Column => text(self.text(node, "the name of a column")),
-            Value::Delimiter => self.delimiter(node).map(Setting::Delimiter),
-            Value::Natural => self
+            KeyType::Rows
+            | KeyType::Documents
+            | KeyType::Placed
+            | KeyType::Lines
+            | KeyType::Entries
+            | KeyType::Set => self.query(node).map(Setting::Query),
+            KeyType::Queries => self.queries(node).map(Setting::Queries),
+            KeyType::Path => text(self.path(node)),
+            KeyType::Source => text(self.plain_source_path(node)),
+            KeyType::Sources => text(self.glob(node)),
+            KeyType::Table | KeyType::Files | KeyType::Drawn => text(self.table_name(node)),
+            KeyType::Column => text(self.text(node, "the name of a column")),
+            KeyType::Delimiter => self.delimiter(node).map(Setting::Delimiter),
+            KeyType::Natural => self
                 .natural(node)
                 .map(|number| Setting::Natural(number as u64)),
-            Value::Seed => self.seed(node).map(Setting::Natural),
-            Value::Share => self.share(node).map(Setting::Share),
-            Value::Size if is_query(node) => self.query(node).map(Setting::Query),
-            Value::Size => self.share(node).map(Setting::Share),
-            Value::True => {
+            KeyType::Seed => self.seed(node).map(Setting::Natural),
+            KeyType::Share => self.share(node).map(Setting::Share),
+            KeyType::Size if is_query(node) => self.query(node).map(Setting::Query),
+            KeyType::Size => self.share(node).map(Setting::Share),
+            KeyType::True => {
                 let word = self.text(node, "`true`")?;
                 if word.value != "true" {
                     let message = format!("expected `true`, found `{}`", word.value);
@@ -215,15 +215,15 @@ impl Context {
                 }
                 Some(Setting::True)
             }
-            Value::Word(words) => self
+            KeyType::Word(words) => self
                 .word(node, words)
                 .map(|word| Setting::Text(word.to_owned())),
-            Value::Texts => Some(Setting::Texts(self.texts(node))),
-            Value::Columns => Some(Setting::Columns(self.columns(node))),
-            Value::Items(sections) => self.items(node, sections).map(Setting::Items),
-            Value::Operand => self.operand(node).map(Setting::Operand),
-            Value::Condition => self.condition(node).map(Setting::Condition),
-            Value::Outputs => Some(Setting::Outputs(self.outputs(node, key.name))),
+            KeyType::Texts => Some(Setting::Texts(self.texts(node))),
+            KeyType::Columns => Some(Setting::Columns(self.columns(node))),
+            KeyType::Items(sections) => self.items(node, sections).map(Setting::Items),
+            KeyType::Operand => self.operand(node).map(Setting::Operand),
+            KeyType::Condition => self.condition(node).map(Setting::Condition),
+            KeyType::Outputs => Some(Setting::Outputs(self.outputs(node, key.name))),
             // The other types do not occur in kinds.
             _ => text(self.text(node, "a text")),
         }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::context::Context;
 use crate::diagnostic::Diagnostic;
 use crate::json;
 use crate::model::{Grade, Output, Spanned};
+use crate::state::ParseState;
 use crate::suggest::nearest;
-use crate::words::{self, Makes};
+use crate::words::{self, Produces};
 use crate::yaml::{Kind, Node};
 
-impl Context {
+impl ParseState {
     pub fn grade(
         &mut self,
         node: &Node,
@@ -73,7 +73,7 @@ impl Context {
             .flat_map(|(section, outputs)| {
                 let paths = outputs
                     .iter()
-                    .filter(|output| !matches!(output.declaration.form.makes, Makes::Empty));
+                    .filter(|output| !matches!(output.declaration.form.makes, Produces::Empty));
                 paths.map(move |output| {
                     let below = output
                         .path

@@ -6,16 +6,16 @@ use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value as Literal};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
-use crate::context::{Context, quoted, scalar_style};
 use crate::declaration::{Comparison, Item, Operand, Operator};
 use crate::diagnostic::Diagnostic;
 use crate::model::Spanned;
 use crate::query::is_row;
+use crate::state::{ParseState, quoted, scalar_style};
 use crate::suggest::nearest;
 use crate::words::Section;
 use crate::yaml::{Node, Style};
 
-impl Context {
+impl ParseState {
     /// Parses a list of mappings. The first key of each is a name that the author chooses. Its value selects the
     /// section of the other keys.
     pub fn items(

@@ -11,11 +11,11 @@ mod tables;
 
 use std::sync::Arc;
 
-use crate::context::{Context, Reader};
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::draft::Reading;
 use crate::links;
 use crate::model::{Bundle, Check, Pipeline, Spanned, Table, Variant};
+use crate::state::{ParseState, TableUser};
 use crate::words::{self, Vocabulary};
 use crate::yaml::Node;
 
@@ -35,7 +35,7 @@ pub fn resolve(
     root: &Node,
     variant: Variant,
 ) -> Resolved {
-    let mut context = Context::new(vocabulary, Arc::clone(source));
+    let mut context = ParseState::new(vocabulary, Arc::clone(source));
     let mut unused = Vec::new();
     let pipeline = pipeline(&mut context, id, root, variant, &mut unused);
     let unread = context.unread;
@@ -47,14 +47,14 @@ pub fn resolve(
 }
 
 fn pipeline(
-    context: &mut Context,
+    context: &mut ParseState,
     id: &str,
     root: &Node,
     variant: Variant,
     unused: &mut Vec<Diagnostic>,
 ) -> Option<Pipeline> {
     let fields = context.fields(root, &words::PIPELINE)?;
-    let text = |context: &mut Context, key| {
+    let text = |context: &mut ParseState, key| {
         let text = context.text(fields.get(key)?, "a text")?;
         Some(text.value)
     };
@@ -67,7 +67,7 @@ fn pipeline(
         .get("tables")
         .map(|node| context.tables(node))
         .unwrap_or_default();
-    context.reader = Reader::End;
+    context.reader = TableUser::End;
     let mut section = |key: &str| {
         let node = fields.get(key)?;
         Some(context.outputs(node, key))
@@ -111,7 +111,7 @@ fn pipeline(
     })
 }
 
-impl Context {
+impl ParseState {
     fn bundle(&mut self, node: &Node) -> Option<Bundle> {
         let fields = self.fields(node, &words::BUNDLE)?;
         let kaggle = fields

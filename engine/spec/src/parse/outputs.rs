@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::context::Context;
 use crate::declaration::Declaration;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Output, Spanned};
-use crate::words::Makes;
+use crate::state::ParseState;
+use crate::words::Produces;
 use crate::yaml::{Kind, Node};
 
 /// The output that is always added to `public`.
 const DESCRIPTION: &str = "description.md";
 
-impl Context {
+impl ParseState {
     /// Parses the outputs of one directory. `place` is the key that contains them.
     pub fn outputs(&mut self, node: &Node, place: &str) -> Vec<Output> {
         let wanted = format!("outputs by path in `{place}`");
@@ -66,11 +66,11 @@ impl Context {
     fn check_shape(&mut self, path: &Spanned<String>, declaration: &Declaration) {
         let folder = path.value.ends_with('/');
         let from = match declaration.form.makes {
-            Makes::Like(key) => declaration.text(key),
+            Produces::Like(key) => declaration.text(key),
             _ => None,
         };
         let wanted = match declaration.form.makes {
-            Makes::Folder | Makes::Empty => true,
+            Produces::Folder | Produces::Empty => true,
             _ => from.is_some_and(|from| from.ends_with('/')),
         };
         if folder == wanted {
@@ -111,7 +111,8 @@ impl Context {
             }
         }
         let at_the_top = |output: &&Output| output.path.value == "./";
-        let stays_empty = |output: &&Output| matches!(output.declaration.form.makes, Makes::Empty);
+        let stays_empty =
+            |output: &&Output| matches!(output.declaration.form.makes, Produces::Empty);
         if let Some(top) = outputs.iter().filter(at_the_top).find(stays_empty) {
             for output in outputs.iter().filter(|output| !at_the_top(output)) {
                 let message = format!(
@@ -131,7 +132,7 @@ impl Context {
                     continue;
                 };
                 let what = match other.declaration.form.makes {
-                    Makes::Empty => "declared as an empty directory",
+                    Produces::Empty => "declared as an empty directory",
                     _ if other.path.value.ends_with('/') => continue,
                     _ => "a file",
                 };

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::hex_digits;
-use crate::context::Context;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::model::{FurtherSource, Place, RemoteFile};
+use crate::model::{RemoteFile, SourceLocation, SourceSpec};
+use crate::state::ParseState;
 use crate::words;
 use crate::yaml::{Entry, Node};
 
-impl Context {
-    pub(super) fn sources(&mut self, node: &Node) -> Vec<FurtherSource> {
+impl ParseState {
+    pub(super) fn sources(&mut self, node: &Node) -> Vec<SourceSpec> {
         let entries = self.entries(node, "sources by name", "duplicate-source", "the source");
         let mut sources = Vec::new();
         // Two files of the same name could not be stored in one directory.
@@ -26,7 +26,7 @@ impl Context {
             let Some(place) = self.place(entry) else {
                 continue;
             };
-            if let Place::Url(remote) = &place {
+            if let SourceLocation::Url(remote) = &place {
                 let file = &remote.file;
                 self.source_files.insert(entry.key.clone(), file.clone());
                 if let Some(first) = files.insert(file.clone(), entry.key_span) {
@@ -36,13 +36,13 @@ impl Context {
                     self.report(found.help("give one of them another name: `file: NAME`"));
                 }
             }
-            sources.push(FurtherSource { name, place });
+            sources.push(SourceSpec { name, place });
         }
         sources
     }
 
     /// Parses the location of a source: a URL or a directory.
-    fn place(&mut self, entry: &Entry) -> Option<Place> {
+    fn place(&mut self, entry: &Entry) -> Option<SourceLocation> {
         let fields = self.fields(&entry.value, &words::SOURCE)?;
         let Some(folder) = fields.get("folder") else {
             let Some(url) = fields.get("url") else {
@@ -58,7 +58,7 @@ impl Context {
             };
             let named = fields.get("file").is_some();
             let (url, last) = self.url(url, named)?;
-            return Some(Place::Url(RemoteFile {
+            return Some(SourceLocation::Url(RemoteFile {
                 url,
                 file: file.unwrap_or(last),
                 md5: fields.get("md5").and_then(|node| self.md5(node)),
@@ -77,7 +77,7 @@ impl Context {
             }
         }
         let folder = self.text(folder, "a directory")?;
-        Some(Place::Folder(folder.value))
+        Some(SourceLocation::Folder(folder.value))
     }
 
     /// Parses a URL. Returns it with the file name in it, which must be valid unless the file is `named` separately.

@@ -1,11 +1,11 @@
 //! Parses `tables`: each is a query, or one of the vocabulary's kinds.
 
-use crate::context::{Context, Reader};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::model::{Made, Spanned, Table};
+use crate::model::{Spanned, Table, TableOrigin};
+use crate::state::{ParseState, TableUser};
 use crate::yaml::{Entry, Kind, Node};
 
-impl Context {
+impl ParseState {
     pub fn tables(&mut self, node: &Node) -> Vec<Table> {
         let entries = self.entries(node, "tables by name", "duplicate-table", "the table");
         let mut tables: Vec<Table> = Vec::new();
@@ -15,18 +15,18 @@ impl Context {
             let Some(first) = names.first().cloned() else {
                 continue;
             };
-            self.reader = Reader::Table(first.value.clone());
+            self.reader = TableUser::Table(first.value.clone());
             let made = match &entry.value.kind {
                 Kind::Mapping(_) => {
                     let forms = self.vocabulary.tables.clone();
                     let declaration = self.declared(&entry.value, &forms, &first, "a table");
-                    declaration.map(Made::Kind)
+                    declaration.map(TableOrigin::Declared)
                 }
-                _ => self.query(&entry.value).map(Made::Query),
+                _ => self.query(&entry.value).map(TableOrigin::Query),
             };
             // The name of a table with an error can still be used by others.
             let known = made.is_some();
-            let made = made.unwrap_or(Made::List(Vec::new()));
+            let made = made.unwrap_or(TableOrigin::List(Vec::new()));
             if known {
                 self.check_count(&names, &made);
             }
@@ -66,16 +66,16 @@ impl Context {
     }
 
     /// Reports a number of names that differs from the number of tables that the kind creates.
-    fn check_count(&mut self, names: &[Spanned<String>], made: &Made) {
+    fn check_count(&mut self, names: &[Spanned<String>], made: &TableOrigin) {
         let makes = match made {
-            Made::Kind(declaration) => declaration.form.tables(),
+            TableOrigin::Declared(declaration) => declaration.form.tables(),
             _ => 1,
         };
         let Some(first) = names.first().filter(|_| names.len() != makes) else {
             return;
         };
         let what = match made {
-            Made::Kind(declaration) => declaration.form.section.name,
+            TableOrigin::Declared(declaration) => declaration.form.section.name,
             _ => "a query",
         };
         let count = |count: usize| match count {

@@ -60,7 +60,7 @@ pub(super) fn expand(
     };
     let _: ControlFlow<()> = tree.visit(&mut expander);
     let used = expander.used;
-    let mut strays = Strays { faults };
+    let mut strays = LeftoverMacros { faults };
     let _: ControlFlow<()> = Visit::visit(&*tree, &mut strays);
     used
 }
@@ -244,11 +244,11 @@ fn call(name: &str, args: [Expr; 2]) -> Expr {
 }
 
 /// Reports macro calls outside of a select list, which were not expanded.
-struct Strays<'f> {
+struct LeftoverMacros<'f> {
     faults: &'f mut Vec<Fault>,
 }
 
-impl Visitor for Strays<'_> {
+impl Visitor for LeftoverMacros<'_> {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {

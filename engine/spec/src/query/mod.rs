@@ -20,9 +20,9 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, Tokenizer, Whitespace};
 
 use crate::align;
-use crate::context::Context;
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 use crate::model::{Query, Spanned};
+use crate::state::ParseState;
 use crate::yaml::{Kind, Node, Style};
 
 pub use names::is_row;
@@ -69,7 +69,7 @@ struct Parsed {
     comments: Vec<sqlparser::tokenizer::Span>,
 }
 
-impl Context {
+impl ParseState {
     /// Parses a query in a node, and records the tables and lists that it reads.
     pub fn query(&mut self, node: &Node) -> Option<Query> {
         let text = self.text(node, "a query")?.value;
@@ -117,7 +117,7 @@ impl Context {
     }
 }
 
-impl Context {
+impl ParseState {
     /// Reports a line comment that hides the following lines, because YAML folds the lines of most texts.
     fn check_comment(&mut self, span: Span) {
         if !self.source.slice(span).trim_end().contains('\n') {

@@ -9,18 +9,18 @@ use crate::model::{ColumnKind, Declaration};
 /// The parser, schema, reference, query checks, step graph and the selection of the bundle's members are derived from
 /// it. The inputs of a step follow from the types of its keys: a table, a path in the bundle, a query.
 #[derive(Debug)]
-pub struct Form {
+pub struct KindSpec {
     /// Name, documentation and keys. The first key identifies the kind.
     pub section: Section,
     /// Methods with further keys, selected by the key `method`. Empty if the kind has no such key.
     pub methods: &'static [&'static Section],
     /// What the kind creates.
-    pub makes: Makes,
+    pub makes: Produces,
     /// Checks that concern several keys.
     pub check: Option<fn(&Declaration) -> Vec<Diagnostic>>,
 }
 
-impl Form {
+impl KindSpec {
     /// Returns the first key, which identifies the kind.
     pub fn head(&self) -> &'static str {
         self.section.head()
@@ -35,7 +35,7 @@ impl Form {
     /// Returns the number of tables that it creates.
     pub fn tables(&self) -> usize {
         match self.makes {
-            Makes::Parts(_) => 2,
+            Produces::Parts(_) => 2,
             _ => 1,
         }
     }
@@ -43,9 +43,9 @@ impl Form {
 
 /// What a kind creates.
 #[derive(Debug)]
-pub enum Makes {
+pub enum Produces {
     /// A table with these columns.
-    Table(fn(&Declaration) -> Vec<MadeColumn>),
+    Table(fn(&Declaration) -> Vec<ProducedColumn>),
     /// A table with the columns of the table that this key names.
     Same(&'static str),
     /// Two tables with the columns of the table that this key names.
@@ -62,18 +62,18 @@ pub enum Makes {
 
 /// A column of a created table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MadeColumn {
+pub struct ProducedColumn {
     /// The column's name.
     pub name: String,
     /// The type of its cells.
-    pub holds: Holds,
+    pub holds: CellContent,
     /// Whether `*` leaves it out.
     pub hidden: bool,
 }
 
 /// What is known about a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
+pub enum CellContent {
     /// Values of this type.
     Values(ColumnKind),
     /// JSON whose longer binaries remain in the input file. A step that writes them also reads that file.
@@ -82,12 +82,12 @@ pub enum Holds {
     Entries,
 }
 
-impl MadeColumn {
+impl ProducedColumn {
     /// Creates a visible column of values.
     pub fn new(name: &str, kind: ColumnKind) -> Self {
         Self {
             name: name.to_owned(),
-            holds: Holds::Values(kind),
+            holds: CellContent::Values(kind),
             hidden: false,
         }
     }
@@ -107,18 +107,18 @@ impl MadeColumn {
 #[derive(Debug, Clone)]
 pub struct Vocabulary {
     /// Kinds of tables.
-    pub tables: Vec<&'static Form>,
+    pub tables: Vec<&'static KindSpec>,
     /// Kinds of outputs.
-    pub outputs: Vec<&'static Form>,
+    pub outputs: Vec<&'static KindSpec>,
 }
 
 impl Vocabulary {
     /// Returns the kind of a query alone, as the output with this path.
-    pub fn by_path(&self, path: &str) -> Option<&'static Form> {
+    pub fn by_path(&self, path: &str) -> Option<&'static KindSpec> {
         let ends = |ending: &&str| path.to_ascii_lowercase().ends_with(*ending);
         self.outputs.iter().copied().find(|form| match form.makes {
-            Makes::Folder => path.ends_with('/'),
-            Makes::File(endings) => endings.iter().any(ends),
+            Produces::Folder => path.ends_with('/'),
+            Produces::File(endings) => endings.iter().any(ends),
             _ => false,
         })
     }
@@ -128,7 +128,7 @@ impl Vocabulary {
         self.outputs
             .iter()
             .flat_map(|form| match form.makes {
-                Makes::File(endings) => endings,
+                Produces::File(endings) => endings,
                 _ => &[],
             })
             .copied()

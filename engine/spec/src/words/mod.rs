@@ -2,12 +2,12 @@
 //!
 //! The parser gets the known and required keys from these tables. The JSON Schema and the reference are generated from
 //! them. So the three cannot disagree. The kinds of tables and outputs are not defined here but where each kind is
-//! implemented; they are passed in as a [`Vocabulary`] of [`Form`]s.
+//! implemented; they are passed in as a [`Vocabulary`] of [`KindSpec`]s.
 
 mod form;
 mod pipeline;
 
-pub use form::{Form, Holds, MadeColumn, Makes, Vocabulary};
+pub use form::{CellContent, KindSpec, ProducedColumn, Produces, Vocabulary};
 pub use pipeline::{BUNDLE, GRADE, PIPELINE, SOURCE, VARIANTS};
 
 /// A mapping with a fixed set of keys.
@@ -41,7 +41,7 @@ pub struct Key {
     /// Whether the key must exist.
     pub required: bool,
     /// The type of its value.
-    pub value: Value,
+    pub value: KeyType,
     /// Its description in the reference.
     pub doc: &'static str,
     /// An example value in YAML, on one line.
@@ -52,7 +52,7 @@ impl Key {
     /// Creates a required key.
     pub const fn required(
         name: &'static str,
-        value: Value,
+        value: KeyType,
         doc: &'static str,
         example: &'static str,
     ) -> Self {
@@ -68,7 +68,7 @@ impl Key {
     /// Creates an optional key.
     pub const fn optional(
         name: &'static str,
-        value: Value,
+        value: KeyType,
         doc: &'static str,
         example: &'static str,
     ) -> Self {
@@ -93,7 +93,7 @@ pub struct Word {
 
 /// The type of a key's value.
 #[derive(Debug)]
-pub enum Value {
+pub enum KeyType {
     /// A text.
     Text,
     /// An MD5, 32 hexadecimal digits.
@@ -138,7 +138,7 @@ pub enum Value {
     Seed,
     /// A number: a fraction if it has a decimal point, else a number of rows.
     Share,
-    /// A [`Value::Share`], or a query with one value.
+    /// A [`KeyType::Share`], or a query with one value.
     Size,
     /// The word `true`.
     True,

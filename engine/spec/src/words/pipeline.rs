@@ -1,6 +1,6 @@
 //! The outermost sections of a pipeline file.
 
-use super::{Key, Section, Value};
+use super::{Key, KeyType, Section};
 
 /// The whole file.
 pub static PIPELINE: Section = Section {
@@ -9,73 +9,73 @@ pub static PIPELINE: Section = Section {
     keys: &[
         Key::required(
             "name",
-            Value::Text,
+            KeyType::Text,
             "Title of the competition.",
             "Spooky Author Identification",
         ),
         Key::required(
             "category",
-            Value::Text,
+            KeyType::Text,
             "Category of its task.",
             "Text Classification",
         ),
         Key::required(
             "bundle",
-            Value::Section(&BUNDLE),
+            KeyType::Section(&BUNDLE),
             "The archive that Kaggle serves.",
             "{ kaggle: spooky-author-identification }",
         ),
         Key::optional(
             "sources",
-            Value::FurtherSources,
+            KeyType::FurtherSources,
             "Sources in addition to the bundle, by name. A path in a source is written `NAME:path`.",
             "{ labels: { url: https://example.org/labels.zip } }",
         ),
         Key::optional(
             "lists",
-            Value::Lists,
+            KeyType::Lists,
             "Named lists of texts for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`) and for grading (`{ list: NAME }`).",
             "{ authors: [EAP, HPL, MWS] }",
         ),
         Key::optional(
             "tables",
-            Value::Tables,
+            KeyType::Tables,
             "Named, ordered sequences of rows: read from the bundle, selected by a query, or created by a split. A kind that creates two tables has two names: `train, test:`.",
             "{ labelled: { read: train.csv } }",
         ),
         Key::optional(
             "public",
-            Value::Outputs,
+            KeyType::Outputs,
             "Files for participants.",
             "{ train.csv: SELECT * FROM train }",
         ),
         Key::optional(
             "private",
-            Value::Outputs,
+            KeyType::Outputs,
             "Files for the grader only.",
             "{ answers.csv: SELECT * FROM test }",
         ),
         Key::optional(
             "checks",
-            Value::Checks,
+            KeyType::Checks,
             "Queries that must return no row.",
             "{ disjoint: SELECT id FROM train INTERSECT SELECT id FROM test }",
         ),
         Key::optional(
             "grade",
-            Value::Grade,
+            KeyType::Grade,
             "How submissions are validated and scored.",
             "{ answers: private/answers.csv, sample: public/sample_submission.csv }",
         ),
         Key::optional(
             "accepted",
-            Value::Reasons,
+            KeyType::Reasons,
             "Known leaks that are accepted, each with the reason: detectors of `prep leaks`, and leaks that cannot be detected in the data.",
             "{ groups: pictures of one patient are in both parts as in the original }",
         ),
         Key::optional(
             "variants",
-            Value::Section(&VARIANTS),
+            KeyType::Section(&VARIANTS),
             "Other versions of the pipeline, as differences from the rest of the file: mappings are merged, other values are replaced, and `null` removes a key.",
             "{ fixed: { public: { train.csv: null } } }",
         ),
@@ -89,13 +89,13 @@ pub static BUNDLE: Section = Section {
     keys: &[
         Key::required(
             "kaggle",
-            Value::Text,
+            KeyType::Text,
             "Kaggle's name of the competition.",
             "spooky-author-identification",
         ),
         Key::optional(
             "md5",
-            Value::Md5,
+            KeyType::Md5,
             "Published MD5 of the archive.",
             "8f12d4f1f138f3867e881293b9bc54ee",
         ),
@@ -109,37 +109,37 @@ pub static SOURCE: Section = Section {
     keys: &[
         Key::optional(
             "url",
-            Value::Url,
+            KeyType::Url,
             "URL of a file, which is downloaded like a bundle.",
             "https://example.org/labels.zip?download=1",
         ),
         Key::optional(
             "file",
-            Value::Path,
+            KeyType::Path,
             "Name of the file at `url`. Default: the last part of the URL's path.",
             "labels.zip",
         ),
         Key::optional(
             "md5",
-            Value::Md5,
+            KeyType::Md5,
             "Published MD5 of the file.",
             "8f12d4f1f138f3867e881293b9bc54ee",
         ),
         Key::optional(
             "sha256",
-            Value::Sha256,
+            KeyType::Sha256,
             "Published SHA-256 of the file.",
             "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         ),
         Key::optional(
             "size",
-            Value::Natural,
+            KeyType::Natural,
             "Length of the file in bytes, to estimate the required disk space.",
             "1234567",
         ),
         Key::optional(
             "folder",
-            Value::Text,
+            KeyType::Text,
             "A directory with all files below it: an absolute path, or relative to the directory of the pipeline's file.",
             "../labels",
         ),
@@ -153,13 +153,13 @@ pub static GRADE: Section = Section {
     keys: &[
         Key::required(
             "answers",
-            Value::Path,
+            KeyType::Path,
             "The output with the answers. It must be private.",
             "private/answers.csv",
         ),
         Key::required(
             "sample",
-            Value::Path,
+            KeyType::Path,
             "The output with the sample submission.",
             "public/sample_submission.csv",
         ),
@@ -172,7 +172,7 @@ pub static VARIANTS: Section = Section {
     doc: "The file itself is variant `v1`.",
     keys: &[Key::optional(
         "fixed",
-        Value::Patch,
+        KeyType::Patch,
         "Corrects defects that `v1` keeps for compatibility with published scores.",
         "{ public: { train.csv: null } }",
     )],

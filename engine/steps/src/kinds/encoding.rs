@@ -4,12 +4,12 @@ use std::io::{BufRead, BufReader, Read};
 
 use prep_formats::latin1::Latin1Reader;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Key, Value, Word};
+use prep_spec::words::{Key, KeyType, Word};
 use serde::Serialize;
 
 pub(super) const ENCODING: Key = Key::optional(
     "encoding",
-    Value::Word(ENCODINGS),
+    KeyType::Word(ENCODINGS),
     "Encoding of the JSON. Default: `utf-8`.",
     "latin-1",
 );

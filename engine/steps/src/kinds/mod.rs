@@ -42,12 +42,12 @@ use std::sync::LazyLock;
 use prep_core::{Outputs, Step};
 use prep_spec::Vocabulary;
 use prep_spec::model::Declaration;
-use prep_spec::words::Form;
+use prep_spec::words::KindSpec;
 use prep_sql::Session;
 
 /// A kind of table or output.
 pub(crate) struct StepKind {
-    pub form: Form,
+    pub form: KindSpec,
     /// Returns the step of a declaration. `None` if the declaration lacks a required key.
     pub step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
 }

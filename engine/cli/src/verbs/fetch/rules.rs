@@ -7,7 +7,7 @@ use prep_app::{Catalog, Pace, Permission, ask_all, permissions};
 use prep_core::{Cancel, units};
 use prep_fetch::FetchError;
 use prep_spec::BASE_VARIANT;
-use prep_spec::model::Place;
+use prep_spec::model::SourceLocation;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
@@ -108,7 +108,7 @@ impl RulesArgs {
             let entry = catalog.get(id)?;
             let pipeline = entry.load(BASE_VARIANT).ok();
             for source in pipeline.iter().flat_map(|pipeline| &pipeline.sources) {
-                if let Place::Url(file) = &source.place {
+                if let SourceLocation::Url(file) = &source.place {
                     files.push((id.clone(), source.name.value.clone(), file.clone()));
                 }
             }

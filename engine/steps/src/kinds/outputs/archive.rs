@@ -13,7 +13,7 @@ use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
 use prep_formats::zip::{MemberInflater, ZipMethod, ZipWriter};
 use prep_spec::model::{Declaration, Output};
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 use prep_sql::Session;
 
 use self::gaps::{ArchiveOutput, GapBytes, Gaps};
@@ -54,7 +54,7 @@ pub(crate) static SEVEN_ZIP: StepKind = kind(
 );
 
 const fn members(word: &'static str, example: &'static str) -> Key {
-    Key::required(word, Value::Outputs, "The members.", example)
+    Key::required(word, KeyType::Outputs, "The members.", example)
 }
 
 const fn kind(
@@ -64,10 +64,10 @@ const fn kind(
     step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
 ) -> StepKind {
     StepKind {
-        form: Form {
+        form: KindSpec {
             section: Section { name, doc, keys },
             methods: &[],
-            makes: Makes::File(&[]),
+            makes: Produces::File(&[]),
             check: None,
         },
         step,

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use prep_core::{FileValue, StepError};
 use prep_formats::bson::push_json;
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 
 use super::export::export;
 use crate::emit::for_each_record;
@@ -14,19 +14,19 @@ use crate::kinds::content_parts::ContentParts;
 use crate::relation::QueryRun;
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a BSON file",
             doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the only column is `record`, it is the record itself.",
             keys: &[Key::required(
                 "bson",
-                Value::Documents,
+                KeyType::Documents,
                 "The documents.",
                 "SELECT record FROM train",
             )],
         },
         methods: &[],
-        makes: Makes::File(&[".bson"]),
+        makes: Produces::File(&[".bson"]),
         check: None,
     },
     step: |declaration, session| {

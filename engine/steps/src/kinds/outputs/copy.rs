@@ -1,7 +1,7 @@
 //! `copy`: an unchanged file or directory of the bundle.
 
 use prep_core::{Context, Inputs, StepError, Value};
-use prep_spec::words::{Form, Key, Makes, Section, Value as Word};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 use thiserror::Error;
 
 use crate::kinds::function_step::FunctionStep;
@@ -17,19 +17,19 @@ pub(crate) struct MissingFile {
 }
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a copy",
             doc: "An unchanged file of the bundle. If both paths end in `/`, a directory.",
             keys: &[Key::required(
                 "copy",
-                Word::Source,
+                KeyType::Source,
                 "Path in the bundle.",
                 "images/",
             )],
         },
         methods: &[],
-        makes: Makes::Like("copy"),
+        makes: Produces::Like("copy"),
         check: None,
     },
     step: |declaration, _| {

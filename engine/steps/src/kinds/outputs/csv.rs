@@ -2,35 +2,35 @@
 
 use prep_formats::pandas::Quoting;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Form, Key, Makes, Section, Value, Word};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section, Word};
 
 use super::export::export;
 use crate::emit::write_csv;
 use crate::kinds::StepKind;
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a CSV file",
             doc: "A table as CSV, in the format of pandas.",
             keys: &[
-                Key::required("csv", Value::Rows, "The rows.", "SELECT * FROM train"),
+                Key::required("csv", KeyType::Rows, "The rows.", "SELECT * FROM train"),
                 Key::optional(
                     "delimiter",
-                    Value::Delimiter,
+                    KeyType::Delimiter,
                     "Separator of the fields. Default: a comma; a tab for `.tsv`.",
                     "tab",
                 ),
                 Key::optional(
                     "quoting",
-                    Value::Word(QUOTING),
+                    KeyType::Word(QUOTING),
                     "The fields that are quoted. Default: `minimal`.",
                     "nonnumeric",
                 ),
             ],
         },
         methods: &[],
-        makes: Makes::File(&[".csv", ".tsv"]),
+        makes: Produces::File(&[".csv", ".tsv"]),
         check: None,
     },
     step: |declaration, session| {

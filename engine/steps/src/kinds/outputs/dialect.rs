@@ -2,25 +2,25 @@
 
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Key, Value, Word};
+use prep_spec::words::{Key, KeyType, Word};
 
 use crate::emit::{JsonFormat, JsonLibrary};
 
 pub(super) const INDENT: Key = Key::optional(
     "indent",
-    Value::Natural,
+    KeyType::Natural,
     "Spaces per level. Default: everything on one line.",
     "4",
 );
 pub(super) const SORT_KEYS: Key = Key::optional(
     "sort_keys",
-    Value::True,
+    KeyType::True,
     "Sorts the keys of every object by code point.",
     "true",
 );
 pub(super) const DIALECT: Key = Key::optional(
     "dialect",
-    Value::Word(DIALECTS),
+    KeyType::Word(DIALECTS),
     "The library whose format is written. Default: `python`.",
     "ujson",
 );

@@ -10,7 +10,7 @@ use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::json::{JsonElements, JsonString, JsonValue as Json};
 use prep_spec::alternatives;
 use prep_spec::model::{Query, Setting};
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 use prep_sql::Session;
 use thiserror::Error;
 
@@ -25,26 +25,26 @@ use crate::relation::{QueryRun, query_memory};
 use crate::value::{Opener, only_tree};
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a JSON document",
             doc: "A JSON object with the members of a file of the bundle, in its order. Lists of a query's rows replace some of them. The other members are copied as Python's `json` reads and writes them.",
             keys: &[
                 Key::required(
                     "document",
-                    Value::Source,
+                    KeyType::Source,
                     "Path of the object in the bundle.",
                     "metadata.json",
                 ),
                 Key::required(
                     "members",
-                    Value::Queries,
+                    KeyType::Queries,
                     "Members that become lists. An element is an object with the cells of a row. If the only column is `record`, it is the record itself.",
                     "{ images: SELECT record FROM images }",
                 ),
                 Key::optional(
                     "only",
-                    Value::Texts,
+                    KeyType::Texts,
                     "All members, in this order. Default: those of the file, followed by further ones of `members`.",
                     "[info, images]",
                 ),
@@ -55,7 +55,7 @@ pub(crate) static KIND: StepKind = StepKind {
             ],
         },
         methods: &[],
-        makes: Makes::File(&[]),
+        makes: Produces::File(&[]),
         check: Some(check),
     },
     step: |declaration, session| {

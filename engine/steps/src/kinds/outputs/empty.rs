@@ -1,7 +1,7 @@
 //! `empty`: an empty directory.
 
 use prep_core::StepError;
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 use serde_json::Value::Null;
 
 use crate::kinds::function_step::FunctionStep;
@@ -9,19 +9,19 @@ use crate::kinds::{StepKind, one};
 use crate::value::{Tree, TreeEntry};
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "an empty directory",
             doc: "A directory without files.",
             keys: &[Key::required(
                 "empty",
-                Value::True,
+                KeyType::True,
                 "Always `true`.",
                 "true",
             )],
         },
         methods: &[],
-        makes: Makes::Empty,
+        makes: Produces::Empty,
         check: None,
     },
     step: |_, _| {

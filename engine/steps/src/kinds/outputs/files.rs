@@ -8,7 +8,7 @@ use std::sync::Arc;
 use prep_core::{Context, Inputs, Outputs, Step, StepError, Value};
 use prep_formats::paths;
 use prep_spec::model::Query;
-use prep_spec::words::{Form, Key, Makes, Section, Value as Word};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 use prep_sql::Session;
 use thiserror::Error;
 
@@ -41,19 +41,19 @@ enum FilesError {
 }
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a directory of files",
             doc: "Files of the bundle, under new paths.",
             keys: &[Key::required(
                 "files",
-                Word::Placed,
+                KeyType::Placed,
                 "The files and their new paths: `file` is the path in the bundle, `path` the path in the directory.",
                 "SELECT file, name AS path FROM photos",
             )],
         },
         methods: &[],
-        makes: Makes::Folder,
+        makes: Produces::Folder,
         check: None,
     },
     step: |declaration, session| {

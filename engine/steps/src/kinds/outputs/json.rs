@@ -1,6 +1,6 @@
 //! `json`: a table as a JSON list.
 
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 
 use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use super::export::export;
@@ -8,19 +8,24 @@ use crate::emit::write_json;
 use crate::kinds::StepKind;
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a JSON file",
             doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the only column is `record`, it is the record itself.",
             keys: &[
-                Key::required("json", Value::Rows, "The rows.", "SELECT record FROM train"),
+                Key::required(
+                    "json",
+                    KeyType::Rows,
+                    "The rows.",
+                    "SELECT record FROM train",
+                ),
                 INDENT,
                 SORT_KEYS,
                 DIALECT,
             ],
         },
         methods: &[],
-        makes: Makes::File(&[".json"]),
+        makes: Produces::File(&[".json"]),
         check: Some(check),
     },
     step: |declaration, session| {

@@ -1,6 +1,6 @@
 //! `json_lines`: a table as JSON lines.
 
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 
 use super::dialect::{DIALECT, SORT_KEYS, check, dialect};
 use super::export::export;
@@ -8,14 +8,14 @@ use crate::emit::write_json_lines;
 use crate::kinds::StepKind;
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a file of JSON lines",
             doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the only column is `record`, it is the record itself.",
             keys: &[
                 Key::required(
                     "json_lines",
-                    Value::Rows,
+                    KeyType::Rows,
                     "The rows.",
                     "SELECT record FROM train",
                 ),
@@ -24,7 +24,7 @@ pub(crate) static KIND: StepKind = StepKind {
             ],
         },
         methods: &[],
-        makes: Makes::File(&[".jsonl", ".ndjson"]),
+        makes: Produces::File(&[".jsonl", ".ndjson"]),
         check: Some(check),
     },
     step: |declaration, session| {

@@ -1,25 +1,25 @@
 //! `lines`: texts, one per line.
 
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 
 use super::export::export;
 use crate::emit::write_lines;
 use crate::kinds::StepKind;
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a text file",
             doc: "A text file without a header: one line for each text of the query's first column. Every line ends with LF, and a missing text is an empty line. A second, boolean column is optional. If it is false, no LF follows the line.",
             keys: &[Key::required(
                 "lines",
-                Value::Lines,
+                KeyType::Lines,
                 "The lines.",
                 "SELECT line, ended FROM train",
             )],
         },
         methods: &[],
-        makes: Makes::File(&[]),
+        makes: Produces::File(&[]),
         check: None,
     },
     step: |declaration, session| {

@@ -1,25 +1,25 @@
 //! `npy`: entries of an array, in the format of `numpy.save`.
 
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 
 use super::export::export;
 use crate::emit::write_npy;
 use crate::kinds::StepKind;
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a NumPy array",
             doc: "Entries of an array, in the format of `numpy.save`. The only column of the query is `record`, from a table that was read from an array. The entries keep their type and shape.",
             keys: &[Key::required(
                 "npy",
-                Value::Entries,
+                KeyType::Entries,
                 "The rows.",
                 "SELECT record FROM frames",
             )],
         },
         methods: &[],
-        makes: Makes::File(&[".npy"]),
+        makes: Produces::File(&[".npy"]),
         check: None,
     },
     step: |declaration, session| {

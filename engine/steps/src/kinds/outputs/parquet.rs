@@ -3,14 +3,14 @@
 use prep_formats::parquet::WriterVersions;
 use prep_spec::diagnostic::Diagnostic;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 
 use super::export::export;
 use crate::emit::write_parquet;
 use crate::kinds::StepKind;
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a parquet file",
             doc: "A table as Apache Parquet. The bytes depend on the library that writes the file, so a published checksum \
@@ -18,23 +18,23 @@ pub(crate) static KIND: StepKind = StepKind {
                   file is byte-identical to the output of these versions. A published checksum that does not match \
                   does not stop the run. It is reported as depending on the writer.",
             keys: &[
-                Key::required("parquet", Value::Rows, "The rows.", "SELECT * FROM train"),
+                Key::required("parquet", KeyType::Rows, "The rows.", "SELECT * FROM train"),
                 Key::optional(
                     "fastparquet",
-                    Value::Text,
+                    KeyType::Text,
                     "Version of fastparquet whose `to_parquet` is reproduced. Default: the writer of `prep`.",
                     "2024.5.0",
                 ),
                 Key::optional(
                     "pandas",
-                    Value::Text,
+                    KeyType::Text,
                     "Version of pandas that fastparquet uses.",
                     "2.2.2",
                 ),
             ],
         },
         methods: &[],
-        makes: Makes::File(&[".parquet"]),
+        makes: Produces::File(&[".parquet"]),
         check: Some(check),
     },
     step: |declaration, session| {

@@ -12,7 +12,7 @@ use prep_formats::limits::{ArchiveBudget, Limit, Limits};
 use prep_formats::matlab::{self, MAX_VARIABLE_BYTES};
 use prep_formats::tar::{self, TarWriter};
 use prep_formats::zip::{EntryKind, ZipDirectory, ZipMethod, ZipWriter};
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 use thiserror::Error;
 
 use super::copy::MissingFile;
@@ -22,27 +22,27 @@ use crate::limits::{limits, undecodable};
 use crate::value::{Opener, memory_of_trees, only_tree};
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a redacted file",
             doc: "A file of the bundle without some variables of the MATLAB files (version 5) in it. Zip and tar archives are rewritten, including archives inside them. All other members are copied. 7z archives are copied unchanged. MATLAB files of version 7.3 (HDF5) are an error.",
             keys: &[
                 Key::required(
                     "redact",
-                    Value::Source,
+                    KeyType::Source,
                     "Path in the bundle.",
                     "test.tar.gz",
                 ),
                 Key::required(
                     "variables",
-                    Value::Texts,
+                    KeyType::Texts,
                     "Variables to remove, and fields of structures (`Video.Labels`) to empty.",
                     "[Video.Labels]",
                 ),
             ],
         },
         methods: &[],
-        makes: Makes::File(&[]),
+        makes: Produces::File(&[]),
         check: None,
     },
     step: |declaration, _| {

@@ -1,6 +1,6 @@
 //! `first_fit`: assigns entire groups as long as they fit.
 
-use prep_spec::words::{Key, Section, Value};
+use prep_spec::words::{Key, KeyType, Section};
 use prep_splits::SplitAlgorithm;
 
 use super::{ORDER, SIZE, SplitMethod, order};
@@ -12,11 +12,11 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
         keys: &[
             Key::required(
                 "groups",
-                Value::Column,
+                KeyType::Column,
                 "Column with the group of a row.",
                 "patient",
             ),
-            Key::required("test_size", Value::Size, SIZE, "1000"),
+            Key::required("test_size", KeyType::Size, SIZE, "1000"),
             ORDER,
         ],
     },

@@ -1,6 +1,6 @@
 //! `shuffle`: scikit-learn's `train_test_split`.
 
-use prep_spec::words::{Key, Section, Value};
+use prep_spec::words::{Key, KeyType, Section};
 use prep_splits::SplitAlgorithm;
 
 use super::{GROUPS, ORDER, SEED, STRATIFY, SplitMethod, TEST_SIZE, WITHIN, order};
@@ -13,7 +13,7 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
             TEST_SIZE,
             Key::optional(
                 "train_size",
-                Value::Share,
+                KeyType::Share,
                 "Size of the first table: a fraction or a number.",
                 "0.9",
             ),

@@ -5,7 +5,7 @@ use std::io::Read;
 use prep_core::StepError;
 use prep_digests::Sha256Hasher;
 use prep_formats::pandas::ColumnType;
-use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
 use serde_json::Value::Null;
 use thiserror::Error;
 
@@ -17,19 +17,21 @@ use crate::value::{OpenContent, TableWriter};
 const READ_BYTES: usize = 1 << 18;
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a table of digests",
             doc: "One row per file. Columns: `file`; `sha256`, the SHA-256 of its content as 64 hex digits.",
             keys: &[Key::required(
                 "digests",
-                Value::Files,
+                KeyType::Files,
                 "Table whose column `file` names the files.",
                 "photos",
             )],
         },
         methods: &[],
-        makes: Makes::Table(|_| vec![MadeColumn::text("file"), MadeColumn::text("sha256")]),
+        makes: Produces::Table(|_| {
+            vec![ProducedColumn::text("file"), ProducedColumn::text("sha256")]
+        }),
         check: None,
     },
     step: |_, _| {

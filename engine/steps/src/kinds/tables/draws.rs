@@ -9,7 +9,7 @@ use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{ColumnSchema, ColumnType};
 use prep_spec::Span;
 use prep_spec::model::{Comparison, Item, Operand, Setting};
-use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
 use prep_splits::{RandomError, Rng};
 use prep_sql::Relation;
 use serde::Serialize;
@@ -24,15 +24,15 @@ use crate::relation::open_table;
 use crate::value::{TableWriter, generator, input};
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "the draws",
             doc: "For each row of a table, in order, values drawn from one generator. The new table has the drawn columns and the same number of rows. Join it by `_row`.",
             keys: &[
-                Key::required("draws", Value::Table, "The table.", "sentences"),
+                Key::required("draws", KeyType::Table, "The table.", "sentences"),
                 Key::required(
                     "generator",
-                    Value::Word(GENERATORS),
+                    KeyType::Word(GENERATORS),
                     "The library whose generator draws.",
                     "numpy",
                 ),
@@ -40,14 +40,14 @@ pub(crate) static KIND: StepKind = StepKind {
                 AFTER,
                 Key::required(
                     "values",
-                    Value::Items(DRAWS),
+                    KeyType::Items(DRAWS),
                     "The values to draw for a row, in this order. Each is `{ NAME: uniform }`, with the name of its column. Later values may refer to earlier ones.",
                     "[{ u: uniform }, { place: integers, low: 1, high: words, when: u <= 0.01 AND words > 2 }]",
                 ),
             ],
         },
         methods: &[],
-        makes: Makes::Table(|declaration| {
+        makes: Produces::Table(|declaration| {
             let items = declaration.items("values").iter();
             items
                 .map(|item| {
@@ -56,7 +56,7 @@ pub(crate) static KIND: StepKind = StepKind {
                         "sample" => prep_spec::model::ColumnKind::Text,
                         _ => prep_spec::model::ColumnKind::Number,
                     };
-                    MadeColumn::new(&item.name.value, kind)
+                    ProducedColumn::new(&item.name.value, kind)
                 })
                 .collect()
         }),
@@ -75,7 +75,7 @@ static DRAWS: &[&Section] = &[&UNIFORM, &RANDOM, &INTEGERS, &CHOICE, &SAMPLE];
 
 const WHEN: Key = Key::optional(
     "when",
-    Value::Condition,
+    KeyType::Condition,
     "Condition. If it is false, nothing is drawn and the value is missing.",
     "u <= 0.01 AND words > 2",
 );
@@ -84,8 +84,8 @@ static UNIFORM: Section = Section {
     name: "uniform",
     doc: "A double in low..high.",
     keys: &[
-        Key::optional("low", Value::Operand, "Lower bound. Default: 0.", "-1"),
-        Key::optional("high", Value::Operand, "Upper bound. Default: 1.", "1"),
+        Key::optional("low", KeyType::Operand, "Lower bound. Default: 0.", "-1"),
+        Key::optional("high", KeyType::Operand, "Upper bound. Default: 1.", "1"),
         WHEN,
     ],
 };
@@ -100,10 +100,10 @@ static INTEGERS: Section = Section {
     name: "integers",
     doc: "An integer from low up to, but not including, high: `randint`, `integers` or `randrange` of the library.",
     keys: &[
-        Key::optional("low", Value::Operand, "Smallest value. Default: 0.", "1"),
+        Key::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
         Key::required(
             "high",
-            Value::Operand,
+            KeyType::Operand,
             "One above the largest value.",
             "words",
         ),
@@ -115,7 +115,7 @@ static CHOICE: Section = Section {
     name: "choice",
     doc: "The index, from 0, of one of `of` items: `choice`.",
     keys: &[
-        Key::required("of", Value::Operand, "Number of items.", "3"),
+        Key::required("of", KeyType::Operand, "Number of items.", "3"),
         WHEN,
     ],
 };
@@ -124,9 +124,14 @@ static SAMPLE: Section = Section {
     name: "sample",
     doc: "Distinct integers from low up to, but not including, high, in random order, as a text separated by spaces: Python's `sample`, or NumPy's `choice` without replacement (not available with `numpy_generator`).",
     keys: &[
-        Key::optional("low", Value::Operand, "Smallest value. Default: 0.", "1"),
-        Key::required("high", Value::Operand, "One above the largest value.", "21"),
-        Key::required("count", Value::Operand, "Number of integers.", "20"),
+        Key::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
+        Key::required(
+            "high",
+            KeyType::Operand,
+            "One above the largest value.",
+            "21",
+        ),
+        Key::required("count", KeyType::Operand, "Number of integers.", "20"),
         WHEN,
     ],
 };

@@ -8,7 +8,7 @@
 use globset::GlobBuilder;
 use prep_core::{Context, Inputs, StepError};
 use prep_spec::split_source;
-use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
 
 use crate::kinds::function_step::FunctionStep;
 use crate::kinds::{StepKind, one};
@@ -18,22 +18,22 @@ use crate::value::{
 };
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a table of files",
             doc: "One row per file of the bundle or of a further source, sorted by path in code-point order. Columns: `file`, `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`.",
             keys: &[Key::required(
                 "files",
-                Value::Sources,
+                KeyType::Sources,
                 "Path in the bundle with `*`, `?`, `[...]`, `{a,b}` (none of which match a `/`) or `**`.",
                 "train.zip/train/*.jpg",
             )],
         },
         methods: &[],
-        makes: Makes::Table(|_| {
+        makes: Produces::Table(|_| {
             let texts = ["file", "dir", "folder", "name", "stem", "ext"];
-            let mut columns: Vec<_> = texts.map(MadeColumn::text).into();
-            columns.push(MadeColumn::integer("size"));
+            let mut columns: Vec<_> = texts.map(ProducedColumn::text).into();
+            columns.push(ProducedColumn::integer("size"));
             columns
         }),
         check: None,

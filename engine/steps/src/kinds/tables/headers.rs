@@ -6,7 +6,7 @@ use prep_core::{BoxError, StepError};
 use prep_formats::image::{ImageError, ImageHeader};
 use prep_formats::npy::NpyHeader;
 use prep_formats::pandas::ColumnType;
-use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
 use serde_json::Value::Null;
 use thiserror::Error;
 
@@ -15,25 +15,25 @@ use crate::kinds::function_step::{FunctionStep, column};
 use crate::value::{OpenContent, TableWriter};
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a table of headers",
             doc: "One row per file. Columns: `file`; `width` and `height` of images (PNG, JPEG, TIFF, GIF, BMP); `shape` (sizes of the axes, separated by `,`) and `dtype` of NumPy arrays. Properties that a file does not have are missing.",
             keys: &[Key::required(
                 "headers",
-                Value::Files,
+                KeyType::Files,
                 "Table whose column `file` names the files.",
                 "photos",
             )],
         },
         methods: &[],
-        makes: Makes::Table(|_| {
+        makes: Produces::Table(|_| {
             vec![
-                MadeColumn::text("file"),
-                MadeColumn::integer("width"),
-                MadeColumn::integer("height"),
-                MadeColumn::text("shape"),
-                MadeColumn::text("dtype"),
+                ProducedColumn::text("file"),
+                ProducedColumn::integer("width"),
+                ProducedColumn::integer("height"),
+                ProducedColumn::text("shape"),
+                ProducedColumn::text("dtype"),
             ]
         }),
         check: None,

@@ -3,7 +3,7 @@
 use prep_core::{BoxError, StepError};
 use prep_formats::npy::mask_code;
 use prep_formats::pandas::ColumnType;
-use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
 use thiserror::Error;
 
 use crate::kinds::StepKind;
@@ -11,31 +11,31 @@ use crate::kinds::function_step::{FunctionStep, column};
 use crate::value::{OpenContent, TableWriter};
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a table of masks",
             doc: "One row per NumPy array. Columns: `file`; `shape` (sizes of the axes, separated by `,`); `rle`, the run-length code of the elements with the value. The code consists of pairs of a start, from 1, and a length, in column-major order (the first axis varies fastest). It is missing if no element has the value.",
             keys: &[
                 Key::required(
                     "masks",
-                    Value::Files,
+                    KeyType::Files,
                     "Table whose column `file` names the arrays, of numbers or booleans.",
                     "arrays",
                 ),
                 Key::optional(
                     "value",
-                    Value::Natural,
+                    KeyType::Natural,
                     "The value of the elements that are encoded. Default: 1.",
                     "1",
                 ),
             ],
         },
         methods: &[],
-        makes: Makes::Table(|_| {
+        makes: Produces::Table(|_| {
             vec![
-                MadeColumn::text("file"),
-                MadeColumn::text("shape"),
-                MadeColumn::text("rle"),
+                ProducedColumn::text("file"),
+                ProducedColumn::text("shape"),
+                ProducedColumn::text("rle"),
             ]
         }),
         check: None,

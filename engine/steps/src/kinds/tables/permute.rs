@@ -1,7 +1,7 @@
 //! `permute`: the rows of a table in random order.
 
 use prep_core::{Inputs, Outputs};
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 
 use crate::kinds::function_step::FunctionStep;
 use crate::kinds::generator::{
@@ -11,15 +11,15 @@ use crate::kinds::{StepKind, VALUE_OUTPUT};
 use crate::value::{TableValue, generator, input};
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "the permutation",
             doc: "The rows of a table in a random order: NumPy's `permutation`, or Python's `random.shuffle`.",
             keys: &[
-                Key::required("permute", Value::Table, "The table.", "labelled"),
+                Key::required("permute", KeyType::Table, "The table.", "labelled"),
                 Key::required(
                     "generator",
-                    Value::Word(GENERATORS),
+                    KeyType::Word(GENERATORS),
                     "The library whose generator draws the order.",
                     "python",
                 ),
@@ -28,7 +28,7 @@ pub(crate) static KIND: StepKind = StepKind {
             ],
         },
         methods: &[],
-        makes: Makes::Same("permute"),
+        makes: Produces::Same("permute"),
         check: Some(|declaration| check_generator(declaration).into_iter().collect()),
     },
     step: |declaration, _| {

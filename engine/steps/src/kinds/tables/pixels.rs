@@ -4,7 +4,7 @@ use prep_core::StepError;
 use prep_formats::pandas::ColumnType;
 use prep_formats::png::{PngError, decode_grey};
 use prep_formats::zip::MemberInflater;
-use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
 use serde_json::Value::Null;
 use thiserror::Error;
 
@@ -23,21 +23,21 @@ struct PixelError {
 }
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a table of pixels",
             doc: "One row per pixel of PNG files. Columns: `file`, `stem`, `row` and `col` (from 1), `grey` (0 to 255).",
             keys: &[Key::required(
                 "pixels",
-                Value::Files,
+                KeyType::Files,
                 "Table whose column `file` names the PNG files.",
                 "pages",
             )],
         },
         methods: &[],
-        makes: Makes::Table(|_| {
-            let mut columns: Vec<_> = ["file", "stem"].map(MadeColumn::text).into();
-            columns.extend(["row", "col", "grey"].map(MadeColumn::integer));
+        makes: Produces::Table(|_| {
+            let mut columns: Vec<_> = ["file", "stem"].map(ProducedColumn::text).into();
+            columns.extend(["row", "col", "grey"].map(ProducedColumn::integer));
             columns
         }),
         check: None,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError, Value as StepValue};
 use prep_spec::Diagnostic;
 use prep_spec::model::{Declaration, Setting};
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
 use prep_splits::{
     KeyRole, PythonRandom, Rng, Split, SplitAlgorithm, SplitError, SplitKeys, SplitOrder, SplitSize,
 };
@@ -24,22 +24,22 @@ use crate::value::{TableValue, generator, input};
 pub(crate) const SPLIT_OUTPUTS: [&str; 2] = ["first", "second"];
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "the split",
             doc: "Divides the rows of a table in two: `train, test: { split: labelled, ... }` makes the tables `train` and `test`, which have the same columns. Each method has further keys.",
             keys: &[
-                Key::required("split", Value::Table, "The table to divide.", "labelled"),
+                Key::required("split", KeyType::Table, "The table to divide.", "labelled"),
                 Key::required(
                     "method",
-                    Value::Method,
+                    KeyType::Method,
                     "The method of division.",
                     "shuffle",
                 ),
             ],
         },
         methods: splits::SECTIONS,
-        makes: Makes::Parts("split"),
+        makes: Produces::Parts("split"),
         check: Some(check),
     },
     step: |declaration, _| {

@@ -4,7 +4,7 @@ use prep_core::StepError;
 use prep_formats::lines::{LinesError, TextLines};
 use prep_formats::pandas::ColumnType;
 use prep_spec::model::ColumnKind;
-use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
 use serde_json::Value::Null;
 use thiserror::Error;
 
@@ -23,25 +23,25 @@ struct TextError {
 }
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a table of lines",
             doc: "One row per line of text files in UTF-8. LF, CR LF and CR each end a line. Columns: `file`, `stem`, `number` (from 1 in each file), `line` (missing if it is empty), `ended` (false for a last line without an end).",
             keys: &[Key::required(
                 "text_lines",
-                Value::Files,
+                KeyType::Files,
                 "Table whose column `file` names the text files.",
                 "texts",
             )],
         },
         methods: &[],
-        makes: Makes::Table(|_| {
+        makes: Produces::Table(|_| {
             vec![
-                MadeColumn::text("file"),
-                MadeColumn::text("stem"),
-                MadeColumn::integer("number"),
-                MadeColumn::text("line"),
-                MadeColumn::new("ended", ColumnKind::Boolean),
+                ProducedColumn::text("file"),
+                ProducedColumn::text("stem"),
+                ProducedColumn::integer("number"),
+                ProducedColumn::text("line"),
+                ProducedColumn::new("ended", ColumnKind::Boolean),
             ]
         }),
         check: None,

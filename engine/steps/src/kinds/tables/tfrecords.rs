@@ -5,7 +5,7 @@ use prep_core::StepError;
 use prep_formats::pandas::{ColumnType, CsvWriter};
 use prep_formats::tfrecord::{Example, Feature, TfRecordError, TfRecords};
 use prep_spec::model::{Column, ColumnKind};
-use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
 use thiserror::Error;
 
 use crate::kinds::StepKind;
@@ -39,31 +39,31 @@ enum RecordError {
 }
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a table of TFRecords",
             doc: "One row per record of TFRecord files. Columns: `file`, and the features.",
             keys: &[
                 Key::required(
                     "tfrecords",
-                    Value::Files,
+                    KeyType::Files,
                     "Table whose column `file` names the TFRecord files.",
                     "shards",
                 ),
                 Key::required(
                     "features",
-                    Value::Columns,
+                    KeyType::Columns,
                     "Features that become columns, each with its type.",
                     "[image_name]",
                 ),
             ],
         },
         methods: &[],
-        makes: Makes::Table(|declaration| {
+        makes: Produces::Table(|declaration| {
             let features = declaration.columns("features").iter();
             let features =
-                features.map(|feature| MadeColumn::new(&feature.name.value, feature.kind));
-            std::iter::once(MadeColumn::text("file"))
+                features.map(|feature| ProducedColumn::new(&feature.name.value, feature.kind));
+            std::iter::once(ProducedColumn::text("file"))
                 .chain(features)
                 .collect()
         }),

@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 use prep_formats::bson::BsonDocuments;
 use prep_formats::json::{JsonValue, NestedValues};
-use prep_spec::words::{Holds, Word};
+use prep_spec::words::{CellContent, Word};
 
 use super::ReadFormat;
 use super::records::{Record, Records, each_record, records};
@@ -20,7 +20,7 @@ pub(super) const FORMAT: ReadFormat = ReadFormat {
         doc: "BSON documents, one after another, `.bson`: one row per document. The hidden column `record` has it as MongoDB Extended JSON, with the position in the file in place of binary values of more than 64 bytes",
     },
     endings: &["bson"],
-    record: Some(Holds::Documents),
+    record: Some(CellContent::Documents),
     read: |context, opener, content, read| records(context, opener, content, read, &documents),
     each: |context, inputs, read| each_record(context, inputs, read, &documents),
     plain: Some(plain),

@@ -7,7 +7,7 @@ use std::io::Read as _;
 
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{Concatenation, CsvScan, CsvScanner, Schema};
-use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value};
+use prep_spec::words::{CellContent, Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
 
 use super::{
     AT, COLUMNS, DELIMITER, ENCODING, FILE_COLUMN, FLOAT_PRECISION_KEY, ReadSpec, WORDS, check,
@@ -21,20 +21,20 @@ use crate::value::{TableStorage, TableValue};
 const READ_BYTES: usize = 1 << 18;
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a table that is read from several files",
             doc: "Files of one format, one after another, combined like in `pandas.concat`. Columns: `file` and those in `columns`. A NumPy array must have one axis, and its column is `value`. For arrays and parquet files, a column has the same type in all files, or combines doubles with integers or single-precision numbers to doubles.",
             keys: &[
                 Key::required(
                     "read_each",
-                    Value::Files,
+                    KeyType::Files,
                     "Table whose column `file` names the files.",
                     "truths",
                 ),
                 Key::required(
                     "format",
-                    Value::Word(WORDS),
+                    KeyType::Word(WORDS),
                     "The format of the files.",
                     "csv",
                 ),
@@ -46,11 +46,11 @@ pub(crate) static KIND: StepKind = StepKind {
             ],
         },
         methods: &[],
-        makes: Makes::Table(|declaration| {
-            let mut all = vec![MadeColumn::text(FILE_COLUMN)];
+        makes: Produces::Table(|declaration| {
+            let mut all = vec![ProducedColumn::text(FILE_COLUMN)];
             // An entry of an array can only be passed on from its own file.
             let columns = columns(declaration).into_iter();
-            all.extend(columns.filter(|column| column.holds != Holds::Entries));
+            all.extend(columns.filter(|column| column.holds != CellContent::Entries));
             all
         }),
         check: Some(|declaration| {

@@ -6,7 +6,7 @@ use std::io::BufRead;
 use prep_core::{BoxError, Context};
 use prep_formats::json::{JsonElements, JsonLine, JsonLines, JsonObject, JsonValue, NestedValues};
 use prep_spec::model::ColumnKind;
-use prep_spec::words::{Holds, Word};
+use prep_spec::words::{CellContent, Word};
 
 use super::records::{Record, RecordContent, Records, each_record, records};
 use super::{ReadFormat, ReadSpec};
@@ -18,7 +18,7 @@ pub(super) const LIST: ReadFormat = ReadFormat {
         doc: "one JSON value, `.json`: one row per element of the list, in the hidden column `record`",
     },
     endings: &["json"],
-    record: Some(Holds::Values(ColumnKind::Json)),
+    record: Some(CellContent::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
         records(context, opener, content, read, &|_, nested, reader| {
             list(context, read, nested, reader)
@@ -38,7 +38,7 @@ pub(super) const LINES: ReadFormat = ReadFormat {
         doc: "one JSON value per line, `.jsonl`, `.ndjson`: one row per line, in the hidden column `record`",
     },
     endings: &["jsonl", "ndjson"],
-    record: Some(Holds::Values(ColumnKind::Json)),
+    record: Some(CellContent::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
         records(context, opener, content, read, &|_, nested, reader| {
             lines(context, read, nested, reader)

@@ -24,7 +24,9 @@ use prep_formats::pandas::{
     ColumnSchema as StoredColumn, ColumnType, FloatParser, ReadOptions, Schema, TypeMismatch,
 };
 use prep_spec::model::{Column, ColumnKind, Declaration};
-use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value, Word};
+use prep_spec::words::{
+    CellContent, Key, KeyType, KindSpec, ProducedColumn, Produces, Section, Word,
+};
 use prep_spec::{Diagnostic, alternatives};
 use prep_sql::RECORD_COLUMN;
 use thiserror::Error;
@@ -41,20 +43,20 @@ use dialect::{CHUNK_COLUMN, CHUNKSIZE, DIALECT, ReadDialect};
 pub(crate) use each::KIND as EACH;
 
 pub(crate) static KIND: StepKind = StepKind {
-    form: Form {
+    form: KindSpec {
         section: Section {
             name: "a table that is read",
             doc: "One file of the bundle.",
             keys: &[
                 Key::required(
                     "read",
-                    Value::Source,
+                    KeyType::Source,
                     "Path in the bundle. It may lead into archives.",
                     "train.zip/train.csv",
                 ),
                 Key::optional(
                     "format",
-                    Value::Word(WORDS),
+                    KeyType::Word(WORDS),
                     "The format of the file. Default: by its name.",
                     "json",
                 ),
@@ -68,7 +70,7 @@ pub(crate) static KIND: StepKind = StepKind {
             ],
         },
         methods: &[],
-        makes: Makes::Table(columns),
+        makes: Produces::Table(columns),
         check: Some(check),
     },
     step: |declaration, _| {
@@ -79,25 +81,25 @@ pub(crate) static KIND: StepKind = StepKind {
 
 const COLUMNS: Key = Key::optional(
     "columns",
-    Value::Columns,
+    KeyType::Columns,
     "Columns that the file must have, each with its type. A list of names declares `inferred` columns. Further columns of the file are part of `*` and are also `inferred`.",
     "{ id: integer, text: text, note: inferred }",
 );
 const DELIMITER: Key = Key::optional(
     "delimiter",
-    Value::Delimiter,
+    KeyType::Delimiter,
     "Separator of a CSV file's fields. Default: a comma; a tab for `.tsv`.",
     "tab",
 );
 const FLOAT_PRECISION_KEY: Key = Key::optional(
     "float_precision",
-    Value::Word(FLOAT_PRECISION),
+    KeyType::Word(FLOAT_PRECISION),
     "How decimals of a CSV file are rounded. Default: `round_trip`.",
     "high",
 );
 const AT: Key = Key::optional(
     "at",
-    Value::Text,
+    KeyType::Text,
     "Path of the rows in a JSON value: keys of objects and indices of lists (from 0), separated by dots. `.` is the entire value. The rows of a list are its elements. The rows of an object are its members, each as `{ key: ..., value: ... }`.",
     "annotations",
 );
@@ -111,7 +113,7 @@ pub(super) struct ReadFormat {
     /// Extensions of file names.
     pub endings: &'static [&'static str],
     /// Content of the hidden column `record`, if there is one.
-    pub record: Option<Holds>,
+    pub record: Option<CellContent>,
     pub read: fn(&Context, &Opener, &ContentRef, &ReadSpec) -> Result<TableValue, StepError>,
     /// Reads the files in the input `files` as one table, with the column `file`.
     pub each: ReadEachFn,
@@ -214,20 +216,20 @@ fn format(declaration: &Declaration) -> Option<&'static ReadFormat> {
 }
 
 /// The declared columns, and the hidden ones of the format.
-fn columns(declaration: &Declaration) -> Vec<MadeColumn> {
+fn columns(declaration: &Declaration) -> Vec<ProducedColumn> {
     let declared = declaration.columns("columns").iter();
-    let mut columns: Vec<MadeColumn> = declared
-        .map(|column| MadeColumn::new(&column.name.value, column.kind))
+    let mut columns: Vec<ProducedColumn> = declared
+        .map(|column| ProducedColumn::new(&column.name.value, column.kind))
         .collect();
     if dialect::chunksize(declaration).is_some() {
-        columns.push(MadeColumn {
+        columns.push(ProducedColumn {
             hidden: true,
             ..MadeColumn::integer(CHUNK_COLUMN)
         });
     }
     let record = format(declaration).and_then(|format| format.record);
     if let Some(holds) = record.filter(|_| columns.iter().all(|one| one.name != RECORD_COLUMN)) {
-        columns.push(MadeColumn {
+        columns.push(ProducedColumn {
             name: RECORD_COLUMN.to_owned(),
             holds,
             hidden: true,

@@ -3,7 +3,7 @@
 use prep_core::{Context, StepError};
 use prep_formats::npy::{ElementKind, NpyArray};
 use prep_formats::pandas::{ColumnSchema, ColumnType, Schema};
-use prep_spec::words::{Holds, Word};
+use prep_spec::words::{CellContent, Word};
 use prep_sql::{RECORD_COLUMN, VALUE_COLUMN};
 
 use super::{ReadFormat, ReadSpec, check_columns, extracted, failed, in_place};
@@ -15,7 +15,7 @@ pub(super) const FORMAT: ReadFormat = ReadFormat {
         doc: "a NumPy array, `.npy`: one row per entry of the first axis, in the hidden column `record`. If there is no other axis, the column `value` has its value",
     },
     endings: &["npy"],
-    record: Some(Holds::Entries),
+    record: Some(CellContent::Entries),
     read,
     each: in_place::each_table,
     plain: None,

@@ -14,7 +14,7 @@ use crate::yaml::{Entry, Kind, Node, Style};
 
 /// The part of a pipeline that reads a table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reader {
+pub enum TableUser {
     /// The table with this name, including those that are created together with it.
     Table(String),
     /// An output or a check.
@@ -22,7 +22,7 @@ pub enum Reader {
 }
 
 /// The state of parsing one variant of a pipeline.
-pub struct Context {
+pub struct ParseState {
     pub vocabulary: Vocabulary,
     pub source: Arc<SourceFile>,
     pub diagnostics: Vec<Diagnostic>,
@@ -35,9 +35,9 @@ pub struct Context {
     pub source_files: BTreeMap<String, String>,
     pub used_sources: BTreeSet<String>,
     /// Every mention of a table, with the part that reads it.
-    pub reads: Vec<(Reader, Spanned<String>)>,
+    pub reads: Vec<(TableUser, Spanned<String>)>,
     /// The part that is being parsed.
-    pub reader: Reader,
+    pub reader: TableUser,
     /// Tables with errors. Errors that follow from them are not reported.
     pub unread: BTreeSet<String>,
     /// Keys that were suggested for unknown ones, with the position of their mapping. They are not reported as missing.
@@ -65,7 +65,7 @@ impl<'n> Fields<'n> {
     }
 }
 
-impl Context {
+impl ParseState {
     pub fn new(vocabulary: &Vocabulary, source: Arc<SourceFile>) -> Self {
         Self {
             vocabulary: vocabulary.clone(),
@@ -78,7 +78,7 @@ impl Context {
             source_files: BTreeMap::new(),
             used_sources: BTreeSet::new(),
             reads: Vec::new(),
-            reader: Reader::End,
+            reader: TableUser::End,
             unread: BTreeSet::new(),
             suggested: BTreeSet::new(),
         }
