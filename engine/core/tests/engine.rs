@@ -1,4 +1,4 @@
-//! The engine's promises, on a graph of small steps that count how often they run.
+//! Tests the engine's guarantees with small steps that count their executions.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -41,7 +41,7 @@ impl Step for Join {
         for value in inputs.values() {
             text.push_str(value.body.as_str().unwrap_or_default());
         }
-        // `-` swallows what came before: outputs that are equal for different inputs.
+        // `-` drops the inputs, so different inputs give equal outputs.
         text = if self.text == "-" {
             "same".to_owned()
         } else {
@@ -53,7 +53,7 @@ impl Step for Join {
     }
 }
 
-/// A sink that holds the key it was last brought up to date with.
+/// A sink that stores the key of its last update.
 struct Target {
     key: Arc<Mutex<Option<Digest>>>,
 }
@@ -81,14 +81,14 @@ impl Sink for Target {
     }
 }
 
-/// A store in its own directory, and a target that survives from run to run.
+/// A store in its own directory, and a target that persists between runs.
 struct World {
     _folder: tempfile::TempDir,
     store: Store,
     key: Arc<Mutex<Option<Digest>>>,
 }
 
-/// The chain a -> b -> c -> target, with the texts given; `c` fails on request.
+/// The chain a -> b -> c -> target with these texts; `c` fails on request.
 struct Chain {
     graph: Arc<Graph>,
     runs: Vec<Arc<AtomicUsize>>,
@@ -281,7 +281,7 @@ fn a_failed_check_is_remembered_by_runs_that_leave_it_out() {
         message: "no good".to_owned(),
     });
     assert_eq!(reason(), failed);
-    // A run of one new step, of nothing else.
+    // A run of only one new step.
     let mut graph = Graph::new();
     let step = Join {
         text: "new".to_owned(),
@@ -360,7 +360,7 @@ fn a_raised_version_makes_the_step_and_what_it_changes_run_again_and_is_the_reas
     let fields: Vec<&str> = changes.iter().map(|change| change.field.as_str()).collect();
     assert_eq!(fields, ["version"]);
     world.run(&raised);
-    // Its text is now another one, so that what follows runs, too.
+    // Its text has changed, so the following steps run, too.
     assert_eq!(raised.counts(), [0, 1, 1]);
     let again = world.chain(["1", "2@2", "3"], false);
     world.run(&again);
@@ -424,7 +424,7 @@ fn a_cycle_and_a_double_name_are_refused() {
     assert!(graph.add("y", "a", step(), Vec::new()).is_ok());
 }
 
-/// A signal that comes while the last step runs changes nothing: the step does not look again, and all is done.
+/// A signal during the last step has no effect, because the step does not check again.
 #[test]
 fn a_run_that_is_cancelled_during_its_last_step_is_complete() {
     struct CancelsAtTheLast(Cancel);

@@ -1,4 +1,4 @@
-//! Results that are held in memory: a step that makes one, one that passes it on, and others that use it.
+//! Results that are kept in memory: a step creates one, one passes it on, and others use it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -9,18 +9,18 @@ use prep_core::{
     Reason, RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
-/// Objects in memory, which tests check for existence.
+/// Objects in memory. The tests check whether they still exist.
 type Seen = Arc<Mutex<Weak<String>>>;
 
 #[derive(Clone)]
 enum Work {
-    /// Makes the text `text`, in memory if there is room.
+    /// Creates the text `text`, in memory if there is room.
     Make(Seen),
-    /// Gives on what it was given.
+    /// Passes on its input.
     Pass,
-    /// Uses the text, and puts its own parameter in its place.
+    /// Uses the text, and returns its own parameter.
     Use,
-    /// Is given something else, and looks whether the text is still there.
+    /// Has another input, and checks whether the text still exists.
     Late(Seen, Arc<AtomicUsize>),
 }
 

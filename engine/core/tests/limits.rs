@@ -1,4 +1,4 @@
-//! Common resources of running steps: locks, threads, memory.
+//! Shared resources of running steps: locks, threads, memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use prep_core::{
 
 type Work = dyn Fn(&Context) -> Result<(), StepError> + Send + Sync;
 
-/// Runs a function of the test.
+/// A step that runs a function of the test.
 struct Does {
     name: &'static str,
     memory: u64,
@@ -80,7 +80,7 @@ impl World {
         self.graph.add("x", name, action, Vec::new()).unwrap()
     }
 
-    /// Holds the lock of a step, as another process would that is at work on it.
+    /// Takes the lock of a step, like another process that runs it.
     fn hold(&self, node: NodeId) -> LockGuard {
         let context = Context::new(self.store.clone(), self.limits, Cancel::default());
         let resolution = resolve(&self.graph, &context, "v1").unwrap();
@@ -118,7 +118,7 @@ fn who_waits_for_another_process_leaves_his_place_to_others() {
     let lock = std::sync::Mutex::new(None);
     let lock = Arc::new(lock);
     let inner = Arc::clone(&lock);
-    // The other process is done as soon as this step runs, which needs the only place.
+    // The other process finishes when this step runs, which needs the only place.
     let other = world.add("other", move |_| {
         std::thread::sleep(Duration::from_millis(120));
         drop(inner.lock().unwrap().take());
@@ -160,7 +160,7 @@ fn waiting_for_another_process_ends_with_the_run() {
     );
 }
 
-/// Raises a number for as long as it lives, and keeps the highest.
+/// Increments a counter while it exists, and records the maximum.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {
@@ -234,7 +234,7 @@ fn threads_that_need_more_memory_than_there_is_do_not_start() {
     });
     let report = world.run(Cancel::default());
     assert_eq!(report.failures().count(), 0);
-    // Of 100 MiB the step has one, two more threads 90.
+    // Of 100 MiB, the step claims 1 and two more threads claim 90.
     assert_eq!(MOST.load(Ordering::SeqCst), 3);
 }
 

@@ -1,4 +1,4 @@
-//! The scheduler while lookups are slow, nodes cannot be resolved, or all threads are taken.
+//! The scheduler when lookups are slow, nodes cannot be resolved, or all threads are taken.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use prep_core::{
     Reporter, RunOptions, RunReport, Sink, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
-/// A step that gives its name.
+/// A step that returns its name.
 struct Name(&'static str);
 
 impl Step for Name {
@@ -58,7 +58,7 @@ impl Sink for Unreadable {
     }
 }
 
-/// A remote that has nothing and takes its time to say so. Counts how many ask it at the same time.
+/// An empty, slow remote. Counts concurrent requests.
 #[derive(Debug, Default)]
 struct Slow {
     now: AtomicUsize,
@@ -96,7 +96,7 @@ struct World {
     jobs: usize,
     keep_going: bool,
     oldest_first: bool,
-    /// All threads are somebody else's.
+    /// Other users have taken all threads.
     without_threads: bool,
 }
 
@@ -192,7 +192,7 @@ fn a_node_that_cannot_be_resolved_fails_like_any_other() {
             count(|one| matches!(one, StepOutcome::Failed { .. })),
             failed
         );
-        // Steps that did not run are never called cancelled.
+        // Steps that did not run are never reported as cancelled.
         assert_eq!(
             count(|one| matches!(one, StepOutcome::Skipped { .. })),
             skipped

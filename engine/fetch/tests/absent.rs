@@ -16,10 +16,10 @@ fn a_bundle_that_was_thrown_away_is_still_known() -> Outcome {
     std::fs::remove_file(world.target())?;
     assert_eq!(source.state(&world.context)?, known);
     assert_eq!(source.location(), None);
-    // Known under another MD5 than the published one it is of no use.
+    // If the known MD5 differs from the published one, the content is not used.
     let other = world.source(Some("00000000000000000000000000000000"));
     assert_eq!(other.state(&world.context)?, SourceState::Missing);
-    // A run brings it again.
+    // A run fetches it again.
     let sent = world.server.sent();
     assert_eq!(source.run(&world.context)?.digest(), value);
     assert!(world.server.sent() > sent);

@@ -1,4 +1,4 @@
-//! Where credentials are looked for, in which order, and the messages about them.
+//! The places of credentials, their order, and the messages about them.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -284,14 +284,14 @@ fn a_configured_directory_is_added() {
         (found.credentials, found.origin),
         (key("c", "k"), Origin::File(json))
     );
-    // And tokens in ~/.kaggle only; prep reads them in both.
+    // Kaggle's tools read tokens only in ~/.kaggle; prep reads them in both directories.
     let saved = configured.path().join("access_token");
     fs::write(&saved, "c").unwrap();
     let found = world("kaggle.json", JSON).find().unwrap();
     assert_eq!(found.origin, Origin::File(saved));
     let found = world("access_token", "t").find().unwrap();
     assert_eq!(found.credentials, token("t"));
-    // Where a system has its configuration elsewhere.
+    // On a system with another directory of configuration.
     let world = World::new().file("../.config/kaggle/kaggle.json", JSON);
     assert_eq!(
         world.find().unwrap().credentials,

@@ -17,13 +17,13 @@ const LENGTH: usize = 1_000_003;
 /// The first byte, in the first piece, at and around edges of pieces and ranges, and the last bytes.
 const OFFSETS: [u64; 7] = [0, 5_000, 16_383, 65_536, 500_000, 999_424, 1_000_002];
 
-/// How a case has to end.
+/// The expected end of a case.
 enum End {
     /// With the right bytes, and at most this many API calls, and bytes sent beyond the length.
     Right { api: usize, extra: u64 },
     /// With the second content.
     Other,
-    /// With an error whose first line holds this.
+    /// With an error whose first line contains this text.
     Error(&'static str),
 }
 
@@ -384,7 +384,7 @@ fn a_bundle_without_faults_is_fetched_once() -> Outcome {
     world.assert_complete(&content(LENGTH, 1));
     assert_eq!(world.server.sent(), LENGTH as u64);
     assert_eq!(world.server.requests_of(Side::Api).len(), 1);
-    // Known from now on, without a request.
+    // Afterwards it is known without a request.
     assert_eq!(world.run(Some(&md5))?.digest(), value.digest());
     assert_eq!(world.server.requests_of(Side::Api).len(), 1);
     Ok(())
@@ -401,7 +401,7 @@ fn another_md5_than_the_published_one_is_refused_before_it_is_fetched() {
     assert!(error.contains("Kaggle changed it"), "{error}");
     assert!(world.server.requests_of(Side::Store).len() <= 1);
     assert!(!world.target().exists());
-    // Where the server does not tell it, after that.
+    // If the server does not send it, after the download.
     let silent = Bundle::new(ID, content(LENGTH, 1)).without_hash();
     let end = End::Error("arrived damaged");
     check("silent", silent, Vec::new(), Some(published), &end);
@@ -425,7 +425,7 @@ fn a_server_without_ranges_that_drops_starts_at_the_front() {
     check("drop", bundle, faults, None, &End::Right { api: 1, extra });
 }
 
-/// Addresses that serve one request each: another address comes for each range, whatever order the answers arrive in.
+/// Each address serves one request: each range gets another address, in any order of the responses.
 #[test]
 fn addresses_that_serve_one_request_each() {
     let bytes = content(LENGTH, 1);
@@ -451,7 +451,7 @@ fn addresses_that_serve_one_request_each() {
     });
 }
 
-/// An address that never serves a request is a failure anyway.
+/// An address that never serves a request is a failure.
 #[test]
 fn addresses_that_serve_nothing_end_the_download() {
     let refused = Fault::at(At::Store, Kind::status(403)).after(1).always();

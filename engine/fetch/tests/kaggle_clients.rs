@@ -233,7 +233,7 @@ fn kaggle_2_2_5_downloads() -> Outcome {
         succeed(&mut prepare(&world, world.kaggle(dir, &download)));
         let got = fs::read(world.home.path().join(format!("out/{ID}.zip")))?;
         assert!(got == bundle().content.read(0, usize::MAX));
-        // It calls as prep does.
+        // It sends the same requests as prep.
         let last = world.api().pop().ok_or("no request")?;
         let body: serde_json::Value = serde_json::from_str(&last.body)?;
         let network = Network::new(options(&world.server.endpoint()), common::key())?;
@@ -279,7 +279,7 @@ fn kagglehub_1_0_3_downloads() -> Outcome {
     Ok(())
 }
 
-/// A place of credentials, and what fills it.
+/// A place of credentials, and its content.
 type Fill = (&'static str, fn(&World) -> Vec<(&'static str, String)>);
 
 /// All places that the clients know outside of Kaggle's notebooks.
@@ -319,8 +319,8 @@ const PLACES: [Fill; 7] = [
     }),
 ];
 
-/// The request of Kaggle's SDK, as its own code decides, for a list of surroundings. A login is read as `kaggle` does it;
-/// `kagglehub` knows none.
+/// The requests of Kaggle's SDK for a list of environments, computed by its own code. A login is read like `kaggle` does;
+/// `kagglehub` does not support logins.
 const DECIDE: &str = r#"
 import json, os, sys
 from kagglesdk import KaggleClient, KaggleCredentials

@@ -113,7 +113,7 @@ fn access(network: &Network) -> Result<u64, FetchError> {
     network.check_access(ID, &Cancel::default())
 }
 
-/// Minute by minute, in one process and in a new one for each question.
+/// Checks each minute, in one process and in a new process for each request.
 #[test]
 fn an_hour_in_which_a_token_expires() {
     for protocol in [Protocol::Rpc, Protocol::Rest] {
@@ -195,7 +195,7 @@ fn a_token_is_renewed_as_kaggles_sdk_does() {
 fn a_clock_that_is_slow_or_a_revoked_token_costs_one_call() {
     let world = World::new(3600);
     let network = world.network(Protocol::Rpc);
-    // The server's clock alone goes on.
+    // Only the server's clock advances.
     world.server.set_time(Duration::from_secs(3601));
     access(&network).unwrap();
     assert_eq!((world.refusals(), world.renewals()), (1, 1));
@@ -247,7 +247,7 @@ fn a_file_that_cannot_be_written_does_no_harm() {
     assert!(!Path::new(&world.path()).exists());
 }
 
-/// A server that sends nonsense does no harm.
+/// A server that sends invalid data does not damage anything.
 #[test]
 fn strange_answers_to_a_renewal_are_errors() {
     for body in [
@@ -272,7 +272,7 @@ fn strange_answers_to_a_renewal_are_errors() {
             "{body}: {error}"
         );
     }
-    // A time that no clock reaches.
+    // A time beyond the range of clocks.
     let world = World::new(0);
     let token = world.server.issue_access_token(1_000_000);
     let kind = Kind::Status {

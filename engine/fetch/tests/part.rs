@@ -102,7 +102,7 @@ fn a_tenth_costs_a_tenth() -> Outcome {
         // The listing and the members come from the same address.
         assert_eq!(world.server.requests_of(Side::Api).len(), 1);
         assert!(FileValue::from_value(&value)?.outside);
-        // Nothing else is left, and nothing is fetched again.
+        // No other file remains, and nothing is fetched again.
         assert_eq!(path.parent().unwrap().read_dir()?.count(), 1);
         assert_eq!(
             part(&world, members).run(&world.context)?.digest(),
@@ -264,7 +264,7 @@ fn members_are_fetched_one_by_one_where_ranges_do_not_work() -> Outcome {
                 assert_eq!(path, expected_path);
                 assert!(bytes == expected_bytes, "{path}");
             }
-            // Nothing else is left.
+            // No other file remains.
             assert_eq!(path.parent().unwrap().read_dir()?.count(), 1);
         }
     }

@@ -1,4 +1,4 @@
-//! Two protocols lead to a bundle: the one that is there is used and remembered, and credentials go to Kaggle's hosts alone.
+//! Bundles can be fetched with two protocols. The one that works is remembered, and only Kaggle's hosts get credentials.
 
 use crate::common;
 use std::time::{Duration, Instant};
@@ -126,7 +126,7 @@ fn a_host_that_cannot_be_reached_is_replaced_by_the_other() -> Outcome {
     Ok(())
 }
 
-/// An address is not yet a bundle.
+/// A signed address does not prove that the bundle can be fetched.
 #[test]
 fn a_redirect_to_another_api_is_not_access() -> Outcome {
     let stranger = FaultServer::start(Vec::new(), Vec::new())?;
@@ -155,7 +155,7 @@ fn a_redirect_to_another_api_is_not_access() -> Outcome {
     Ok(())
 }
 
-/// Between Kaggle's hosts the credentials go along.
+/// Redirects between Kaggle's hosts keep the credentials.
 #[test]
 fn a_redirect_between_the_hosts_of_the_api_is_followed() -> Outcome {
     let moved = FaultServer::start(bundles(), Vec::new())?;
@@ -262,7 +262,7 @@ fn refused_credentials_are_named_with_the_others() {
     assert!(help.starts_with("make a new API token"), "{help}");
 }
 
-/// A question stops at the first answer that there are too many; a download waits.
+/// A query stops at the first response 429 (too many requests); a download waits.
 #[test]
 fn a_question_ends_at_the_first_limit() {
     let world = world(vec![Fault::at(At::Api, Kind::status(429))]);
@@ -282,7 +282,7 @@ fn an_account_is_asked_for() -> Outcome {
     let account = world.network.account(&Cancel::default())?;
     assert_eq!(account.user.as_deref(), Some("somebody"));
     assert!(account.server_time.is_some());
-    // The older protocol does not tell the user, but refuses strangers.
+    // The older protocol does not return the user's name, but rejects unknown users.
     world
         .server
         .set_faults(vec![Fault::at(At::Rpc, Kind::status(404)).always()]);
@@ -301,7 +301,7 @@ fn an_account_is_asked_for() -> Outcome {
     Ok(())
 }
 
-/// An unreachable server is reported at once, with what follows.
+/// An unreachable server is reported at once, with the next action.
 #[test]
 fn waiting_is_reported() {
     let reports = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));

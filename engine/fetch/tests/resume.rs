@@ -1,4 +1,4 @@
-//! The files of an interrupted download are used by the next one, unless it is not what it should be.
+//! The next download uses the files of an interrupted one, unless they are not valid.
 
 use crate::common;
 use std::fs::{self, File, OpenOptions};
@@ -15,7 +15,7 @@ use prep_fetch::{KaggleBundle, Network};
 
 const LENGTH: usize = 1_000_003;
 
-/// A download that failed at its last byte: all pieces but the last are there.
+/// A download that failed at its last byte: all pieces except the last exist.
 fn interrupted() -> World {
     let fault = Fault::at_byte(LENGTH as u64 - 1, Kind::Drop).always();
     let world = World::new(Bundle::new(ID, content(LENGTH, 1)), vec![fault]);
@@ -27,7 +27,7 @@ fn interrupted() -> World {
     world
 }
 
-/// Bytes sent by what `work` does.
+/// Bytes that the server sends during `work`.
 fn sent(world: &World, work: impl FnOnce(&World)) -> u64 {
     let before = world.server.sent();
     work(world);
@@ -117,7 +117,7 @@ fn record(line: &[u8], piece: u32, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_complete_partial_file_needs_no_request() -> Outcome {
-    // As after a kill between the last piece and the renaming.
+    // The state after a kill between the last piece and the renaming.
     let world = interrupted();
     let bytes = content(LENGTH, 1);
     let start = LENGTH / (16 << 10) * (16 << 10);
@@ -212,7 +212,7 @@ fn start(world: &World) -> Child {
 #[test]
 fn kills_lose_no_work() -> Outcome {
     let kills: u64 = std::env::var("FETCH_KILLS").map_or(Ok(4), |kills| kills.parse())?;
-    // So much that each process gets a part of it before its end.
+    // Large enough that each process fetches only a part before it is killed.
     let bytes = content(usize::try_from(2_000_000 + kills * 1_000_000)?, 1);
     let throttle = Fault::at(At::Store, Kind::Throttle(2_000_000)).always();
     let world = World::new(Bundle::new(ID, bytes.clone()), vec![throttle]);

@@ -72,7 +72,7 @@ fn no_error_shows_a_secret() {
             write!(shown, "\n{error}\n{error:?}").unwrap();
             cause = error.source();
         }
-        // The server's own sayings contain a token that this client never had; it cannot know that it is one.
+        // The server's message contains a token that this client never had, so it cannot recognise it.
         let shown = shown.replace(TOKEN, "");
         let shown = if place.contains("Status") && place.contains("Api") {
             shown.replace(SIGNATURE, "")
@@ -94,7 +94,7 @@ fn no_error_shows_a_secret() {
 
 #[test]
 fn an_unreachable_store_or_api_shows_no_address() {
-    // Nobody listens there.
+    // No server listens on this port.
     let world = World::with(Vec::new(), Vec::new(), |options| {
         options.endpoint = "http://127.0.0.1:9/api/v1".into();
     });

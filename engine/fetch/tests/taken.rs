@@ -1,4 +1,4 @@
-//! The file of a further source that is in the bundle already: it is taken out as a download would bring it.
+//! A file of a further source that is also in the bundle is extracted instead of downloaded.
 
 use crate::common;
 use std::fs;
@@ -71,7 +71,7 @@ fn a_file_is_taken_out_of_the_bundle_and_nothing_else_is_left() -> Outcome {
     Ok(())
 }
 
-/// One process at a time makes the file, whether it takes or downloads it.
+/// Only one process at a time creates the file, by extraction or download.
 #[test]
 fn a_file_is_taken_under_the_lock_of_its_download() -> Outcome {
     let dir = tempfile::tempdir()?;

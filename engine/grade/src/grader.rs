@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use crate::metrics::{Direction, MetricKind};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::{Rows, same_rows};
+use crate::rules::{RowPolicy, same_rows};
 use crate::spec::error::GradeSpecErrors;
 use crate::spec::{self, GradeSpec, SpecRule};
 use crate::table::answers::{self, AnswersError};
 use crate::table::frame::Frame;
+use crate::table::lazy::LazySubmission;
 use crate::table::pair::Pair;
 use crate::table::submission;
-use crate::table::unread::Unread;
 
 /// With fewer rows, an invalid cell is reported before a wrong number of rows, in the order of the rules.
-const MANY: usize = 1_000_000;
+const MANY_ROWS: usize = 1_000_000;
 
 /// Grades submissions of one competition.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub enum Outcome {
         rounded: f64,
     },
     /// The submission is invalid.
-    Refused(Refusal),
+    Invalid(Refusal),
 }
 
 impl Outcome {
@@ -45,7 +45,7 @@ impl Outcome {
     pub fn rounded(&self) -> Option<f64> {
         match self {
             Outcome::Score { rounded, .. } => Some(*rounded),
-            Outcome::Refused(_) => None,
+            Outcome::Invalid(_) => None,
         }
     }
 }
@@ -89,7 +89,7 @@ impl Grader {
         match self.grade_content(answers, FileContent::Bytes(bytes)) {
             Ok(outcome) => outcome,
             Err(error) => {
-                Outcome::Refused(Refusal::new(RefusalKind::Unreadable, error.to_string()))
+                Outcome::Invalid(Refusal::new(RefusalKind::Unreadable, error.to_string()))
             }
         }
     }
@@ -107,14 +107,14 @@ impl Grader {
         let options = ReadOptions::default();
         let scanned = match submission::scan(content, &options)? {
             Ok(scanned) => scanned,
-            Err(refusal) => return Ok(Outcome::Refused(refusal)),
+            Err(refusal) => return Ok(Outcome::Invalid(refusal)),
         };
-        let submission = Unread::new(scanned);
+        let submission = LazySubmission::new(scanned);
         let pair = Pair::unread(answers, &submission);
         let outcome = pair.and_then(|pair| self.outcome(pair));
         match submission.failure() {
             Some(error) => Err(error),
-            None => Ok(outcome.unwrap_or_else(Outcome::Refused)),
+            None => Ok(outcome.unwrap_or_else(Outcome::Invalid)),
         }
     }
 
@@ -122,7 +122,7 @@ impl Grader {
     pub fn grade(&self, answers: &Frame, submission: &Frame) -> Outcome {
         let pair = Pair::new(answers, submission);
         let outcome = pair.and_then(|pair| self.outcome(pair));
-        outcome.unwrap_or_else(Outcome::Refused)
+        outcome.unwrap_or_else(Outcome::Invalid)
     }
 
     /// Returns the columns that these rules and the metric name.
@@ -142,7 +142,7 @@ impl Grader {
             }
             rule.rule.apply(&mut pair)?;
             rules = later;
-            if pair.submission.len() > MANY {
+            if pair.submission.len() > MANY_ROWS {
                 let wanted: Vec<&str> = self.columns_named(later).collect();
                 pair.submission.forget_all_but(&wanted);
             }
@@ -161,10 +161,10 @@ impl Grader {
     /// Drops rows that are never used.
     fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
         let mut said = rules.iter().map(|rule| rule.rule.rows());
-        let many = pair.submission.len() > MANY;
-        let kept = |rows: &Rows| matches!(rows, Rows::Kept | Rows::CellByCell);
+        let many = pair.submission.len() > MANY_ROWS;
+        let kept = |rows: &RowPolicy| matches!(rows, RowPolicy::Kept | RowPolicy::CellByCell);
         match said.clone().find(|rows| !kept(rows)) {
-            Some(Rows::Times(times)) if many => {
+            Some(RowPolicy::Times(times)) if many => {
                 let expected = pair.answers.len().saturating_mul(times);
                 return same_rows::check(pair.submission.len(), expected);
             }
@@ -172,8 +172,8 @@ impl Grader {
             None => {}
         }
         match self.spec.metric.rows() {
-            Rows::Times(1) if many => pair.check_same_rows()?,
-            Rows::First if said.all(|rows| rows == Rows::CellByCell) => {
+            RowPolicy::Times(1) if many => pair.check_same_rows()?,
+            RowPolicy::First if said.all(|rows| rows == RowPolicy::CellByCell) => {
                 pair.submission.truncate(pair.answers.len());
             }
             _ => {}

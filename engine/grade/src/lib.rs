@@ -48,4 +48,4 @@ pub use grader::{Grader, Outcome};
 pub use refusal::{Refusal, RefusalKind};
 pub use spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use table::answers::AnswersError;
-pub use table::pair::{Column, Pair, Role, Side, Value};
+pub use table::pair::{CellValue, GradedColumn, Pair, Role, Side};

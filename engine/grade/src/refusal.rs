@@ -101,9 +101,9 @@ impl std::error::Error for Refusal {}
 
 /// Shortens a text. A message that repeats a column's name may be as long as the name.
 fn shortened(mut text: String) -> String {
-    const LONGEST: usize = 4096;
-    if text.len() > LONGEST {
-        text.truncate(text.floor_char_boundary(LONGEST));
+    const MAX_MESSAGE_BYTES: usize = 4096;
+    if text.len() > MAX_MESSAGE_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_MESSAGE_BYTES));
         text.push_str(" ...");
     }
     text

@@ -1,4 +1,4 @@
-//! Answers that are JSON lines become rows, and what is wrong with them is told.
+//! Answers in JSON lines are converted to rows, and errors in them are reported.
 
 use prep_grade::table::submission;
 use prep_grade::{Grader, Outcome};
@@ -46,7 +46,7 @@ fn records_become_rows() {
         "id,p\n7-b,1:2:3\nx-c,\ny-c,\n",
     ] {
         let outcome = grader.grade(&answers, &submission::parse(text.as_bytes()).unwrap());
-        let Outcome::Refused(refusal) = outcome else {
+        let Outcome::Invalid(refusal) = outcome else {
             panic!("{text} {outcome:?}")
         };
         assert!(

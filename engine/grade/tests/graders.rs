@@ -1,4 +1,4 @@
-//! Whole `grade:` sections give what the graders of MLE-bench gave, and refuse what they refused.
+//! Complete `grade:` sections give the scores of MLE-bench's graders and reject the same submissions.
 
 use prep_grade::table::submission;
 use prep_grade::{Grader, Outcome};
@@ -19,8 +19,8 @@ fn recorded_graders() {
             let outcome = grader.grade_bytes(&answers, text.as_bytes());
             let table = submission::parse(text.as_bytes());
             let of_table =
-                table.map_or_else(Outcome::Refused, |table| grader.grade(&answers, &table));
-            // Not equal, but alike: NaN.
+                table.map_or_else(Outcome::Invalid, |table| grader.grade(&answers, &table));
+            // NaN does not equal itself.
             assert_eq!(format!("{outcome:?}"), format!("{of_table:?}"), "{text:?}");
             scores += usize::from(outcome.rounded().is_some());
             if !holds(&outcome, expected) {
@@ -47,7 +47,7 @@ fn holds(outcome: &Outcome, expected: &Value) -> bool {
             .map(|text| text.parse::<f64>().unwrap())
     };
     match (outcome, number("score"), number("rounded")) {
-        (Outcome::Refused(_), None, _) => true,
+        (Outcome::Invalid(_), None, _) => true,
         (Outcome::Score { value, rounded }, Some(score), Some(at_five)) => {
             let close = (value - score).abs() <= 1e-13 * score.abs().max(1e-3);
             (close || value == &score || (value.is_nan() && score.is_nan()))

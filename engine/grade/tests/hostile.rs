@@ -1,5 +1,5 @@
-//! Submissions of a few megabytes that are made to exhaust the grader: each is graded or rejected in memory and time in
-//! proportion to its size.
+//! Submissions of a few megabytes that try to exhaust the grader. The grader accepts or rejects each one in memory and time
+//! proportional to its size.
 
 #![allow(
     clippy::expect_used,
@@ -17,19 +17,19 @@ use cost::Cost;
 use prep_grade::Grader;
 use serde_json::{Value, json};
 
-/// Bytes of a submission, about.
+/// Approximate size of a submission in bytes.
 const BYTES: usize = 4 << 20;
 
 const MAX_PEAK: u64 = 512 << 20;
-/// As a machine that other tests share takes it.
+/// The limit allows for other tests on the same machine.
 const MAX_SECONDS: u64 = 30;
 
-/// A cell of this text again and again.
+/// A cell with this text repeated.
 fn cell(text: &str) -> String {
     format!("\"{}\"", text.repeat(BYTES / text.len()))
 }
 
-/// As many rows as make the submission.
+/// As many rows as fill the submission.
 fn rows(row: impl Fn(usize) -> String) -> String {
     let mut text = String::new();
     for number in 0.. {
@@ -42,7 +42,7 @@ fn rows(row: impl Fn(usize) -> String) -> String {
     text
 }
 
-/// What it is, the `grade:` section, the answers, the submission.
+/// Each case: name, `grade:` section, answers, submission.
 fn cases() -> Vec<(&'static str, Value, String, String)> {
     let one = |metric: Value, answer: &str, cell: String| {
         let section = json!({ "metric": metric });
@@ -110,7 +110,7 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
             (masks(metric), "y\n1 5\n".to_owned(), format!("y\n{rle}\n")),
         );
     }
-    // One slice in many rows, the first of which has many runs; and as many volumes as rows.
+    // One slice in many rows, where the first row has many runs; and as many volumes as rows.
     let volumes = json!({ "hausdorff_of_volumes": {
         "column": "y", "width": "w", "height": "h", "slice": "id", "stacked_by": "_", "surplus_rows": "ignore",
     } });
@@ -143,7 +143,7 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
             format!("id,y\n{stacked}"),
         ),
     );
-    // The largest box: its lines along the slices are long, and far apart in memory.
+    // The largest box: its lines across the slices are long and far apart in memory.
     let deep: String = (0..38_000)
         .map(|row| format!("a_{row},1 1 {} 1\n", 28 * 300 + 29))
         .collect();
@@ -213,7 +213,7 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
     cases
 }
 
-/// Cells take memory of their own, so there is a limit on them besides that on bytes.
+/// Each cell takes memory, so there is a limit on the number of cells in addition to the limit on bytes.
 #[test]
 fn the_limit_of_cells_is_268_435_456() {
     let names: Vec<String> = (0..4096).map(|column| format!("c{column}")).collect();

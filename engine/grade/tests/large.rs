@@ -1,4 +1,4 @@
-//! Submissions of millions of rows: read piece by piece from a file, they are graded as they are from memory.
+//! Submissions of millions of rows get the same score when they are read from a file in chunks as from memory.
 
 use std::io::Write as _;
 
@@ -13,7 +13,7 @@ fn grade(section: &Value, answers: &str, text: &str) -> String {
     let grader = Grader::parse(section).unwrap();
     let answers = grader.read_answers(answers.as_bytes()).unwrap();
     let table = submission::parse(text.as_bytes());
-    let of_table = table.map_or_else(Outcome::Refused, |table| grader.grade(&answers, &table));
+    let of_table = table.map_or_else(Outcome::Invalid, |table| grader.grade(&answers, &table));
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(text.as_bytes()).unwrap();
     let of_file = format!("{:?}", grader.grade_file(&answers, &file).unwrap());

@@ -1,4 +1,4 @@
-//! Thresholds, medals and direction of published reports come out of the leaderboards.
+//! Leaderboards give the thresholds, medals and directions of published reports.
 
 use std::path::Path;
 
@@ -45,7 +45,7 @@ fn published_reports() {
 
 #[test]
 fn sizes() {
-    // (teams, ranks of gold, silver, bronze), with the rank as the score, lower being better.
+    // (teams, ranks of gold, silver, bronze). The score is the rank, so lower is better.
     let table = [
         (1, 1, 1, 1),
         (9, 1, 1, 3),

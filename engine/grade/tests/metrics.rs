@@ -1,4 +1,4 @@
-//! Metrics give what scikit-learn gave, and refuse what it refused.
+//! Metrics give scikit-learn's scores and reject the same input.
 
 use std::path::Path;
 
@@ -46,9 +46,9 @@ fn recorded_scores() {
         let outcome = grade(&grader(text("metric")), text("answers"), text("submission"));
         let parse = |key: &str| case[key].as_str().map(|text| text.parse::<f64>().unwrap());
         let holds = match (&outcome, parse("score"), parse("rounded")) {
-            (Outcome::Refused(_), None, _) => true,
+            (Outcome::Invalid(_), None, _) => true,
             (Outcome::Score { value, rounded }, Some(score), Some(expected)) => {
-                // Close to the same direction the arc cosine makes 1e-8 of the last digit of a cosine.
+                // For nearly equal directions, the arc cosine turns an error in the last digit of a cosine into 1e-8.
                 let tolerance = match text("metric") {
                     "mean_angular_error" => 5e-8,
                     _ => 1e-13 * score.abs().max(1e-3),
@@ -83,7 +83,7 @@ fn grade(grader: &Grader, answers: &str, submission: &str) -> Outcome {
     let answers = submission::parse(answers.as_bytes()).unwrap();
     match submission::parse(submission.as_bytes()) {
         Ok(submission) => grader.grade(&answers, &submission),
-        Err(refusal) => Outcome::Refused(refusal),
+        Err(refusal) => Outcome::Invalid(refusal),
     }
 }
 

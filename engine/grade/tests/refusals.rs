@@ -1,4 +1,4 @@
-//! Refusals tell what to fix: column, row, what was found, what was expected.
+//! Messages of invalid submissions name the column, the row, the found value and the expected one.
 
 use prep_grade::table::submission;
 use prep_grade::{Grader, Outcome, RefusalKind};
@@ -21,7 +21,7 @@ fn refusal_by(section: &serde_json::Value, answers: &str, text: &str) -> (Refusa
     let grader = Grader::parse(section).unwrap();
     let answers = submission::parse(answers.as_bytes()).unwrap();
     match grader.grade_bytes(&answers, text.as_bytes()) {
-        Outcome::Refused(refusal) => (refusal.kind, refusal.to_string()),
+        Outcome::Invalid(refusal) => (refusal.kind, refusal.to_string()),
         Outcome::Score { value, .. } => panic!("{text:?} has the score {value}"),
     }
 }
@@ -81,11 +81,11 @@ fn messages() {
     }
 }
 
-/// Identifiers that are repeated, missing or unknown are named, with rows of the file, though both sides were sorted.
+/// Repeated, missing or unknown identifiers are named with their rows in the file, although both sides were sorted.
 #[test]
 fn identifiers_at_fault_are_named() {
     for (text, message) in [
-        // The last row is the first one again.
+        // The last row repeats the first one.
         (
             "id,y\nb,1\na,1\nb,1\n",
             "column `id`, row 3: `b` is repeated, and there is no row for `c`",
@@ -115,7 +115,7 @@ fn identifiers_at_fault_are_named() {
     }
 }
 
-/// Of several cells at fault the first one in the file is named, though rows were sorted by their identifier.
+/// The message names the first wrong cell in the file, although the rows were sorted by identifier.
 #[test]
 fn the_first_row_of_the_file_is_named() {
     let section = |metric: &str| json!({ "rules": [{ "align": "id" }], "metric": { metric: "y" } });
@@ -197,14 +197,14 @@ fn limits() {
         message,
         "the first line has 2000000 bytes; at most 1048576 are read"
     );
-    // What is repeated of a cell is cut off, between characters.
+    // A long cell is cut between characters in the message.
     let long = "ü".repeat(300_000);
     let (kind, message) = refusal(&format!("id,y\na,1\nb,{long}\nc,1\n"));
     assert_eq!(kind, RefusalKind::Type);
     assert!(message.starts_with("column `y`, row 2: found `üüü") && message.len() < 300);
 }
 
-/// What is refused for its rows in the end is refused for them at once, where there are millions.
+/// With millions of rows, a wrong number of rows is reported before any cell is read.
 #[test]
 fn of_millions_of_rows_too_many_no_cell_is_read() {
     let answers = submission::parse(ANSWERS.as_bytes()).unwrap();
@@ -227,7 +227,7 @@ fn of_millions_of_rows_too_many_no_cell_is_read() {
             10,
             RefusalKind::Range,
         ),
-        // Rows may be left out first.
+        // An earlier rule may drop rows.
         (
             vec![json!({ "align": { "by": "id", "surplus": "drop" } })],
             1_000_001,
@@ -237,7 +237,7 @@ fn of_millions_of_rows_too_many_no_cell_is_read() {
         let spec = json!({ "rules": rules, "metric": { "accuracy": "y" } });
         let grader = Grader::parse(&spec).unwrap();
         let text = format!("id,y\n{}", "7,8\n".repeat(rows));
-        let Outcome::Refused(refusal) = grader.grade_bytes(&answers, text.as_bytes()) else {
+        let Outcome::Invalid(refusal) = grader.grade_bytes(&answers, text.as_bytes()) else {
             panic!("{spec}");
         };
         assert_eq!(refusal.kind, expected, "{spec}");

@@ -1,4 +1,4 @@
-//! Reports have the benchmark's keys in its order, then our own.
+//! Reports have the benchmark's keys in its order, followed by prep's.
 
 use jiff::Timestamp;
 use jiff::civil::date;
@@ -63,7 +63,7 @@ fn no_score() {
         .in_column("y")
         .in_row(3);
     let value: Value =
-        serde_json::from_str(&pretty(report(Some(Outcome::Refused(refusal))).to_json())).unwrap();
+        serde_json::from_str(&pretty(report(Some(Outcome::Invalid(refusal))).to_json())).unwrap();
     assert_eq!(value["score"], Value::Null);
     assert_eq!(value["submission_exists"], true);
     assert_eq!(

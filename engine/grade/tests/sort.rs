@@ -1,4 +1,4 @@
-//! Sorting finds the order that NumPy's introsort leaves, by whatever shorter way it takes.
+//! Sorting gives the order of NumPy's introsort, although the implementation takes shortcuts.
 
 use prep_formats::pandas::{Cell, ColumnData, Frame, FrameColumn};
 use prep_grade::Pair;
@@ -6,7 +6,7 @@ use prep_grade::table::sort::{argsort, sort_positions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// The order of a column's rows, and that of the introsort with this comparison of present rows.
+/// The order of a column's rows, and the order by introsort with this comparison of the rows with a value.
 fn check(data: ColumnData, rows: usize, present: &[bool], less: impl Fn(u32, u32) -> bool + Copy) {
     let name = "id".to_owned();
     let columns = vec![FrameColumn { name, data }];
@@ -20,7 +20,7 @@ fn check(data: ColumnData, rows: usize, present: &[bool], less: impl Fn(u32, u32
     assert_eq!(order, expected);
 }
 
-/// Texts that share beginnings, end early, and differ in zeros.
+/// Texts with common prefixes, short texts, and texts that differ only in zeros.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ab\0]{0,18}",
@@ -33,7 +33,7 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn texts(cells in vec(prop::option::weighted(0.9, text()), 0..300), times in 1..4usize) {
-        // Several times the same, so that the order among equal ones matters.
+        // With duplicates, so that the order among equal ones matters.
         let cells: Vec<Option<String>> = std::iter::repeat_n(cells, times).flatten().collect();
         let objects = cells.iter().map(|cell| match cell {
             Some(text) => Cell::Text(text.as_str()),

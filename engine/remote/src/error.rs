@@ -321,7 +321,7 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
 mod tests {
     use super::*;
 
-    /// An error of the library as its client makes it: the answer is a cause of its own, below one that shows the address.
+    /// An error of the library as its client creates it: the response is a separate cause, below one with the address.
     fn answered(text: &str) -> object_store::Error {
         #[derive(Debug, thiserror::Error)]
         #[error(

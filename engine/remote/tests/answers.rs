@@ -1,4 +1,5 @@
-//! The meanings of a real server's answers, through the library's own client: the texts that `error` reads are the library's.
+//! Classification of a server's responses, received through the library's own client, because `error` parses the
+//! library's texts.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -68,7 +69,7 @@ fn an_answer_has_the_meaning_of_its_status_and_code() {
             "<Error><Code>XMinioStorageFull</Code></Error>",
             |error| matches!(error, RemoteError::Full { .. }),
         ),
-        // The name of the bucket, the directory and the record hold numbers that look like statuses.
+        // The names of the bucket, directory and record contain numbers that look like HTTP statuses.
         (
             "400 Bad Request",
             "<Error><Code>InvalidArgument</Code></Error>",

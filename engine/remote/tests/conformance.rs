@@ -48,7 +48,7 @@ impl Machine {
         self.said.lock().unwrap().join("\n")
     }
 
-    /// Makes a result as a step does, and offers it.
+    /// Creates a result like a step does, and offers it.
     fn make(&self, step: &str, content: &[u8], given: &[Digest]) -> (Digest, LedgerEntry) {
         let object = self.store.put(content).unwrap();
         let record = serde_json::json!({ "step": step });
@@ -125,7 +125,7 @@ fn what_one_machine_made_the_other_finds() {
         assert_eq!(two.store.missing_locally(&found), []);
         assert_eq!(two.said(), "");
 
-        // A user without access to `private/` sees the output, and not what it was made of.
+        // A user without access to `private/` can read the output, but not its inputs.
         let names = names(&store);
         let area = |digest: &Digest| {
             let rest = &digest.to_string()[2..];
@@ -139,7 +139,7 @@ fn what_one_machine_made_the_other_finds() {
     });
 }
 
-/// A role that may read all but `private/`: answers are not there, the rest is.
+/// A role that can read everything except `private/` gets everything except the answers.
 #[test]
 fn agents_see_what_is_for_everybody() {
     let faulty = Faulty::new(Arc::new(InMemory::new()));
@@ -225,7 +225,7 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
         assert!(two.store.find(&unsigned, "c").unwrap().is_none());
         assert!(two.said().contains("it is not signed"), "{}", two.said());
 
-        // A good one, copied to another key's place.
+        // A valid entry, copied to another key.
         let (good, _) = two.make("u", b"3", &[]);
         let sealed = futures::executor::block_on(async {
             store
@@ -246,7 +246,7 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
             "{}",
             two.said()
         );
-        // Offering over what is not believed leaves it alone.
+        // An offer does not replace an untrusted entry.
         let put = futures::executor::block_on(two.link.remote().put_entry(
             &unsigned,
             &two.store.find(&good, "c").unwrap().unwrap(),
@@ -350,7 +350,7 @@ fn wrong_bytes_are_never_kept() {
             "it has to be made again"
         );
         assert!(two.said().contains("is damaged"), "{}", two.said());
-        // Made again, it replaces the damaged one.
+        // When it is created again, it replaces the damaged one.
         two.make("s", &[5; 100_000], &[]);
         faulty.set(Fault::None);
         let three = Machine::new(Remote::with_store(faulty.clone(), "r", None, &[]));
@@ -358,7 +358,7 @@ fn wrong_bytes_are_never_kept() {
     }
 }
 
-/// A result that needs an object which is damaged there does not mark it as intact.
+/// A result that needs an object that is damaged in the remote does not mark the object as intact.
 #[test]
 fn a_damaged_object_stays_lost_until_it_is_sent_anew() {
     let (faulty, two, id, object) = beside(Fault::Corrupt);
@@ -407,7 +407,7 @@ fn a_bundle_is_read_where_it_lies() {
         let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
         let file = File::open(&path).unwrap();
         one.link.send_source("c", &content, Some(file)).unwrap();
-        // Again: nothing moves.
+        // The second time, nothing is transferred.
         let sent = one.link.remote().sent();
         let file = File::open(&path).unwrap();
         one.link.send_source("c", &content, Some(file)).unwrap();
@@ -416,7 +416,7 @@ fn a_bundle_is_read_where_it_lies() {
         let two = Machine::new(Remote::with_store(store.clone(), "r", None, &[public]));
         assert_eq!(two.link.sources().unwrap(), ["c"]);
         let bundle = two.link.bundle(content.digest, content.bytes);
-        // A tenth of it, in scattered members.
+        // A tenth of the bundle, in scattered members.
         let members: Vec<_> = (0..40u64)
             .map(|n| n * 1_000_000 + 5..n * 1_000_000 + 100_005)
             .collect();
@@ -439,7 +439,7 @@ fn a_bundle_is_read_where_it_lies() {
         // Stretches of 4 KiB, and the list of hashes.
         let list = content.bytes / 128 + 1024;
         assert!(moved - list <= useful + 40 * 8192, "{moved} for {useful}");
-        // And what was not announced, up to the end.
+        // Reads unannounced ranges up to the end.
         let mut rest = vec![0; 3_000_000];
         let start = content.bytes - 2_999_999;
         let mut at = 0;
@@ -455,7 +455,7 @@ fn a_bundle_is_read_where_it_lies() {
     });
 }
 
-/// Threads that read side by side do not send for anything twice.
+/// Concurrent readers do not request a range twice.
 #[test]
 fn many_readers_move_nothing_twice() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
@@ -522,7 +522,7 @@ fn a_damaged_bundle_is_lost_not_wrong() {
     }
 }
 
-/// An object that was damaged in the mirror is replaced by who has the bundle.
+/// A machine that has the bundle replaces an object that is damaged in the mirror.
 #[test]
 fn a_damaged_bundle_is_sent_anew() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
@@ -585,7 +585,7 @@ fn what_is_sent_is_held_against_its_name() {
     });
 }
 
-/// The place of an object in a store.
+/// The path of an object in a store.
 fn place_of(store: &Arc<dyn ObjectStore>, digest: &Digest) -> Vec<Path> {
     let rest = &digest.to_string()[2..];
     let names = names(store).into_iter();
@@ -615,7 +615,7 @@ fn no_more_is_fetched_than_the_entry_says() {
         assert!(two.store.open_object(&object).is_err());
         assert!(two.said().contains("is damaged"), "{}", two.said());
         assert_eq!(two.link.remote().received(), 0);
-        // The length is known to a later process, too, which finds the entry here.
+        // A later process, which finds the entry locally, also knows the length.
         let again = two.link.attach(&Store::open(two.store.root()).unwrap());
         assert!(again.lookup(&id).unwrap().is_some());
         assert!(again.open_object(&object).is_err());
@@ -643,7 +643,7 @@ fn an_entry_without_lengths_is_used() {
     assert_eq!(two.said(), "");
 }
 
-/// A trusted key signs what it likes, but a result of one step is not taken for that of another.
+/// A result of one step is not accepted for another step, even if a trusted key signed it.
 #[test]
 fn an_entry_describes_the_step_that_it_is_stored_for() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
@@ -705,7 +705,7 @@ fn a_public_object_reaches_the_public_area() {
         assert_eq!(place_of(&store, &object).len(), 1);
         one.make("public/train.csv", b"rows", &[]);
         assert_eq!(place_of(&store, &object).len(), 2);
-        // Where the object is not on the machine that offers the result, the remote copies it.
+        // If the machine that offers the result does not have the object, the remote copies it.
         let (_, entry) = one.make("table/test", b"more rows", &[]);
         let object = entry.outputs["value"];
         let two = Machine::new(Remote::with_store(
@@ -727,7 +727,7 @@ fn a_public_object_reaches_the_public_area() {
     });
 }
 
-/// The last record of a source is valid: an old one does not come back, nor one from another remote.
+/// Only the latest record of a source is valid. Older records and records from another remote are rejected.
 #[test]
 fn an_old_record_of_a_source_is_not_believed() {
     over_all(|store| {
@@ -755,7 +755,7 @@ fn an_old_record_of_a_source_is_not_believed() {
         let old = futures::executor::block_on(async {
             store.get(&path).await.unwrap().bytes().await.unwrap()
         });
-        // A wrong record is mended by a right one.
+        // A valid record replaces a wrong one.
         one.link.send_source("c/s/f.csv", &right, None).unwrap();
         assert_eq!(told(&two), Some(right.digest));
         assert_eq!(two.said(), "");
@@ -769,7 +769,7 @@ fn an_old_record_of_a_source_is_not_believed() {
             "{}",
             two.said()
         );
-        // A machine that never saw the newer one cannot know.
+        // A machine that never saw the newer record accepts the older one.
         assert_eq!(told(&reader("r")), Some(wrong.digest));
         futures::executor::block_on(store.put(&path, new.into())).unwrap();
         assert_eq!(told(&two), Some(right.digest));

@@ -1,4 +1,4 @@
-//! Loading as many pipelines as the benchmark has, beside parsing their YAML alone:
+//! Compares loading as many pipelines as the benchmark has with parsing only their YAML:
 //! `cargo bench -p prep-spec --bench load`.
 
 #![allow(
@@ -29,7 +29,7 @@ fn main() {
     );
 }
 
-/// The best of some tries: what the code needs, not what the machine was busy with.
+/// The shortest of several measurements, which depends least on the other load of the machine.
 fn best_of(tries: usize, mut work: impl FnMut()) -> Duration {
     let times = (0..tries).map(|_| {
         let start = Instant::now();

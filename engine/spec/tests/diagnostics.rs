@@ -1,6 +1,6 @@
-//! Every rule, by example: `diagnostics/NAME.yaml` is wrong as `diagnostics/NAME.txt` says; `accept/NAME.yaml` is fine.
+//! Examples of every rule: `diagnostics/NAME.txt` lists the errors of `diagnostics/NAME.yaml`; `accept/NAME.yaml` has none.
 //!
-//! `UPDATE=1 cargo test -p prep-spec` writes what is found now; read the difference before you commit it.
+//! `UPDATE=1 cargo test -p prep-spec` records the current findings. Read the difference before you commit it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -62,10 +62,10 @@ fn accepts_what_is_right() {
     }
 }
 
-/// Every code in the sources has an example.
+/// Every error code in the sources has an example.
 #[test]
 fn every_rule_has_an_example() {
-    // The variant is no part of a file: see the test below.
+    // The name of the variant is not part of a file; see the test below.
     let mut shown = BTreeSet::from(["unknown-variant".to_owned()]);
     for path in files("diagnostics") {
         let text = fs::read_to_string(path.with_extension("txt")).unwrap_or_default();
@@ -79,7 +79,7 @@ fn every_rule_has_an_example() {
     assert!(missing.is_empty(), "no example for {missing:?}");
 }
 
-/// The codes: first arguments in kebab case of the functions that make findings.
+/// The codes: the first arguments, in kebab case, of the functions that create findings.
 fn codes() -> BTreeSet<String> {
     let mut codes = BTreeSet::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];

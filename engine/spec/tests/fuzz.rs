@@ -1,4 +1,4 @@
-//! The fuzzer's target, tried for a moment on changes of real pipelines.
+//! Runs the fuzzer's target for a moment on modified real pipelines.
 
 #![allow(
     clippy::expect_used,

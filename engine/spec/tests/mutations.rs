@@ -1,4 +1,4 @@
-//! Nothing that is written into a file makes the loader panic, and every finding has its place in the file.
+//! No content of a file makes the loader panic, and every finding has a position in the file.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ const SEEDS: &[&str] = &[
     include_str!("diagnostics/bad-macro.yaml"),
 ];
 
-/// Pieces that mean something in YAML or SQL.
+/// Fragments with a meaning in YAML or SQL.
 const PIECES: &[&str] = &[
     "",
     " ",
@@ -78,7 +78,7 @@ fn check(text: &str) {
     let _ = prep_spec::variants(text);
 }
 
-/// The nearest place at which a text can be cut.
+/// The nearest character boundary of a text.
 fn cut(text: &str, at: usize) -> usize {
     (0..=at.min(text.len()))
         .rev()
@@ -119,8 +119,8 @@ fn every_prefix_is_survived() {
     }
 }
 
-/// Trees that are walked by recursion have bounds. (Frames of a build without optimisation are many times larger than
-/// those of a release, so a test's 2 MB do not do; a release needs less than 1 MB.)
+/// The depth of trees that are processed recursively is limited. (In a build without optimisation, stack frames are
+/// much larger, so the 2 MB of a test's thread are not enough. A release build needs less than 1 MB.)
 #[test]
 fn depth_is_survived() {
     let builder = std::thread::Builder::new().stack_size(16 << 20);

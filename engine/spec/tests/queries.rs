@@ -1,4 +1,4 @@
-//! Queries: what they read, what macros become, and what does not count.
+//! Queries: the tables that they read, the expansion of macros, and differences that do not change them.
 
 use prep_spec::model::{Query, TableOrigin};
 
@@ -31,7 +31,7 @@ fn finds_the_tables_that_are_read() {
             "SELECT * FROM a ORDER BY (SELECT 1 FROM b) LIMIT 3",
             &["a", "b"],
         ),
-        // What WITH defines is no table, but may hide one that it reads itself.
+        // A name that WITH defines is not a table, but it may hide a table that its own query reads.
         ("WITH w AS (SELECT * FROM a) SELECT * FROM w", &["a"]),
         ("WITH a AS (SELECT * FROM a) SELECT * FROM a", &["a"]),
         (
@@ -46,7 +46,7 @@ fn finds_the_tables_that_are_read() {
             "WITH w AS (SELECT * FROM a) SELECT * FROM b WHERE i IN (SELECT i FROM w)",
             &["a", "b"],
         ),
-        // Table functions are no tables.
+        // Table functions are not tables.
         ("SELECT * FROM unnest([1, 2]) AS u(i), a", &["a"]),
         ("SELECT * EXCLUDE (x) REPLACE (y + 1 AS y) FROM a", &["a"]),
         ("VALUES (1), (2)", &[]),
@@ -79,7 +79,7 @@ fn expands_macros() {
     }
 }
 
-/// A chain is made a balanced tree, and printed as it was.
+/// A chain becomes a balanced tree, and is printed as it was written.
 #[test]
 fn long_chains_of_unions_are_survived() {
     for union in ["UNION ALL", "UNION", "UNION DISTINCT"] {
@@ -109,7 +109,7 @@ fn layout_and_comments_do_not_count() {
     ] {
         assert_ne!(Query::parse(text).unwrap().normal, plain.normal, "{text}");
     }
-    // Printed and parsed again it stays the same.
+    // It does not change when it is printed and parsed again.
     assert_eq!(Query::parse(&plain.normal).unwrap().normal, plain.normal);
 }
 
@@ -131,13 +131,13 @@ fn places_of_a_query_are_found_in_the_file() {
         panic!("a CSV file");
     };
     assert_eq!(place(query, 1, 8), (10, 18));
-    // Behind the doubled quotes.
+    // After the doubled quotes.
     assert_eq!(place(query, 1, 15), (10, 27));
-    // No such place: the end.
+    // A position that does not exist is mapped to the end.
     assert_eq!(place(query, 7, 1), (10, 40));
 }
 
-/// What DataFusion offers and pipelines use.
+/// Expressions that DataFusion supports and pipelines use.
 #[test]
 fn parses_the_dialect() {
     for text in [
@@ -170,7 +170,7 @@ fn parses_the_dialect() {
             query.normal
         );
     }
-    // As deep as people write.
+    // The nesting of queries that people write.
     for (open, close) in [
         ("(", ")"),
         ("f(", ")"),

@@ -1,4 +1,4 @@
-//! Variants: what is merged, replaced and removed.
+//! Variants: merged, replaced and removed parts.
 
 use prep_spec::model::{ColumnKind, Pipeline, TableOrigin};
 
@@ -52,7 +52,7 @@ fn a_variant_is_laid_over_the_base() {
     let both = &fixed.public[0].declaration;
     assert_eq!(both.delimiter("delimiter"), Some(9));
     assert_eq!(both.text("quoting"), Some("nonnumeric"));
-    // Null is a column less.
+    // Null removes a column.
     let TableOrigin::Declared(read) = &fixed.tables[0].made else {
         panic!("a file");
     };

@@ -11,7 +11,7 @@ fn vocabulary() -> &'static Vocabulary {
     prep_steps::vocabulary()
 }
 
-/// A pipeline with one section written out, `KEYS` standing for its keys; where that section is in the schema.
+/// A pipeline in which `KEYS` is the placeholder for the keys of one section, and the path of that section in the schema.
 fn places() -> Vec<(String, String)> {
     let mut places = vec![
         (String::new(), "KEYS".to_owned()),
@@ -54,7 +54,7 @@ fn places() -> Vec<(String, String)> {
     places
 }
 
-/// The methods of a kind; none of one without.
+/// The methods of a kind; `None` if it has no methods.
 fn methods(form: &KindSpec) -> Vec<Option<&'static Section>> {
     match form.methods {
         [] => vec![None],
@@ -62,7 +62,7 @@ fn methods(form: &KindSpec) -> Vec<Option<&'static Section>> {
     }
 }
 
-/// A key under which a declaration of the kind can stand.
+/// A key whose value can be a declaration of the kind.
 fn names(form: &KindSpec) -> &'static str {
     match form.makes {
         Produces::Parts(_) => "x, y",
@@ -84,7 +84,7 @@ fn schema() -> Value {
     )
 }
 
-/// The keys that the parser names when it meets one that it does not know.
+/// The keys that the parser lists in the error about an unknown key.
 fn accepted(text: &str) -> BTreeSet<String> {
     let found = prep_spec::load(vocabulary(), "id", "x.yaml", text, "v1").unwrap_err();
     let unknown = found.iter().find(|one| one.code == "unknown-key");
@@ -109,7 +109,7 @@ fn the_schema_has_the_keys_that_the_parser_accepts() {
         let text = text.replace("KEYS", "qqqqqqqqqqqq: 1");
         assert_eq!(accepted(&text), properties(&schema, pointer), "{pointer}");
     }
-    // Every closed object was looked at; `grade` and a variant's parts are the two that are not the parser's.
+    // Every closed object was checked, except `grade` and a variant's parts, which another parser reads.
     assert_eq!(closed_objects(&schema), places.len() + 2);
 }
 
@@ -144,7 +144,7 @@ fn references_in_the_schema_lead_somewhere() {
     );
 }
 
-/// Faults that an example cannot have, whatever stands around it.
+/// Errors that no example may have in any context.
 const SHAPE: &[&str] = &[
     "unknown-key",
     "missing-key",
@@ -204,7 +204,7 @@ fn every_example_is_right() {
     ] {
         for form in forms {
             for method in methods(form) {
-                // One key at a time beside those that are needed: not all go together.
+                // One optional key at a time with the required ones, because some keys exclude each other.
                 let all: Vec<&Key> = form.keys(method).collect();
                 for one in &all {
                     let used = all.iter().filter(|key| {
@@ -232,7 +232,7 @@ fn every_example_is_right() {
     }
 }
 
-/// Whether a key has to be there beside another one: a generator is seeded, or goes on; some keys are about JSON.
+/// Whether a key requires another one: a generator is either seeded or continued, and some keys require JSON.
 fn stands_in(key: &Key, beside: &Key) -> bool {
     match key.name {
         "seed" => beside.name != "after",

@@ -172,7 +172,7 @@ impl Grading {
             let outcome = File::open(path).and_then(|file| self.grade_file(&file));
             outcome.unwrap_or_else(|error| {
                 let message = format!("cannot read `{}`: {error}", path.display());
-                Outcome::Refused(Refusal::new(RefusalKind::Unreadable, message))
+                Outcome::Invalid(Refusal::new(RefusalKind::Unreadable, message))
             })
         })
     }

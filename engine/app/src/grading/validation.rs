@@ -44,7 +44,7 @@ impl Validation {
                 message: "Submission is valid.".to_owned(),
                 reason: None,
             },
-            Outcome::Refused(refusal) => Validation {
+            Outcome::Invalid(refusal) => Validation {
                 valid: false,
                 message: format!(
                     "Submission invalid! The attempt to grade the submission has resulted in the following error message:\n{}",
@@ -94,7 +94,7 @@ mod tests {
         };
         assert_eq!(Validation::of(&score).message, "Submission is valid.");
         let refusal = Refusal::new(RefusalKind::Ids, "cell {a\nb} is unknown");
-        let refused = Validation::of(&Outcome::Refused(refusal));
+        let refused = Validation::of(&Outcome::Invalid(refusal));
         assert!(
             refused
                 .message

@@ -108,7 +108,7 @@ impl World {
         self.target().with_extension("zip.partial")
     }
 
-    /// Asserts that the bundle is there, right, known to the store, and alone.
+    /// Asserts that the bundle exists, is correct and known to the store, and that no other file exists.
     pub fn assert_complete(&self, bytes: &[u8]) {
         assert!(
             std::fs::read(self.target()).unwrap() == bytes,

@@ -112,13 +112,13 @@ impl Metric for AveragePrecisionOfBoxes {
 
 /// A box or the absence of one, with the confidence of the prediction.
 #[derive(Debug, Clone, Copy)]
-struct Counted {
+struct ScoredBox {
     positive: bool,
     confidence: f64,
 }
 
 impl AveragePrecisionOfBoxes {
-    fn judge(&self, label: &str, predicted: &[Box], truth: &[Box], outcomes: &mut Vec<Counted>) {
+    fn judge(&self, label: &str, predicted: &[Box], truth: &[Box], outcomes: &mut Vec<ScoredBox>) {
         let before = outcomes.len();
         let mut free: Vec<&Box> = truth.iter().filter(|truth| truth.label == label).collect();
         for one in predicted.iter().filter(|one| one.label == label) {
@@ -129,7 +129,7 @@ impl AveragePrecisionOfBoxes {
                     best = Some((index, iou));
                 }
             }
-            outcomes.push(Counted {
+            outcomes.push(ScoredBox {
                 positive: best.is_some(),
                 confidence: confidence(one),
             });
@@ -137,13 +137,13 @@ impl AveragePrecisionOfBoxes {
                 free.remove(index);
             }
         }
-        let left_over = Counted {
+        let left_over = ScoredBox {
             positive: true,
             confidence: 0.0,
         };
         outcomes.extend(free.iter().map(|_| left_over));
         if outcomes.len() == before {
-            outcomes.push(Counted {
+            outcomes.push(ScoredBox {
                 positive: false,
                 confidence: 0.0,
             });
@@ -166,7 +166,7 @@ fn overlap(a: &Box, b: &Box) -> f64 {
     if union > 0.0 { both / union } else { 0.0 }
 }
 
-fn average_precision(mut outcomes: Vec<Counted>) -> f64 {
+fn average_precision(mut outcomes: Vec<ScoredBox>) -> f64 {
     outcomes.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
     let positives = outcomes.iter().filter(|outcome| outcome.positive).count() as f64;
     let (mut hits, mut count, mut recall_before) = (0.0, 0.0, 0.0);

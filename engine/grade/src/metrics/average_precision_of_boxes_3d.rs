@@ -13,7 +13,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::box_3d::{Box3d, iou};
 use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::pair::{Column, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -127,7 +127,11 @@ fn confidence(one: &Written3d) -> f64 {
 }
 
 /// Python has no cosine of an infinite angle, so such a box is invalid whatever its label.
-fn check_yaws(column: &Column<'_>, position: usize, boxes: &[Written3d]) -> Result<(), Refusal> {
+fn check_yaws(
+    column: &GradedColumn<'_>,
+    position: usize,
+    boxes: &[Written3d],
+) -> Result<(), Refusal> {
     let infinite = boxes.iter().any(|one| {
         let [.., yaw] = one.numbers;
         yaw.is_infinite()
@@ -139,7 +143,7 @@ fn check_yaws(column: &Column<'_>, position: usize, boxes: &[Written3d]) -> Resu
 }
 
 fn place(
-    column: &Column<'_>,
+    column: &GradedColumn<'_>,
     position: usize,
     boxes: &[&Written3d],
 ) -> Result<Vec<Box3d>, Refusal> {

@@ -14,7 +14,7 @@ use crate::shapes::coco::{CocoBox, Image, Rules, average_precision};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::key::key;
 use crate::table::numbers::number;
-use crate::table::pair::{Column, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -201,7 +201,7 @@ impl CocoAveragePrecision {
         let [x, y, width, height] = [0, 1, 2, 3].map(|side| self.side(pair, side));
         let (x, y, width, height) = (x?, y?, width?, height?);
         for row in 0..pair.answers.len() {
-            let side = |column: &Column<'_>| {
+            let side = |column: &GradedColumn<'_>| {
                 number(column.value(row))
                     .ok_or_else(|| column.refuse(RefusalKind::Answers, row, "a number"))
             };
@@ -220,7 +220,7 @@ impl CocoAveragePrecision {
         Ok(())
     }
 
-    fn side<'p>(&self, pair: &'p Pair<'_>, side: usize) -> Result<Column<'p>, Refusal> {
+    fn side<'p>(&self, pair: &'p Pair<'_>, side: usize) -> Result<GradedColumn<'p>, Refusal> {
         pair.answers
             .column(self.sides.get(side).map_or("", String::as_str))
     }

@@ -74,14 +74,14 @@ impl Metric for CohenKappa {
         };
         value.map(Score::numpy).ok_or_else(|| {
             let message =
-                format!("too many different labels: at most {MOST_CLASSES} can be compared");
+                format!("too many different labels: at most {MAX_CLASSES} can be compared");
             Refusal::new(RefusalKind::Undefined, message).in_column(&self.column)
         })
     }
 }
 
 /// Maximum number of classes. Computing all pairs of more classes would take longer than the rest of grading.
-const MOST_CLASSES: usize = 8_192;
+const MAX_CLASSES: usize = 8_192;
 
 /// Whether scikit-learn loses digits of labels. NumPy has no integer type for both `int64` and `uint64`: if the
 /// predictions need the latter and the truth has labels that are not among them, scikit-learn's list of all labels
@@ -106,7 +106,7 @@ pub fn cohen_kappa<T: Ord>(
     classes.sort_unstable();
     classes.dedup();
     let n = classes.len();
-    if n > MOST_CLASSES {
+    if n > MAX_CLASSES {
         return None;
     }
     let class = |label: &T| classes.partition_point(|other| *other < label);

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::integer::Spelled;
+use crate::python::integer::BigInteger;
 use crate::python::numeric::is_python_space;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::pair::{Pair, Value};
+use crate::table::pair::{CellValue, Pair};
 use crate::table::target::text;
 use crate::words::words;
 
@@ -57,7 +57,7 @@ struct ExactMatch {
 /// A prediction, or a correct answer.
 #[derive(Debug, PartialEq, Eq)]
 enum Guess {
-    Span(Spelled, Spelled),
+    Span(BigInteger, BigInteger),
     /// The index in `words`.
     Word(usize),
 }
@@ -92,7 +92,7 @@ impl Metric for ExactMatch {
 }
 
 impl ExactMatch {
-    fn valid(&self, cell: Value<'_>) -> Option<Vec<Guess>> {
+    fn valid(&self, cell: CellValue<'_>) -> Option<Vec<Guess>> {
         words(&present(cell)).map(|word| self.read(word)).collect()
     }
 
@@ -101,7 +101,7 @@ impl ExactMatch {
             return Some(Guess::Word(position));
         }
         let (first, last) = text.split_once(':')?;
-        Some(Guess::Span(Spelled::of(first)?, Spelled::of(last)?))
+        Some(Guess::Span(BigInteger::of(first)?, BigInteger::of(last)?))
     }
 
     fn expected(&self) -> String {
@@ -115,9 +115,9 @@ impl ExactMatch {
 }
 
 /// Returns the cell as text, empty if it is missing.
-fn present(cell: Value<'_>) -> Cow<'_, str> {
+fn present(cell: CellValue<'_>) -> Cow<'_, str> {
     match cell {
-        Value::Missing => Cow::Borrowed(""),
+        CellValue::Missing => Cow::Borrowed(""),
         value => text(value),
     }
 }

@@ -6,7 +6,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -73,13 +73,13 @@ impl Metric for F1OfPoints {
 
 /// Parses a cell into labels and their numbers.
 fn read<'a, const N: usize>(
-    column: &Column<'a>,
+    column: &GradedColumn<'a>,
     row: usize,
     expected: &str,
 ) -> Result<Vec<(&'a str, [f64; N])>, Refusal> {
     let text = match column.value(row) {
-        Value::Missing => return Ok(Vec::new()),
-        Value::Text(text) => text,
+        CellValue::Missing => return Ok(Vec::new()),
+        CellValue::Text(text) => text,
         _ => return Err(column.refuse(RefusalKind::Type, row, expected)),
     };
     let parts: Vec<&str> = text.split(' ').collect();

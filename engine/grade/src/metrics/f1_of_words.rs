@@ -8,7 +8,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::frame::ColumnData;
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 use crate::words::words as split;
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -60,22 +60,24 @@ impl Metric for F1OfWords {
 }
 
 /// Returns the set of words of each row.
-fn words<'a>(column: &Column<'a>) -> Result<Vec<HashSet<&'a str>>, Refusal> {
+fn words<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Refusal> {
     let empty = match column.data() {
-        ColumnData::Float64(_) => column.values().all(|value| value == Value::Missing),
+        ColumnData::Float64(_) => column.values().all(|value| value == CellValue::Missing),
         ColumnData::Object(_) => true,
         ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Bool(_) => false,
     };
-    let row = |(position, value): (usize, Value<'a>)| match value {
-        Value::Text(text) => Ok(split(text).collect()),
-        Value::Missing if empty => Ok(HashSet::new()),
-        Value::Missing | Value::Bool(_) | Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
-            Err(column.refuse(
-                RefusalKind::Type,
-                position,
-                "labels as text; at least one cell must not read as a number",
-            ))
-        }
+    let row = |(position, value): (usize, CellValue<'a>)| match value {
+        CellValue::Text(text) => Ok(split(text).collect()),
+        CellValue::Missing if empty => Ok(HashSet::new()),
+        CellValue::Missing
+        | CellValue::Bool(_)
+        | CellValue::Int(_)
+        | CellValue::UInt(_)
+        | CellValue::Float(_) => Err(column.refuse(
+            RefusalKind::Type,
+            position,
+            "labels as text; at least one cell must not read as a number",
+        )),
     };
     column.values().enumerate().map(row).collect()
 }

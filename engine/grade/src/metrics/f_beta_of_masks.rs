@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::sum;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::Rows;
+use crate::rules::RowPolicy;
 use crate::shapes::mask_columns::{
     COLUMN, EMPTY, HEIGHT, MaskColumns, Masks, SURPLUS_ROWS, Size, TRUTH, WIDTH,
 };
@@ -121,7 +121,7 @@ impl Metric for FBetaOfMasks {
         Ok(Score::numpy(sum(&values) / count as f64))
     }
 
-    fn rows(&self) -> Rows {
+    fn rows(&self) -> RowPolicy {
         self.masks.rows()
     }
 }

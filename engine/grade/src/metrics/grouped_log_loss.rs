@@ -9,7 +9,7 @@ use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::numbers::number;
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -99,9 +99,9 @@ impl GroupedLogLoss {
     /// Returns the rows by case, in the order of their first rows.
     fn cases(
         &self,
-        ids: &Column<'_>,
-        answers: &Column<'_>,
-        prediction: &Column<'_>,
+        ids: &GradedColumn<'_>,
+        answers: &GradedColumn<'_>,
+        prediction: &GradedColumn<'_>,
     ) -> Result<Vec<Case>, Refusal> {
         let places: HashMap<&str, usize> = self
             .weights
@@ -113,7 +113,7 @@ impl GroupedLogLoss {
         let mut cases: Vec<Case> = Vec::new();
         let mut known: HashMap<&str, usize> = HashMap::new();
         for row in 0..ids.len() {
-            let Value::Text(id) = ids.value(row) else {
+            let CellValue::Text(id) = ids.value(row) else {
                 return Err(ids.refuse(RefusalKind::Ids, row, "a case and a question"));
             };
             let (case, question) = id.split_once(self.separator.as_str()).unwrap_or((id, ""));
@@ -161,9 +161,9 @@ impl GroupedLogLoss {
 }
 
 /// Returns the number in a cell, NaN if it is missing.
-fn cell(column: &Column<'_>, row: usize) -> Result<f64, Refusal> {
+fn cell(column: &GradedColumn<'_>, row: usize) -> Result<f64, Refusal> {
     match column.value(row) {
-        Value::Text(_) => Err(column.refuse(RefusalKind::Type, row, "a number")),
+        CellValue::Text(_) => Err(column.refuse(RefusalKind::Type, row, "a number")),
         value => Ok(number(value).unwrap_or(f64::NAN)),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::refusal::Refusal;
 use crate::table::key::key;
-use crate::table::pair::{Pair, Value};
+use crate::table::pair::{CellValue, Pair};
 
 /// Returns the positions of each group's rows, with groups in the order of their first row. Rows without a group are
 /// left out.
@@ -13,7 +13,7 @@ pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, R
     let mut places = HashMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (position, value) in column.values().enumerate() {
-        if value == Value::Missing {
+        if value == CellValue::Missing {
             continue;
         }
         let place = *places.entry(key(&column, position)).or_insert(groups.len());

@@ -7,14 +7,14 @@ use serde::Deserialize;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::sum;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::Rows;
+use crate::rules::RowPolicy;
 use crate::shapes::mask::Mask;
 use crate::shapes::mask_columns::{
     COLUMN, EMPTY, HEIGHT, MaskColumns, SURPLUS_ROWS, Size, TRUTH, WIDTH,
 };
 use crate::shapes::volume::{MAX_VOXELS, Volume, hausdorff};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -88,7 +88,7 @@ impl Metric for HausdorffOfVolumes {
         Ok(Score::numpy(sum(&values) / count as f64))
     }
 
-    fn rows(&self) -> Rows {
+    fn rows(&self) -> RowPolicy {
         self.masks.rows()
     }
 }
@@ -117,15 +117,15 @@ impl HausdorffOfVolumes {
 
     fn stack(
         &self,
-        ids: &Column<'_>,
+        ids: &GradedColumn<'_>,
         masks: Vec<Mask>,
         sizes: &[Size],
     ) -> Result<Vec<Volume>, Refusal> {
         let mut rows: Vec<(&str, usize, Mask)> = Vec::with_capacity(masks.len());
         for (position, mask) in masks.into_iter().enumerate() {
             match ids.value(position) {
-                Value::Text(id) => rows.push((id, position, mask)),
-                Value::Missing => {
+                CellValue::Text(id) => rows.push((id, position, mask)),
+                CellValue::Missing => {
                     return Err(ids.refuse(RefusalKind::Missing, position, "the name of a slice"));
                 }
                 _ => return Err(ids.refuse(RefusalKind::Type, position, "the name of a slice")),

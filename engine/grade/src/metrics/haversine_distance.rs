@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::frame::ColumnData;
 use crate::table::numbers::doubles;
-use crate::table::pair::{Column, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -74,7 +74,7 @@ const HALF_DEGREE: f64 = 0.017_456_054_687_5;
 impl Metric for HaversineDistance {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         pair.check_same_rows()?;
-        let angle = |column: Column<'_>| Angle::of(&column);
+        let angle = |column: GradedColumn<'_>| Angle::of(&column);
         let truth = angle(pair.answers.column(&self.latitude)?)?;
         let predicted = angle(pair.submission.column(&self.latitude)?)?;
         let true_longitude = angle(pair.answers.column(&self.longitude)?)?.radians;
@@ -133,7 +133,7 @@ struct Angle {
 }
 
 impl Angle {
-    fn of(column: &Column<'_>) -> Result<Self, Refusal> {
+    fn of(column: &GradedColumn<'_>) -> Result<Self, Refusal> {
         let degrees = doubles(column)?;
         let halved = matches!(column.data(), ColumnData::Bool(_));
         let degree = if halved {

@@ -9,7 +9,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 use crate::table::target::text;
 use crate::words::words;
 
@@ -103,10 +103,10 @@ impl Metric for JaccardOfWords {
 
 impl JaccardOfWords {
     /// Returns the cell in lower case.
-    fn text(&self, column: &Column<'_>, row: usize) -> Result<String, Refusal> {
+    fn text(&self, column: &GradedColumn<'_>, row: usize) -> Result<String, Refusal> {
         let text = match column.value(row) {
-            Value::Missing => Cow::Borrowed(""),
-            value @ Value::Text(_) => text(value),
+            CellValue::Missing => Cow::Borrowed(""),
+            value @ CellValue::Text(_) => text(value),
             value if self.other == Other::Print => text(value),
             _ => return Err(column.refuse(RefusalKind::Type, row, "text")),
         };

@@ -4,7 +4,7 @@ use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Parameter, ParameterKind};
 use crate::table::frame::ColumnData;
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
 /// The parameter for the column with the labels.
@@ -22,8 +22,8 @@ pub(super) const LABELS: Parameter = Parameter {
 /// True and predicted labels by row.
 #[derive(Debug)]
 pub(super) struct LabelPair<'a> {
-    pub answers: Column<'a>,
-    pub prediction: Column<'a>,
+    pub answers: GradedColumn<'a>,
+    pub prediction: GradedColumn<'a>,
     pub truth: Labels<'a>,
     pub labels: Labels<'a>,
 }
@@ -61,7 +61,7 @@ impl<'a> LabelPair<'a> {
         };
         // One such cell makes the whole column text, so it is a better example than the first cell.
         let odd = |value| {
-            matches!(value, Value::Text(text) if !text.eq_ignore_ascii_case("true")
+            matches!(value, CellValue::Text(text) if !text.eq_ignore_ascii_case("true")
         && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())
         };
         let position = self.prediction.values().position(odd).unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::frame::ColumnData;
 use crate::table::numbers::{finite, floats};
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -88,12 +88,12 @@ impl Metric for LabelRanking {
 
 /// The scores as NumPy stores them: columns of one integer type stay integers, all others become doubles.
 enum Scores<'a> {
-    Integers(&'a [Column<'a>]),
-    Doubles(&'a [Column<'a>]),
+    Integers(&'a [GradedColumn<'a>]),
+    Doubles(&'a [GradedColumn<'a>]),
 }
 
 impl<'a> Scores<'a> {
-    fn of(columns: &'a [Column<'a>]) -> Result<Self, Refusal> {
+    fn of(columns: &'a [GradedColumn<'a>]) -> Result<Self, Refusal> {
         let all = |of: fn(&ColumnData) -> bool| columns.iter().all(|column| of(column.data()));
         if let Some(first) = columns.first()
             && all(|data| matches!(data, ColumnData::Bool(_)))
@@ -130,10 +130,10 @@ impl<'a> Scores<'a> {
 
 /// Negates a score as scikit-learn does before ranking. NumPy's negation wraps around, so 0 in an unsigned column and
 /// the smallest signed integer become the best scores.
-fn negated(value: Value<'_>) -> i128 {
+fn negated(value: CellValue<'_>) -> i128 {
     match value {
-        Value::Int(value) => i128::from(value.wrapping_neg()),
-        Value::UInt(value) => i128::from(value.wrapping_neg()),
+        CellValue::Int(value) => i128::from(value.wrapping_neg()),
+        CellValue::UInt(value) => i128::from(value.wrapping_neg()),
         _ => 0,
     }
 }

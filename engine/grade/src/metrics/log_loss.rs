@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::Rows;
+use crate::rules::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::numbers::floats;
@@ -61,8 +61,8 @@ impl Metric for LogLoss {
         Ok(Score::python(log_loss(&truth, &predicted)))
     }
 
-    fn rows(&self) -> Rows {
-        Rows::Times(1)
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
     }
 }
 

@@ -7,7 +7,7 @@ use super::per_column::{COLUMNS, mean_over};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::Rows;
+use crate::rules::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::numbers::differences;
@@ -87,8 +87,8 @@ impl Metric for MeanAbsoluteError {
         }
     }
 
-    fn rows(&self) -> Rows {
-        Rows::Times(1)
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
     }
 }
 

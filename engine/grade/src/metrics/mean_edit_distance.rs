@@ -7,7 +7,7 @@ use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::spec::edit_distance::edit_distance;
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 use crate::table::target::text;
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -64,12 +64,12 @@ impl Metric for MeanEditDistance {
     }
 }
 
-fn only_text(column: &Column<'_>) -> Result<(), Refusal> {
+fn only_text(column: &GradedColumn<'_>) -> Result<(), Refusal> {
     match column
         .values()
-        .position(|value| !matches!(value, Value::Text(_)))
+        .position(|value| !matches!(value, CellValue::Text(_)))
     {
-        Some(odd) if column.value(odd) == Value::Missing => {
+        Some(odd) if column.value(odd) == CellValue::Missing => {
             Err(column.refuse(RefusalKind::Missing, odd, "text"))
         }
         Some(odd) => Err(column.refuse(RefusalKind::Type, odd, "text")),

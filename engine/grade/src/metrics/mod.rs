@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::python::numeric::{round_numpy, round_python};
 use crate::refusal::Refusal;
-use crate::rules::Rows;
+use crate::rules::RowPolicy;
 use crate::spec::definition::Definition;
 use crate::table::pair::Pair;
 
@@ -117,8 +117,8 @@ pub trait Metric: fmt::Debug + Send + Sync {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal>;
 
     /// Returns what the metric requires of the number of rows, regardless of their content.
-    fn rows(&self) -> Rows {
-        Rows::Any
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Any
     }
 }
 

@@ -5,7 +5,7 @@ use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Parameter, ParameterKind};
 use crate::table::columns::Columns;
-use crate::table::pair::{Column, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 
 /// The parameter for the columns to compare.
 pub(super) const COLUMNS: Parameter =
@@ -15,7 +15,7 @@ pub(super) const COLUMNS: Parameter =
 pub(super) fn mean_over(
     columns: &Columns,
     pair: &Pair<'_>,
-    score: impl Fn(&Column<'_>, &Column<'_>) -> Result<f64, Refusal>,
+    score: impl Fn(&GradedColumn<'_>, &GradedColumn<'_>) -> Result<f64, Refusal>,
 ) -> Result<Score, Refusal> {
     pair.check_same_rows()?;
     let scores = columns

@@ -6,7 +6,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::numbers::number;
-use crate::table::pair::{Pair, Value};
+use crate::table::pair::{CellValue, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -55,7 +55,7 @@ impl Metric for ProbabilisticFScore {
         let mut clipped = true;
         for row in 0..answers.len() {
             let p = match prediction.value(row) {
-                Value::Text(_) => {
+                CellValue::Text(_) => {
                     return Err(prediction.refuse(RefusalKind::Type, row, "a number"));
                 }
                 value => number(value).unwrap_or(f64::NAN),
@@ -63,7 +63,7 @@ impl Metric for ProbabilisticFScore {
             clipped &= !(0.0..=1.0).contains(&p) && !p.is_nan();
             let p = p.clamp(0.0, 1.0);
             let positive = match answers.value(row) {
-                Value::Missing => true,
+                CellValue::Missing => true,
                 value => number(value) != Some(0.0),
             };
             if positive {

@@ -10,7 +10,7 @@ use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::numbers::scores;
-use crate::table::pair::{Column, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::{Labels, LabelsAs};
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -87,7 +87,7 @@ impl Metric for RocAuc {
     }
 }
 
-fn area(truth: &Column<'_>, predicted: &Column<'_>) -> Result<f64, Refusal> {
+fn area(truth: &GradedColumn<'_>, predicted: &GradedColumn<'_>) -> Result<f64, Refusal> {
     let scores = scores(predicted)?;
     let positive = match Labels::of(truth, LabelsAs::Column)? {
         Labels::Whole(labels) => positive(&labels),

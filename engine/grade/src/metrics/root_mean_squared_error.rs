@@ -6,7 +6,7 @@ use super::per_column::{COLUMNS, mean_over};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
-use crate::rules::Rows;
+use crate::rules::RowPolicy;
 use crate::spec::definition::Definition;
 use crate::table::columns::Columns;
 use crate::table::numbers::differences;
@@ -39,8 +39,8 @@ impl Metric for RootMeanSquaredError {
         })
     }
 
-    fn rows(&self) -> Rows {
-        Rows::Times(1)
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(1)
     }
 }
 

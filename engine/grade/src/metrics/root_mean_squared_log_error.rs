@@ -10,7 +10,7 @@ use crate::spec::definition::Definition;
 use crate::table::columns::Columns;
 use crate::table::frame::ColumnData;
 use crate::table::numbers::floats;
-use crate::table::pair::{Column, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -47,7 +47,7 @@ impl Metric for RootMeanSquaredLogError {
 /// ln 2 with eleven bits, because NumPy computes the logarithm of a boolean in half precision.
 const LN_2_HALF: f64 = 0.693_359_375;
 
-fn logarithms(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
+fn logarithms(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     let values = floats(column)?;
     if matches!(column.data(), ColumnData::Bool(_)) {
         return Ok(values.into_iter().map(|value| value * LN_2_HALF).collect());

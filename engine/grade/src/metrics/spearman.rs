@@ -12,7 +12,7 @@ use crate::spec::definition::Definition;
 use crate::table::columns::Columns;
 use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -48,30 +48,30 @@ impl Metric for Spearman {
 }
 
 /// Whether NumPy compares the column's values as integers, provided that the other side also has integers.
-fn is_whole(column: &Column<'_>) -> bool {
+fn is_whole(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
 
 /// Returns ranks from 1; `None` if the correlation is not defined.
-fn ranks(column: &Column<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
-    let values: Vec<Value<'_>> = column.values().collect();
-    if values.len() < 2 || values.contains(&Value::Missing) {
+fn ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
+    let values: Vec<CellValue<'_>> = column.values().collect();
+    if values.len() < 2 || values.contains(&CellValue::Missing) {
         return Ok(None);
     }
-    let is_text = |value: &Value<'_>| matches!(value, Value::Text(_));
+    let is_text = |value: &CellValue<'_>| matches!(value, CellValue::Text(_));
     let texts = values.iter().filter(|value| is_text(value)).count();
     if texts > 0 && texts < values.len() {
         let odd = values.iter().position(is_text).unwrap_or_default();
         return Err(column.refuse(RefusalKind::Type, odd, "numbers only, or text only"));
     }
-    let compare = |a: &Value<'_>, b: &Value<'_>| match (a, b) {
-        (Value::Text(a), Value::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
-        (Value::Int(a), Value::Int(b)) if exact => a.cmp(b),
+    let compare = |a: &CellValue<'_>, b: &CellValue<'_>| match (a, b) {
+        (CellValue::Text(a), CellValue::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (CellValue::Int(a), CellValue::Int(b)) if exact => a.cmp(b),
         (a, b) => number(*a)
             .partial_cmp(&number(*b))
             .unwrap_or(Ordering::Equal),
     };
-    let mut order: Vec<(usize, Value<'_>)> = values.into_iter().enumerate().collect();
+    let mut order: Vec<(usize, CellValue<'_>)> = values.into_iter().enumerate().collect();
     order.sort_by(|a, b| compare(&a.1, &b.1));
     let mut ranks = vec![0.0; order.len()];
     let mut before = 0;

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::integer::Spelled;
+use crate::python::integer::BigInteger;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::spec::edit_distance::sequence_distance;
-use crate::table::pair::{Column, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::text;
 use crate::words::words;
 
@@ -73,9 +73,9 @@ impl Metric for TokenErrorRate {
     }
 }
 
-fn integers(column: &Column<'_>, row: usize, text: &str) -> Result<Vec<i64>, Refusal> {
+fn integers(column: &GradedColumn<'_>, row: usize, text: &str) -> Result<Vec<i64>, Refusal> {
     words(text)
-        .map(|word| Spelled::of(word).map(|integer| integer.hash()))
+        .map(|word| BigInteger::of(word).map(|integer| integer.hash()))
         .collect::<Option<Vec<i64>>>()
         .ok_or_else(|| column.refuse(RefusalKind::Type, row, "integers, separated by white space"))
 }

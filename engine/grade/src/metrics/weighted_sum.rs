@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Direction, Metric, MetricKind, Score};
 use crate::refusal::Refusal;
-use crate::rules::Rows;
+use crate::rules::RowPolicy;
 use crate::spec;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
@@ -87,12 +87,12 @@ impl Metric for WeightedSum {
         Ok(Score::numpy(sum))
     }
 
-    fn rows(&self) -> Rows {
+    fn rows(&self) -> RowPolicy {
         let mut rows = self.parts.iter().map(|part| part.metric.rows());
-        let first = rows.next().unwrap_or(Rows::Any);
+        let first = rows.next().unwrap_or(RowPolicy::Any);
         match rows.all(|other| other == first) {
             true => first,
-            false => Rows::Any,
+            false => RowPolicy::Any,
         }
     }
 }

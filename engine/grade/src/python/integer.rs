@@ -3,20 +3,20 @@
 use prep_formats::python::{decimal_digit, trim_number};
 
 /// Maximum number of digits that Python accepts (`sys.set_int_max_str_digits`).
-const MOST_DIGITS: usize = 4_300;
+const MAX_DIGITS: usize = 4_300;
 
 /// The modulus of Python's hash of integers.
-const MERSENNE: u64 = (1 << 61) - 1;
+const HASH_MODULUS: u64 = (1 << 61) - 1;
 
 /// An integer of any size, parsed from a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spelled {
+pub struct BigInteger {
     negative: bool,
     /// Without leading zeros; empty for zero, which is never negative.
     digits: Vec<u8>,
 }
 
-impl Spelled {
+impl BigInteger {
     /// Parses an integer as Python does: surrounding white space, a sign, decimal digits of any script, `_` between
     /// digits. Returns `None` where Python raises `ValueError`.
     pub fn of(text: &str) -> Option<Self> {
@@ -35,7 +35,7 @@ impl Spelled {
             digits.push(u8::try_from(decimal_digit(c)?).ok()?);
             after_digit = true;
         }
-        if !after_digit || digits.len() > MOST_DIGITS {
+        if !after_digit || digits.len() > MAX_DIGITS {
             return None;
         }
         let zeros = digits
@@ -43,7 +43,7 @@ impl Spelled {
             .take_while(|decimal_digit| **decimal_digit == 0)
             .count();
         digits.drain(..zeros);
-        Some(Spelled {
+        Some(BigInteger {
             negative: negative && !digits.is_empty(),
             digits,
         })
@@ -72,7 +72,7 @@ impl Spelled {
     pub fn hash(&self) -> i64 {
         let remainder = self.digits.iter().fold(0u64, |value, decimal_digit| {
             let next = u128::from(value) * 10 + u128::from(*decimal_digit);
-            (next % u128::from(MERSENNE)) as u64
+            (next % u128::from(HASH_MODULUS)) as u64
         });
         let value = remainder as i64;
         match if self.negative { -value } else { value } {
@@ -82,12 +82,12 @@ impl Spelled {
     }
 }
 
-/// Parses an integer; see [`Spelled::of`]. Also returns `None` for integers beyond 128 bits.
+/// Parses an integer; see [`BigInteger::of`]. Also returns `None` for integers beyond 128 bits.
 pub fn python_int(text: &str) -> Option<i128> {
-    Spelled::of(text)?.value()
+    BigInteger::of(text)?.value()
 }
 
 /// Like [`python_int`], but integers beyond 120 bits become the largest or smallest one of that size.
 pub fn python_int_clamped(text: &str) -> Option<i128> {
-    Some(Spelled::of(text)?.clamped())
+    Some(BigInteger::of(text)?.clamped())
 }

@@ -96,7 +96,7 @@ impl CompetitionReport {
         let submission_exists = outcome.is_some();
         let (score, reason) = match outcome {
             Some(Outcome::Score { rounded, .. }) => (Some(rounded), None),
-            Some(Outcome::Refused(refusal)) => (None, Some(refusal)),
+            Some(Outcome::Invalid(refusal)) => (None, Some(refusal)),
             None => (None, None),
         };
         CompetitionReport {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::ids;
@@ -65,11 +65,11 @@ struct Align {
 }
 
 impl Rule for Align {
-    fn rows(&self) -> Rows {
+    fn rows(&self) -> RowPolicy {
         match (self.check, self.surplus) {
-            (Check::Equal, Surplus::Refuse) => Rows::Times(1),
-            (Check::None, Surplus::Refuse) => Rows::Kept,
-            (_, Surplus::Drop) => Rows::Any,
+            (Check::Equal, Surplus::Refuse) => RowPolicy::Times(1),
+            (Check::None, Surplus::Refuse) => RowPolicy::Kept,
+            (_, Surplus::Drop) => RowPolicy::Any,
         }
     }
 

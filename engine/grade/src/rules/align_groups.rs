@@ -8,7 +8,7 @@ use super::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::key::{Key, key};
-use crate::table::pair::{Column, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -59,7 +59,7 @@ impl AlignGroups {
                 let message = format!(
                     "{} for {}, expected {}",
                     count(found.len(), "row"),
-                    answers.value(first).shown(),
+                    answers.value(first).for_message(),
                     expected.len()
                 );
                 return Err(Refusal::new(RefusalKind::RowCount, message).in_column(answers.name));
@@ -74,7 +74,7 @@ impl AlignGroups {
 type Groups<'a> = (Vec<(Key<'a>, usize)>, HashMap<Key<'a>, Vec<u32>>);
 
 /// Returns the groups in order of appearance, with their first row, and the rows of each.
-fn groups<'a>(column: &Column<'a>) -> Groups<'a> {
+fn groups<'a>(column: &GradedColumn<'a>) -> Groups<'a> {
     let mut order = Vec::new();
     let mut rows: HashMap<Key<'a>, Vec<u32>> = HashMap::new();
     for (row, position) in (0..column.len()).zip(0u32..) {

@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
-use crate::table::pair::{Pair, Side, Value};
+use crate::table::pair::{CellValue, Pair, Side};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -51,8 +51,8 @@ struct Binarize {
 }
 
 impl Rule for Binarize {
-    fn rows(&self) -> Rows {
-        Rows::Kept
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
@@ -73,12 +73,13 @@ impl Binarize {
         let column = side.column(name)?;
         let text = column
             .values()
-            .position(|value| matches!(value, Value::Text(_)));
+            .position(|value| matches!(value, CellValue::Text(_)));
         if let Some(position) = text {
             return Err(column.refuse(RefusalKind::Type, position, "a number"));
         }
-        let digit =
-            |value: Value<'_>| i64::from(number(value).is_some_and(|number| number >= self.from));
+        let digit = |value: CellValue<'_>| {
+            i64::from(number(value).is_some_and(|number| number >= self.from))
+        };
         let data = column.file_values().map(digit).collect();
         side.replace(name, ColumnData::Int64(data));
         Ok(())

@@ -6,7 +6,7 @@ use super::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -37,11 +37,11 @@ impl Rule for DropMissing {
             .of(pair)
             .into_iter()
             .map(|name| pair.answers.column(name))
-            .collect::<Result<Vec<Column<'_>>, Refusal>>()?;
+            .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;
         let complete = |row: &u32| {
             columns
                 .iter()
-                .all(|column| column.value(*row as usize) != Value::Missing)
+                .all(|column| column.value(*row as usize) != CellValue::Missing)
         };
         let kept: Vec<u32> = (0u32..).take(pair.answers.len()).filter(complete).collect();
         pair.answers.select(kept);

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
@@ -59,8 +59,8 @@ struct FillMissing {
 }
 
 impl Rule for FillMissing {
-    fn rows(&self) -> Rows {
-        Rows::CellByCell
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::CellByCell
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {

@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::numbers::number;
-use crate::table::pair::{Pair, Value};
+use crate::table::pair::{CellValue, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -32,8 +32,8 @@ struct Finite {
 }
 
 impl Rule for Finite {
-    fn rows(&self) -> Rows {
-        Rows::Kept
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
@@ -43,7 +43,7 @@ impl Rule for Finite {
                 let kind = match number(value) {
                     Some(number) if number.is_finite() => continue,
                     Some(_) => RefusalKind::Range,
-                    None if value == Value::Missing => RefusalKind::Missing,
+                    None if value == CellValue::Missing => RefusalKind::Missing,
                     None => RefusalKind::Type,
                 };
                 return Err(column.refuse(kind, position, "a finite number"));

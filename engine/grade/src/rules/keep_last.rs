@@ -55,7 +55,7 @@ impl Rule for KeepLast {
         let mut counts: HashMap<_, usize> = HashMap::new();
         let mut kept: Vec<u32> = Vec::new();
         for position in order.into_iter().rev() {
-            if groups.value(position as usize) == crate::table::pair::Value::Missing {
+            if groups.value(position as usize) == crate::table::pair::CellValue::Missing {
                 continue;
             }
             let count = counts.entry(key(&groups, position as usize)).or_default();

@@ -10,7 +10,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::key::key;
 use crate::table::numbers::number;
-use crate::table::pair::{Column, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -72,7 +72,7 @@ impl Rule for KeepRows {
             .of(pair)
             .into_iter()
             .map(|name| pair.answers.column(name))
-            .collect::<Result<Vec<Column<'_>>, Refusal>>()?;
+            .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;
         let kept: Vec<bool> = (0..pair.answers.len())
             .map(|row| {
                 let sum: f64 = columns

@@ -46,17 +46,17 @@ pub trait Rule: fmt::Debug + Send + Sync {
     }
 
     /// Returns what the rule does with the number of rows, regardless of their content.
-    fn rows(&self) -> Rows {
+    fn rows(&self) -> RowPolicy {
         match self.is_about_shape() {
-            true => Rows::Kept,
-            false => Rows::Any,
+            true => RowPolicy::Kept,
+            false => RowPolicy::Any,
         }
     }
 }
 
 /// What a rule or metric does with the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowPolicy {
     /// It may drop rows.
     Any,
     /// It changes neither number nor order of the rows, or rejects the submission.

@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::frame::ColumnData;
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -65,8 +65,8 @@ struct Numeric {
 }
 
 impl Rule for Numeric {
-    fn rows(&self) -> Rows {
-        Rows::Kept
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
@@ -78,22 +78,26 @@ impl Rule for Numeric {
 }
 
 impl Numeric {
-    fn check(&self, column: &Column<'_>) -> Result<(), Refusal> {
+    fn check(&self, column: &GradedColumn<'_>) -> Result<(), Refusal> {
         let booleans = self.booleans == Booleans::Allow;
         match column.data() {
             ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Float64(_) => return Ok(()),
             ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
-        let passes = |value: Value<'_>| match value {
-            Value::Text(text) => self.text == Text::Convert && python_float(text).is_some(),
-            Value::Bool(_) => booleans,
-            Value::Missing | Value::Int(_) | Value::UInt(_) | Value::Float(_) => true,
+        let passes = |value: CellValue<'_>| match value {
+            CellValue::Text(text) => self.text == Text::Convert && python_float(text).is_some(),
+            CellValue::Bool(_) => booleans,
+            CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_) => {
+                true
+            }
         };
         // If text is invalid, point at a text that is not a number rather than at the first text of the column.
         let odd = column
             .values()
-            .position(|value| matches!(value, Value::Text(text) if python_float(text).is_none()))
+            .position(
+                |value| matches!(value, CellValue::Text(text) if python_float(text).is_none()),
+            )
             .or_else(|| column.values().position(|value| !passes(value)));
         match odd {
             Some(position) => Err(column.refuse(RefusalKind::Type, position, "a number")),

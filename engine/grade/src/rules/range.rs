@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::python::numeric::python_repr;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::numbers::number;
-use crate::table::pair::{Pair, Value};
+use crate::table::pair::{CellValue, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -50,8 +50,8 @@ struct Range {
 }
 
 impl Rule for Range {
-    fn rows(&self) -> Rows {
-        Rows::Kept
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
@@ -59,9 +59,9 @@ impl Rule for Range {
             let column = pair.submission.column(name)?;
             for (position, value) in column.values().enumerate() {
                 let kind = match value {
-                    Value::Missing if self.missing == Missing::Ignore => continue,
-                    Value::Missing => RefusalKind::Missing,
-                    Value::Text(_) => RefusalKind::Type,
+                    CellValue::Missing if self.missing == Missing::Ignore => continue,
+                    CellValue::Missing => RefusalKind::Missing,
+                    CellValue::Text(_) => RefusalKind::Type,
                     value if number(value).is_some_and(|number| self.contains(number)) => continue,
                     _ => RefusalKind::Range,
                 };

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
@@ -34,8 +34,8 @@ struct Rename {
 }
 
 impl Rule for Rename {
-    fn rows(&self) -> Rows {
-        Rows::Kept
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {

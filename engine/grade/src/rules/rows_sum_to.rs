@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::python::numeric::{python_repr, round_numpy};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
 use crate::table::numbers::number;
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -68,8 +68,8 @@ fn numpy_relative() -> f64 {
 }
 
 impl Rule for RowsSumTo {
-    fn rows(&self) -> Rows {
-        Rows::Kept
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
@@ -78,13 +78,13 @@ impl Rule for RowsSumTo {
             .of(pair)
             .into_iter()
             .map(|name| pair.submission.column(name))
-            .collect::<Result<Vec<Column<'_>>, Refusal>>()?;
+            .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;
         for row in 0..pair.submission.len() {
             let mut sum = 0.0;
             for column in &columns {
                 match column.value(row) {
-                    Value::Missing => {}
-                    Value::Text(_) => {
+                    CellValue::Missing => {}
+                    CellValue::Text(_) => {
                         return Err(column.refuse(RefusalKind::Type, row, "a number"));
                     }
                     value => sum += number(value).unwrap_or_default(),

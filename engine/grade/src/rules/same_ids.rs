@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::key::key;
-use crate::table::pair::{Column, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -48,8 +48,8 @@ struct SameIds {
 }
 
 impl Rule for SameIds {
-    fn rows(&self) -> Rows {
-        Rows::Kept
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
@@ -83,7 +83,7 @@ impl Rule for SameIds {
 /// Reports the first identifier of the answers that the submission does not have. Identifiers are public, so this
 /// reveals nothing.
 fn missing(
-    answers: &Column<'_>,
+    answers: &GradedColumn<'_>,
     seen: &HashMap<crate::table::key::Key<'_>, bool>,
 ) -> Result<(), Refusal> {
     let lacks = |row: &usize| seen.get(&key(answers, *row)) == Some(&false);
@@ -91,7 +91,7 @@ fn missing(
         return Ok(());
     };
     let more = (0..answers.len()).filter(lacks).count() - 1;
-    let shown = answers.value(first).shown();
+    let shown = answers.value(first).for_message();
     let message = match more {
         0 => format!("no row for {shown}"),
         more => format!("no row for {shown}, nor for {more} more"),

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
@@ -39,8 +39,8 @@ impl Rule for SameRows {
         true
     }
 
-    fn rows(&self) -> Rows {
-        Rows::Times(self.times)
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(self.times)
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{Rows, Rule, RuleKind, parse};
+use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::Columns;
-use crate::table::pair::{Pair, Value};
+use crate::table::pair::{CellValue, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -32,8 +32,8 @@ struct Text {
 }
 
 impl Rule for Text {
-    fn rows(&self) -> Rows {
-        Rows::Kept
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
@@ -41,8 +41,8 @@ impl Rule for Text {
             let column = pair.submission.column(name)?;
             for (position, value) in column.values().enumerate() {
                 let kind = match value {
-                    Value::Text(_) => continue,
-                    Value::Missing => RefusalKind::Missing,
+                    CellValue::Text(_) => continue,
+                    CellValue::Missing => RefusalKind::Missing,
                     _ => RefusalKind::Type,
                 };
                 return Err(column.refuse(kind, position, "text"));

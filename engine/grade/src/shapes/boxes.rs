@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::python::numeric::{is_python_space, python_float};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Parameter, ParameterKind};
-use crate::table::pair::{Column, Value};
+use crate::table::pair::{CellValue, GradedColumn};
 
 pub const FIELDS: Parameter = Parameter::required(
     "fields",
@@ -80,7 +80,7 @@ impl<const N: usize> Layout<N> {
     ///
     /// # Errors
     /// If a cell is not text, if its number of words is not a multiple of that of a box, or if a word is not a number.
-    pub fn read(&self, column: &Column<'_>) -> Result<Vec<Vec<Labelled<N>>>, Refusal> {
+    pub fn read(&self, column: &GradedColumn<'_>) -> Result<Vec<Vec<Labelled<N>>>, Refusal> {
         let rows = 0..column.len();
         rows.map(|row| self.read_cell(column, row)).collect()
     }
@@ -91,14 +91,14 @@ impl<const N: usize> Layout<N> {
     /// As [`read`](Self::read).
     pub fn read_cell(
         &self,
-        column: &Column<'_>,
+        column: &GradedColumn<'_>,
         position: usize,
     ) -> Result<Vec<Labelled<N>>, Refusal> {
         match column.value(position) {
-            Value::Text(text) => self
+            CellValue::Text(text) => self
                 .parse(text)
                 .map_err(|expected| column.refuse(RefusalKind::Type, position, &expected)),
-            Value::Missing => Err(column.refuse(RefusalKind::Missing, position, "boxes")),
+            CellValue::Missing => Err(column.refuse(RefusalKind::Missing, position, "boxes")),
             _ => Err(column.refuse(RefusalKind::Type, position, "boxes, as text")),
         }
     }

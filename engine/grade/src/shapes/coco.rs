@@ -33,7 +33,7 @@ impl Image {
     /// ones the first.
     pub fn predict(&mut self, one: CocoBox, rules: &Rules) {
         self.predicted.push(one);
-        if self.predicted.len() > 2 * rules.max_detections + FEW {
+        if self.predicted.len() > 2 * rules.max_detections + SPARE_BOXES {
             self.predicted
                 .sort_by(|a, b| falling(a.confidence, b.confidence));
             self.predicted.truncate(rules.max_detections);
@@ -42,7 +42,7 @@ impl Image {
 }
 
 /// Boxes kept beyond twice the relevant number before pruning.
-const FEW: usize = 32;
+const SPARE_BOXES: usize = 32;
 
 #[derive(Debug)]
 pub struct Rules {

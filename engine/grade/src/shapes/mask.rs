@@ -23,7 +23,7 @@ impl Mask {
     pub fn decode(code: &str, pixels: u64) -> Result<Self, &'static str> {
         // A code may have many millions of numbers, so they are parsed twice rather than stored.
         let words = || code.split(is_python_space).filter(|word| !word.is_empty());
-        let (mut starts, mut lengths) = (Numbers::default(), Numbers::default());
+        let (mut starts, mut lengths) = (NumberSummary::default(), NumberSummary::default());
         for (index, word) in words().enumerate() {
             let number = python_int_clamped(word);
             let number = number.ok_or("integers, separated by white space")?;
@@ -42,15 +42,16 @@ impl Mask {
         if lengths.count != starts.count && starts.count > 2 {
             return Err("a length after each start");
         }
-        let wraps = match (Store::of(&starts), Store::of(&lengths)) {
+        let wraps = match (NumPyType::of(&starts), NumPyType::of(&lengths)) {
             (_, None) => false,
-            (Some(Store::Unlimited), Some(store)) | (Some(store), Some(Store::Unlimited))
-                if store != Store::Double =>
+            (Some(NumPyType::Unlimited), Some(store))
+            | (Some(store), Some(NumPyType::Unlimited))
+                if store != NumPyType::Double =>
             {
                 false
             }
-            (Some(Store::Signed), Some(Store::Signed)) => true,
-            (Some(Store::Unsigned), Some(Store::Unsigned)) => true,
+            (Some(NumPyType::Signed), Some(NumPyType::Signed)) => true,
+            (Some(NumPyType::Unsigned), Some(NumPyType::Unsigned)) => true,
             _ => return Err("numbers that fit one integer type of 64 bits"),
         };
         let mut numbers = words().filter_map(python_int_clamped);
@@ -134,7 +135,7 @@ fn clamp(value: i128, pixels: u64) -> u64 {
 
 /// The NumPy type of a list of positive integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Store {
+enum NumPyType {
     Signed,
     Unsigned,
     /// Integers on both sides of 2^63, which cannot be used as an index.
@@ -145,7 +146,7 @@ enum Store {
 
 /// A summary of a list of numbers.
 #[derive(Debug)]
-struct Numbers {
+struct NumberSummary {
     count: usize,
     smallest: i128,
     largest: i128,
@@ -153,9 +154,9 @@ struct Numbers {
     is_sorted: bool,
 }
 
-impl Default for Numbers {
+impl Default for NumberSummary {
     fn default() -> Self {
-        Numbers {
+        NumberSummary {
             count: 0,
             smallest: i128::MAX,
             largest: i128::MIN,
@@ -165,7 +166,7 @@ impl Default for Numbers {
     }
 }
 
-impl Numbers {
+impl NumberSummary {
     fn take(&mut self, number: i128) {
         self.count += 1;
         self.smallest = self.smallest.min(number);
@@ -175,15 +176,15 @@ impl Numbers {
     }
 }
 
-impl Store {
+impl NumPyType {
     /// `None` for an empty list.
-    fn of(numbers: &Numbers) -> Option<Store> {
+    fn of(numbers: &NumberSummary) -> Option<NumPyType> {
         let signed = |value| value <= i128::from(i64::MAX);
         (numbers.count > 0).then(|| match () {
-            () if numbers.largest > i128::from(u64::MAX) => Store::Unlimited,
-            () if signed(numbers.largest) => Store::Signed,
-            () if signed(numbers.smallest) => Store::Double,
-            () => Store::Unsigned,
+            () if numbers.largest > i128::from(u64::MAX) => NumPyType::Unlimited,
+            () if signed(numbers.largest) => NumPyType::Signed,
+            () if signed(numbers.smallest) => NumPyType::Double,
+            () => NumPyType::Unsigned,
         })
     }
 }

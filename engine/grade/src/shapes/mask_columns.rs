@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::Rows;
+use crate::rules::RowPolicy;
 use crate::shapes::mask::Mask;
 use crate::spec::definition::{Parameter, ParameterKind};
 use crate::table::numbers::number;
-use crate::table::pair::{Column, Pair, Value};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub const COLUMN: Parameter = Parameter::required(
     "column",
@@ -114,10 +114,10 @@ impl MaskColumns {
     }
 
     /// Returns what the parameters require of the number of rows.
-    pub fn rows(&self) -> Rows {
+    pub fn rows(&self) -> RowPolicy {
         match self.surplus_rows {
-            SurplusRows::Refuse => Rows::Times(1),
-            SurplusRows::Ignore => Rows::First,
+            SurplusRows::Refuse => RowPolicy::Times(1),
+            SurplusRows::Ignore => RowPolicy::First,
         }
     }
 
@@ -125,12 +125,12 @@ impl MaskColumns {
         self.truth.as_deref().unwrap_or(&self.column)
     }
 
-    fn decode(&self, column: &Column<'_>, sizes: &[Size]) -> Result<Vec<Mask>, Refusal> {
-        let mask = |(position, (value, size)): (usize, (Value<'_>, &Size))| match value {
-            Value::Text(text) if Some(text) == self.empty.as_deref() => Ok(Mask::default()),
-            Value::Text(text) => Mask::decode(text, size.pixels())
+    fn decode(&self, column: &GradedColumn<'_>, sizes: &[Size]) -> Result<Vec<Mask>, Refusal> {
+        let mask = |(position, (value, size)): (usize, (CellValue<'_>, &Size))| match value {
+            CellValue::Text(text) if Some(text) == self.empty.as_deref() => Ok(Mask::default()),
+            CellValue::Text(text) => Mask::decode(text, size.pixels())
                 .map_err(|expected| column.refuse(RefusalKind::Range, position, expected)),
-            Value::Missing => {
+            CellValue::Missing => {
                 Err(column.refuse(RefusalKind::Missing, position, "a run-length code"))
             }
             _ => Err(column.refuse(RefusalKind::Type, position, "a run-length code, as text")),
@@ -145,7 +145,7 @@ impl Extent {
             Extent::Pixels(pixels) => return Ok(vec![u64::from(*pixels); pair.answers.len()]),
             Extent::Column(name) => pair.answers.column(name)?,
         };
-        let extent = |(position, value): (usize, Value<'_>)| match number(value) {
+        let extent = |(position, value): (usize, CellValue<'_>)| match number(value) {
             Some(number) if (0.0..=f64::from(u32::MAX)).contains(&number) => Ok(number as u64),
             _ => Err(column.refuse(RefusalKind::Answers, position, "a number of pixels")),
         };

@@ -4,14 +4,18 @@ use std::collections::HashMap;
 
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::table::key::{Key, key};
-use crate::table::pair::Column;
+use crate::table::pair::GradedColumn;
 
 /// Reports an identifier that the answers do not have, otherwise one that the submission repeats together with a
 /// missing one. Row numbers are those of the file, whatever the order of both sides. `position` is where the two
 /// differ.
 ///
 /// Identifiers are public, so this reveals nothing.
-pub fn differ(submission: &Column<'_>, answers: &Column<'_>, position: usize) -> Refusal {
+pub fn differ(
+    submission: &GradedColumn<'_>,
+    answers: &GradedColumn<'_>,
+    position: usize,
+) -> Refusal {
     let mut left: HashMap<Key<'_>, usize> = HashMap::new();
     for row in 0..answers.len() {
         *left.entry(key(answers, row)).or_default() += 1;
@@ -28,7 +32,7 @@ pub fn differ(submission: &Column<'_>, answers: &Column<'_>, position: usize) ->
     }
     let missing = |row: &usize| left.get(&key(answers, *row)).is_some_and(|rest| *rest > 0);
     let missing = (0..answers.len()).find(missing);
-    let missing = missing.map(|row| answers.value(row).shown());
+    let missing = missing.map(|row| answers.value(row).for_message());
     match (unknown.as_slice(), repeated.first(), missing) {
         ([only], _, Some(missing)) => {
             let expected = format!("{missing}: identifiers must be those of the answers");
@@ -41,7 +45,7 @@ pub fn differ(submission: &Column<'_>, answers: &Column<'_>, position: usize) ->
             submission.refuse(RefusalKind::Ids, *first, &expected)
         }
         ([], Some(repeated), Some(missing)) => {
-            let found = submission.value(*repeated).shown();
+            let found = submission.value(*repeated).for_message();
             let message = format!("{found} is repeated, and there is no row for {missing}");
             Refusal::new(RefusalKind::Ids, message)
                 .in_column(submission.name)
@@ -50,7 +54,7 @@ pub fn differ(submission: &Column<'_>, answers: &Column<'_>, position: usize) ->
         // The keys are equal, but NumPy does not treat them as equal: missing ones, or integers that a double cannot
         // represent.
         _ => {
-            let expected = answers.value(position).shown();
+            let expected = answers.value(position).for_message();
             let expected = format!("{expected}: identifiers must be those of the answers");
             submission.refuse(RefusalKind::Ids, position, &expected)
         }

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use crate::table::frame::ColumnData;
-use crate::table::pair::{Column, Value};
+use crate::table::pair::{CellValue, GradedColumn};
 
 /// An identifier that can be looked up in a set. Numbers are compared by value whatever their type, text only with
 /// text.
@@ -37,26 +37,26 @@ impl Hash for Bits {
 }
 
 /// Returns the key of a cell.
-pub fn key<'a>(column: &Column<'a>, position: usize) -> Key<'a> {
+pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Key<'a> {
     match column.value(position) {
-        Value::Bool(value) => Key::Whole(i128::from(value)),
-        Value::Int(value) => Key::Whole(i128::from(value)),
-        Value::UInt(value) => Key::Whole(i128::from(value)),
+        CellValue::Bool(value) => Key::Whole(i128::from(value)),
+        CellValue::Int(value) => Key::Whole(i128::from(value)),
+        CellValue::UInt(value) => Key::Whole(i128::from(value)),
         // Beyond 1e38, a double does not equal any integer of 64 bits.
-        Value::Float(value) if value.fract() == 0.0 && value.abs() < 1e38 => {
+        CellValue::Float(value) if value.fract() == 0.0 && value.abs() < 1e38 => {
             Key::Whole(value as i128)
         }
-        Value::Float(value) => Key::Number(Bits(value)),
-        Value::Text(text) => Key::Text(text),
-        Value::Missing if matches!(column.data(), ColumnData::Object(_)) => Key::MissingText,
-        Value::Missing => {
+        CellValue::Float(value) => Key::Number(Bits(value)),
+        CellValue::Text(text) => Key::Text(text),
+        CellValue::Missing if matches!(column.data(), ColumnData::Object(_)) => Key::MissingText,
+        CellValue::Missing => {
             Key::Missing(column.file_row(position) << 1 | u64::from(column.role() as u8))
         }
     }
 }
 
 /// Returns the first position at which two columns of the same length are not [`equal`].
-pub fn first_difference(a: &Column<'_>, b: &Column<'_>) -> Option<usize> {
+pub fn first_difference(a: &GradedColumn<'_>, b: &GradedColumn<'_>) -> Option<usize> {
     (0..a.len()).find(|&position| {
         a.fetch(position);
         b.fetch(position);
@@ -69,28 +69,29 @@ pub fn first_difference(a: &Column<'_>, b: &Column<'_>) -> Option<usize> {
 
 /// Whether two cells are equal as in NumPy's elementwise comparison: a missing one equals nothing, and an integer is
 /// converted to a double if the other is one.
-pub fn equal(a: Value<'_>, b: Value<'_>) -> bool {
+pub fn equal(a: CellValue<'_>, b: CellValue<'_>) -> bool {
     match (a, b) {
-        (Value::Text(a), Value::Text(b)) => a == b,
-        (Value::Missing | Value::Text(_), _) | (_, Value::Missing | Value::Text(_)) => false,
-        (Value::Float(a), b) => a == float(b),
-        (a, Value::Float(b)) => float(a) == b,
+        (CellValue::Text(a), CellValue::Text(b)) => a == b,
+        (CellValue::Missing | CellValue::Text(_), _)
+        | (_, CellValue::Missing | CellValue::Text(_)) => false,
+        (CellValue::Float(a), b) => a == float(b),
+        (a, CellValue::Float(b)) => float(a) == b,
         (a, b) => integer(a) == integer(b),
     }
 }
 
-fn float(value: Value<'_>) -> f64 {
+fn float(value: CellValue<'_>) -> f64 {
     match value {
-        Value::Float(value) => value,
+        CellValue::Float(value) => value,
         other => integer(other) as f64,
     }
 }
 
-fn integer(value: Value<'_>) -> i128 {
+fn integer(value: CellValue<'_>) -> i128 {
     match value {
-        Value::Bool(value) => i128::from(value),
-        Value::Int(value) => i128::from(value),
-        Value::UInt(value) => i128::from(value),
-        Value::Missing | Value::Float(_) | Value::Text(_) => 0,
+        CellValue::Bool(value) => i128::from(value),
+        CellValue::Int(value) => i128::from(value),
+        CellValue::UInt(value) => i128::from(value),
+        CellValue::Missing | CellValue::Float(_) | CellValue::Text(_) => 0,
     }
 }

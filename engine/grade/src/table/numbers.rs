@@ -4,7 +4,7 @@
 use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::table::frame::ColumnData;
-use crate::table::pair::{Column, Value};
+use crate::table::pair::{CellValue, GradedColumn};
 
 /// Doubles represent all integers up to this one exactly.
 const EXACT: u64 = 1 << 53;
@@ -13,7 +13,7 @@ const EXACT: u64 = 1 << 53;
 ///
 /// # Errors
 /// If the column has no rows, or if a cell is missing, infinite or not a number.
-pub fn floats(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
+pub fn floats(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     if column.is_empty() {
         return Err(
             Refusal::new(RefusalKind::RowCount, "there are no rows to grade")
@@ -27,11 +27,15 @@ pub fn floats(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
 ///
 /// # Errors
 /// If it is missing, infinite or not a number.
-pub fn finite(column: &Column<'_>, position: usize, value: Value<'_>) -> Result<f64, Refusal> {
+pub fn finite(
+    column: &GradedColumn<'_>,
+    position: usize,
+    value: CellValue<'_>,
+) -> Result<f64, Refusal> {
     match number(value) {
         Some(number) if number.is_finite() => Ok(number),
         Some(_) => Err(column.refuse(RefusalKind::Range, position, "a finite number")),
-        None if value == Value::Missing => {
+        None if value == CellValue::Missing => {
             Err(column.refuse(RefusalKind::Missing, position, "a number"))
         }
         None => Err(column.refuse(RefusalKind::Type, position, "a number")),
@@ -39,14 +43,14 @@ pub fn finite(column: &Column<'_>, position: usize, value: Value<'_>) -> Result<
 }
 
 /// Returns the number in a cell; `None` if it is missing or a text that is not a number.
-pub fn number(value: Value<'_>) -> Option<f64> {
+pub fn number(value: CellValue<'_>) -> Option<f64> {
     match value {
-        Value::Missing => None,
-        Value::Bool(value) => Some(f64::from(u8::from(value))),
-        Value::Int(value) => Some(value as f64),
-        Value::UInt(value) => Some(value as f64),
-        Value::Float(value) => Some(value),
-        Value::Text(text) => python_float(text),
+        CellValue::Missing => None,
+        CellValue::Bool(value) => Some(f64::from(u8::from(value))),
+        CellValue::Int(value) => Some(value as f64),
+        CellValue::UInt(value) => Some(value as f64),
+        CellValue::Float(value) => Some(value),
+        CellValue::Text(text) => python_float(text),
     }
 }
 
@@ -55,15 +59,15 @@ pub fn number(value: Value<'_>) -> Option<f64> {
 ///
 /// # Errors
 /// As [`floats`].
-pub fn scores(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
+pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     let beyond = column.values().any(|value| match value {
-        Value::Int(value) => value.unsigned_abs() > EXACT,
-        Value::UInt(value) => value > EXACT,
+        CellValue::Int(value) => value.unsigned_abs() > EXACT,
+        CellValue::UInt(value) => value > EXACT,
         _ => false,
     });
-    let whole = |value: Value<'_>| match value {
-        Value::Int(value) => Some(i128::from(value)),
-        Value::UInt(value) => Some(i128::from(value)),
+    let whole = |value: CellValue<'_>| match value {
+        CellValue::Int(value) => Some(i128::from(value)),
+        CellValue::UInt(value) => Some(i128::from(value)),
         _ => None,
     };
     if beyond && let Some(values) = column.values().map(whole).collect::<Option<Vec<i128>>>() {
@@ -82,7 +86,10 @@ pub fn scores(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
 ///
 /// # Errors
 /// As [`floats`]; also for two columns of booleans, which NumPy does not subtract.
-pub fn differences(truth: &Column<'_>, predicted: &Column<'_>) -> Result<Vec<f64>, Refusal> {
+pub fn differences(
+    truth: &GradedColumn<'_>,
+    predicted: &GradedColumn<'_>,
+) -> Result<Vec<f64>, Refusal> {
     if matches!(
         (truth.data(), predicted.data()),
         (ColumnData::Bool(_), ColumnData::Bool(_))
@@ -109,11 +116,11 @@ pub fn differences(truth: &Column<'_>, predicted: &Column<'_>) -> Result<Vec<f64
 ///
 /// # Errors
 /// If the column has text or mixed cells.
-pub fn doubles(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
+pub fn doubles(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     if let ColumnData::Object(_) = column.data() {
         let odd = column
             .values()
-            .position(|value| matches!(value, Value::Text(_)));
+            .position(|value| matches!(value, CellValue::Text(_)));
         let expected = "a number, in a column of numbers";
         return Err(column.refuse(RefusalKind::Type, odd.unwrap_or_default(), expected));
     }

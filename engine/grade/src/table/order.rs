@@ -5,13 +5,13 @@
 //! once per comparison, which is the main cost of sorting ten million of them.
 
 use crate::table::frame::ColumnData;
-use crate::table::pair::Column;
+use crate::table::pair::GradedColumn;
 
 /// Maximum number of texts with equal chunks that are compared directly.
-const SMALL: usize = 16;
+const MAX_DIRECT_SORT: usize = 16;
 
 /// Bytes of a chunk.
-const PIECE: usize = 8;
+const CHUNK_BYTES: usize = 8;
 
 /// Positions in ascending order of their keys.
 pub(crate) struct Ordered {
@@ -29,7 +29,7 @@ struct Item {
 impl Ordered {
     /// Returns the order of the keys at these positions, none of which is missing; `None` for a column of objects that
     /// are not all texts.
-    pub(crate) fn of(column: &Column<'_>, positions: &[u32]) -> Option<Ordered> {
+    pub(crate) fn of(column: &GradedColumn<'_>, positions: &[u32]) -> Option<Ordered> {
         let row = |position: u32| column.file_position(position as usize);
         let numbers = |piece: &dyn Fn(usize) -> Option<u64>| {
             let items = positions.iter().map(|&position| {
@@ -91,7 +91,7 @@ impl Ordered {
                 is_at_end &= text.len() <= from;
             }
             // Texts that have ended can only differ in zero bytes.
-            if is_at_end || alike.len() <= SMALL {
+            if is_at_end || alike.len() <= MAX_DIRECT_SORT {
                 let order = |a: &Item, b: &Item| {
                     let pieces = a.piece.cmp(&b.piece);
                     pieces.then_with(|| text(a).cmp(text(b)))
@@ -106,7 +106,7 @@ impl Ordered {
                 let begin = end;
                 end += run.len();
                 if run.len() > 1 {
-                    open.push((begin..end, from + PIECE));
+                    open.push((begin..end, from + CHUNK_BYTES));
                 }
             }
         }
@@ -158,10 +158,10 @@ impl Ordered {
 /// Converts eight bytes of a text to a number with the same order; bytes beyond the end are zero.
 fn piece(text: &[u8], from: usize) -> u64 {
     let rest = text.get(from..).unwrap_or_default();
-    match rest.first_chunk::<PIECE>() {
+    match rest.first_chunk::<CHUNK_BYTES>() {
         Some(bytes) => u64::from_be_bytes(*bytes),
         None => {
-            let mut bytes = [0; PIECE];
+            let mut bytes = [0; CHUNK_BYTES];
             for (to, from) in bytes.iter_mut().zip(rest) {
                 *to = *from;
             }

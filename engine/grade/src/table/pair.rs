@@ -12,11 +12,11 @@ use prep_formats::pandas::PREFETCH_ROWS;
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::suggest::closest;
 use crate::table::frame::{Cell, ColumnData, Frame};
+use crate::table::lazy::{LazySubmission, unreadable};
 use crate::table::positions::Positions;
-use crate::table::unread::{Unread, unreadable};
 
 /// Maximum number of cells that are read at once.
-const AT_ONCE: usize = 4 << 20;
+const MAX_CELLS_AT_ONCE: usize = 4 << 20;
 
 /// One of the two tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Role {
 
 /// One cell, whatever its column's type.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value<'a> {
+pub enum CellValue<'a> {
     /// No value.
     Missing,
     /// A boolean.
@@ -44,19 +44,19 @@ pub enum Value<'a> {
     Text(&'a str),
 }
 
-impl Value<'_> {
+impl CellValue<'_> {
     /// Formats the value for a message.
-    pub fn shown(self) -> String {
+    pub fn for_message(self) -> String {
         match self {
-            Value::Missing => "nothing".to_owned(),
-            Value::Bool(value) => format!("`{}`", if value { "True" } else { "False" }),
-            Value::Int(value) => format!("`{value}`"),
-            Value::UInt(value) => format!("`{value}`"),
-            Value::Float(value) => format!("`{}`", crate::python::numeric::python_repr(value)),
-            Value::Text(text) if text.chars().count() > 60 => {
+            CellValue::Missing => "nothing".to_owned(),
+            CellValue::Bool(value) => format!("`{}`", if value { "True" } else { "False" }),
+            CellValue::Int(value) => format!("`{value}`"),
+            CellValue::UInt(value) => format!("`{value}`"),
+            CellValue::Float(value) => format!("`{}`", crate::python::numeric::python_repr(value)),
+            CellValue::Text(text) if text.chars().count() > 60 => {
                 format!("`{}...`", text.chars().take(57).collect::<String>())
             }
-            Value::Text(text) => format!("`{text}`"),
+            CellValue::Text(text) => format!("`{text}`"),
         }
     }
 }
@@ -66,7 +66,7 @@ impl Value<'_> {
 pub struct Side<'a> {
     columns: Vec<SideColumn<'a>>,
     /// The source of cells that were not read yet.
-    unread: Option<&'a Unread<'a>>,
+    unread: Option<&'a LazySubmission<'a>>,
     positions: Positions,
     role: Role,
 }
@@ -81,7 +81,7 @@ struct SideColumn<'a> {
 enum Data<'a> {
     Here(Cow<'a, ColumnData>),
     /// A column of a file that is read when needed, with its index there.
-    Unread(usize, OnceLock<ColumnData>),
+    LazySubmission(usize, OnceLock<ColumnData>),
 }
 
 impl<'a> Side<'a> {
@@ -98,10 +98,10 @@ impl<'a> Side<'a> {
         })
     }
 
-    fn unread(table: &'a Unread<'a>) -> Result<Self, Refusal> {
+    fn unread(table: &'a LazySubmission<'a>) -> Result<Self, Refusal> {
         let columns = table.names().enumerate().map(|(place, name)| SideColumn {
             name: Cow::Borrowed(name),
-            data: Data::Unread(place, OnceLock::new()),
+            data: Data::LazySubmission(place, OnceLock::new()),
         });
         Ok(Side {
             columns: columns.collect(),
@@ -164,7 +164,7 @@ impl<'a> Side<'a> {
     /// Frees the memory of columns that can be read again, except those with these names.
     pub(crate) fn forget_all_but(&mut self, names: &[&str]) {
         for column in &mut self.columns {
-            if let Data::Unread(_, cells) = &mut column.data
+            if let Data::LazySubmission(_, cells) = &mut column.data
                 && !names.contains(&&*column.name)
             {
                 cells.take();
@@ -187,13 +187,13 @@ impl<'a> Side<'a> {
     ///
     /// # Errors
     /// As [`require`](Self::require); also if its cells cannot be read.
-    pub fn column(&self, name: &str) -> Result<Column<'_>, Refusal> {
+    pub fn column(&self, name: &str) -> Result<GradedColumn<'_>, Refusal> {
         let Some(column) = self.columns.iter().find(|column| column.name == name) else {
             return Err(self.no_column(name));
         };
         let data = match &column.data {
             Data::Here(data) => data,
-            Data::Unread(place, cells) => match cells.get() {
+            Data::LazySubmission(place, cells) => match cells.get() {
                 Some(data) => data,
                 None => {
                     self.read(*place)?;
@@ -201,7 +201,7 @@ impl<'a> Side<'a> {
                 }
             },
         };
-        Ok(Column {
+        Ok(GradedColumn {
             name: &column.name,
             data,
             positions: &self.positions,
@@ -215,10 +215,10 @@ impl<'a> Side<'a> {
         let rows = self.positions.highest(table.rows());
         let mut places: Vec<(usize, &OnceLock<ColumnData>)> = Vec::new();
         let unread = self.columns.iter().filter_map(|column| match &column.data {
-            Data::Unread(place, cells) if cells.get().is_none() => Some((*place, cells)),
+            Data::LazySubmission(place, cells) if cells.get().is_none() => Some((*place, cells)),
             _ => None,
         });
-        let most = (AT_ONCE / rows.max(1)).max(1);
+        let most = (MAX_CELLS_AT_ONCE / rows.max(1)).max(1);
         places.extend(unread.filter(|(place, _)| *place >= first).take(most));
         let wanted: Vec<usize> = places.iter().map(|(place, _)| *place).collect();
         for ((_, cells), data) in places.iter().zip(table.read(&wanted, rows)?) {
@@ -260,7 +260,7 @@ impl<'a> Side<'a> {
 
 /// A column of a side, in the side's current order of rows.
 #[derive(Debug, Clone, Copy)]
-pub struct Column<'a> {
+pub struct GradedColumn<'a> {
     /// The column's name.
     pub name: &'a str,
     data: &'a ColumnData,
@@ -268,7 +268,7 @@ pub struct Column<'a> {
     role: Role,
 }
 
-impl<'a> Column<'a> {
+impl<'a> GradedColumn<'a> {
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.positions.len()
@@ -302,10 +302,10 @@ impl<'a> Column<'a> {
     }
 
     /// Returns the cell at a position; beyond the end it is missing.
-    pub fn value(&self, position: usize) -> Value<'a> {
+    pub fn value(&self, position: usize) -> CellValue<'a> {
         self.positions
             .get(position)
-            .map_or(Value::Missing, |row| value_at(self.data, row as usize))
+            .map_or(CellValue::Missing, |row| value_at(self.data, row as usize))
     }
 
     /// Whether the cell at a position is missing.
@@ -313,7 +313,7 @@ impl<'a> Column<'a> {
         match (self.data, self.positions.get(position)) {
             // Does not access the text.
             (ColumnData::Object(cells), Some(row)) => cells.is_missing(row as usize),
-            _ => self.value(position) == Value::Missing,
+            _ => self.value(position) == CellValue::Missing,
         }
     }
 
@@ -326,7 +326,7 @@ impl<'a> Column<'a> {
     }
 
     /// Returns the cells in order.
-    pub fn values(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
+    pub fn values(&self) -> impl Iterator<Item = CellValue<'a>> + use<'a> {
         let column = *self;
         (0..column.len()).map(move |position| {
             column.fetch(position);
@@ -349,7 +349,7 @@ impl<'a> Column<'a> {
     /// whatever the order of the rows.
     pub(crate) fn each<T>(
         &self,
-        mut check: impl FnMut(usize, Value<'a>) -> Result<T, Refusal>,
+        mut check: impl FnMut(usize, CellValue<'a>) -> Result<T, Refusal>,
     ) -> Result<Vec<T>, Refusal> {
         let mut all = Vec::with_capacity(self.len());
         let mut refused: Option<Refusal> = None;
@@ -368,7 +368,7 @@ impl<'a> Column<'a> {
     }
 
     /// Returns the cells of the whole file, in its order.
-    pub(crate) fn file_values(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
+    pub(crate) fn file_values(&self) -> impl Iterator<Item = CellValue<'a>> + use<'a> {
         let data = self.data;
         let rows = match data {
             ColumnData::Int64(values) => values.len(),
@@ -383,7 +383,7 @@ impl<'a> Column<'a> {
     /// Returns an error about a cell of this column. An error in the answers is never attributed to the author of the
     /// submission.
     pub fn refuse(&self, kind: RefusalKind, position: usize, expected: &str) -> Refusal {
-        let found = self.value(position).shown();
+        let found = self.value(position).for_message();
         let (kind, message) = match self.role {
             Role::Submission => (kind, format!("found {found}, expected {expected}")),
             Role::Answers => (
@@ -397,32 +397,32 @@ impl<'a> Column<'a> {
     }
 }
 
-fn value_at(data: &ColumnData, row: usize) -> Value<'_> {
+fn value_at(data: &ColumnData, row: usize) -> CellValue<'_> {
     match data {
-        ColumnData::Int64(values) => values.get(row).map_or(Value::Missing, Value::Int),
+        ColumnData::Int64(values) => values.get(row).map_or(CellValue::Missing, CellValue::Int),
         ColumnData::UInt64(values) => values
             .get(row)
-            .map_or(Value::Missing, |&value| Value::UInt(value)),
-        ColumnData::Float64(values) => values.get(row).map_or(Value::Missing, float),
+            .map_or(CellValue::Missing, |&value| CellValue::UInt(value)),
+        ColumnData::Float64(values) => values.get(row).map_or(CellValue::Missing, float),
         ColumnData::Bool(values) => values
             .get(row)
-            .map_or(Value::Missing, |&value| Value::Bool(value)),
+            .map_or(CellValue::Missing, |&value| CellValue::Bool(value)),
         ColumnData::Object(values) => match values.get(row) {
-            None | Some(Cell::Missing) => Value::Missing,
-            Some(Cell::Bool(value)) => Value::Bool(value),
-            Some(Cell::Int(value)) => Value::Int(value),
-            Some(Cell::UInt(value)) => Value::UInt(value),
+            None | Some(Cell::Missing) => CellValue::Missing,
+            Some(Cell::Bool(value)) => CellValue::Bool(value),
+            Some(Cell::Int(value)) => CellValue::Int(value),
+            Some(Cell::UInt(value)) => CellValue::UInt(value),
             Some(Cell::Float(value)) => float(value),
-            Some(Cell::Text(text)) => Value::Text(text),
+            Some(Cell::Text(text)) => CellValue::Text(text),
         },
     }
 }
 
-fn float(value: f64) -> Value<'static> {
+fn float(value: f64) -> CellValue<'static> {
     if value.is_nan() {
-        Value::Missing
+        CellValue::Missing
     } else {
-        Value::Float(value)
+        CellValue::Float(value)
     }
 }
 
@@ -451,7 +451,10 @@ impl<'a> Pair<'a> {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub(crate) fn unread(answers: &'a Frame, submission: &'a Unread<'a>) -> Result<Self, Refusal> {
+    pub(crate) fn unread(
+        answers: &'a Frame,
+        submission: &'a LazySubmission<'a>,
+    ) -> Result<Self, Refusal> {
         Ok(Pair {
             answers: Side::new(answers, Role::Answers)?,
             submission: Side::unread(submission)?,
@@ -462,7 +465,7 @@ impl<'a> Pair<'a> {
     ///
     /// # Errors
     /// If the sides have different lengths, no rows, or no such column.
-    pub fn cells(&self, column: &str) -> Result<(Column<'_>, Column<'_>), Refusal> {
+    pub fn cells(&self, column: &str) -> Result<(GradedColumn<'_>, GradedColumn<'_>), Refusal> {
         self.check_same_rows()?;
         if self.answers.is_empty() {
             return Err(Refusal::new(

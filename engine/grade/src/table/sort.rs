@@ -10,16 +10,16 @@ use std::cmp::Ordering;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::table::frame::ColumnData;
 use crate::table::order::Ordered;
-use crate::table::pair::{Column, Value};
+use crate::table::pair::{CellValue, GradedColumn};
 
 /// Parts of up to this many keys are sorted by insertion.
-const SMALL: usize = 16;
+const MAX_INSERTION_SORT: usize = 16;
 
 /// Returns the positions of the column's rows in sorted order.
 ///
 /// # Errors
 /// If the column contains both texts and numbers, which have no common order.
-pub fn sort_positions(column: &Column<'_>) -> Result<Vec<u32>, Refusal> {
+pub fn sort_positions(column: &GradedColumn<'_>) -> Result<Vec<u32>, Refusal> {
     let (mut present, missing): (Vec<u32>, Vec<u32>) =
         (0..column.len() as u32).partition(|&position| !column.is_missing(position as usize));
     if matches!(column.data(), ColumnData::Object(_)) {
@@ -53,23 +53,23 @@ pub fn sort_positions(column: &Column<'_>) -> Result<Vec<u32>, Refusal> {
 }
 
 /// Compares two numbers in a column of objects.
-fn compare(a: Value<'_>, b: Value<'_>) -> Ordering {
+fn compare(a: CellValue<'_>, b: CellValue<'_>) -> Ordering {
     match (a, b) {
-        (Value::Int(a), Value::Int(b)) => a.cmp(&b),
-        (Value::UInt(a), Value::UInt(b)) => a.cmp(&b),
+        (CellValue::Int(a), CellValue::Int(b)) => a.cmp(&b),
+        (CellValue::UInt(a), CellValue::UInt(b)) => a.cmp(&b),
         _ => as_float(a)
             .partial_cmp(&as_float(b))
             .unwrap_or(Ordering::Equal),
     }
 }
 
-fn as_float(value: Value<'_>) -> f64 {
+fn as_float(value: CellValue<'_>) -> f64 {
     match value {
-        Value::Bool(value) => f64::from(u8::from(value)),
-        Value::Int(value) => value as f64,
-        Value::UInt(value) => value as f64,
-        Value::Float(value) => value,
-        Value::Missing | Value::Text(_) => f64::NAN,
+        CellValue::Bool(value) => f64::from(u8::from(value)),
+        CellValue::Int(value) => value as f64,
+        CellValue::UInt(value) => value as f64,
+        CellValue::Float(value) => value,
+        CellValue::Missing | CellValue::Text(_) => f64::NAN,
     }
 }
 
@@ -88,7 +88,7 @@ fn quick(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32) -> bool 
         heap(piece, less);
         return;
     }
-    while piece.len() > SMALL {
+    while piece.len() > MAX_INSERTION_SORT {
         let split = partition(piece, less);
         depth -= 1;
         let (left, rest) = std::mem::take(&mut piece).split_at_mut(split);

@@ -10,7 +10,7 @@ use crate::python::numeric::python_repr;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::table::frame::ColumnData;
 use crate::table::key::{Key, key};
-use crate::table::pair::{Column, Value};
+use crate::table::pair::{CellValue, GradedColumn};
 use crate::words::words;
 
 /// How the cells of a column are converted to labels.
@@ -19,7 +19,7 @@ use crate::words::words;
 pub enum LabelsAs {
     /// Unchanged.
     #[default]
-    Column,
+    GradedColumn,
     /// As NumPy converts a list: one text among the cells makes all of them text, and a missing one is `nan`.
     List,
     /// Always as text: `1`, `1.0`, `True`, and `nan` for a missing cell.
@@ -54,7 +54,7 @@ impl<'a> Labels<'a> {
     ///
     /// # Errors
     /// If scikit-learn rejects such labels: fractions, infinite or missing values, texts mixed with numbers.
-    pub fn of(column: &Column<'a>, how: LabelsAs) -> Result<Self, Refusal> {
+    pub fn of(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Self, Refusal> {
         Labels::expecting(column, how, "a class label: an integer or a name")
     }
 
@@ -62,11 +62,15 @@ impl<'a> Labels<'a> {
     ///
     /// # Errors
     /// As [`of`](Self::of).
-    pub fn expecting(column: &Column<'a>, how: LabelsAs, expected: &str) -> Result<Self, Refusal> {
+    pub fn expecting(
+        column: &GradedColumn<'a>,
+        how: LabelsAs,
+        expected: &str,
+    ) -> Result<Self, Refusal> {
         let object = matches!(column.data(), ColumnData::Object(_));
         let texts = column
             .values()
-            .filter(|value| matches!(value, Value::Text(_)))
+            .filter(|value| matches!(value, CellValue::Text(_)))
             .count();
         match how {
             LabelsAs::Text => Ok(Labels::Text(column.values().map(text).collect())),
@@ -76,7 +80,7 @@ impl<'a> Labels<'a> {
                 let expected = "labels of one type, without missing ones";
                 let odd = column
                     .values()
-                    .position(|value| value == Value::Missing)
+                    .position(|value| value == CellValue::Missing)
                     .unwrap_or_default();
                 Err(column.refuse(RefusalKind::Missing, odd, expected))
             }
@@ -114,28 +118,28 @@ fn more_than_two<T: Eq + std::hash::Hash>(values: &[T]) -> bool {
         .any(|value| seen.insert(value) && seen.len() > 2)
 }
 
-fn only_text<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
-    let label = |position, value: Value<'a>| match value {
-        Value::Text(text) => Ok(Cow::Borrowed(text)),
-        Value::Missing => Err(column.refuse(RefusalKind::Missing, position, "a label")),
+fn only_text<'a>(column: &GradedColumn<'a>) -> Result<Labels<'a>, Refusal> {
+    let label = |position, value: CellValue<'a>| match value {
+        CellValue::Text(text) => Ok(Cow::Borrowed(text)),
+        CellValue::Missing => Err(column.refuse(RefusalKind::Missing, position, "a label")),
         _ => Err(column.refuse(RefusalKind::Type, position, "text, as in the other rows")),
     };
     column.each(label).map(Labels::Text)
 }
 
-fn integers<'a>(column: &Column<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusal> {
+fn integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusal> {
     let first = how == LabelsAs::FirstInteger;
-    let label = |position, value: Value<'a>| {
+    let label = |position, value: CellValue<'a>| {
         let number = match value {
-            Value::Missing => None,
-            Value::Bool(value) => Some(i128::from(value)),
-            Value::Int(value) => Some(i128::from(value)),
-            Value::UInt(value) => Some(i128::from(value)),
-            Value::Float(value) => (value.is_finite() && !first).then_some(value as i128),
-            Value::Text(text) if first => words(text).next().and_then(python_int),
-            Value::Text(text) => python_int(text),
+            CellValue::Missing => None,
+            CellValue::Bool(value) => Some(i128::from(value)),
+            CellValue::Int(value) => Some(i128::from(value)),
+            CellValue::UInt(value) => Some(i128::from(value)),
+            CellValue::Float(value) => (value.is_finite() && !first).then_some(value as i128),
+            CellValue::Text(text) if first => words(text).next().and_then(python_int),
+            CellValue::Text(text) => python_int(text),
         };
-        let kind = if value == Value::Missing {
+        let kind = if value == CellValue::Missing {
             RefusalKind::Missing
         } else {
             RefusalKind::Type
@@ -156,8 +160,8 @@ fn integers<'a>(column: &Column<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusa
 }
 
 /// A list with integers on both sides of 2^63 becomes an array of doubles, which loses the last digits.
-fn list_of_numbers<'a>(column: &Column<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
-    let beyond = |value| matches!(value, Value::UInt(value) if value > i64::MAX as u64);
+fn list_of_numbers<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
+    let beyond = |value| matches!(value, CellValue::UInt(value) if value > i64::MAX as u64);
     match column.values().position(beyond) {
         Some(odd) if !column.values().all(beyond) => {
             Err(column.refuse(RefusalKind::Range, odd, "a class label below 2^63"))
@@ -166,10 +170,10 @@ fn list_of_numbers<'a>(column: &Column<'a>, expected: &str) -> Result<Labels<'a>
     }
 }
 
-fn whole<'a>(column: &Column<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
+fn whole<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let label = |position: usize, _| match key(column, position) {
         Key::Whole(value) if value >= i128::from(i64::MIN) && value <= i128::from(u64::MAX) => {
-            let double = matches!(column.value(position), Value::Float(_));
+            let double = matches!(column.value(position), CellValue::Float(_));
             if double && value > i128::from(i64::MAX) {
                 return Err(column.refuse(
                     RefusalKind::Range,
@@ -188,14 +192,14 @@ fn whole<'a>(column: &Column<'a>, expected: &str) -> Result<Labels<'a>, Refusal>
 }
 
 /// Formats the cell like Python's `str`.
-pub fn text(value: Value<'_>) -> Cow<'_, str> {
+pub fn text(value: CellValue<'_>) -> Cow<'_, str> {
     match value {
-        Value::Missing => Cow::Borrowed("nan"),
-        Value::Bool(true) => Cow::Borrowed("True"),
-        Value::Bool(false) => Cow::Borrowed("False"),
-        Value::Int(value) => Cow::Owned(value.to_string()),
-        Value::UInt(value) => Cow::Owned(value.to_string()),
-        Value::Float(value) => Cow::Owned(python_repr(value)),
-        Value::Text(text) => Cow::Borrowed(text),
+        CellValue::Missing => Cow::Borrowed("nan"),
+        CellValue::Bool(true) => Cow::Borrowed("True"),
+        CellValue::Bool(false) => Cow::Borrowed("False"),
+        CellValue::Int(value) => Cow::Owned(value.to_string()),
+        CellValue::UInt(value) => Cow::Owned(value.to_string()),
+        CellValue::Float(value) => Cow::Owned(python_repr(value)),
+        CellValue::Text(text) => Cow::Borrowed(text),
     }
 }

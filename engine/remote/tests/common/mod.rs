@@ -1,4 +1,4 @@
-//! A store that has troubles.
+//! A store with faults.
 
 use std::fmt;
 use std::ops::Range;
@@ -24,9 +24,9 @@ pub enum Fault {
     Away,
     Slow,
     Fails,
-    /// Answers end early.
+    /// Responses end early.
     Partial,
-    /// A bit of every answer is another.
+    /// One bit of every response is wrong.
     Corrupt,
     Full,
     ReadOnly,
@@ -36,7 +36,7 @@ pub enum Fault {
     Forbids,
 }
 
-/// Passes everything on to another store, but for its fault.
+/// A wrapper around another store that adds the fault.
 #[derive(Debug)]
 pub struct Faulty {
     pub inner: Arc<dyn ObjectStore>,

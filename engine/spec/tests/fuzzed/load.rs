@@ -1,4 +1,4 @@
-//! Any text can be loaded: with a result or with findings, and every finding lies in the text.
+//! Any text gives a result or findings, and the position of each finding is inside the text.
 
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {

@@ -1,3 +1,3 @@
-//! What a fuzzer tries any bytes on: `check` panics where a promise is broken.
+//! The targets of the fuzzer. `check` panics if the loader breaks a promise.
 
 pub mod load;

@@ -10,15 +10,15 @@ use crate::table::frame::ColumnData;
 
 /// A submission's file after a first pass.
 #[derive(Debug)]
-pub(crate) struct Unread<'a> {
+pub(crate) struct LazySubmission<'a> {
     scanned: ScannedFrame<'a>,
     /// The error of reading the file, which is not the submission's fault.
     failed: Mutex<Option<io::Error>>,
 }
 
-impl<'a> Unread<'a> {
+impl<'a> LazySubmission<'a> {
     pub fn new(scanned: ScannedFrame<'a>) -> Self {
-        Unread {
+        LazySubmission {
             scanned,
             failed: Mutex::new(None),
         }
