@@ -50,7 +50,7 @@ fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
         metadata.len()
     );
 
-    let help = format!("`prep run {}` writes them anew", Harbour::ID);
+    let help = format!("`prep run {}` writes them again", Harbour::ID);
     score(&sandbox).code(4).says(&[
         "are not those that were prepared",
         "private/test.csv",

@@ -1,8 +1,8 @@
 //! Grading, the last stage of a pipeline.
 //!
 //! The `grade:` section of a pipeline lists *rules*, which a submission must satisfy in order, and one *metric*.
-//! [`Grader`] parses the section and grades submissions. An [`Outcome`] is either a score or a [`Refusal`], which tells
-//! the author what to correct. If a grader of MLE-bench raises any exception, the submission is invalid here; if it
+//! [`Grader`] parses the section and grades submissions. An [`Outcome`] is either a score or a [`Refusal`], which shows
+//! the author the correction. If a grader of MLE-bench raises any exception, the submission is invalid here; if it
 //! returns a number, the score is the same at five decimals.
 //!
 //! [`report::medals`] computes what a score earns on Kaggle's leaderboard, [`report`] writes reports.

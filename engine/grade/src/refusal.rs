@@ -45,7 +45,7 @@ impl RefusalKind {
     }
 }
 
-/// The reason why a submission is invalid: what is wrong, where, and what was expected.
+/// The reason why a submission is invalid: the error, its position, and the expected content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The kind of mistake.
@@ -54,7 +54,7 @@ pub struct Refusal {
     pub column: Option<String>,
     /// The row with the mistake: its number in the file, where the first row after the header is 1.
     pub row: Option<u64>,
-    /// What was found and what was expected, without column and row.
+    /// The found and the expected content, without column and row.
     pub message: String,
 }
 

@@ -3,7 +3,7 @@
 
 #![allow(
     clippy::print_stdout,
-    reason = "a benchmark: what it prints is its result"
+    reason = "a benchmark prints its results"
 )]
 
 use std::hint::black_box;

@@ -16,7 +16,7 @@ use crate::words::words;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "exact_match",
-        summary: "The share of rows whose answer is one of the right ones, or blank where there is none.",
+        summary: "The fraction of rows whose answer is one of the right ones, or empty if the right answer is empty.",
         details: "A cell of the answers lists the correct ones, separated by white space. A prediction is a span \
                   `FIRST:LAST` of integers, a word of `words` (case-sensitive), or empty, which is correct if there \
                   is no correct answer. Anything else is invalid. Numbers are compared by value; surrounding white \

@@ -11,7 +11,7 @@ use crate::table::pair::{CellValue, GradedColumn, Pair};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f1_of_points",
-        summary: "F1 of labelled points; a point is right if it lies in a box of its label.",
+        summary: "F1 of labelled points; a point is right if it is in a box of its label.",
         details: "An answer lists boxes, `LABEL X Y WIDTH HEIGHT`; a prediction lists points, `LABEL X Y`. All words \
                   are separated by single spaces; a missing cell has no boxes or points. Boxes are processed in \
                   order. Each takes the first free point with its label that is inside, not on the edge (TP). A box \

@@ -14,7 +14,7 @@ use crate::words::words as split;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f1_of_words",
-        summary: "Micro F1 over rows and labels; a cell holds a row's labels, separated by blanks.",
+        summary: "Micro F1 over rows and labels; a cell holds a row's labels, separated by spaces.",
         details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. \
                   Predicted labels that never occur in the answers are ignored. Repetitions and order do not matter, \
                   case does. A missing cell has no labels. A column with only numbers or booleans is invalid.",

@@ -15,7 +15,7 @@ pub fn sum(values: &[f64]) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Like [`sum`], for an array that is never in memory as a whole.
+/// Like [`sum`], for an array that is never entirely in memory.
 pub fn sum_of(mut values: impl Iterator<Item = f64>) -> f64 {
     let mut buffer = Vec::with_capacity(BUFFER);
     let sums = std::iter::from_fn(|| {

@@ -1,4 +1,4 @@
-//! Kaggle's medals: what a score earns on a competition's leaderboard.
+//! Kaggle's medals: the medal of a score on a competition's leaderboard.
 //!
 //! Thresholds are the scores at certain ranks, which depend on the number of teams
 //! (<https://www.kaggle.com/progression>):
@@ -53,7 +53,7 @@ pub struct Thresholds {
     pub median: f64,
 }
 
-/// What a score earns: at most one medal.
+/// The medal of a score: at most one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Medals {
     /// Whether it earns gold.

@@ -1,4 +1,4 @@
-//! Reports: what the benchmark writes about each submission, and about several.
+//! The reports that the benchmark writes about each submission, and about several.
 //!
 //! Keys and their order are the benchmark's. Additional keys (`variant`, `reason`, `comparable_with_v1`,
 //! `not_comparable_because`, `digests`) follow them. Callers pass the time.
@@ -25,7 +25,7 @@ pub struct CompetitionReport {
     pub score: Option<f64>,
     /// Thresholds of the medals. `None` without a leaderboard.
     pub thresholds: Option<Thresholds>,
-    /// What the score earns.
+    /// The medal of the score.
     pub medals: Medals,
     /// Whether there is a submission.
     pub submission_exists: bool,

@@ -54,7 +54,7 @@ pub trait Rule: fmt::Debug + Send + Sync {
     }
 }
 
-/// What a rule or metric does with the number of rows.
+/// A rule's or metric's check of the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowPolicy {
     /// It may drop rows.

@@ -88,7 +88,7 @@ pub enum Problem {
     /// An unknown name.
     #[error("there is no {what} `{name}`")]
     Unknown {
-        /// What has the name: a key, a rule, a metric ...
+        /// The kind of the name: a key, a rule, a metric ...
         what: &'static str,
         /// The unknown name.
         name: String,

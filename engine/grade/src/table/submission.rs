@@ -80,7 +80,7 @@ pub(crate) fn scan<'a>(
     }
 }
 
-/// Returns the first bytes, and a summary of the first line that is not blank.
+/// Returns the first bytes, and a summary of the first line that is not empty.
 fn front(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
     let mut start = Vec::new();
     content.reader().take(8).read_to_end(&mut start)?;
@@ -98,7 +98,7 @@ fn front(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
     Ok((start, line))
 }
 
-/// A summary of the first line that is not blank.
+/// A summary of the first line that is not empty.
 #[derive(Debug, Default)]
 struct FirstLine {
     bytes: usize,

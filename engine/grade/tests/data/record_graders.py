@@ -2,7 +2,7 @@
 
 usage: record_graders.py SECTIONS OUTPUT [COUNT [SEED [ID...]]]
 
-Needs the package `mlebench` (github.com/openai/mle-bench) beside the versions named in README.md. SECTIONS is a folder with
+Needs the package `mlebench` (github.com/openai/mle-bench) and the versions named in README.md. SECTIONS is a directory with
 ID.yaml (or ID/pipeline.yaml), whose `grade` section is written along with each submission.
 """
 import io, json, random, sys, warnings
@@ -297,7 +297,7 @@ def main():
                 for _ in range(6):
                     text = csv(spoil(r, name, columns))
                     submissions.append({"text": text, **graded(grade, text, read())})
-                # Where nothing but the gold submission could ever have a score, the answers are at fault.
+                # If only the gold submission could have a score, the answers are wrong.
                 file.write(json.dumps({"competition": cid, "grade": section, "answers": answers_text, "submissions": submissions}) + "\n")
                 done += len(submissions)
 

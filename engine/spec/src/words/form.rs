@@ -14,7 +14,7 @@ pub struct KindSpec {
     pub section: Section,
     /// Methods with further keys, selected by the key `method`. Empty if the kind has no such key.
     pub methods: &'static [&'static Section],
-    /// What the kind creates.
+    /// The outputs of the kind.
     pub makes: Produces,
     /// Checks that concern several keys.
     pub check: Option<fn(&Declaration) -> Vec<Diagnostic>>,
@@ -41,7 +41,7 @@ impl KindSpec {
     }
 }
 
-/// What a kind creates.
+/// The outputs of a kind.
 #[derive(Debug)]
 pub enum Produces {
     /// A table with these columns.
@@ -71,7 +71,7 @@ pub struct ProducedColumn {
     pub hidden: bool,
 }
 
-/// What is known about a column's cells.
+/// The known properties of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellContent {
     /// Values of this type.
