@@ -29,7 +29,7 @@ const GRADING: &str = r#"{"competition_reports": [{"competition_id": "harbour", 
 #[test]
 fn a_page_tells_what_is_prepared_and_graded_and_fetches_nothing() {
     let sandbox = prepared();
-    sandbox.write("g.json", GRADING);
+    sandbox.write("g.json", &GRADING.replace("\"score\"", "\"submission_path\": \"/home/u/runs/7/submission.csv\", \"created_at\": \"2026-01-31T12:30:05.123\", \"score\""));
     sandbox
         .prep(&["report", "--grading", "<i>mine=g.json", "-o", "r.html"])
         .code(0)
@@ -46,9 +46,12 @@ fn a_page_tells_what_is_prepared_and_graded_and_fetches_nothing() {
         "Harbour &lt;script&gt;alert(1)&lt;/script&gt; &amp; Co.",
         "&lt;i&gt;mine",
         "public/train.csv",
-        "none published",
+        "checksums: none published",
+        "own pipeline",
         "first run",
         "silver medal",
+        "7/submission.csv",
+        "2026-01-31\u{a0}12:30",
         "<title>Leaderboard of harbour</title>",
         "<title>Distribution of docked</title>",
         "5 teams, higher is better",
@@ -59,6 +62,7 @@ fn a_page_tells_what_is_prepared_and_graded_and_fetches_nothing() {
     }
     for part in [
         "secret-",
+        "/home/u",
         "<script",
         "<i>",
         "src=\"http",

@@ -23,8 +23,13 @@ FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--hide-scrollbars", "--force-color-profile=srgb",
 ]
-WIDTHS = [390, 1400]
+WIDTHS = [390, 1280, 1600]
 EVIL = "<script>alert(1)</script>"
+
+
+def browser_path():
+    """Chromium, or Chrome where that is installed, as on the runners of GitHub."""
+    return next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
 
 
 class Browser:
@@ -40,7 +45,7 @@ class Browser:
                 break
         wanted = {
             "browserName": "chrome",
-            "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": FLAGS + [f"--user-data-dir={folder}"]},
+            "goog:chromeOptions": {"binary": browser_path(), "args": FLAGS + [f"--user-data-dir={folder}"]},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }
         self.base += "/session/" + self.call("/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
@@ -67,6 +72,30 @@ class Browser:
         finally:
             self.driver.terminate()
             self.driver.wait()
+
+
+def sort_and_filter(browser):
+    """Presses each button above the overview. Yields what the rows then do wrong."""
+    rows = """
+        const rows = [...document.querySelectorAll('.overview .row')].filter(one => one.getBoundingClientRect().height > 0);
+        rows.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
+        return rows.map(one => one.querySelector('a').textContent);"""
+    press = "const one = document.getElementById('{}'); if (one) one.checked = true; return !!one;"
+    initial = browser.run(rows)
+    if not browser.run(press.format("sort-name")):
+        return
+    if browser.run(rows) != sorted(initial):
+        yield f"sorted by name, the rows are {browser.run(rows)}"
+    browser.run(press.format("sort-problems"))
+    if browser.run(rows) != initial:
+        yield "sorted by problems again, the rows are in another order than at first"
+    for name in ("problems", "prepared", "empty"):
+        if browser.run(press.format(f"show-{name}")):
+            shown = len(browser.run(rows))
+            announced = int(browser.run(f"return document.querySelector('#show-{name} + span small').textContent"))
+            if shown != announced:
+                yield f"the filter `{name}` shows {shown} rows and announces {announced}"
+    browser.run(press.format("show-all"))
 
 
 def look(browser, page, pictures):
@@ -108,12 +137,16 @@ def look(browser, page, pictures):
                         const box = one.getBoundingClientRect();
                         return box.height > 0 && box.height < 9;
                     }).length,
+                    cut: [...document.querySelectorAll('.overview, .overview .row, .overview td')]
+                        .filter(one => one.scrollWidth > one.clientWidth + 1).length,
                 };""")
+            mistakes += [f"{where}: {one}" for one in sort_and_filter(browser)]
             if found["wide"] > width:
                 mistakes.append(f"{where}: the page is {found['wide']} pixels wide")
             for key, what in {
                 "mute": "pictures without a title", "blind": "images without a text, or damaged",
                 "evil": "elements that could run something", "ids": "links to nowhere", "small": "labels too small to read",
+                "cut": "parts of the overview that are cut off",
             }.items():
                 if found[key]:
                     mistakes.append(f"{where}: {found[key]} {what}")
@@ -149,7 +182,7 @@ def main():
     parser.add_argument("--pictures", type=pathlib.Path, default=pathlib.Path("target/report"))
     parser.add_argument("--prep", type=pathlib.Path, default=pathlib.Path("target/release/prep"))
     given = parser.parse_args()
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+    if not (browser_path() and shutil.which("chromedriver")):
         print("there is no chromium (apt install chromium chromium-driver)")
         return 77
     given.pictures.mkdir(parents=True, exist_ok=True)

@@ -28,6 +28,10 @@ pub struct Run {
     pub above_median: bool,
     pub exists: bool,
     pub valid: bool,
+    /// The submission's file, when it was graded, and against which variant, where the report names them.
+    pub submission: Option<String>,
+    pub created_at: Option<String>,
+    pub variant: Option<String>,
 }
 
 impl Run {
@@ -119,7 +123,14 @@ fn run(entry: &Value) -> Result<Run, String> {
         above_median: flag(entry, "above_median")?,
         exists: flag(entry, "submission_exists")?,
         valid: flag(entry, "valid_submission")?,
+        submission: text(entry, "submission_path"),
+        created_at: text(entry, "created_at"),
+        variant: text(entry, "variant"),
     })
+}
+
+fn text(entry: &Map<String, Value>, key: &str) -> Option<String> {
+    entry.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
 fn flag(entry: &Map<String, Value>, key: &str) -> Result<bool, String> {

@@ -3,11 +3,12 @@
 //! ```text
 //! collect   reads the data directory, the cache and grading reports as plain values
 //! draw      values -> pictures (SVG)                graph   a pipeline's steps as a picture
-//! page      values and pictures -> one HTML file
+//! page      values and pictures -> one HTML file, by templates (maud)
 //! ```
 //!
 //! The page is one file without scripts, fonts and requests. Colours follow the reader's light or dark setting: pictures have fixed
-//! colours, which the style sheet of the page replaces. Text from data is escaped in one place (`page::html`).
+//! colours, which the style sheet of the page replaces. The templates escape every text
+//! from data.
 //!
 //! Rows and images come from `public`. From `private`, only the answers are read, and the page has only fractions of them. A value
 //! that does not occur in `public` is never named.
@@ -16,6 +17,7 @@ mod collect;
 mod draw;
 pub mod graph;
 mod page;
+mod text;
 
 pub use collect::Graded;
 use prep_app::{Error, Task};
@@ -24,6 +26,8 @@ use prep_app::{Error, Task};
 pub struct Wanted<'a> {
     /// Competitions, in the order of the page.
     pub ids: &'a [String],
+    /// The variant to show. None: all that are prepared.
+    pub variant: Option<&'a str>,
     /// Grading reports.
     pub graded: &'a [Graded],
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use prep_app::{Catalog, Options, Task};
 use prep_core::units;
 use prep_report::{Graded, Wanted};
@@ -13,7 +14,6 @@ use serde_json::json;
 use crate::downloads::{Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::VariantArg;
 use crate::output::file::write_whole;
 use crate::select::Selection;
 use crate::session::{Session, VerbResult};
@@ -32,8 +32,9 @@ requests. It shows the distribution of test labels, so do not give it to agents.
 pub struct ReportArgs {
     #[command(flatten)]
     selection: Selection,
-    #[command(flatten)]
-    variant: VariantArg,
+    /// Show this variant only [default: all that are prepared]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(known_variants()))]
+    variant: Option<String>,
     /// A grading report of prep or of upstream; can be repeated
     #[arg(long, value_name = "[NAME=]REPORT.json")]
     grading: Vec<String>,
@@ -44,20 +45,20 @@ pub struct ReportArgs {
 
 impl ReportArgs {
     pub fn call(&self, session: &Session) -> VerbResult {
-        let variant = &self.variant.variant;
         let options = Options {
-            variant: variant.clone(),
             download: false,
             ..Options::default()
         };
         let task = session.task(options, &Limits::default(), Purpose::Nothing)?;
         let graded = self.graded()?;
         warn_of_unknown(session, &task.catalog, &graded);
-        let all = || Ok(task.catalog.iter().map(|entry| entry.id.clone()).collect());
-        name_other_variants(session, &self.selection.ids_or(all)?, variant)?;
-        let ids = self.selection.ids_or(|| there_is(&task, &graded))?;
+        let variant = self.variant.as_deref();
+        let ids = self
+            .selection
+            .ids_or(|| prepared_or_graded(&task, variant, &graded))?;
         let wanted = Wanted {
             ids: &ids,
+            variant,
             graded: &graded,
         };
         let html = prep_report::html(&task, &wanted)?;
@@ -117,40 +118,25 @@ fn warn_of_unknown(session: &Session, catalog: &Catalog, graded: &[Graded]) {
     }
 }
 
-/// Names competitions that are prepared in a variant that the page does not show.
-fn name_other_variants(session: &Session, ids: &[String], shown: &str) -> Result<(), CliError> {
-    for variant in known_variants().filter(|variant| *variant != shown) {
-        let folder = session.settings.folder_of(variant);
-        let mut prepared = Vec::new();
-        for id in ids {
-            if prep_app::manifest(&folder, id)?.is_some() {
-                prepared.push(id.as_str());
-            }
-        }
-        let names = match prepared.as_slice() {
-            [] => continue,
-            [first, second, third, rest @ ..] if rest.len() > 1 => {
-                format!("{first}, {second}, {third} and {} more", rest.len())
-            }
-            few => few.join(", "),
-        };
-        session.printer.warning(format!(
-            "the page does not show variant {variant} of {names}: --variant {variant} does"
-        ));
-    }
-    Ok(())
-}
-
-/// The prepared and graded competitions.
-fn there_is(task: &Task, graded: &[Graded]) -> Result<Vec<String>, CliError> {
-    let folder = task.data_dir();
+/// The competitions that are prepared in a variant, or in any, and those that were graded.
+fn prepared_or_graded(
+    task: &Task,
+    variant: Option<&str>,
+    graded: &[Graded],
+) -> Result<Vec<String>, CliError> {
+    let variants = known_variants().filter(|one| variant.is_none_or(|variant| variant == *one));
+    let folders: Vec<PathBuf> = variants.map(|one| task.settings.folder_of(one)).collect();
     let mut ids = Vec::new();
     for entry in task.catalog.iter() {
         let was_graded = graded.iter().flat_map(|one| &one.reports).any(|report| {
             let mut runs = report.runs.iter();
             runs.any(|run| run.competition == entry.id)
         });
-        if was_graded || prep_app::manifest(&folder, &entry.id)?.is_some() {
+        let mut is_prepared = false;
+        for folder in &folders {
+            is_prepared |= prep_app::manifest(folder, &entry.id)?.is_some();
+        }
+        if was_graded || is_prepared {
             ids.push(entry.id.clone());
         }
     }

@@ -13,10 +13,6 @@ use prep_steps::Manifest;
 const MOST: u64 = 16 << 20;
 /// Maximum tables of one competition.
 const TABLES: usize = 6;
-/// Maximum rows and columns on the page, and characters of a cell.
-const ROWS: usize = 4;
-const COLUMNS: usize = 10;
-const CHARACTERS: usize = 60;
 
 /// A table of `public`.
 pub struct Table {
@@ -96,28 +92,6 @@ impl Table {
         name.contains("sample") || name.contains("submission")
     }
 
-    /// Columns on the page.
-    pub fn header(&self) -> Vec<&str> {
-        let columns = self.frame.columns.iter().take(COLUMNS);
-        columns.map(|column| column.name.as_str()).collect()
-    }
-
-    /// Number of columns that are not on the page.
-    pub fn more_columns(&self) -> usize {
-        self.frame.columns.len().saturating_sub(COLUMNS)
-    }
-
-    /// The first rows. A missing cell is `None`.
-    pub fn sample(&self) -> Vec<Vec<Option<String>>> {
-        let row = |row: usize| {
-            let columns = self.frame.columns.iter().take(COLUMNS);
-            columns
-                .map(|column| text(column, row).map(|text| shortened(&text)))
-                .collect()
-        };
-        (0..self.frame.rows.min(ROWS)).map(row).collect()
-    }
-
     /// The fraction of missing cells of every column.
     pub fn missing(&self) -> Vec<(&str, f64)> {
         let columns = self.frame.columns.iter();
@@ -159,18 +133,6 @@ pub fn text(column: &FrameColumn, row: usize) -> Option<String> {
     }
 }
 
-/// Returns the text on one line, shortened.
-pub fn shortened(text: &str) -> String {
-    let line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    match line.char_indices().nth(CHARACTERS) {
-        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
-        None => line,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,10 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn missing_cells_are_counted_and_long_ones_are_cut() {
+    fn missing_cells_are_counted() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.csv");
-        std::fs::write(&path, format!("x,y,z\n1,,a\n,,{}\n", "é".repeat(99))).unwrap();
+        std::fs::write(&path, "x,y,z\n1,,a\n,,é\n").unwrap();
         let (frame, whole) = frame(&path).unwrap();
         let table = Table {
             path: "public/a.csv".into(),
@@ -200,11 +162,5 @@ mod tests {
             whole,
         };
         assert_eq!(table.missing(), [("x", 0.5), ("y", 1.0), ("z", 0.0)]);
-        let sample = table.sample();
-        assert_eq!(sample[0][1], None);
-        assert_eq!(
-            sample[1][2].as_ref().unwrap().chars().count(),
-            CHARACTERS + 1
-        );
     }
 }

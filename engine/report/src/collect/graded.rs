@@ -2,6 +2,7 @@
 
 use prep_experiments::{Choice, Experiment, Report as Grading, Run, Set, summarise};
 use prep_grade::report::medals::Leaderboard;
+use prep_spec::{BASE_VARIANT, known_variants};
 
 /// Grading reports of one experiment, one per seed.
 #[derive(Debug, Clone)]
@@ -15,9 +16,15 @@ pub struct Graded {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
     pub experiment: String,
-    /// `None` if there was no submission, or an invalid one.
+    /// The submission's file, and when it was graded, where the report names them.
+    pub submission: Option<String>,
+    pub when: Option<String>,
+    /// None: there was no submission, or it was invalid.
     pub score: Option<f64>,
     pub medal: &'static str,
+    /// Of `medal`: the best is 0.
+    pub rank: usize,
+    pub is_lower_better: Option<bool>,
 }
 
 /// Metrics of experiments.
@@ -27,37 +34,76 @@ pub struct Experiments {
     pub sets: Vec<String>,
 }
 
-/// The graded submissions to a competition.
-pub fn scores(graded: &[Graded], id: &str, leaderboard: Option<&Leaderboard>) -> Vec<Score> {
+/// What a graded submission came to, best first.
+const RESULTS: [(&str, fn(&Run) -> bool); 6] = [
+    ("gold medal", |run| run.gold),
+    ("silver medal", |run| run.silver),
+    ("bronze medal", |run| run.bronze),
+    ("above median", |run| run.above_median),
+    ("no submission", |run| !run.exists),
+    ("invalid", |run| !run.valid),
+];
+
+/// The graded submissions to a variant of a competition.
+pub fn scores(
+    graded: &[Graded],
+    id: &str,
+    variant: &str,
+    leaderboard: Option<&Leaderboard>,
+) -> Vec<Score> {
     let runs = graded.iter().flat_map(|graded| {
         let runs = graded.reports.iter().flat_map(|report| &report.runs);
         runs.map(move |run| (graded, run))
     });
-    let runs = runs.filter(|(_, run)| run.competition == id);
-    let scores = runs.map(|(graded, run)| Score {
-        experiment: graded.name.clone(),
-        score: run.score,
-        medal: medal(run, leaderboard),
+    let runs = runs.filter(|(_, run)| run.competition == id && is_of(run, variant));
+    let scores = runs.map(|(graded, run)| {
+        let rank = RESULTS.iter().position(|(_, holds)| holds(run));
+        let medal = rank
+            .and_then(|rank| RESULTS.get(rank))
+            .map(|(words, _)| *words);
+        let below = match leaderboard.is_some() {
+            true => "below median",
+            false => "",
+        };
+        Score {
+            experiment: graded.name.clone(),
+            submission: run.submission.as_deref().and_then(file_of),
+            when: run.created_at.as_deref().map(minute_of),
+            score: run.score,
+            medal: medal.unwrap_or(below),
+            // Between `above median` and `no submission`.
+            rank: rank.map_or(7, |rank| 2 * rank),
+            is_lower_better: leaderboard.map(Leaderboard::is_lower_better),
+        }
     });
     scores.collect()
 }
 
-fn medal(run: &Run, leaderboard: Option<&Leaderboard>) -> &'static str {
-    match run {
-        Run { gold: true, .. } => "gold medal",
-        Run { silver: true, .. } => "silver medal",
-        Run { bronze: true, .. } => "bronze medal",
-        Run {
-            above_median: true, ..
-        } => "above median",
-        Run { exists: false, .. } => "no submission",
-        Run { valid: false, .. } => "not valid",
-        _ if leaderboard.is_some() => "not above median",
-        _ => "",
+/// Whether a submission was graded against this variant. Reports of upstream name none: their data are the base.
+fn is_of(run: &Run, variant: &str) -> bool {
+    let graded = run.variant.as_deref().unwrap_or(BASE_VARIANT);
+    // `v1-differs`, `v1-unverified`: the base, with a mark.
+    let graded = graded.split('-').next().unwrap_or(graded);
+    match known_variants().any(|known| known == graded) {
+        true => graded == variant,
+        false => variant == BASE_VARIANT,
     }
 }
 
-/// Computes the metrics of every experiment: for upstream's sets of which competitions were run, and for all graded competitions.
+/// The last two parts of a path: enough to tell submissions apart, and nothing about the rest of the system.
+fn file_of(path: &str) -> Option<String> {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let last = parts.get(parts.len().saturating_sub(2)..)?;
+    (!last.is_empty() && path != "None").then(|| last.join("/"))
+}
+
+/// `2026-01-31T12:00:05.123` as `2026-01-31 12:00`, which is not broken.
+fn minute_of(time: &str) -> String {
+    let minute: String = time.chars().take("2026-01-31T12:00".len()).collect();
+    minute.replace('T', "\u{a0}")
+}
+
+/// Computes the metrics of every experiment: for upstream's sets whose competitions were run, else for all graded competitions.
 pub fn experiments(graded: &[Graded]) -> Experiments {
     let mut run: Vec<String> = graded
         .iter()
@@ -70,7 +116,7 @@ pub fn experiments(graded: &[Graded]) -> Experiments {
     sets.retain(|set| set.competitions.iter().all(|id| run.contains(id)));
     if sets.is_empty() && !run.is_empty() {
         sets.push(Set {
-            name: "what was graded".to_owned(),
+            name: "graded competitions".to_owned(),
             competitions: run,
         });
     }
@@ -85,5 +131,46 @@ pub fn experiments(graded: &[Graded]) -> Experiments {
     Experiments {
         all: all.collect(),
         sets: sets.iter().map(|set| set.name.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_submission_is_named_by_two_parts_of_its_path() {
+        let named = [
+            "/home/u/runs/3/submission.csv",
+            "submission.csv",
+            "None",
+            "",
+        ]
+        .map(file_of);
+        let expected = [Some("3/submission.csv"), Some("submission.csv"), None, None];
+        assert_eq!(named, expected.map(|name| name.map(str::to_owned)));
+    }
+
+    #[test]
+    fn a_submission_belongs_to_the_variant_that_it_was_graded_against() {
+        let run = |variant: Option<&str>| Run {
+            variant: variant.map(str::to_owned),
+            ..Run::default()
+        };
+        for (graded, v1, fixed) in [
+            (None, true, false),
+            (Some("v1"), true, false),
+            (Some("v1-differs"), true, false),
+            (Some("own"), true, false),
+            (Some("fixed"), false, true),
+            (Some("fixed-unverified"), false, true),
+        ] {
+            let run = run(graded);
+            assert_eq!(
+                (is_of(&run, "v1"), is_of(&run, "fixed")),
+                (v1, fixed),
+                "{graded:?}"
+            );
+        }
     }
 }

@@ -224,7 +224,7 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
         seen_train += count;
         seen_test += in_test;
         classes.push(Shares {
-            name: csv::shortened(name),
+            name: super::samples::shortened(name),
             train: Some(count / of_train),
             test: in_test / of_test,
         });

@@ -5,13 +5,14 @@ mod files;
 mod graded;
 mod images;
 mod labels;
+mod samples;
 mod steps;
 mod thumbnail;
 
 use prep_app::{Comparability, Entry, Error, Plan, PreparedState, Task};
 use prep_cache::Store;
 use prep_grade::report::medals::Leaderboard;
-use prep_spec::Pipeline;
+use prep_spec::{BASE_VARIANT, Pipeline, known_variants};
 use prep_steps::Manifest;
 
 use crate::Wanted;
@@ -22,6 +23,7 @@ pub use files::{Compared, File};
 pub use graded::{Experiments, Graded, Score};
 pub use images::{Images, Size};
 pub use labels::{Labels, Shares, Spread};
+pub use samples::Sample;
 pub use steps::Step;
 
 /// Maximum bytes of all thumbnails. A page of all competitions then stays below 10 MB.
@@ -48,12 +50,11 @@ pub struct Competition {
     pub problem: Option<String>,
     pub variant: String,
     pub bundle_md5: Option<String>,
-    /// Whether the bundle's file exists.
-    pub bundle: bool,
     pub files: Vec<File>,
     pub steps: Vec<Step>,
     pub drawing: Option<Drawing>,
     pub tables: Vec<Table>,
+    pub samples: Vec<Sample>,
     pub labels: Vec<Labels>,
     pub images: Images,
     pub leaderboard: Option<Leaderboard>,
@@ -63,6 +64,27 @@ pub struct Competition {
 impl Competition {
     pub fn file_count(&self) -> u64 {
         self.files.iter().map(|file| file.files).sum()
+    }
+
+    /// Whether the data directory has all of it.
+    pub fn is_complete(&self) -> bool {
+        matches!(
+            self.state,
+            PreparedState::Prepared | PreparedState::Unchecked
+        )
+    }
+
+    /// Whether this is another variant than the base.
+    pub fn is_other_variant(&self) -> bool {
+        self.variant != BASE_VARIANT
+    }
+
+    /// The name of its section in the page.
+    pub fn anchor(&self) -> String {
+        match self.is_other_variant() {
+            true => format!("{}-{}", self.id, self.variant),
+            false => self.id.clone(),
+        }
     }
 
     pub fn bytes(&self) -> u64 {
@@ -78,14 +100,40 @@ impl Competition {
 /// Collects the content of the page.
 pub fn collect(task: &Task, wanted: &Wanted<'_>) -> Result<Report, Error> {
     let store = Store::open_or_empty(&task.settings.store_dir)?;
-    let share = THUMBNAILS / wanted.ids.len().max(1);
-    let competitions = wanted.ids.iter();
-    let competitions = competitions.map(|id| competition(task, &store, wanted.graded, id, share));
+    let mut chosen = Vec::new();
+    for id in wanted.ids {
+        let variants = variants(task, wanted, id)?;
+        chosen.extend(variants.into_iter().map(|variant| (id, variant)));
+    }
+    let share = THUMBNAILS / chosen.len().max(1);
+    let competitions = chosen.iter().map(|(id, variant)| {
+        let mut task = task.clone();
+        (*variant).clone_into(&mut task.options.variant);
+        competition(&task, &store, wanted.graded, id, share)
+    });
     Ok(Report {
         now: jiff::Zoned::now().strftime("%Y-%m-%d %H:%M %Z").to_string(),
         competitions: competitions.collect::<Result<_, _>>()?,
         experiments: graded::experiments(wanted.graded),
     })
+}
+
+/// The variants of a competition that the page shows: those that are prepared, else the base.
+fn variants<'w>(task: &Task, wanted: &Wanted<'w>, id: &str) -> Result<Vec<&'w str>, Error> {
+    if let Some(variant) = wanted.variant {
+        return Ok(vec![variant]);
+    }
+    let mut variants = Vec::new();
+    for variant in known_variants() {
+        let data_dir = task.settings.folder_of(variant);
+        if prep_app::manifest(&data_dir, id)?.is_some_and(|manifest| manifest.variant == variant) {
+            variants.push(variant);
+        }
+    }
+    if variants.is_empty() {
+        variants.push(BASE_VARIANT);
+    }
+    Ok(variants)
 }
 
 fn competition(
@@ -152,7 +200,6 @@ fn competition(
         bundle_md5: pipeline
             .as_ref()
             .and_then(|pipeline| pipeline.bundle.md5.clone()),
-        bundle: has_bundle(plan.as_ref()),
         files: manifest.as_ref().map_or_else(Vec::new, |manifest| {
             files::files(manifest, pipeline.as_ref(), entry, &history, store)
         }),
@@ -161,10 +208,11 @@ fn competition(
             None => Vec::new(),
         },
         drawing,
+        samples: looks.samples,
         tables: looks.tables,
         labels: looks.labels,
         images: looks.images,
-        scores: graded::scores(graded, id, leaderboard.as_ref()),
+        scores: graded::scores(graded, id, &variant, leaderboard.as_ref()),
         leaderboard,
         variant,
     })
@@ -174,6 +222,7 @@ fn competition(
 #[derive(Default)]
 struct Looks {
     tables: Vec<Table>,
+    samples: Vec<Sample>,
     labels: Vec<Labels>,
     images: Images,
 }
@@ -186,10 +235,12 @@ impl Looks {
         thumbnails: usize,
     ) -> Looks {
         let tables = csv::tables(prepared, manifest);
+        let samples = samples::samples(prepared, manifest, &tables);
         let labels = labels::labels(prepared, pipeline, &tables);
         let images = images::images(&prepared.join("public"), thumbnails);
         Looks {
             tables,
+            samples,
             labels,
             images,
         }
@@ -202,11 +253,7 @@ fn plan(task: &Task, id: &str, variant: &str) -> Result<Plan, Error> {
     Plan::look(&task, &[id.to_owned()])
 }
 
-fn has_bundle(plan: Option<&Plan>) -> bool {
-    plan.is_some_and(|plan| plan.competitions.iter().any(|one| one.bundle.is_some()))
-}
-
-/// Returns the name of the step that compares a published checksum.
+/// Returns the published checksums of a competition.
 fn published(entry: &Entry) -> Option<prep_steps::PublishedChecksums> {
     serde_json::from_str(entry.checksums.as_deref()?).ok()
 }

@@ -16,7 +16,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use prep_app::Error;
 use prep_core::Failure;
 
-use crate::page::escape;
+use crate::text::escape;
 
 pub use bars::{classes, missing};
 pub use experiments::experiments;

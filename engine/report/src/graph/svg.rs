@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::layers::Drawing;
-use crate::page::escape;
+use crate::text::escape;
 
 const CHARACTER: usize = 7;
 const HEIGHT: usize = 36;

@@ -1,36 +1,32 @@
-//! The section of experiments: a table and a picture for each set.
+//! Experiments: a table, and a picture for each set.
 
-use std::fmt::Write as _;
-
+use maud::{Markup, html};
 use prep_app::Error;
 use prep_experiments::Experiment;
 
-use super::html::{escape, figure, table};
+use super::parts::{Column, figure, number, table, text};
 use crate::collect::Experiments;
 use crate::draw;
 
 const MEDALS: &str = "any_medal_percentage";
-const COLUMNS: [(&str, &str); 6] = [
-    (MEDALS, ">Any medal"),
-    ("gold_medal_percentage", ">Gold"),
-    ("silver_medal_percentage", ">Silver"),
-    ("bronze_medal_percentage", ">Bronze"),
-    ("above_median_percentage", ">Above median"),
-    ("valid_submissions_percentage", ">Valid"),
+const METRICS: [(&str, &str); 6] = [
+    (MEDALS, "Any medal"),
+    ("gold_medal_percentage", "Gold"),
+    ("silver_medal_percentage", "Silver"),
+    ("bronze_medal_percentage", "Bronze"),
+    ("above_median_percentage", "Above median"),
+    ("valid_submissions_percentage", "Valid"),
 ];
 
-/// Returns the section. It is empty without grading reports.
+/// The section; nothing without grading reports.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub fn section(experiments: &Experiments) -> Result<String, Error> {
+pub fn section(experiments: &Experiments) -> Result<Markup, Error> {
     if experiments.all.is_empty() {
-        return Ok(String::new());
+        return Ok(html! {});
     }
-    let mut out = String::from(
-        "<section id=\"experiments\"><h2>Experiments</h2>\n<p>Percent of competitions, mean over seeds ± one standard error.</p>\n<div class=\"figures\">\n",
-    );
-    // All sets have the same scale, so that they can be compared.
+    // One scale, so that sets can be compared.
     let reached = experiments.all.iter().flat_map(|one| {
         let sets = experiments.sets.iter();
         sets.filter_map(|set| estimate(one, set, MEDALS))
@@ -38,56 +34,53 @@ pub fn section(experiments: &Experiments) -> Result<String, Error> {
     let most = reached
         .map(|one| one.mean + one.standard_error)
         .fold(5.0, f64::max);
+    let mut figures = Vec::new();
     for set in &experiments.sets {
-        let rows: Vec<_> = experiments
-            .all
-            .iter()
+        let all = experiments.all.iter();
+        let rows: Vec<_> = all
             .map(|one| (one.name.clone(), estimate(one, set, MEDALS)))
             .collect();
         let picture = draw::experiments(&format!("Any medal, {set}"), &rows, most)?;
-        out += &figure(
+        figures.push(figure(
             &picture,
-            &format!("Any medal: <strong>{}</strong>", escape(set)),
-        );
+            &html! { "Competitions with a medal: " strong { (set) } },
+        ));
     }
-    out.push_str("</div>\n");
-    let mut headings = vec!["Experiment", "Set", ">Seeds"];
-    headings.extend(COLUMNS.map(|(_, heading)| heading));
-    let rows: Vec<Vec<String>> = experiments
-        .all
-        .iter()
+    let mut columns: Vec<Column> = vec![text("Experiment"), text("Set"), number("Seeds")];
+    columns.extend(METRICS.map(|(_, heading)| number(heading)));
+    let all = experiments.all.iter();
+    let rows: Vec<Vec<Markup>> = all
         .flat_map(|one| experiments.sets.iter().map(move |set| row(one, set)))
         .collect();
-    out += &table("Experiments by set", &headings, &rows);
-    out.push_str("</section>\n");
-    Ok(out)
+    Ok(html! {
+        section id="experiments" {
+            h2 { "Experiments" }
+            p { "Percent of competitions, mean over seeds ± one standard error." }
+            div.figures { @for figure in &figures { (figure) } }
+            (table("Experiments by set", &columns, &rows))
+        }
+    })
 }
 
-fn row(experiment: &Experiment, set: &str) -> Vec<String> {
-    let mut cells = vec![escape(&experiment.name), escape(set)];
+fn row(experiment: &Experiment, set: &str) -> Vec<Markup> {
+    let mut cells = vec![html! { (experiment.name) }, html! { (set) }];
     let found = experiment.sets.iter().find(|(name, _)| name == set);
     match found.map(|(_, summary)| summary) {
         Some(Ok(summary)) => {
-            cells.push(summary.seeds.to_string());
-            cells.extend(COLUMNS.iter().map(|(metric, _)| {
-                let mut cell = String::new();
-                if let Some(one) = summary.estimate(metric) {
-                    let _ = write!(cell, "{:.1}", one.mean);
-                    // The difference of seeds is unknown if there is only one.
-                    if summary.seeds > 1 {
-                        let _ = write!(cell, " <small>± {:.1}</small>", one.standard_error);
-                    }
-                }
-                cell
+            cells.push(html! { (summary.seeds) });
+            cells.extend(METRICS.iter().map(|(metric, _)| match summary.estimate(metric) {
+                // One seed does not show how seeds differ.
+                Some(one) if summary.seeds > 1 => html! {
+                    (format!("{:.1}", one.mean)) " " small { (format!("± {:.1}", one.standard_error)) }
+                },
+                Some(one) => html! { (format!("{:.1}", one.mean)) },
+                None => html! {},
             }));
         }
-        Some(Err(error)) => {
-            cells.push("0".to_owned());
-            cells.push(escape(&error.to_string()));
-            cells.resize(3 + COLUMNS.len(), String::new());
-        }
-        None => cells.resize(3 + COLUMNS.len(), String::new()),
+        Some(Err(error)) => cells.extend([html! { "0" }, html! { (error) }]),
+        None => {}
     }
+    cells.resize_with(3 + METRICS.len(), || html! {});
     cells
 }
 

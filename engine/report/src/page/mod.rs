@@ -1,45 +1,62 @@
-//! Writes the collected values as HTML.
+//! From values to HTML, by templates that are checked when the program is compiled and that escape every text.
+//!
+//! Only pictures and the style sheet are written as they are (`PreEscaped`). A page of its own making would need `escape` at
+//! each of a hundred places; forgetting one would let a column's name run in the reader's browser.
 
 mod competition;
 mod experiments;
-mod html;
 mod overview;
+mod parts;
 
+use maud::{DOCTYPE, PreEscaped, html};
 use prep_app::Error;
 
 use crate::collect::Report;
-
-pub use html::escape;
+use crate::text::visible;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Content security policy: the page loads nothing and runs no script.
+/// Nothing may be fetched, nothing may run.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// Returns the page.
+/// Pages with more competitions show them folded, but for the first.
+const MAX_OPEN: usize = 3;
+
+/// The page.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
 pub fn render(report: &Report) -> Result<String, Error> {
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n\
-         <title>prep report</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
-    );
-    page += &overview::header(report);
-    page += "<main>\n";
-    page += &overview::table(report);
-    page += &experiments::section(&report.experiments)?;
-    // If there are many sections, the open first one shows the content of the others.
-    let few = report.competitions.len() <= 3;
+    let experiments = experiments::section(&report.experiments)?;
+    let all_open = report.competitions.len() <= MAX_OPEN;
+    let mut sections = Vec::with_capacity(report.competitions.len());
     for (at, competition) in report.competitions.iter().enumerate() {
-        page += &competition::section(competition, few || at == 0)?;
+        sections.push(competition::section(competition, all_open || at == 0)?);
     }
-    page += "</main>\n<footer>Made by prep, ";
-    page += &escape(&report.now);
-    page += ". Shares of test labels come from the answers: do not show this page to agents.</footer>\n</body>\n</html>\n";
-    Ok(page)
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                link rel="icon" href="data:,";
+                title { "prep report" }
+                style { (PreEscaped(STYLE)) (PreEscaped(overview::ordering_rules())) }
+            }
+            body {
+                (overview::header(report))
+                main {
+                    (overview::table(report))
+                    (experiments)
+                    @for section in &sections { (section) }
+                }
+                footer {
+                    "Made by prep, " (report.now) ". Fractions of test labels come from the answers: do not show this page to agents."
+                }
+            }
+        }
+    };
+    Ok(visible(&page.into_string()))
 }

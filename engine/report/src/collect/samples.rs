@@ -1,0 +1,201 @@
+//! The first rows of the tables and JSON files of `public`, as text.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use prep_formats::pandas::ColumnData;
+use prep_steps::Manifest;
+use serde_json::{Map, Value};
+
+use super::csv::{Table, text};
+
+/// JSON files of one competition.
+const MAX_FILES: usize = 4;
+const MAX_ROWS: usize = 4;
+const MAX_COLUMNS: usize = 10;
+/// Characters of a cell.
+const MAX_CHARACTERS: usize = 60;
+/// Bytes of JSON lines, and of a JSON file, that are read.
+const MAX_LINES_BYTES: u64 = 4 << 20;
+const MAX_JSON_BYTES: u64 = 16 << 20;
+
+/// The front of a file.
+pub struct Sample {
+    /// Below `prepared`: `public/train.csv`.
+    pub path: String,
+    /// Of the whole file, where that is known.
+    pub rows: Option<u64>,
+    pub header: Vec<String>,
+    /// Whether a column has numbers.
+    pub is_number: Vec<bool>,
+    /// A missing cell is `None`.
+    pub first: Vec<Vec<Option<String>>>,
+    /// Columns that are not shown.
+    pub more_columns: usize,
+    /// Rows that the pictures are made of, if those are not all.
+    pub read_rows: Option<u64>,
+}
+
+/// The tables, and then the JSON files among the outputs. What cannot be read as rows is left out.
+pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[Table]) -> Vec<Sample> {
+    let mut samples: Vec<Sample> = tables.iter().map(of_table).collect();
+    let outputs = manifest.outputs.iter();
+    let outputs = outputs.filter(|output| output.files == 1 && output.path.starts_with("public/"));
+    let json = outputs.filter_map(|output| {
+        let path = prepared.join(&output.path);
+        let (objects, rows) = match output.path.rsplit_once('.')?.1 {
+            "jsonl" | "ndjson" => (lines(&path)?, None),
+            "json" => array(&path)?,
+            _ => return None,
+        };
+        of_objects(&output.path, output.rows.or(rows), &objects)
+    });
+    samples.extend(json.take(MAX_FILES));
+    samples
+}
+
+fn of_table(table: &Table) -> Sample {
+    let columns = || table.frame.columns.iter().take(MAX_COLUMNS);
+    let row = |row: usize| {
+        let cells = columns().map(|column| text(column, row).map(|text| shortened(&text)));
+        cells.collect()
+    };
+    let is_text = |data: &ColumnData| matches!(data, ColumnData::Object(_) | ColumnData::Bool(_));
+    Sample {
+        path: table.path.clone(),
+        rows: table.rows,
+        header: columns().map(|column| column.name.clone()).collect(),
+        is_number: columns().map(|column| !is_text(&column.data)).collect(),
+        first: (0..table.frame.rows.min(MAX_ROWS)).map(row).collect(),
+        more_columns: table.frame.columns.len().saturating_sub(MAX_COLUMNS),
+        read_rows: (!table.whole).then_some(table.frame.rows as u64),
+    }
+}
+
+/// The first objects of a file with one on each line.
+fn lines(path: &Path) -> Option<Vec<Map<String, Value>>> {
+    let mut lines = BufReader::new(File::open(path).ok()?.take(MAX_LINES_BYTES));
+    let mut objects = Vec::new();
+    let mut line = Vec::new();
+    while objects.len() < MAX_ROWS {
+        line.clear();
+        if lines.read_until(b'\n', &mut line).ok()? == 0 {
+            break;
+        }
+        match serde_json::from_slice(&line) {
+            Ok(Value::Object(object)) => objects.push(object),
+            // A line that the limit cut off ends the sample.
+            _ if objects.is_empty() => return None,
+            _ => break,
+        }
+    }
+    Some(objects)
+}
+
+/// The first objects of a file that holds an array of them, and their number.
+fn array(path: &Path) -> Option<(Vec<Map<String, Value>>, Option<u64>)> {
+    let file = File::open(path).ok()?;
+    if file.metadata().ok()?.len() > MAX_JSON_BYTES {
+        return None;
+    }
+    let values: Vec<Value> = serde_json::from_reader(BufReader::new(file)).ok()?;
+    let count = values.len() as u64;
+    let objects = values.into_iter().take(MAX_ROWS).map(|value| match value {
+        Value::Object(object) => Some(object),
+        _ => None,
+    });
+    Some((objects.collect::<Option<_>>()?, Some(count)))
+}
+
+/// Members are columns, in order of first appearance.
+fn of_objects(path: &str, rows: Option<u64>, objects: &[Map<String, Value>]) -> Option<Sample> {
+    let mut header: Vec<&String> = Vec::new();
+    for name in objects.iter().flat_map(Map::keys) {
+        if !header.contains(&name) {
+            header.push(name);
+        }
+    }
+    let more_columns = header.len().saturating_sub(MAX_COLUMNS);
+    header.truncate(MAX_COLUMNS);
+    let cell = |value: &Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(shortened(text)),
+        other => Some(shortened(&other.to_string())),
+    };
+    let first = objects.iter().map(|object| {
+        let cells = header.iter().map(|name| object.get(*name).and_then(cell));
+        cells.collect()
+    });
+    let is_number = header.iter().map(|name| {
+        let mut values = objects.iter().filter_map(|object| object.get(*name));
+        values.all(Value::is_number)
+    });
+    (!header.is_empty()).then(|| Sample {
+        path: path.to_owned(),
+        rows,
+        is_number: is_number.collect(),
+        first: first.collect(),
+        header: header.iter().map(|name| shortened(name)).collect(),
+        more_columns,
+        read_rows: None,
+    })
+}
+
+/// On one line, and not too long.
+pub fn shortened(text: &str) -> String {
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    match line.char_indices().nth(MAX_CHARACTERS) {
+        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample_of(name: &str, content: &str) -> Option<Sample> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        match name.ends_with(".jsonl") {
+            true => of_objects(name, None, &lines(&path)?),
+            false => array(&path).and_then(|(objects, rows)| of_objects(name, rows, &objects)),
+        }
+    }
+
+    #[test]
+    fn members_of_json_lines_are_columns() {
+        let found = sample_of(
+            "a.jsonl",
+            "{\"id\": 7, \"text\": \"x\\ny\"}\n{\"id\": 8, \"tags\": [1, 2]}\n",
+        );
+        let found = found.unwrap();
+        assert_eq!(found.header, ["id", "text", "tags"]);
+        assert_eq!(found.is_number, [true, false, false]);
+        let cell = |text: &str| Some(text.to_owned());
+        assert_eq!(found.first[0], [cell("7"), cell("x y"), None]);
+        assert_eq!(found.first[1], [cell("8"), None, cell("[1,2]")]);
+    }
+
+    #[test]
+    fn an_array_of_objects_is_a_table_and_anything_else_is_not() {
+        let found = sample_of("a.json", "[{\"a\": 1}, {\"a\": 2}]").unwrap();
+        assert_eq!((found.rows, found.first.len()), (Some(2), 2));
+        for content in ["[1, 2]", "{\"a\": 1}", "[", ""] {
+            assert!(sample_of("a.json", content).is_none(), "{content}");
+        }
+        assert!(sample_of("a.jsonl", "1\n").is_none());
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        let cut = shortened(&"é".repeat(MAX_CHARACTERS + 1));
+        assert_eq!(cut.chars().count(), MAX_CHARACTERS + 1);
+        assert_eq!(shortened("a\tb"), "a b");
+    }
+}

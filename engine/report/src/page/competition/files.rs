@@ -1,0 +1,85 @@
+//! Published outputs with their checksums.
+
+use maud::{Markup, html};
+use prep_core::units;
+
+use crate::collect::{Compared, Competition, File};
+use crate::page::parts::{Column, number, table, text};
+use crate::text::{count, time};
+
+/// Outputs that are listed one by one.
+const MAX_LISTED: usize = 60;
+/// Characters of a digest that are shown.
+const DIGEST_CHARACTERS: usize = 12;
+
+pub fn files(one: &Competition) -> Markup {
+    if one.files.is_empty() {
+        return html! {};
+    }
+    // Without published checksums there is nothing to compare, and no column for it.
+    let has_published = one
+        .files
+        .iter()
+        .any(|file| file.compared != Compared::NotPublished);
+    let mut columns: Vec<Column> = vec![
+        text("Output"),
+        number("Files"),
+        number("Size"),
+        number("Rows × columns"),
+    ];
+    if has_published {
+        columns.extend([text("Checksum"), text("Published MD5")]);
+    }
+    columns.push(text("BLAKE3"));
+    let listed = one.files.iter().take(MAX_LISTED);
+    let rows: Vec<Vec<Markup>> = listed.map(|file| row(file, has_published)).collect();
+    let more = one.files.len().saturating_sub(MAX_LISTED);
+    html! {
+        h3 { "Files" }
+        (table("Outputs", &columns, &rows))
+        @if more > 0 { p { (more) " more outputs are not listed." } }
+        @if let Some(md5) = &one.bundle_md5 {
+            p { "The published MD5 of the bundle is " code { (md5) } "." }
+        }
+    }
+}
+
+fn row(file: &File, has_published: bool) -> Vec<Markup> {
+    let mut cells = vec![
+        html! { code { (file.path) } },
+        html! { (count(file.files)) },
+        html! { (units::bytes(file.bytes)) },
+        html! {
+            @if let Some(rows) = file.rows {
+                (count(rows)) @if file.columns > 0 { " × " (file.columns) }
+            }
+        },
+    ];
+    if has_published {
+        cells.extend([compared(file.compared), digest(file.md5.as_deref())]);
+    }
+    cells.push(digest(file.digest.as_deref()));
+    cells
+}
+
+fn compared(compared: Compared) -> Markup {
+    let (class, words) = match compared {
+        Compared::Equal { .. } => ("good", "as published"),
+        Compared::Differs => ("bad", "differs"),
+        Compared::Skipped => ("fair", "not compared"),
+        Compared::NotPublished => ("none", "none published"),
+        Compared::OtherVariant => ("none", "none for this variant"),
+    };
+    html! {
+        span.state.(class) { (words) }
+        @if let Compared::Equal { when: Some(when) } = compared { " " small { (time(when)) } }
+    }
+}
+
+fn digest(digest: Option<&str>) -> Markup {
+    let Some(digest) = digest else {
+        return html! {};
+    };
+    let short: String = digest.chars().take(DIGEST_CHARACTERS).collect();
+    html! { code title=(digest) { (short) } }
+}

@@ -1,0 +1,43 @@
+//! Graded submissions, best first.
+
+use std::cmp::Ordering;
+
+use maud::{Markup, html};
+
+use crate::collect::Score;
+use crate::page::parts::{number, table, text};
+
+pub fn graded(scores: &[Score]) -> Markup {
+    if scores.is_empty() {
+        return html! {};
+    }
+    let mut scores: Vec<&Score> = scores.iter().collect();
+    scores.sort_by(|a, b| order(a, b));
+    let row = |score: &&Score| {
+        vec![
+            html! { @if let Some(score) = score.score { (score) } @else { span.missing { "none" } } },
+            html! { (score.medal) },
+            html! { (score.experiment) },
+            html! { @if let Some(submission) = &score.submission { code { (submission) } } },
+            html! { (score.when.as_deref().unwrap_or_default()) },
+        ]
+    };
+    let rows: Vec<Vec<Markup>> = scores.iter().map(row).collect();
+    let columns = [
+        number("Score"),
+        text("Medal"),
+        text("Experiment"),
+        text("Submission"),
+        text("Graded"),
+    ];
+    html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
+}
+
+/// Better medals first. Within a medal a list keeps the order of its grading, since the direction is the leaderboard's.
+fn order(a: &Score, b: &Score) -> Ordering {
+    a.rank.cmp(&b.rank).then_with(|| match (a.score, b.score) {
+        (Some(x), Some(y)) if a.is_lower_better == Some(true) => x.total_cmp(&y),
+        (Some(x), Some(y)) if a.is_lower_better == Some(false) => y.total_cmp(&x),
+        _ => Ordering::Equal,
+    })
+}

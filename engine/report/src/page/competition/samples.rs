@@ -1,0 +1,52 @@
+//! The first rows of tables and JSON files.
+
+use maud::{Markup, html};
+
+use crate::collect::{Competition, Sample};
+use crate::page::parts::table_of;
+use crate::text::count;
+
+pub fn samples(one: &Competition) -> Markup {
+    html! {
+        @if !one.samples.is_empty() {
+            h3 { "First rows" }
+            @for sample in &one.samples { (table_of(&caption(sample), &headings(sample), &rows(sample))) }
+        }
+    }
+}
+
+fn caption(sample: &Sample) -> String {
+    let mut caption = sample.path.clone();
+    if let Some(rows) = sample.rows {
+        caption += &format!(
+            ", {} {}",
+            count(rows),
+            if rows == 1 { "row" } else { "rows" }
+        );
+    }
+    match sample.more_columns {
+        0 => {}
+        1 => caption += ", 1 more column",
+        more => caption += &format!(", {more} more columns"),
+    }
+    if let Some(read) = sample.read_rows {
+        caption += &format!("; pictures show the first {} rows", count(read));
+    }
+    caption
+}
+
+fn headings(sample: &Sample) -> Vec<(&str, bool)> {
+    let headings = sample.header.iter().zip(&sample.is_number);
+    headings
+        .map(|(name, is_number)| (name.as_str(), *is_number))
+        .collect()
+}
+
+fn rows(sample: &Sample) -> Vec<Vec<Markup>> {
+    let cell = |cell: &Option<String>| match cell {
+        Some(text) => html! { (text) },
+        None => html! { span.missing { "missing" } },
+    };
+    let rows = sample.first.iter();
+    rows.map(|row| row.iter().map(cell).collect()).collect()
+}

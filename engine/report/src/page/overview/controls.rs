@@ -1,0 +1,100 @@
+//! Sorting and filtering without a script: radio buttons, and rules of the style sheet that look at the checked one.
+//!
+//! Each row has its position in each order as a variable (`--by-size: 3`). The rows are items of a grid, so a rule can choose
+//! which variable is their `order`.
+
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+
+use super::status::Level;
+
+/// An order of rows: the button's name and words.
+pub const ORDERS: [(&str, &str); 4] = [
+    ("problems", "problems first"),
+    ("name", "name"),
+    ("size", "size"),
+    ("run", "last run"),
+];
+
+/// A choice of rows.
+const FILTERS: [(&str, &str); 4] = [
+    ("all", "all"),
+    ("problems", "problems"),
+    ("prepared", "prepared"),
+    ("empty", "not prepared"),
+];
+
+/// The classes by which filters find a row.
+pub fn classes(level: Level, is_complete: bool) -> String {
+    let problem = match level {
+        Level::Bad | Level::Fair => "in-problems ",
+        Level::Good | Level::Empty => "",
+    };
+    let state = match (level, is_complete) {
+        (Level::Empty, _) => "in-empty",
+        (_, true) => "in-prepared",
+        (_, false) => "",
+    };
+    format!("{problem}{state}")
+}
+
+/// The buttons. `rows` has the classes of every row; filters that choose none or all are left out.
+pub fn buttons(rows: &[String]) -> Markup {
+    let matching = |filter: &str| {
+        let class = format!("in-{filter}");
+        rows.iter()
+            .filter(|row| row.split(' ').any(|one| one == class))
+            .count()
+    };
+    let filters = FILTERS.iter().filter_map(|(filter, words)| match *filter {
+        "all" => Some((*filter, *words, rows.len())),
+        _ => {
+            let count = matching(filter);
+            (count > 0 && count < rows.len()).then_some((*filter, *words, count))
+        }
+    });
+    let filters: Vec<(&str, &str, usize)> = filters.collect();
+    html! {
+        div.controls {
+            @if filters.len() > 1 {
+                fieldset {
+                    legend { "Show" }
+                    @for (filter, words, count) in &filters {
+                        label {
+                            input type="radio" name="show" id={ "show-" (filter) } checked[*filter == "all"];
+                            span { (words) " " small { (count) } }
+                        }
+                    }
+                }
+            }
+            fieldset {
+                legend { "Sort by" }
+                @for (at, (order, words)) in ORDERS.iter().enumerate() {
+                    label {
+                        input type="radio" name="sort" id={ "sort-" (order) } checked[at == 0];
+                        span { (words) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The rules that belong to the buttons.
+pub fn ordering_rules() -> String {
+    let mut rules = String::new();
+    for (order, _) in ORDERS {
+        let _ = writeln!(
+            rules,
+            ".all:has(#sort-{order}:checked) .row {{ order: var(--by-{order}); }}"
+        );
+    }
+    for (filter, _) in FILTERS.iter().filter(|(filter, _)| *filter != "all") {
+        let _ = writeln!(
+            rules,
+            ".all:has(#show-{filter}:checked) .row:not(.in-{filter}) {{ display: none; }}"
+        );
+    }
+    rules
+}

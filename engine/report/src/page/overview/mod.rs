@@ -1,0 +1,78 @@
+//! The top of the page: what there is, at a glance.
+
+mod controls;
+mod rows;
+mod status;
+
+use maud::{Markup, html};
+use prep_core::units;
+
+use crate::collect::{Compared, Competition, Report};
+use crate::text::count;
+
+pub use controls::ordering_rules;
+pub use rows::{checksums, table};
+pub use status::Status;
+
+/// Title and figures.
+pub fn header(report: &Report) -> Markup {
+    let all = &report.competitions;
+    let prepared = all.iter().filter(|one| one.is_complete()).count();
+    let problems = all
+        .iter()
+        .filter(|one| Status::of(one).needs_attention())
+        .count();
+    let files: u64 = all.iter().map(Competition::file_count).sum();
+    let bytes: u64 = all.iter().map(Competition::bytes).sum();
+    let graded: usize = all.iter().map(|one| one.scores.len()).sum();
+    html! {
+        header {
+            h1 { "Prepared competitions" }
+            p.lead { (report.now) }
+            dl.cards {
+                (card("Prepared", &format!("{prepared} of {}", all.len()), &match problems {
+                    0 => "none needs attention".to_owned(),
+                    1 => "1 needs attention".to_owned(),
+                    some => format!("{some} need attention"),
+                }))
+                (published(all))
+                (card("Files", &count(files), &units::bytes(bytes)))
+                @if !report.experiments.all.is_empty() {
+                    (card("Graded", &graded.to_string(), &format!(
+                        "{} of {}",
+                        if graded == 1 { "submission" } else { "submissions" },
+                        units::count(report.experiments.all.len() as u64, "experiment")
+                    )))
+                }
+            }
+        }
+    }
+}
+
+/// How many outputs that have a published checksum agree with it. Nothing where none has one.
+fn published(all: &[Competition]) -> Markup {
+    let outputs = |wanted: fn(&Compared) -> bool| {
+        let files = all.iter().flat_map(|one| &one.files);
+        files.filter(|file| wanted(&file.compared)).count()
+    };
+    let equal = outputs(|compared| matches!(compared, Compared::Equal { .. }));
+    let differ = outputs(|compared| *compared == Compared::Differs);
+    let open = outputs(|compared| *compared == Compared::Skipped);
+    let all = equal + differ + open;
+    if all == 0 {
+        return html! {};
+    }
+    let note = match (differ, open) {
+        (0, 0) => "outputs have the published checksum".to_owned(),
+        (0, open) => format!("outputs have the published checksum; {open} not compared"),
+        (differ, 0) => format!("outputs have the published checksum; {differ} differ"),
+        (differ, open) => {
+            format!("outputs have the published checksum; {differ} differ, {open} not compared")
+        }
+    };
+    card("Checksums", &format!("{equal} of {all}"), &note)
+}
+
+fn card(name: &str, value: &str, note: &str) -> Markup {
+    html! { div { dt { (name) } dd { (value) small { (note) } } } }
+}

@@ -1,0 +1,121 @@
+//! The table of all competitions. On a narrow screen each row becomes a block.
+
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+use prep_core::units;
+
+use super::controls::{ORDERS, buttons, classes};
+use super::status::Status;
+use crate::collect::{Compared, Competition, Report};
+use crate::text::{count, time};
+
+/// Pages with fewer competitions need no buttons.
+const MIN_SORTED: usize = 4;
+
+/// All competitions, those with problems first.
+pub fn table(report: &Report) -> Markup {
+    let mut all: Vec<(&Competition, Status)> = report
+        .competitions
+        .iter()
+        .map(|one| (one, Status::of(one)))
+        .collect();
+    all.sort_by_key(|(one, status)| (status.level, &one.id));
+    let classes: Vec<String> = all
+        .iter()
+        .map(|(one, status)| classes(status.level, one.is_complete()))
+        .collect();
+    let positions = positions(&all);
+    html! {
+        section.all {
+            h2 { "Competitions" }
+            @if all.len() >= MIN_SORTED { (buttons(&classes)) }
+            // Roles, because a table that is laid out as a grid loses its own.
+            table.overview role="table" aria-label="All competitions" {
+                thead role="rowgroup" {
+                    tr role="row" {
+                        @for heading in ["State", "Competition", "Checksums", "Files", "Size", "Last run (UTC)", "Category"] {
+                            th role="columnheader" scope="col" .n[matches!(heading, "Files" | "Size")] { (heading) }
+                        }
+                    }
+                }
+                tbody role="rowgroup" {
+                    @for (((one, status), class), position) in all.iter().zip(&classes).zip(&positions) {
+                        tr role="row" class={ "row " (class) } style=(position) { (cells(one, *status)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cells(one: &Competition, status: Status) -> Markup {
+    let is_empty = one.files.is_empty();
+    html! {
+        td.first role="cell" { (status.show()) }
+        td.name role="cell" {
+            a href={ "#" (one.anchor()) } { (one.id) }
+            @if one.is_other_variant() { " " span.chip { (one.variant) } }
+            @if !one.sets.is_empty() { " " small { (one.sets.join(", ")) } }
+        }
+        td.fact role="cell" data-label="checksums" { (checksums(one)) }
+        td.fact.n role="cell" data-label="files" { @if !is_empty { (count(one.file_count())) } }
+        td.fact.n role="cell" { @if !is_empty { (units::bytes(one.bytes())) } }
+        td.fact role="cell" data-label="last run" { @if let Some(when) = one.last_run() { (time(when)) } }
+        td.fact role="cell" { (one.category) }
+    }
+}
+
+/// The place of each row in every order, as variables of the style sheet.
+fn positions(all: &[(&Competition, Status)]) -> Vec<String> {
+    let mut places = vec![String::new(); all.len()];
+    for (order, _) in ORDERS {
+        let mut sorted: Vec<usize> = (0..all.len()).collect();
+        let competition = |at: &usize| all.get(*at).map(|(one, _)| *one);
+        match order {
+            "name" => sorted.sort_by_key(|at| competition(at).map(|one| &one.id)),
+            "size" => sorted.sort_by_key(|at| Reverse(competition(at).map(Competition::bytes))),
+            "run" => sorted.sort_by_key(|at| Reverse(competition(at).map(Competition::last_run))),
+            // The rows are in this order.
+            _ => {}
+        }
+        for (place, at) in sorted.into_iter().enumerate() {
+            if let Some(style) = places.get_mut(at) {
+                let _ = write!(style, "--by-{order}:{place};");
+            }
+        }
+    }
+    places
+}
+
+/// How many outputs with a published checksum agree with it.
+pub fn checksums(one: &Competition) -> String {
+    if one.files.is_empty() {
+        return String::new();
+    }
+    let count = |wanted: fn(&Compared) -> bool| {
+        let files = one.files.iter();
+        files.filter(|file| wanted(&file.compared)).count()
+    };
+    let equal = count(|compared| matches!(compared, Compared::Equal { .. }));
+    let differ = count(|compared| *compared == Compared::Differs);
+    let open = count(|compared| *compared == Compared::Skipped);
+    let published = equal + differ + open;
+    if published == 0 {
+        return match count(|compared| *compared == Compared::OtherVariant) {
+            0 => "none published".to_owned(),
+            _ => format!("none published for {}", one.variant),
+        };
+    }
+    if open == published {
+        return format!("{open} not compared");
+    }
+    let mut words = format!("{equal} of {published} equal");
+    for (number, what) in [(differ, "differ"), (open, "not compared")] {
+        if number > 0 {
+            let _ = write!(words, ", {number} {what}");
+        }
+    }
+    words
+}

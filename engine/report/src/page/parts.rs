@@ -1,0 +1,68 @@
+//! What several sections are made of.
+
+use maud::{Markup, PreEscaped, html};
+
+/// A column of a table.
+#[derive(Clone, Copy)]
+pub struct Column {
+    pub heading: &'static str,
+    pub is_number: bool,
+}
+
+/// A column of text.
+pub const fn text(heading: &'static str) -> Column {
+    Column {
+        heading,
+        is_number: false,
+    }
+}
+
+/// A column of numbers, which are aligned to the right.
+pub const fn number(heading: &'static str) -> Column {
+    Column {
+        heading,
+        is_number: true,
+    }
+}
+
+/// A table that scrolls sideways where it is too wide.
+pub fn table(caption: &str, columns: &[Column], rows: &[Vec<Markup>]) -> Markup {
+    let headings: Vec<(&str, bool)> = columns
+        .iter()
+        .map(|one| (one.heading, one.is_number))
+        .collect();
+    table_of(caption, &headings, rows)
+}
+
+/// The same, with headings that come from data.
+pub fn table_of(caption: &str, headings: &[(&str, bool)], rows: &[Vec<Markup>]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption { (caption) }
+                thead {
+                    tr { @for (heading, is_number) in headings { th scope="col" .n[*is_number] { (heading) } } }
+                }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (at, cell) in row.iter().enumerate() {
+                                td .n[headings.get(at).is_some_and(|(_, is_number)| *is_number)] { (cell) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A picture with a caption.
+pub fn figure(svg: &str, caption: &Markup) -> Markup {
+    html! { figure { (PreEscaped(svg)) figcaption { (caption) } } }
+}
+
+/// A colour of a picture with what it stands for: `train`, `test` or `third`.
+pub fn legend(color: &str, words: &Markup) -> Markup {
+    html! { span.keyed { span.key.(color) {} " " (words) } }
+}

@@ -1,0 +1,80 @@
+//! Numbers and times for people, and text for pictures.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Text within elements and quoted attributes of an SVG picture. The templates of the page escape by themselves.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The page with U+FFFD for each character that HTML does not allow or that changes the direction of text: both can hide
+/// what a name says.
+pub fn visible(page: &str) -> String {
+    let is_hidden = |c: char| {
+        c.is_control() && !matches!(c, '\n' | '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    page.replace(is_hidden, "\u{fffd}")
+}
+
+/// A time in seconds since 1970, as `2026-01-31 12:00` (UTC), which is not broken.
+pub fn time(seconds: i64) -> String {
+    let Ok(time) = Timestamp::from_second(seconds) else {
+        return "?".to_owned();
+    };
+    time.to_zoned(TimeZone::UTC)
+        .strftime("%Y-%m-%d\u{a0}%H:%M")
+        .to_string()
+}
+
+/// An integer with thin spaces between thousands.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_become_markup_or_hide() {
+        assert_eq!(
+            escape("<a href=\"x\" b='y'>&é\n"),
+            "&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;é\n"
+        );
+        assert_eq!(
+            visible("a\u{0}\u{202e}é\n\tb\r"),
+            "a\u{fffd}\u{fffd}é\n\tb\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn numbers_and_times_are_for_people() {
+        assert_eq!(time(0), "1970-01-01\u{a0}00:00");
+        let plain = |number: u64| count(number).replace('\u{202f}', " ");
+        assert_eq!(
+            [plain(1), plain(1234), plain(12_345_678)],
+            ["1", "1 234", "12 345 678"]
+        );
+    }
+}
