@@ -1,4 +1,4 @@
-//! Metadata of the public files for programs, in the Croissant 1.0 format of MLCommons.
+//! Metadata of the public files for programs, in the Croissant 1.1 format of MLCommons.
 //!
 //! Files at the top of `public` are file objects with their MD5. Directories are sets of files. Each table is a record set with a field
 //! per column, of the type that pandas infers. URLs are relative to the copy's directory.
@@ -58,8 +58,10 @@ pub fn describe(exported: &Exported, pipeline: &Pipeline) -> String {
             "Public files of the competition \u{201c}{}\u{201d} as MLE-bench splits them: {PUBLIC}description.md tells what is to be predicted. Variant {}.",
             pipeline.name, exported.variant
         ),
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
         "url": address,
+        // What the files were made of.
+        "prov:wasDerivedFrom": { "@id": address },
         "license": format!("{address}/rules"),
         "version": "1.0.0",
         "keywords": [pipeline.category, "MLE-bench", format!("variant {}", exported.variant)],
