@@ -145,7 +145,7 @@ fn exit_codes_are_those_of_jobs() {
     }
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
-    let remote = ["--remote", "s3://bucket/team", Harbour::ID];
+    let remote = ["--no-check", "--remote", "s3://bucket/team", Harbour::ID];
     let slurm = [&["remote", "jobs", "slurm"], &remote[..]].concat();
     let script = sandbox.prep(&slurm).code(0).stdout;
     assert!(

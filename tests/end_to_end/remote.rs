@@ -392,7 +392,7 @@ fn shares_of_a_selection_add_up() {
 #[test]
 fn scripts_and_manifests_hold_no_secret() {
     let lab = Lab::new();
-    let (one, _) = lab.machine(&[], "");
+    let (one, _) = lab.machine(&[], "mirror = true\n");
     for kind in [&["slurm"][..], &["k8s", "--image", "r/prep:1"]] {
         let mut command = one.command(&["remote", "jobs"]);
         command
@@ -415,6 +415,45 @@ fn scripts_and_manifests_hold_no_secret() {
         url["from"].as_str().unwrap().ends_with("prep.toml"),
         "{url}"
     );
+}
+
+/// Jobs pass bundles through the mirror and sign what they send, so both are checked before anything is submitted.
+#[test]
+fn jobs_need_a_mirror_and_a_key() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "");
+    let jobs = ["remote", "jobs", "slurm", Harbour::ID];
+    one.prep(&jobs)
+        .code(2)
+        .says(&["no mirror", "mirror = true"]);
+    one.prep(&[&jobs[..], &["--no-check"]].concat()).code(0);
+    let (two, _) = lab.machine(&[], "mirror = true\n");
+    two.prep(&jobs).code(0);
+    fs::remove_dir_all(two.path("home/.config/prep/keys")).unwrap();
+    two.prep(&jobs)
+        .code(2)
+        .says(&["no key", "prep remote key new"]);
+}
+
+#[test]
+fn slurm_is_told_partition_account_and_quality_of_service() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "mirror = true\n");
+    let jobs = ["remote", "jobs", "slurm", Harbour::ID];
+    let common = |script: &str| {
+        let mut lines = script.lines();
+        let line = lines.find(|line| line.starts_with("common=("));
+        line.unwrap().to_owned()
+    };
+    let plain = common(&one.prep(&jobs).code(0).stdout);
+    assert!(
+        !plain.contains("--partition") && plain.ends_with(":00:00 --array)"),
+        "{plain}"
+    );
+    let given = ["--partition", "gpu", "--account", "my lab", "--qos", "long"];
+    let chosen = common(&one.prep(&[&jobs[..], &given].concat()).code(0).stdout);
+    let expected = " --partition=gpu --account='my lab' --qos=long --array)";
+    assert!(chosen.ends_with(expected), "{chosen}");
 }
 
 /// A directory with an invalid file as the bundle.

@@ -87,7 +87,7 @@ pub use stages::sources::FurtherSource;
 pub use stages::summary::{Checksums, State, StepFailure, Summary};
 pub use stages::watch::LAST;
 pub use task::{Options, Task};
-pub use team::{JobPlan, Pushed, Unit, kubernetes, push, remote_of, slurm, unit};
+pub use team::{JobPlan, Pushed, Slurm, Unit, kubernetes, push, remote_of, slurm, unit};
 
 /// The program's version, for what outlasts a process.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -22,7 +22,7 @@ JOB
 }
 
 ids=@IDS@
-common=(--parsable --requeue --open-mode=append --time=@HOURS@:00:00 --array)
+common=(--parsable --requeue --open-mode=append --time=@HOURS@:00:00@SBATCH@ --array)
 
 # The same script submitted twice: the second waits for the first, and finds everything done.
 fetch=$(job "$PREP fetch --unit @COUNT@ --remote @REMOTE@ --data-dir @DATA@ --cache-dir $PREP_SCRATCH/store --discard-bundle $ids" |

@@ -26,6 +26,30 @@ pub struct JobPlan {
     pub hours: usize,
 }
 
+/// Whom Slurm charges for the jobs, and where it runs them. A setting that is `None` is left to the cluster.
+#[derive(Debug, Clone, Default)]
+pub struct Slurm {
+    pub partition: Option<String>,
+    pub account: Option<String>,
+    pub qos: Option<String>,
+}
+
+impl Slurm {
+    /// Options of `sbatch`, each after a space.
+    fn options(&self) -> String {
+        let options = [
+            ("partition", &self.partition),
+            ("account", &self.account),
+            ("qos", &self.qos),
+        ];
+        let given = options.iter().filter_map(|(name, value)| {
+            let value = value.as_ref()?;
+            Some(format!(" --{name}={}", quoted(value)))
+        });
+        given.collect()
+    }
+}
+
 /// Memory in addition to that of steps: the program, buffers of the network, the page cache.
 const BESIDE: u64 = 2 << 30;
 const MEBIBYTE: u64 = 1 << 20;
@@ -103,7 +127,7 @@ fn filled(template: &str, values: &[(&str, String)]) -> String {
 }
 
 /// A script that submits two arrays.
-pub fn slurm(plan: &JobPlan) -> String {
+pub fn slurm(plan: &JobPlan, slurm: &Slurm) -> String {
     let count = plan.ids.len();
     let values = [
         ("SUMMARY", plan.summary()),
@@ -118,6 +142,7 @@ pub fn slurm(plan: &JobPlan) -> String {
         ("REMOTE", quoted(&plan.remote)),
         ("DATA", quoted(&plan.data_dir.display().to_string())),
         ("HOURS", plan.hours.to_string()),
+        ("SBATCH", slurm.options()),
         ("DOWNLOADS", plan.downloads.to_string()),
         ("WORKERS", plan.workers.to_string()),
         ("PROCESSORS", plan.processors.to_string()),

@@ -10,6 +10,6 @@ pub(crate) mod push;
 mod unit;
 mod unstored;
 
-pub use self::jobs::{JobPlan, kubernetes, slurm};
+pub use self::jobs::{JobPlan, Slurm, kubernetes, slurm};
 pub use self::push::{Pushed, push, remote_of};
 pub use self::unit::{Unit, unit};

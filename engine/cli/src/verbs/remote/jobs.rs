@@ -31,6 +31,15 @@ set-up of a cluster.")]
     Slurm {
         #[command(flatten)]
         common: Common,
+        /// Partition of the jobs
+        #[arg(long, value_name = "NAME")]
+        partition: Option<String>,
+        /// Account that is charged for the jobs
+        #[arg(long, value_name = "NAME")]
+        account: Option<String>,
+        /// Quality of service of the jobs
+        #[arg(long, value_name = "NAME")]
+        qos: Option<String>,
     },
     /// Print a manifest for Kubernetes
     #[command(after_help = "\
@@ -69,6 +78,11 @@ struct Common {
     /// Time limit of a job in hours
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = at_least_one)]
     hours: usize,
+    /// Do not require a mirror and a key here
+    ///
+    /// Give it if the jobs have a prep.toml of their own.
+    #[arg(long)]
+    no_check: bool,
     #[command(flatten)]
     output: OutputArg,
 }
@@ -79,7 +93,19 @@ const MEMORY: u64 = 16 << 30;
 impl Jobs {
     pub fn call(&self, session: &Session) -> VerbResult {
         let (text, output) = match &self.verb {
-            Verb::Slurm { common } => (slurm(&common.plan(session)?), &common.output),
+            Verb::Slurm {
+                common,
+                partition,
+                account,
+                qos,
+            } => {
+                let options = prep_app::Slurm {
+                    partition: partition.clone(),
+                    account: account.clone(),
+                    qos: qos.clone(),
+                };
+                (slurm(&common.plan(session)?, &options), &common.output)
+            }
             Verb::K8s {
                 common,
                 image,
@@ -102,10 +128,13 @@ impl Common {
             catalog.get(id)?;
         }
         let remote = RemoteSettings::of(&self.remote, &session.places, &session.settings.data_dir)?;
-        let url = remote.url.ok_or_else(|| {
+        let url = remote.url.clone().ok_or_else(|| {
             CliError::usage("no remote is set")
                 .help("name one with --remote URL; jobs share their results through it")
         })?;
+        if !self.no_check {
+            require_mirror_and_key(session, &remote)?;
+        }
         let address = prep_remote::Address::parse(&url.value).map_err(prep_app::Error::from)?;
         let largest = ids.iter().filter_map(|id| catalog.find(id)?.size()).max();
         let asked = session.places.origin("memory") != "default";
@@ -126,4 +155,23 @@ impl Common {
             hours: self.hours,
         })
     }
+}
+
+/// Without a mirror, the jobs that prepare would not see what the jobs that download bring. Without a key, nobody would accept
+/// what the jobs send.
+fn require_mirror_and_key(session: &Session, remote: &RemoteSettings) -> Result<(), CliError> {
+    let elsewhere = "; if the jobs have a prep.toml of their own, give --no-check";
+    if !remote.mirror.as_ref().is_some_and(|mirror| mirror.value) {
+        let message = "the remote has no mirror, which the jobs pass bundles through";
+        let help = format!("set `mirror = true` below [remote] in prep.toml{elsewhere}");
+        return Err(CliError::usage(message).help(help));
+    }
+    if remote.signing(&session.places)?.is_none() {
+        let message = "there is no key to sign the results of the jobs";
+        let help = format!(
+            "run `prep remote key new NAME`, and set `key` in prep.toml if there are several{elsewhere}"
+        );
+        return Err(CliError::usage(message).help(help));
+    }
+    Ok(())
 }
