@@ -26,6 +26,7 @@
 //! kinds         pipelines for each kind, compared with the original libraries
 //! kill          `kill -9` at random moments: the next run repairs incomplete trees
 //! leaks         known leaks, planted as the real bundles have them
+//! mcp           tools for agents, by the Model Context Protocol
 //! bad_input/    damaged archives, tables, caches, directories, submissions: exit code, message, no lost data
 //! nested        compressed archives inside the bundle
 //! answers       verified answers; reports of several graders
@@ -83,6 +84,7 @@ mod hostile;
 mod kill;
 mod kinds;
 mod leaks;
+mod mcp;
 mod nested;
 mod others;
 mod outputs;

@@ -127,6 +127,10 @@ pub struct OutputArg {
 }
 
 impl OutputArg {
+    pub fn path(&self) -> Option<&Path> {
+        self.output.as_deref()
+    }
+
     /// Writes a text to the file, or prints it.
     ///
     /// # Errors

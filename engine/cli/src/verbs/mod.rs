@@ -13,6 +13,7 @@ mod fetch;
 mod grade;
 mod leaks;
 mod list;
+mod mcp;
 mod pipeline;
 mod plan;
 mod remote;
@@ -65,6 +66,7 @@ verbs! {
         Validate(validate::Validate),
         Summarize(summarize::Summarize),
         Serve(serve::Serve),
+        Mcp(mcp::Mcp),
     }
     "Trust" {
         Audit(audit::AuditArgs),

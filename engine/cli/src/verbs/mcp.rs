@@ -1,0 +1,59 @@
+//! `prep mcp`: tools for agents, on stdin and stdout.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use prep_mcp::Options;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::options::VariantArg;
+use crate::session::{Ended, Session};
+use crate::verbs::grade::LogArgs;
+
+/// Serve tools for agents: list, describe, validate (MCP)
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep mcp
+  prep mcp --submissions /home/agent/submission --data-dir /data
+  claude mcp add prep -- prep mcp
+
+The server speaks the Model Context Protocol on stdin and stdout. Its tools are `list`, `describe` and `validate`; with \
+--scores also `grade`. Give --scores only where a score may guide the search: gradings are noted in DATA/grades.jsonl.")]
+pub struct Mcp {
+    /// Also offer the tool `grade`, whose answers have scores and medals
+    #[arg(long)]
+    scores: bool,
+    /// Read submissions only below this directory [default: the current one]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = ".",
+        hide_default_value = true
+    )]
+    submissions: PathBuf,
+    #[command(flatten)]
+    variant: VariantArg,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+impl Mcp {
+    pub fn call(&self, session: &Session) -> Ended {
+        let submissions = self.submissions.canonicalize().map_err(|error| {
+            prep_app::Error::reading("use the directory", &self.submissions, &error)
+        })?;
+        let options = Options {
+            catalog: session.catalog()?,
+            settings: self.variant.settings(session),
+            variant: self.variant.variant.clone(),
+            submissions,
+            scores: self.scores,
+            log: self.log.log(session),
+        };
+        prep_mcp::serve(&options, std::io::stdin().lock(), std::io::stdout().lock())
+            .map_err(|error| CliError::new(Exit::Machine, format!("cannot go on: {error}")))?;
+        Ok(Exit::Success)
+    }
+}

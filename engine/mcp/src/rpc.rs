@@ -1,0 +1,96 @@
+//! JSON-RPC 2.0, one message per line: what a client sends, and what it gets back.
+
+use serde_json::{Value, json};
+
+/// Codes that the specification of JSON-RPC defines.
+pub const PARSE_ERROR: i64 = -32700;
+pub const INVALID_REQUEST: i64 = -32600;
+pub const METHOD_NOT_FOUND: i64 = -32601;
+pub const INVALID_PARAMS: i64 = -32602;
+
+/// An error of the protocol: its code and message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RpcError(pub i64, pub String);
+
+/// A message of the client.
+#[derive(Debug, PartialEq)]
+pub struct Request {
+    /// `None` for a notification, which is not answered.
+    pub id: Option<Value>,
+    pub method: String,
+    pub params: Value,
+}
+
+/// Parses a line. The error is the response to send. A response of the client, which this server never waits for, is `None`.
+pub fn parse(line: &str) -> Result<Option<Request>, Value> {
+    let value: Value = serde_json::from_str(line)
+        .map_err(|error| failure(&Value::Null, &RpcError(PARSE_ERROR, error.to_string())))?;
+    let id = value
+        .get("id")
+        .filter(|id| id.is_string() || id.is_number());
+    let invalid = |what: &str| {
+        let error = RpcError(INVALID_REQUEST, what.to_owned());
+        failure(id.unwrap_or(&Value::Null), &error)
+    };
+    if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Err(invalid("`jsonrpc` is not \"2.0\""));
+    }
+    let Some(method) = value.get("method").and_then(Value::as_str) else {
+        let is_response = value.get("result").is_some() || value.get("error").is_some();
+        return match is_response {
+            true => Ok(None),
+            false => Err(invalid("there is no `method`")),
+        };
+    };
+    Ok(Some(Request {
+        id: id.cloned(),
+        method: method.to_owned(),
+        params: value.get("params").cloned().unwrap_or(Value::Null),
+    }))
+}
+
+/// The response to a request.
+pub fn response(id: &Value, outcome: Result<Value, RpcError>) -> Value {
+    match outcome {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err(error) => failure(id, &error),
+    }
+}
+
+fn failure(id: &Value, RpcError(code, message): &RpcError) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_told_apart() {
+        let request = parse(r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#);
+        let request = request.unwrap().unwrap();
+        assert_eq!((request.id, &*request.method), (Some(json!(1)), "ping"));
+        let note = parse(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#);
+        assert_eq!(note.unwrap().unwrap().id, None);
+        let response = parse(r#"{"jsonrpc": "2.0", "id": 1, "result": {}}"#);
+        assert_eq!(response, Ok(None));
+    }
+
+    #[test]
+    fn malformed_messages_are_errors_of_the_protocol() {
+        for (line, code, id) in [
+            ("{", PARSE_ERROR, Value::Null),
+            ("[]", INVALID_REQUEST, Value::Null),
+            (
+                r#"{"jsonrpc": "2.0", "id": "a"}"#,
+                INVALID_REQUEST,
+                json!("a"),
+            ),
+            (r#"{"id": 1, "method": "ping"}"#, INVALID_REQUEST, json!(1)),
+        ] {
+            let response = parse(line).unwrap_err();
+            assert_eq!(response["error"]["code"], code, "{line}");
+            assert_eq!(response["id"], id, "{line}");
+        }
+    }
+}

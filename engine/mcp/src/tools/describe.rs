@@ -1,0 +1,51 @@
+//! `describe`: the task of a competition, and the files that participants get.
+
+use serde_json::{Value, json};
+
+use super::{Arguments, Definition, list};
+use crate::answer::{Answer, ToolError};
+use crate::server::Options;
+
+pub const DESCRIBE: Definition = Definition {
+    name: "describe",
+    description: "Describe a prepared competition: the task, the metric, and the public files with sizes, rows and columns.",
+    parameters: &[("id", "id of the competition", true)],
+    has_scores: false,
+    call: describe,
+};
+
+/// Below `prepared`. Nothing else of a competition is described.
+const PUBLIC: &str = "public/";
+
+fn describe(options: &Options, arguments: &Arguments) -> Answer {
+    let id = arguments.text("id");
+    let entry = options.catalog.get(id)?;
+    let data_dir = &options.settings.data_dir;
+    let Some(manifest) = prep_app::manifest(data_dir, id)? else {
+        return Err(ToolError::new(format!("`{id}` is not prepared"))
+            .help(format!("the user can prepare it with `prep run {id}`")));
+    };
+    let prepared = data_dir.join(id).join("prepared");
+    let files: Vec<Value> = manifest
+        .outputs
+        .iter()
+        .filter(|output| output.path.starts_with(PUBLIC))
+        .map(|output| {
+            json!({
+                "path": output.path,
+                "files": output.files,
+                "bytes": output.bytes,
+                "rows": output.rows,
+                "columns": output.columns,
+            })
+        })
+        .collect();
+    let mut found = list::row(options, entry);
+    if let Value::Object(found) = &mut found {
+        let description = std::fs::read_to_string(prepared.join(PUBLIC).join("description.md"));
+        found.insert("description".to_owned(), json!(description.ok()));
+        found.insert("directory".to_owned(), json!(prepared.join(PUBLIC)));
+        found.insert("files".to_owned(), json!(files));
+    }
+    Ok(json!({ "competitions": [found] }))
+}

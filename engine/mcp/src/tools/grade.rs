@@ -1,0 +1,32 @@
+//! `grade`: the score and medal of a submission.
+
+use serde_json::{Map, Value, json};
+
+use super::{Arguments, Definition, submission};
+use crate::answer::{Answer, ToolError};
+use crate::server::Options;
+
+pub const GRADE: Definition = Definition {
+    name: "grade",
+    description: "Grade a submission against the prepared answers: score, medal, and the thresholds of the leaderboard.",
+    parameters: submission::PARAMETERS,
+    has_scores: true,
+    call: grade,
+};
+
+fn grade(options: &Options, arguments: &Arguments) -> Answer {
+    let id = arguments.text("id");
+    let path = submission::path(options, arguments)?;
+    let report = options.grading(id)?.report(&path);
+    // The report is written as Python writes JSON, with `NaN` where a score is not a number.
+    let text = prep_grade::report::pretty(report.to_json());
+    let report: Map<String, Value> =
+        serde_json::from_str(&text).map_err(|_| ToolError::new("the score is not a number"))?;
+    let mut entry = Map::from_iter([("id".to_owned(), json!(id))]);
+    entry.extend(
+        report
+            .into_iter()
+            .filter(|(name, _)| name != "competition_id"),
+    );
+    Ok(json!({ "competitions": [entry] }))
+}

@@ -1,0 +1,65 @@
+//! `list`: which competitions exist, and which of them are prepared.
+
+use prep_app::{Entry, PreparedState};
+use serde_json::{Value, json};
+
+use super::{Arguments, Definition};
+use crate::answer::{Answer, ToolError};
+use crate::server::Options;
+
+pub const LIST: Definition = Definition {
+    name: "list",
+    description: "List the competitions of MLE-bench and the user's own: id, name, category, and whether its data are prepared here.",
+    parameters: &[(
+        "set",
+        "only the competitions of this set: lite, low, medium, high, dev or all",
+        false,
+    )],
+    has_scores: false,
+    call: list,
+};
+
+fn list(options: &Options, arguments: &Arguments) -> Answer {
+    let set = match arguments.get("set") {
+        None => None,
+        Some(name) => Some(prep_splits::set(name).ok_or_else(|| {
+            let names: Vec<&str> = prep_splits::set_names().collect();
+            ToolError::new(format!("there is no set `{name}`"))
+                .help(format!("the sets are {}", names.join(", ")))
+        })?),
+    };
+    let entries = options.catalog.iter();
+    let chosen = entries.filter(|entry| match &set {
+        Some(ids) => ids.iter().any(|id| *id == entry.id),
+        None => true,
+    });
+    let competitions: Vec<Value> = chosen.map(|entry| row(options, entry)).collect();
+    Ok(json!({ "competitions": competitions }))
+}
+
+/// A competition in a few words.
+pub fn row(options: &Options, entry: &Entry) -> Value {
+    let pipeline = entry.load(&options.variant).ok();
+    json!({
+        "id": entry.id,
+        "name": pipeline.as_ref().map(|pipeline| &pipeline.name),
+        "category": pipeline.as_ref().map(|pipeline| &pipeline.category),
+        "sets": prep_splits::sets_of(&entry.id).collect::<Vec<_>>(),
+        "state": words(options, &entry.id),
+    })
+}
+
+fn words(options: &Options, id: &str) -> &'static str {
+    let Ok(manifest) = prep_app::manifest(&options.settings.data_dir, id) else {
+        return "unreadable";
+    };
+    match PreparedState::of(
+        manifest.as_ref(),
+        &options.settings.data_dir,
+        &options.settings,
+    ) {
+        PreparedState::Prepared => "prepared",
+        PreparedState::NotPrepared => "not prepared",
+        problem => problem.problem().unwrap_or("not prepared"),
+    }
+}

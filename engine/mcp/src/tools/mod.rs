@@ -1,0 +1,97 @@
+//! The tools, one file each. Adding one takes a file and its line in [`ALL`].
+
+mod describe;
+mod grade;
+mod list;
+mod submission;
+mod validate;
+
+use serde_json::{Map, Value, json};
+
+use crate::answer::{Answer, ToolError};
+use crate::server::Options;
+
+/// A tool: what agents see of it, and what it does.
+pub struct Definition {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// Parameters: name, description, whether it is required.
+    pub parameters: &'static [(&'static str, &'static str, bool)],
+    /// Whether its answers have scores.
+    pub has_scores: bool,
+    pub call: fn(&Options, &Arguments) -> Answer,
+}
+
+/// All tools.
+pub const ALL: &[&Definition] = &[
+    &list::LIST,
+    &describe::DESCRIBE,
+    &validate::VALIDATE,
+    &grade::GRADE,
+];
+
+impl Definition {
+    /// The tool as the protocol has it. All parameters are texts.
+    pub fn schema(&self) -> Value {
+        let property = |(name, description, _): &(&str, &str, bool)| {
+            let schema = json!({ "type": "string", "description": description });
+            ((*name).to_owned(), schema)
+        };
+        let required = self.parameters.iter().filter(|(_, _, required)| *required);
+        let required: Vec<&str> = required.map(|(name, _, _)| *name).collect();
+        let properties: Map<String, Value> = self.parameters.iter().map(property).collect();
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": {
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false,
+            },
+            "annotations": { "readOnlyHint": true },
+        })
+    }
+}
+
+/// The arguments of a call.
+pub struct Arguments(Map<String, Value>);
+
+impl Arguments {
+    /// Checks the arguments of a call against the tool's parameters.
+    ///
+    /// # Errors
+    /// If one is unknown, missing, or not a text.
+    pub fn of(definition: &Definition, given: Map<String, Value>) -> Result<Arguments, ToolError> {
+        let names: Vec<&str> = definition
+            .parameters
+            .iter()
+            .map(|(name, _, _)| *name)
+            .collect();
+        for (name, value) in &given {
+            if !names.contains(&name.as_str()) {
+                let message = format!("`{}` has no parameter `{name}`", definition.name);
+                return Err(ToolError::new(message).help(format!("give {}", names.join(" and "))));
+            }
+            if !value.is_string() {
+                return Err(ToolError::new(format!("`{name}` is not a text: {value}")));
+            }
+        }
+        for (name, description, required) in definition.parameters {
+            if *required && !given.contains_key(*name) {
+                let message = format!("`{}` needs `{name}`", definition.name);
+                return Err(ToolError::new(message).help(*description));
+            }
+        }
+        Ok(Arguments(given))
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
+
+    /// The text of a required parameter.
+    pub fn text(&self, name: &str) -> &str {
+        self.get(name).unwrap_or_default()
+    }
+}

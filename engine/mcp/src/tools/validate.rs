@@ -1,0 +1,34 @@
+//! `validate`: whether a submission is valid, by the code that grades, without a score.
+
+use prep_app::Validation;
+use serde_json::json;
+
+use super::{Arguments, Definition, submission};
+use crate::answer::{Answer, ToolError};
+use crate::server::Options;
+
+pub const VALIDATE: Definition = Definition {
+    name: "validate",
+    description: "Check whether a submission is valid: columns, ids, types. The answer has no score.",
+    parameters: submission::PARAMETERS,
+    has_scores: false,
+    call: validate,
+};
+
+fn validate(options: &Options, arguments: &Arguments) -> Answer {
+    let id = arguments.text("id");
+    let path = submission::path(options, arguments)?;
+    let found = match Validation::before_grading(&path) {
+        Some(found) => found,
+        None => match options.grading(id)?.grade(&path) {
+            Some(outcome) => Validation::of(&outcome),
+            None => return Err(ToolError::new("the submission changed while it was read")),
+        },
+    };
+    Ok(json!({ "competitions": [{
+        "id": id,
+        "valid": found.valid,
+        "message": found.message,
+        "reason": found.reason,
+    }]}))
+}

@@ -1,0 +1,197 @@
+//! Tools for agents: `prep mcp`, spoken to as a client does.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::{Harbour, Sandbox};
+
+/// A client of the protocol.
+struct Client {
+    server: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    next: u64,
+}
+
+impl Client {
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Client {
+        let mut server = sandbox
+            .command(&["mcp"])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server");
+        let input = server.stdin.take().expect("stdin");
+        let output = BufReader::new(server.stdout.take().expect("stdout"));
+        let mut client = Client {
+            server,
+            input,
+            output,
+            next: 0,
+        };
+        let params = json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        });
+        let hello = client.request("initialize", params);
+        assert_eq!(hello["result"]["serverInfo"]["name"], "prep", "{hello}");
+        assert_eq!(hello["result"]["protocolVersion"], "2025-06-18");
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input, "{message}").expect("the server reads");
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        self.next += 1;
+        let id = self.next;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("a response");
+        let response: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(response["id"], id, "{response}");
+        response
+    }
+
+    /// The object that a tool returns, and whether it is an error.
+    fn call(&mut self, tool: &str, arguments: Value) -> (Value, bool) {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let response = self.request("tools/call", params);
+        let result = &response["result"];
+        let text = result["content"][0]["text"].as_str().expect("a text");
+        let value: Value = serde_json::from_str(text).expect("JSON");
+        assert_eq!(value, result["structuredContent"]);
+        (value, result["isError"] == true)
+    }
+
+    fn tools(&mut self) -> Vec<String> {
+        let response = self.request("tools/list", json!({}));
+        let tools = response["result"]["tools"].as_array().expect("tools");
+        let names = tools
+            .iter()
+            .map(|tool| tool["name"].as_str().expect("a name"));
+        names.map(str::to_owned).collect()
+    }
+
+    /// The server ends when the client closes its side.
+    fn close(mut self) {
+        drop(self.input);
+        assert!(self.server.wait().expect("the end").success());
+    }
+}
+
+fn prepared() -> Sandbox {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.run_well(Harbour::ID);
+    let sample = sandbox
+        .prepared(Harbour::ID)
+        .join("public/sample_submission.csv");
+    sandbox.write("work/good.csv", std::fs::read(sample).expect("the sample"));
+    sandbox.write("work/bad.csv", "id,docked\n1,0\n");
+    sandbox
+}
+
+#[test]
+fn an_agent_lists_describes_and_validates_without_scores() {
+    let sandbox = prepared();
+    let mut client = Client::start(&sandbox, &["--submissions", "work"]);
+    assert_eq!(client.tools(), ["list", "describe", "validate"]);
+    let (listed, _) = client.call("list", json!({}));
+    let all = listed["competitions"].as_array().expect("competitions");
+    let harbour = all.iter().find(|one| one["id"] == Harbour::ID);
+    assert_eq!(harbour.expect("harbour")["state"], "prepared");
+    let (described, _) = client.call("describe", json!({ "id": Harbour::ID }));
+    let one = &described["competitions"][0];
+    assert!(
+        one["description"]
+            .as_str()
+            .expect("a description")
+            .starts_with('#'),
+        "{one}"
+    );
+    let files = one["files"].as_array().expect("files");
+    assert!(files.iter().any(|file| file["path"] == "public/train.csv"));
+    assert!(!described.to_string().contains("private/"), "{described}");
+    for (file, valid) in [("good.csv", true), ("bad.csv", false)] {
+        let given = json!({ "id": Harbour::ID, "submission": file });
+        let (found, is_error) = client.call("validate", given);
+        let one = &found["competitions"][0];
+        assert!(
+            !is_error && one["valid"] == valid && one.get("score").is_none(),
+            "{one}"
+        );
+    }
+    let refused = client.request("tools/call", json!({ "name": "grade", "arguments": {} }));
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    client.close();
+}
+
+#[test]
+fn a_server_with_scores_grades_and_notes_it() {
+    let sandbox = prepared();
+    let mut client = Client::start(&sandbox, &["--submissions", "work", "--scores"]);
+    let given = json!({ "id": Harbour::ID, "submission": "good.csv" });
+    let (graded, is_error) = client.call("grade", given);
+    assert!(
+        !is_error && graded["competitions"][0]["score"].is_number(),
+        "{graded}"
+    );
+    client.close();
+    let log = sandbox.path("data/grades.jsonl");
+    assert_eq!(
+        std::fs::read_to_string(log).expect("a log").lines().count(),
+        1
+    );
+}
+
+#[test]
+fn mistakes_of_an_agent_are_answered_with_help() {
+    let sandbox = prepared();
+    let answers = sandbox.prepared(Harbour::ID).join("private/answers.csv");
+    let mut client = Client::start(&sandbox, &["--submissions", "work"]);
+    for (tool, arguments, words) in [
+        (
+            "validate",
+            json!({ "id": Harbour::ID, "submission": answers }),
+            "not below the directory",
+        ),
+        (
+            "validate",
+            json!({ "id": Harbour::ID, "submission": "../home/x.csv" }),
+            "not below the directory",
+        ),
+        (
+            "validate",
+            json!({ "id": Harbour::ID, "submission": "none.csv" }),
+            "no file",
+        ),
+        (
+            "validate",
+            json!({ "id": Harbour::ID }),
+            "needs `submission`",
+        ),
+        (
+            "describe",
+            json!({ "id": "spaceship-titanic" }),
+            "not prepared",
+        ),
+        ("describe", json!({ "id": "no-such" }), "no-such"),
+        ("describe", json!({ "id": 7 }), "not a text"),
+        ("list", json!({ "set": "huge" }), "no set `huge`"),
+        ("list", json!({ "sets": "lite" }), "no parameter `sets`"),
+    ] {
+        let (found, is_error) = client.call(tool, arguments);
+        let message = found["error"]["message"].as_str().expect("a message");
+        assert!(is_error && message.contains(words), "{found}");
+    }
+    let unknown = client.request("resources/list", json!({}));
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+    client.close();
+}
