@@ -166,10 +166,10 @@ def make_page(prep, folder):
     """The program's samples, prepared and graded; one experiment has a name that tries to be markup."""
     run = lambda *given: subprocess.run([str(prep), *map(str, given)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     demo = folder / "demo"
-    run("demo", "--dir", demo)
+    run("demo", "-o", demo)
     report = next(demo.rglob("*grading_report*.json"))
     page = folder / "report.html"
-    run("report", "--data-dir", demo / "data", "--cache-dir", demo / "store", "--grading", f"mine={report}",
+    run("report", "--data-dir", demo / "data", "--cache-dir", demo / "cache", "--grading", f"mine={report}",
         "--grading", f"{EVIL}={report}", "-o", page)
     text = page.read_text()
     assert EVIL not in text and "&lt;script&gt;alert(1)" in text
