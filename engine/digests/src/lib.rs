@@ -21,6 +21,8 @@
 //! assert_eq!(digest.sha256.short(), "9c9a7de23a64");
 //! ```
 
+#![warn(missing_docs)]
+
 mod facts;
 mod lock;
 mod origin;

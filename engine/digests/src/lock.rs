@@ -52,12 +52,18 @@ pub enum LockfileError {
     #[error(
         "it has version {found}, but this program reads at most version {VERSION}: a newer prep is needed"
     )]
-    /// The version in the file.
-    Newer { found: String },
+    Newer {
+        /// The version in the file.
+        found: String,
+    },
     /// A line is malformed, or repeats a fact.
     #[error("line {line} is not `ID VARIANT FACT VALUE`, or repeats a fact: `{text}`")]
-    /// Number of the line, counted from 1, and its text.
-    Line { line: usize, text: String },
+    Line {
+        /// Number of the line, counted from 1.
+        line: usize,
+        /// The line.
+        text: String,
+    },
     /// The first line that is not a comment is not the version.
     #[error("the line `version {VERSION}` is missing")]
     NoVersion,

@@ -12,6 +12,8 @@
 //! assert_eq!(prep_failure::chain(&wrapped), "no storage space");
 //! ```
 
+#![warn(missing_docs)]
+
 mod remedy;
 
 use std::error::Error;

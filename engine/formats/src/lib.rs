@@ -19,6 +19,8 @@
 //! assert_eq!(FileType::of(b"PK\x03\x04"), FileType::Zip);
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod archive;
 pub mod bson;
 pub mod checked;

@@ -31,13 +31,21 @@ struct PackedMember {
 /// A member of a [`ZipDirectory`]. The fields are those of [`ZipEntry`].
 #[derive(Debug, Clone, Copy)]
 pub struct ZipMember<'a> {
+    /// As [`ZipEntry::path`].
     pub path: &'a str,
+    /// As [`ZipEntry::kind`].
     pub kind: EntryKind,
+    /// As [`ZipEntry::method`].
     pub method: ZipMethod,
+    /// As [`ZipEntry::header_offset`].
     pub header_offset: u64,
+    /// As [`ZipEntry::limit`].
     pub limit: u64,
+    /// As [`ZipEntry::compressed_size`].
     pub compressed_size: u64,
+    /// As [`ZipEntry::size`].
     pub size: u64,
+    /// As [`ZipEntry::crc32`].
     pub crc32: u32,
 }
 

@@ -93,9 +93,13 @@ impl<T: PackedNumber> std::fmt::Debug for PackedNumbers<T> {
 /// A block of integers in the narrowest type that holds all of them.
 #[derive(Clone)]
 pub enum Integers {
+    /// One byte per integer.
     One(Vec<i8>),
+    /// Two bytes per integer.
     Two(Vec<i16>),
+    /// Four bytes per integer.
     Four(Vec<i32>),
+    /// Eight bytes per integer.
     Eight(Vec<i64>),
 }
 
@@ -125,7 +129,9 @@ impl PackedNumber for i64 {
 /// A block of doubles, in single precision if that is exact.
 #[derive(Clone)]
 pub enum Doubles {
+    /// Four bytes per double.
     Four(Vec<f32>),
+    /// Eight bytes per double.
     Eight(Vec<f64>),
 }
 
