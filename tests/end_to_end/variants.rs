@@ -377,7 +377,7 @@ fn labelled_videos(archive: &Path) -> usize {
         content.read_to_end(&mut video)?;
         for (name, content) in zip_members(&video) {
             if name.ends_with(".mat") {
-                let names = prep_formats::matlab::names(&content);
+                let names = prep_formats::matlab::variable_paths(&content);
                 let frames = names.iter().any(|name| name == "Video.Frames");
                 assert!(frames, "{name} has lost its skeletons: {names:?}");
                 count += usize::from(names.iter().any(|name| name == "Video.Labels"));

@@ -39,7 +39,7 @@ fn place(path: Option<&Path>) -> String {
 impl ContentsError {
     /// Classifies a decoder's error by its cause: a limit, a failure of the system, or otherwise damage.
     pub fn of(error: impl Error + 'static) -> Self {
-        if let Some(exceeded) = LimitExceeded::behind(&error) {
+        if let Some(exceeded) = LimitExceeded::find_in(&error) {
             return ContentsError::Limit(*exceeded);
         }
         for cause in causes(&error) {

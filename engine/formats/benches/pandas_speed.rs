@@ -102,8 +102,8 @@ fn main() -> Result<(), CsvError> {
         let mut rewriter = Rewriter::new(&options);
         for chunk in text.chunks(1 << 18) {
             rewriter.feed(chunk.to_vec())?;
-            while let Some(piece) = rewriter.take() {
-                rewriter.give(piece);
+            while let Some(piece) = rewriter.take_piece() {
+                rewriter.recycle(piece);
             }
         }
         rewriter.finish()

@@ -16,7 +16,7 @@
 //! ```
 //! use prep_formats::sniff::FileType;
 //!
-//! assert_eq!(FileType::of(b"PK\x03\x04"), FileType::Zip);
+//! assert_eq!(FileType::detect(b"PK\x03\x04"), FileType::Zip);
 //! ```
 
 #![warn(missing_docs)]

@@ -69,7 +69,7 @@ pub struct LimitExceeded {
 
 impl LimitExceeded {
     /// Searches the causes of an error for an exceeded limit, including causes inside an [`io::Error`].
-    pub fn behind<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a LimitExceeded> {
+    pub fn find_in<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a LimitExceeded> {
         prep_failure::causes(error).find_map(|cause| cause.downcast_ref())
     }
 }
@@ -104,7 +104,7 @@ impl Error for LimitExceeded {}
 
 impl From<LimitExceeded> for io::Error {
     /// Converts the error for an implementation of [`Read`]. The kind depends on [`Limit::resource`];
-    /// [`LimitExceeded::behind`] recovers the error.
+    /// [`LimitExceeded::find_in`] recovers the error.
     fn from(error: LimitExceeded) -> Self {
         let kind = match error.limit.resource() {
             Some(Resource::Memory) => io::ErrorKind::OutOfMemory,
@@ -354,8 +354,8 @@ mod tests {
         let inside = io::Error::from(error);
         assert_eq!(inside.kind(), io::ErrorKind::OutOfMemory);
         let outside = io::Error::other(inside);
-        assert_eq!(LimitExceeded::behind(&outside), Some(&error));
-        assert_eq!(LimitExceeded::behind(&io::Error::other("x")), None);
+        assert_eq!(LimitExceeded::find_in(&outside), Some(&error));
+        assert_eq!(LimitExceeded::find_in(&io::Error::other("x")), None);
     }
 
     #[test]
@@ -390,7 +390,7 @@ mod tests {
                 .read_to_end(&mut bytes);
             assert_eq!(read.is_ok(), whole, "{length}");
             if let Err(error) = read {
-                assert!(LimitExceeded::behind(&error).is_some());
+                assert!(LimitExceeded::find_in(&error).is_some());
                 assert!(bytes.len() <= 6);
             }
         }

@@ -58,7 +58,7 @@ pub enum MatlabError {
 /// Lists the paths of all variables and fields, for example `Video` and `Video.Labels`.
 ///
 /// The list ends at the first damage. Deeply nested and very large structures are listed in part, see the limits above.
-pub fn names(bytes: &[u8]) -> Vec<String> {
+pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
     while let Some((kind, content, behind)) = element(rest) {
@@ -373,12 +373,12 @@ mod tests {
         let other = matrix(6, "other", &small(9, b"87654321"));
         let full = file(&[video(value(b"secret!!")), other.clone()]);
         assert_eq!(
-            names(&full),
+            variable_paths(&full),
             ["Video", "Video.Frames", "Video.Labels", "other"]
         );
         let unwanted = ["Video.Labels".to_owned()];
         let found = remove_variables(&full, &unwanted).unwrap().unwrap();
-        assert_eq!(names(&found), ["Video", "Video.Frames", "other"]);
+        assert_eq!(variable_paths(&found), ["Video", "Video.Frames", "other"]);
         assert!(memchr::memmem::find(&found, b"secret").is_none());
         let empty = small(MATRIX, b"");
         assert_eq!(found, file(&[video(empty), other.clone()]));
@@ -396,7 +396,10 @@ mod tests {
         push_tag(COMPRESSED, packed.len(), &mut variable);
         variable.extend(packed);
         let found = remove_variables(&file(&[variable, other]), &unwanted).unwrap();
-        assert_eq!(names(&found.unwrap()), ["Video", "Video.Frames", "other"]);
+        assert_eq!(
+            variable_paths(&found.unwrap()),
+            ["Video", "Video.Frames", "other"]
+        );
     }
 
     #[test]
@@ -405,7 +408,7 @@ mod tests {
         let deep = (0..1000).fold(matrix(6, "", &[]), |inner, _| {
             structure("s", &[("f", inner)])
         });
-        let found = names(&file(&[deep]));
+        let found = variable_paths(&file(&[deep]));
         assert_eq!(found.len(), 1 + MAX_NESTING);
         assert_eq!(found.last().unwrap().len(), 1 + 2 * MAX_NESTING);
         // 20,000 fields in a structure with a long path: listed completely, the paths would take 160 MB.
@@ -413,14 +416,17 @@ mod tests {
         let wide = structure("s", &fields);
         let long = "n".repeat(MAX_NAME_BYTES);
         let outer = (0..31).fold(wide, |inner, _| long_field(&long, &inner));
-        let bytes: usize = names(&file(&[outer])).iter().map(String::len).sum();
+        let bytes: usize = variable_paths(&file(&[outer]))
+            .iter()
+            .map(String::len)
+            .sum();
         assert!(
             (MAX_PATHS_BYTES / 2..=MAX_PATHS_BYTES).contains(&bytes),
             "{bytes}"
         );
         // A name of 2 MB.
         let huge = long_field(&"n".repeat(2 << 20), &matrix(6, "", &[]));
-        assert_eq!(names(&file(&[huge])), ["s"]);
+        assert_eq!(variable_paths(&file(&[huge])), ["s"]);
     }
 
     /// Builds a structure with one field.
@@ -449,7 +455,7 @@ mod tests {
             let mut bytes = full.clone();
             let at = (state >> 8) as usize % bytes.len();
             bytes[at] = state as u8;
-            let _ = (names(&bytes), remove_variables(&bytes, &unwanted));
+            let _ = (variable_paths(&bytes), remove_variables(&bytes, &unwanted));
         }
     }
 }

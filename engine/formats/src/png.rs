@@ -66,7 +66,7 @@ pub fn size(head: &[u8]) -> Result<(u32, u32), PngError> {
                 .fold(0, |value, byte| value << 8 | u32::from(*byte)),
         )
     };
-    let is_header = FileType::of(head) == FileType::Png && head.get(12..16) == Some(b"IHDR");
+    let is_header = FileType::detect(head) == FileType::Png && head.get(12..16) == Some(b"IHDR");
     match (number(16), number(20)) {
         (Some(width), Some(height)) if is_header => Ok((width, height)),
         _ => Err(not_a_png(head)),
@@ -210,7 +210,7 @@ fn grey([r, g, b]: [u8; 3]) -> u8 {
 }
 
 fn not_a_png(head: &[u8]) -> PngError {
-    let found = FileType::of(head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default());
+    let found = FileType::detect(head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default());
     PngError::NotAPng {
         found,
         size: head.len() as u64,

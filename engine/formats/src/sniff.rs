@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Number of leading bytes that [`FileType::of`] needs.
+/// Number of leading bytes that [`FileType::detect`] needs.
 pub const SNIFF_BYTES: usize = 512;
 
 /// The type of a file, as its first bytes indicate.
@@ -72,7 +72,7 @@ const MAGIC: [(&[u8], FileType); 14] = [
 
 impl FileType {
     /// Determines the type from the first [`SNIFF_BYTES`] bytes of a file.
-    pub fn of(head: &[u8]) -> Self {
+    pub fn detect(head: &[u8]) -> Self {
         if head.is_empty() {
             return Self::Empty;
         }
@@ -85,11 +85,11 @@ impl FileType {
         if head.iter().all(|byte| *byte == 0) {
             return Self::Zeros;
         }
-        Self::of_text(head)
+        Self::detect_text(head)
     }
 
     /// Determines the type of a file without a binary signature.
-    fn of_text(head: &[u8]) -> Self {
+    fn detect_text(head: &[u8]) -> Self {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
         let text = head.trim_ascii_start().get(..).unwrap_or_default();
         let lower = text.to_ascii_lowercase();

@@ -96,7 +96,7 @@ pub fn read(
     let mut input = BufReader::with_capacity(256 * 1024, input);
     // gzip is recognized by its first bytes, but tar's signature has an offset of 257.
     let head = input.fill_buf().map_err(TarError::Damaged)?;
-    match FileType::of(head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default()) {
+    match FileType::detect(head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default()) {
         FileType::Gzip => {
             let mut plain = BufReader::with_capacity(256 * 1024, MultiGzDecoder::new(input));
             let head = plain.fill_buf().map_err(TarError::Damaged)?;
@@ -152,7 +152,7 @@ impl<R: Read> Read for HeaderLimiter<'_, R> {
 
 fn check_head(head: &[u8]) -> Result<(), TarError> {
     let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
-    match FileType::of(head) {
+    match FileType::detect(head) {
         // An empty archive is two blocks of zeros, and old archives have no signature.
         FileType::Tar | FileType::Zeros => Ok(()),
         FileType::Binary if head.len() == SNIFF_BYTES => Ok(()),

@@ -82,7 +82,10 @@ fn long_binaries_stay_in_the_file() {
     let mut again = Vec::new();
     let mut places = Vec::new();
     for document in BsonDocuments::new(file.as_slice()) {
-        let json = document.unwrap().to_json_beside("a/b.bson").unwrap();
+        let json = document
+            .unwrap()
+            .to_json_with_references("a/b.bson")
+            .unwrap();
         let text = json.to_json(&WriteOptions::default()).unwrap();
         assert!(text.len() < 250, "{}", String::from_utf8_lossy(&text));
         let json = parse(&text).unwrap();

@@ -91,7 +91,7 @@ fn rows_that_lie_anywhere_stay_while_there_is_room() {
         let mut rows_of_digits = (0..ROWS).map(|row| table.row(row * 7919 % ROWS).unwrap());
         assert!(rows_of_digits.all(|row| row.starts_with(b"0")));
         assert!(resident(&table) > all * 9 / 10);
-        table.looked_up(rows, 100);
+        table.record_lookups(rows, 100);
         let found = resident(&table);
         assert_eq!(found > all * 9 / 10, stays, "{found}");
         assert_eq!(found < all / 10, !stays, "{found}");

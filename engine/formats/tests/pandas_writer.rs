@@ -205,7 +205,7 @@ fn where_rows_start_is_known_without_looking_for_them() {
     for row in 0..3000 {
         assert_eq!(known.row(row).unwrap(), looked_for.row(row).unwrap());
         // Released memory is loaded again.
-        known.looked_up(1, 1 << 20);
+        known.record_lookups(1, 1 << 20);
     }
     assert!(known.row(3000).is_err());
 }

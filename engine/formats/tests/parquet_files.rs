@@ -241,7 +241,7 @@ fn a_page_that_unpacks_to_more_than_the_limits_allow_is_not_decoded() {
         assert_eq!(read(Limits::default()).unwrap(), 1 << 17);
         let exceeded = |limits: Limits| {
             let error = read(limits).unwrap_err();
-            *LimitExceeded::behind(&error).unwrap_or_else(|| panic!("{error:?}"))
+            *LimitExceeded::find_in(&error).unwrap_or_else(|| panic!("{error:?}"))
         };
         let record = 1 << 16;
         let of_a_page = exceeded(Limits {

@@ -50,7 +50,7 @@ fn all_names(format: &str, content: &mut dyn Read) -> BTreeSet<String> {
         "matlab" => {
             let mut bytes = Vec::new();
             let _ = content.take(HEAD * 64).read_to_end(&mut bytes);
-            matlab::names(&bytes).into_iter().collect()
+            matlab::variable_paths(&bytes).into_iter().collect()
         }
         _ => BTreeSet::new(),
     }

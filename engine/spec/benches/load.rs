@@ -1,10 +1,7 @@
 //! Compares loading as many pipelines as the benchmark has with parsing only their YAML:
 //! `cargo bench -p prep-spec --bench load`.
 
-#![allow(
-    clippy::print_stdout,
-    reason = "a benchmark prints its results"
-)]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

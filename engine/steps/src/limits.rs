@@ -13,7 +13,7 @@ pub(crate) fn limits(context: &Context) -> Limits {
 /// one of the input otherwise.
 pub(crate) fn undecodable(cause: impl Into<BoxError>) -> StepError {
     let cause = cause.into();
-    let exceeded = LimitExceeded::behind(cause.as_ref());
+    let exceeded = LimitExceeded::find_in(cause.as_ref());
     match exceeded.and_then(|exceeded| exceeded.limit.resource()) {
         Some(_) => StepError::machine(cause),
         None => StepError::input(cause),

@@ -164,7 +164,7 @@ impl Bundle<'_> {
     fn look(&self) -> Result<Vec<Finding>, ContentsError> {
         let one = |finding| Ok(vec![finding]);
         let size = HumanSize(self.raw.bytes);
-        match FileType::of(&self.raw.head) {
+        match FileType::detect(&self.raw.head) {
             FileType::Empty => {
                 return one(self
                     .finding(&cause::BUNDLE_CUT_OFF)

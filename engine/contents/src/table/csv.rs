@@ -193,7 +193,7 @@ fn decoded(path: &Path, form: &Form) -> io::Result<Box<dyn BufRead>> {
 /// The format of bytes that are not text. A text can also begin with `PAR1`.
 fn other_format(head: &[u8]) -> Option<FileType> {
     let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
-    let looks = FileType::of(head);
+    let looks = FileType::detect(head);
     let is_text = matches!(
         looks,
         FileType::Empty

@@ -68,7 +68,7 @@ pub(crate) async fn receive(
         {
             return Err(AnswerError::Fatal(FetchError::NotZip {
                 host: body.host().to_owned(),
-                got: format!("{}, {}", FileType::of(&chunk), units::bytes(total)),
+                got: format!("{}, {}", FileType::detect(&chunk), units::bytes(total)),
                 expected: in_words(expected, None),
             }));
         }

@@ -17,7 +17,7 @@ const HASH_DIGITS: usize = 32;
 /// A binary value in a BSON file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BinaryReference {
-    /// Name of the file, as given to [`BsonDocument::to_json_beside`](super::Document::to_json_beside).
+    /// Name of the file, as given to [`BsonDocument::to_json_with_references`](super::Document::to_json_with_references).
     pub file: String,
     /// Offset of the bytes in the file.
     pub at: u64,
@@ -66,7 +66,7 @@ impl BinaryReference {
     }
 
     /// Parses the value of a `$binary`. `None` if it is not a reference.
-    pub(super) fn of(value: &JsonValue) -> Option<BinaryReference> {
+    pub(super) fn parse(value: &JsonValue) -> Option<BinaryReference> {
         let number = |name| match value.get(name) {
             Some(JsonValue::Int(number)) => u64::try_from(*number).ok(),
             _ => None,

@@ -55,7 +55,7 @@ impl BsonDocument {
     ///
     /// # Errors
     /// [`BsonError`].
-    pub fn to_json_beside(&self, file: &str) -> Result<JsonValue, BsonError> {
+    pub fn to_json_with_references(&self, file: &str) -> Result<JsonValue, BsonError> {
         let offset = self.offset();
         object(self.raw(), Some(DocumentOrigin { file, offset }), 1)
     }
@@ -313,7 +313,7 @@ fn tagged_element(
         "$date" => BsonValue::Date(long(&of(value, "$numberLong")?)?),
         "$oid" => BsonValue::ObjectId(unhex(&string(value)?).ok_or_else(mismatch)?),
         "$binary" => {
-            let bytes = match BinaryReference::of(value) {
+            let bytes = match BinaryReference::parse(value) {
                 Some(binary) => binary.read(read)?,
                 None => {
                     let base64 = string(&of(value, "base64")?)?;

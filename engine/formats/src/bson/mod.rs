@@ -2,7 +2,7 @@
 //!
 //! A file is a sequence of documents, which are read one by one. A document is converted to JSON
 //! ([`BsonDocument::to_json`], in the form of MongoDB Extended JSON v2), and written from JSON as pymongo writes what it
-//! has decoded ([`push_json`]). Long binaries can remain in the file ([`BsonDocument::to_json_beside`]).
+//! has decoded ([`push_json`]). Long binaries can remain in the file ([`BsonDocument::to_json_with_references`]).
 //!
 //! Source: bsonspec.org, version 1.1.
 

@@ -140,7 +140,7 @@ impl<R: Read> Bytes<R> {
             .read_to_end(&mut head)
         {
             Ok(_) => ImageError::NotAnImage {
-                found: FileType::of(&head),
+                found: FileType::detect(&head),
             },
             Err(error) => error.into(),
         }

@@ -38,7 +38,7 @@ impl NpyHeader {
         Read::by_ref(&mut input).take(8).read_to_end(&mut magic)?;
         let [0x93, b'N', b'U', b'M', b'P', b'Y', major, minor] = *magic.as_slice() else {
             return Err(NpyError::NotNpy {
-                found: FileType::of(&magic),
+                found: FileType::detect(&magic),
             });
         };
         let width = match (major, minor) {

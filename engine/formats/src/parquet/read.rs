@@ -340,7 +340,7 @@ fn refuse_other_formats<R: ReadAt>(section: &ByteSection<R>) -> Result<(), Parqu
     if size >= 12 {
         section.read_exact_at(&mut tail, size - 4)?;
     }
-    match FileType::of(&head) {
+    match FileType::detect(&head) {
         FileType::Parquet if &tail == b"PAR1" => Ok(()),
         found => Err(ParquetError::NotParquet { found, size }),
     }

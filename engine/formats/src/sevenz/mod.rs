@@ -131,7 +131,7 @@ impl<R: Read + Seek> SevenZReader<R> {
             .take(SNIFF_BYTES as u64)
             .read_to_end(&mut head)
             .map_err(damaged)?;
-        match FileType::of(&head) {
+        match FileType::detect(&head) {
             FileType::SevenZ => {}
             found => return Err(SevenZError::NotA7z { found }),
         }

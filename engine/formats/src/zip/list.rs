@@ -204,7 +204,7 @@ fn no_directory<R: ReadAt + ?Sized>(
             offset: start,
             source,
         },
-        Ok(head) => match FileType::of(&head) {
+        Ok(head) => match FileType::detect(&head) {
             FileType::Zip => ZipError::Truncated { size },
             found => ZipError::NotAZip { found, size },
         },

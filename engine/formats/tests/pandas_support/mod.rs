@@ -45,13 +45,13 @@ pub fn rewrite_in_chunks(
     let mut rewriter = Rewriter::new(options);
     let mut text = Vec::new();
     let mut take = |rewriter: &mut Rewriter| {
-        while let Some(piece) = rewriter.take() {
+        while let Some(piece) = rewriter.take_piece() {
             text.extend_from_slice(&piece);
-            rewriter.give(piece);
+            rewriter.recycle(piece);
         }
     };
     for chunk in raw.chunks(chunk.min(raw.len()).max(1)) {
-        let mut piece = rewriter.spent().unwrap_or_default();
+        let mut piece = rewriter.surplus_buffer().unwrap_or_default();
         piece.clear();
         piece.extend_from_slice(chunk);
         rewriter.feed(piece)?;

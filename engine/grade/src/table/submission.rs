@@ -73,7 +73,7 @@ pub(crate) fn scan<'a>(
             "the first line has {fields} fields; at most {MAX_COLUMNS} columns are read"
         ))));
     }
-    match ScannedFrame::of(content, options, MAX_CELLS) {
+    match ScannedFrame::scan(content, options, MAX_CELLS) {
         Ok(scanned) => Ok(Ok(scanned)),
         Err(CsvError::Io(error)) => Err(error),
         Err(error) => Ok(Err(invalid(&error))),

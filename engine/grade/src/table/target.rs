@@ -19,7 +19,7 @@ use crate::words::words;
 pub enum LabelsAs {
     /// Unchanged.
     #[default]
-    GradedColumn,
+    Column,
     /// As NumPy converts a list: one text among the cells makes all of them text, and a missing one is `nan`.
     List,
     /// Always as text: `1`, `1.0`, `True`, and `nan` for a missing cell.

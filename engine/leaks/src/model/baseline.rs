@@ -149,7 +149,11 @@ fn of_test_groups(
     targets: &Targets,
 ) -> Vec<Feature> {
     let known: HashSet<&String> = trained.iter().flatten().collect();
-    let both = test.iter().flatten().filter(|cell| known.contains(cell)).count();
+    let both = test
+        .iter()
+        .flatten()
+        .filter(|cell| known.contains(cell))
+        .count();
     let different: HashSet<&String> = test.iter().flatten().collect();
     let present = test.iter().flatten().count();
     if both * 10 > present || different.len() * 2 > present {

@@ -275,7 +275,7 @@ impl<'a> RowCells<'a> {
             self.cells.clear();
             let ReadVolume { rows, bytes } = self.read_volume;
             if rows >= NOTIFY_AFTER.rows || bytes >= NOTIFY_AFTER.bytes {
-                table.looked_up(rows, bytes);
+                table.record_lookups(rows, bytes);
                 self.read_volume = ReadVolume::default();
             }
             let text = table.row(row).map_err(StepError::internal)?;

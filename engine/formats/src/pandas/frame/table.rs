@@ -54,7 +54,7 @@ impl Frame {
 /// # Errors
 /// [`CsvError`] at the first position where pandas rejects the file.
 pub fn read_frame(bytes: &[u8], options: &ReadOptions) -> Result<Frame, CsvError> {
-    ScannedFrame::of(FileContent::Bytes(bytes), options, u64::MAX)?.frame()
+    ScannedFrame::scan(FileContent::Bytes(bytes), options, u64::MAX)?.frame()
 }
 
 /// A CSV file that has been scanned: names, types and number of rows are known. Cells are read on demand.
@@ -70,7 +70,7 @@ impl<'a> ScannedFrame<'a> {
     ///
     /// # Errors
     /// As [`read_frame`]; [`CsvError::TooManyCells`] if the table has more than `most` cells.
-    pub fn of(
+    pub fn scan(
         content: FileContent<'a>,
         options: &'a ReadOptions,
         most: u64,

@@ -88,30 +88,30 @@ impl Rewriter {
         self.rows.feed(&piece, &mut self.sink)?;
         match self.sink.text.is_kept || self.from < self.sink.text.kept {
             true => self.held.push_back(piece),
-            false => self.give(piece),
+            false => self.recycle(piece),
         }
         self.pass_on();
         Ok(())
     }
 
     /// Returns the next piece of the text, if there is one.
-    pub fn take(&mut self) -> Option<Vec<u8>> {
+    pub fn take_piece(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
     }
 
     /// Returns a buffer for reuse.
-    pub fn give(&mut self, spent: Vec<u8>) {
-        self.sink.text.spare.push(spent);
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.sink.text.spare.push(buffer);
     }
 
     /// Returns a buffer that is not needed for reuse, if there is one.
-    pub fn spent(&mut self) -> Option<Vec<u8>> {
+    pub fn surplus_buffer(&mut self) -> Option<Vec<u8>> {
         let spare = &mut self.sink.text.spare;
         let has_more = spare.len() > MAX_SPARE_BUFFERS;
         has_more.then(|| spare.pop()).flatten()
     }
 
-    /// Ends the file. Then [`take`](Self::take) returns the last pieces of the text.
+    /// Ends the file. Then [`take_piece`](Self::take_piece) returns the last pieces of the text.
     ///
     /// # Errors
     /// As [`feed`](Self::feed), and a quote that is never closed.
@@ -164,7 +164,7 @@ impl Rewriter {
             piece.truncate(length);
             self.from = end;
             match piece.is_empty() {
-                true => self.give(piece),
+                true => self.recycle(piece),
                 false => self.ready.push_back(piece),
             }
         }
@@ -324,10 +324,10 @@ impl Rewriter {
         let mut text = Vec::new();
         for piece in raw.chunks(piece) {
             self.feed(piece.to_vec())?;
-            text.extend(std::iter::from_fn(|| self.take()).flatten());
+            text.extend(std::iter::from_fn(|| self.take_piece()).flatten());
         }
         let rewritten = self.finish()?;
-        text.extend(std::iter::from_fn(|| self.take()).flatten());
+        text.extend(std::iter::from_fn(|| self.take_piece()).flatten());
         Ok((text, rewritten))
     }
 }

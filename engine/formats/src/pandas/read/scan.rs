@@ -195,7 +195,7 @@ impl TypeScanner {
         for column in std::mem::take(&mut self.watched) {
             let joined = column
                 .forced
-                .map_or_else(|| JoinedType::of(&column.blocks), JoinedType::Forced);
+                .map_or_else(|| JoinedType::join(&column.blocks), JoinedType::Forced);
             let printed = match joined {
                 JoinedType::Forced(ColumnType::Text) | JoinedType::Forced(ColumnType::Json) => {
                     column.blocks.iter().all(|block| block.printed)

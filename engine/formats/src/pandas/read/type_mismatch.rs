@@ -84,7 +84,7 @@ impl<F: Fn(ColumnType) -> bool> RowSink for Search<'_, F> {
         let mut alone = Inference::new(self.options.floats);
         alone.push(&cell);
         let block = alone.finish();
-        if !(self.fits)(JoinedType::of(&[block]).column_type()) {
+        if !(self.fits)(JoinedType::join(&[block]).column_type()) {
             self.found = Some(TypeMismatch {
                 row: row.number + 1,
                 offset: row.offset,

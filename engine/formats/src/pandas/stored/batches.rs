@@ -160,7 +160,7 @@ impl Batches<'_> {
             if count.is_multiple_of(PREFETCH_ROWS) {
                 if self.lie_anywhere && count > 0 {
                     self.table
-                        .looked_up(PREFETCH_ROWS as u64, (text - noted) as u64);
+                        .record_lookups(PREFETCH_ROWS as u64, (text - noted) as u64);
                     noted = text;
                 }
                 self.fetch_next();

@@ -320,7 +320,7 @@ impl TextTable {
     /// Records that `rows` rows with `bytes` bytes in total were looked up at random. Releases the memory of mapped
     /// text if the rows are long, or if they may exceed the limit. Short rows stay in memory, because nearby rows are
     /// likely to be looked up soon.
-    pub fn looked_up(&self, rows: u64, bytes: u64) {
+    pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
         if are_long || is_full {

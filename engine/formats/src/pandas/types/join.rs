@@ -26,7 +26,7 @@ pub(crate) enum JoinedType {
 
 impl JoinedType {
     /// Joins the blocks of a column. A column without rows consists of objects.
-    pub fn of(blocks: &[BlockResult]) -> Self {
+    pub fn join(blocks: &[BlockResult]) -> Self {
         let has = |wanted: &[BlockType]| blocks.iter().any(|block| wanted.contains(&block.kind));
         let int = has(&[BlockType::Int]);
         let uint = has(&[BlockType::UInt]);

@@ -32,7 +32,9 @@ fn documents<'r>(
     reader: Box<dyn BufRead + 'r>,
 ) -> Records<'r> {
     let documents = BsonDocuments::new(reader);
-    Box::new(documents.map(move |document| Ok(Record::from(document?.to_json_beside(path)?))))
+    Box::new(
+        documents.map(move |document| Ok(Record::from(document?.to_json_with_references(path)?))),
+    )
 }
 
 /// Extended JSON has special forms for 64-bit integers and for doubles such as NaN. Columns contain the plain values.

@@ -240,13 +240,13 @@ impl<'a> ChunkScanner<'a> {
         let fed = self.rewriter.feed(chunk);
         fed.map_err(|cause| failed(self.read, cause))?;
         self.write_pending()?;
-        Ok(self.rewriter.spent())
+        Ok(self.rewriter.surplus_buffer())
     }
 
     fn write_pending(&mut self) -> Result<(), StepError> {
-        while let Some(chunk) = self.rewriter.take() {
+        while let Some(chunk) = self.rewriter.take_piece() {
             if let Some(recycled_chunk) = self.text.push(chunk).map_err(StepError::machine)? {
-                self.rewriter.give(recycled_chunk);
+                self.rewriter.recycle(recycled_chunk);
             }
         }
         Ok(())

@@ -224,7 +224,7 @@ fn columns(declaration: &Declaration) -> Vec<ProducedColumn> {
     if dialect::chunksize(declaration).is_some() {
         columns.push(ProducedColumn {
             hidden: true,
-            ..MadeColumn::integer(CHUNK_COLUMN)
+            ..ProducedColumn::integer(CHUNK_COLUMN)
         });
     }
     let record = format(declaration).and_then(|format| format.record);
