@@ -35,7 +35,10 @@ pub enum Remedy {
     /// Remove damaged objects from the cache.
     RepairCache,
     /// List the members of the bundle of a competition.
-    ListMembers { id: String },
+    ListMembers {
+        /// The competition.
+        id: String,
+    },
     /// Prepare the competitions whose bundles exist.
     PrepareAvailable,
     /// Name another data directory.
@@ -43,11 +46,17 @@ pub enum Remedy {
     /// Delete each bundle once its competition is prepared.
     DiscardBundles,
     /// Prepare a competition, or prepare it again.
-    Prepare { id: String },
+    Prepare {
+        /// The competition.
+        id: String,
+    },
     /// Look at the list of competitions.
     ListCompetitions,
     /// Name the directory that contains directories of pipelines; `None` if it is not known.
-    NamePipelines { parent: Option<String> },
+    NamePipelines {
+        /// The directory that contains them, if it is known.
+        parent: Option<String>,
+    },
     /// Name the remote.
     NameRemote,
     /// Prepare without comparing with the lock file.
@@ -92,6 +101,7 @@ pub struct WithRemedy {
 }
 
 impl WithRemedy {
+    /// Wraps `error`.
     pub fn new(error: impl Into<BoxError>, remedy: Remedy) -> WithRemedy {
         WithRemedy {
             error: error.into(),

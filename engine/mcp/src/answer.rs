@@ -1,6 +1,6 @@
 //! The result of a tool.
 
-use prep_app::Error;
+use prep_app::{Error, Remedy};
 use serde_json::{Value, json};
 
 /// A JSON object, or an error that the agent can read.
@@ -10,7 +10,7 @@ pub type Answer = Result<Value, ToolError>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolError {
     pub message: String,
-    pub help: Option<String>,
+    pub help: Option<Remedy>,
 }
 
 impl ToolError {
@@ -22,7 +22,7 @@ impl ToolError {
     }
 
     #[must_use]
-    pub fn help(self, help: impl Into<String>) -> ToolError {
+    pub fn help(self, help: impl Into<Remedy>) -> ToolError {
         ToolError {
             help: Some(help.into()),
             ..self
@@ -40,12 +40,12 @@ impl From<Error> for ToolError {
 }
 
 /// An answer as the protocol has it: as an object, and as text for clients that know no objects. An error of a tool is a
-/// result, because clients hide errors of the protocol from agents.
-pub fn result(answer: Answer) -> Value {
+/// result, because clients hide errors of the protocol from agents. `words` puts a remedy into words.
+pub fn result(answer: Answer, words: fn(&Remedy) -> String) -> Value {
     let (value, is_error) = match answer {
         Ok(value) => (value, false),
         Err(error) => (
-            json!({ "error": { "message": error.message, "help": error.help } }),
+            json!({ "error": { "message": error.message, "help": error.help.as_ref().map(words) } }),
             true,
         ),
     };

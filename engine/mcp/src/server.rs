@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 
-use prep_app::{Catalog, Error, Grading, Log, Settings};
+use prep_app::{Catalog, Error, Grading, Log, Remedy, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::answer::result;
@@ -31,6 +31,8 @@ pub struct Options {
     pub scores: bool,
     /// Where gradings with a score are noted.
     pub log: Log,
+    /// Puts the remedy of an error into words.
+    pub words: fn(&Remedy) -> String,
 }
 
 impl Options {
@@ -140,5 +142,6 @@ fn call(options: &Options, params: Value) -> Result<Value, RpcError> {
     let arguments = Arguments::of(tool, given);
     Ok(result(
         arguments.and_then(|arguments| (tool.call)(options, &arguments)),
+        options.words,
     ))
 }

@@ -281,7 +281,10 @@ mod tests {
             remote: "s3://@IDS@/team".into(),
             ..plan()
         };
-        for text in [slurm(&plan), kubernetes(&plan, "r/prep:1", "data")] {
+        for text in [
+            slurm(&plan, &Slurm::default()),
+            kubernetes(&plan, "r/prep:1", "data"),
+        ] {
             assert!(text.contains("s3://@IDS@/team"), "{text}");
             let left = text.replace("s3://@IDS@/team", "");
             assert!(!left.replace("[@]", "").contains('@'), "{left}");
@@ -290,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_script_says_what_the_cluster_has_to_know() {
-        let text = slurm(&plan());
+        let text = slurm(&plan(), &Slurm::default());
         for part in [
             "0-1%2",
             "0-1%8",

@@ -8,7 +8,8 @@ use prep_mcp::Options;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::VariantArg;
-use crate::session::{Ended, Session};
+use crate::remedy;
+use crate::session::{Session, VerbResult};
 use crate::verbs::grade::LogArgs;
 
 /// Serve tools for agents: list, describe, validate (MCP)
@@ -40,7 +41,7 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    pub fn call(&self, session: &Session) -> Ended {
+    pub fn call(&self, session: &Session) -> VerbResult {
         let submissions = self.submissions.canonicalize().map_err(|error| {
             prep_app::Error::reading("use the directory", &self.submissions, &error)
         })?;
@@ -51,6 +52,7 @@ impl Mcp {
             submissions,
             scores: self.scores,
             log: self.log.log(session),
+            words: remedy::words,
         };
         prep_mcp::serve(&options, std::io::stdin().lock(), std::io::stdout().lock())
             .map_err(|error| CliError::new(Exit::Machine, format!("cannot go on: {error}")))?;
