@@ -13,12 +13,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import json
 import os
 import re
 import sys
 import sysconfig
 import tarfile
 import zipfile
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -39,7 +41,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD")
     name = f"{NAME}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for path, content in files.items():
+        for path, content in sorted(files.items()):
             entry = zipfile.ZipInfo(path, EPOCH)
             entry.external_attr = 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
@@ -64,9 +66,33 @@ def build_sdist(sdist_directory, config_settings=None):
 
 def _package():
     """Path in the package -> content."""
-    folder = HERE / NAME if (HERE / NAME).is_dir() else HERE.parent / NAME
-    paths = (path for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".typed") and path.is_file())
+    if (HERE / NAME).is_dir():
+        return _files(HERE / NAME, lambda path: True)
+    folder = HERE.parent / NAME
+    # Competitions that the program wrote into the checkout are left out, because they may be those of another version.
+    modules = _files(folder, lambda path: path.suffix in (".py", ".typed") and len(path.relative_to(folder).parts) < 3)
+    return modules | {f"competitions/{name}": text.encode() for name, text in _competitions().items()}
+
+
+def _files(folder, wanted):
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and wanted(path))
+    paths = (path for path in paths if path.parent.name != "__pycache__")
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def _competitions():
+    """The files of the competitions, as the program writes them into a checkout."""
+    spec = spec_from_file_location("files", HERE.parent / "mleprep" / "_mlebench" / "files.py")
+    files = module_from_spec(spec)
+    spec.loader.exec_module(files)
+    definitions = json.loads((HERE / "definitions.json").read_text(encoding="utf-8"))
+    for facts in definitions["competitions"]:
+        folder = HERE.parents[1] / "pipelines" / facts["id"]
+        facts["leaderboard"] = (folder / "leaderboard.csv").read_text(encoding="utf-8")
+        facts["description"] = (folder / "description.md").read_text(encoding="utf-8")
+        facts["checksums"] = json.loads((folder / "checksums.json").read_text(encoding="utf-8"))
+    # The file `program` tells the package that it need not ask the program.
+    return files.rendered(definitions) | {"program": "shipped\n"}
 
 
 def _version():
@@ -94,7 +120,7 @@ def _metadata(version):
 
 def _record(files, own):
     lines = []
-    for path, content in files.items():
+    for path, content in sorted(files.items()):
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
         lines.append(f"{path},sha256={digest},{len(content)}\n")
     return ("".join(lines) + f"{own},,\n").encode()

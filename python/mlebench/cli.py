@@ -9,12 +9,13 @@ import textwrap
 from pathlib import Path
 from typing import Sequence
 
+from mleprep._mlebench.program import ProgramError, one_line
+
 from mlebench import __version__
-from mlebench._data import ensure_leaderboard_exists, prepare_all
-from mlebench._program import ProgramError
+from mlebench.data import ensure_leaderboard_exists
 from mlebench.grade import grade_csv, grade_jsonl
 from mlebench.registry import Registry, registry
-from mlebench.utils import get_logger, one_line
+from mlebench.utils import get_logger
 
 logger = get_logger(__name__)
 
@@ -115,12 +116,15 @@ def _prepare(given: argparse.Namespace) -> int:
         ids = [line for line in lines if line and not line.startswith("#")]
     else:
         ids = [given.competition_id]
+    from mleprep._mlebench.prepare import prepare_all
+
     failures = prepare_all(
         [own.get_competition(one) for one in ids],
         keep_raw=given.keep_raw,
         overwrite_checksums=given.overwrite_checksums,
         overwrite_leaderboard=given.overwrite_leaderboard,
         skip_verification=given.skip_verification,
+        require_raw=given.keep_raw,
     )
     for error in failures.values():
         _failed(error)

@@ -1,19 +1,187 @@
-"""Downloading and preparing data; see `mlebench._data`.
+"""Downloading and preparing data.
 
-An installer in use replaces line 29 of this file by a line of its own, so the file ends before.
+download_and_prepare_dataset  prepares a competition; downloads the bundle if it is missing
+download_dataset              downloads a bundle
+is_dataset_prepared           looks for the files of a prepared competition
+create_prepared_dir           makes the directories `public` and `private`
+ensure_leaderboard_exists     returns the path of a leaderboard
+get_leaderboard               returns a leaderboard as a frame
+is_valid_prepare_fn           checks the parameters of a function that prepares
+generate_checksums            MD5s of files in a directory
+get_checksum                  MD5 of a file
+get_last_modified             modification time of a file
+file_cache                    remembers the results of a function of one path
+is_api_exception              recognises errors of Kaggle's client
+
+The program `prep` prepares the built-in competitions. Functions of callers prepare others: `prepare_fn` of a
+`Competition` may be any function with the parameters `raw`, `public` and `private`. It finds the unpacked bundle in
+`raw` and writes into the other two directories. It runs if the directories are empty. Afterwards the files are compared
+with the checksums of the competition.
+
+Callers may replace functions of this module. Those that prepare call each other by the names in this module, as
+upstream's do. For example, another `download_dataset` may copy bundles from a mirror instead of downloading them from
+Kaggle.
+
+Files that `prep` prepared are read-only, because they may share their bytes with its cache. Copy a file before you write
+to it. `description.md` is an exception: it is a file of its own, and may be written. Other files in the prepared
+directories stay when a competition is prepared again.
+
+An installer in use replaces line 29 of this file, which in upstream's file sets up a cache. The replacement does not work
+here. So the line is in this text, where it does nothing.
 """
 
-from mlebench._data import (
-    create_prepared_dir as create_prepared_dir,
-    download_and_prepare_dataset as download_and_prepare_dataset,
-    download_dataset as download_dataset,
-    ensure_leaderboard_exists as ensure_leaderboard_exists,
-    file_cache as file_cache,
-    generate_checksums as generate_checksums,
-    get_checksum as get_checksum,
-    get_last_modified as get_last_modified,
-    get_leaderboard as get_leaderboard,
-    is_api_exception as is_api_exception,
-    is_dataset_prepared as is_dataset_prepared,
-    is_valid_prepare_fn as is_valid_prepare_fn,
-)
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from mleprep._mlebench.download import download
+from mleprep._mlebench.lazy import LazyModule
+
+from mlebench.registry import Competition
+from mlebench.utils import authenticate_kaggle_api as authenticate_kaggle_api
+from mlebench.utils import extract as extract
+from mlebench.utils import get_diff as get_diff
+from mlebench.utils import get_logger
+from mlebench.utils import get_path_to_callable as get_path_to_callable
+from mlebench.utils import is_empty
+from mlebench.utils import load_yaml as load_yaml
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = LazyModule("pandas")
+
+logger = get_logger(__name__)
+
+_HASHED = ["csv", "json", "jsonl", "parquet", "bson"]
+
+
+def create_prepared_dir(competition: Competition) -> None:
+    for folder in (competition.public_dir, competition.private_dir):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def download_and_prepare_dataset(
+    competition: Competition,
+    keep_raw: bool = True,
+    overwrite_checksums: bool = False,
+    overwrite_leaderboard: bool = False,
+    skip_verification: bool = False,
+) -> None:
+    """Brings the data of a competition up to date. Downloads what is missing."""
+    from mleprep._mlebench.prepare import prepare_all
+
+    failures = prepare_all([competition], keep_raw, overwrite_checksums, overwrite_leaderboard, skip_verification)
+    for error in failures.values():
+        raise error
+
+
+def is_dataset_prepared(competition: Competition, grading_only: bool = False) -> bool:
+    """Whether the directories have files, and the required ones are among them."""
+    assert isinstance(competition, Competition), f"Expected a Competition, got {type(competition).__name__}."
+    folders = [("Private", competition.private_dir)]
+    files = [("Answers", competition.answers)]
+    if not grading_only:
+        folders.insert(0, ("Public", competition.public_dir))
+        files.append(("Sample submission", competition.sample_submission))
+    for name, folder in folders:
+        if not folder.is_dir():
+            logger.warning(f"{name} directory does not exist.")
+            return False
+        if is_empty(folder):
+            logger.warning(f"{name} directory is empty.")
+            return False
+    for name, file in files:
+        if not file.is_file():
+            logger.warning(f"{name} file does not exist.")
+            return False
+    return True
+
+
+def is_api_exception(exception: Exception) -> bool:
+    return any(kind.__name__ == "ApiException" for kind in type(exception).__mro__)
+
+
+def download_dataset(
+    competition_id: str,
+    download_dir: Path,
+    quiet: bool = False,
+    force: bool = False,
+) -> Path:
+    """Downloads a bundle unless it is there. Returns its path."""
+    return download(competition_id, download_dir, quiet, force)
+
+
+def is_valid_prepare_fn(preparer_fn: Any) -> bool:
+    """Whether a function has the parameters `raw`, `public` and `private`, in this order."""
+    try:
+        parameters = inspect.signature(preparer_fn).parameters
+    except (TypeError, ValueError):
+        return False
+    return list(parameters) == ["raw", "public", "private"]
+
+
+def generate_checksums(
+    target_dir: Path,
+    exts: Optional[list[str]] = None,
+    exclude: Optional[list[Path]] = None,
+) -> dict[str, str]:
+    """MD5s of the files in a directory that have one of the extensions."""
+    left_out = exclude or []
+    found = {}
+    for ext in _HASHED if exts is None else exts:
+        for path in target_dir.glob(f"*.{ext}"):
+            if path.is_file() and path not in left_out:
+                found[path.name] = get_checksum(path)
+    return found
+
+
+def get_last_modified(fpath: Path) -> datetime:
+    return datetime.fromtimestamp(fpath.stat().st_mtime)
+
+
+def file_cache(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Remembers the results of a function of one `Path`, in memory and until the file changes."""
+    hints = inspect.get_annotations(fn, eval_str=True)
+    parameters = list(inspect.signature(fn).parameters)
+    if len(parameters) != 1 or hints.get(parameters[0]) is not Path:
+        raise NotImplementedError("Only functions with a single `Path` argument are supported.")
+    results: dict[tuple[str, datetime, int], Any] = {}
+
+    @functools.wraps(fn)
+    def wrapper(fpath: Path) -> Any:
+        key = (str(fpath), get_last_modified(fpath), fpath.stat().st_size)
+        if key not in results:
+            results[key] = fn(fpath)
+        return results[key]
+
+    return wrapper
+
+
+@file_cache
+def get_checksum(fpath: Path) -> str:
+    assert fpath.is_file(), f"Expected a file at `{fpath}`, but it does not exist."
+    with open(fpath, "rb") as file:
+        return hashlib.file_digest(file, "md5").hexdigest()
+
+
+def ensure_leaderboard_exists(competition: Competition, force: bool = False) -> Path:
+    """The leaderboard's path. The leaderboard is part of the program, with a digest, and never fetched again."""
+    if force:
+        raise NotImplementedError(
+            "Leaderboards are pinned: Kaggle changes theirs, and scores would not be comparable any more. "
+            "Without --force and --overwrite-leaderboard the pinned one is used."
+        )
+    if not competition.leaderboard.exists():
+        raise FileNotFoundError(f"Leaderboard {competition.leaderboard} does not exist.")
+    return competition.leaderboard
+
+
+def get_leaderboard(competition: Competition) -> pd.DataFrame:
+    assert competition.leaderboard.exists(), f"Leaderboard {competition.leaderboard} does not exist."
+    return pd.read_csv(competition.leaderboard)

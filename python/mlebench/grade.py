@@ -8,23 +8,33 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mlebench import _competition, _program
+from mleprep._mlebench import medals, program
+from mleprep._mlebench.competition import id_of, score_file
+from mleprep._mlebench.program import one_line
+
 from mlebench.data import get_leaderboard, is_dataset_prepared
-from mlebench.grade_helpers import UNRANKED, CompetitionReport, rank_on
+from mlebench.grade_helpers import CompetitionReport, Grader
 from mlebench.registry import Competition, Registry
 from mlebench.registry import registry as DEFAULT_REGISTRY
-from mlebench.utils import get_logger, get_timestamp, load_answers, one_line, purple, read_csv, read_jsonl
+from mlebench.utils import get_logger, get_timestamp, load_answers, purple, read_csv, read_jsonl
 
 logger = get_logger(__name__)
 
+# At most this many submissions are in memory at once.
+_MAX_THREADS = 4
+
+# Callers may replace these. The program reads the files itself only where they did not.
+_UNPATCHED = {"read_csv": read_csv, "load_answers": load_answers, "get_leaderboard": get_leaderboard}
+_METHODS = {name: getattr(Grader, name) for name in ("__call__", "rank_score", "is_lower_better")}
+
 
 def grade_jsonl(path_to_submissions: Path, output_dir: Path, registry: Registry = DEFAULT_REGISTRY) -> None:
-    """Grades the submissions of a list and writes a report into a folder."""
-    entries = read_jsonl(path_to_submissions, skip_commented_out_lines=True)
+    """Grades the submissions of a list and writes a report into a directory."""
+    entries = read_jsonl(str(path_to_submissions), skip_commented_out_lines=True)
     work = [(Path(str(one["submission_path"])), registry.get_competition(one["competition_id"])) for one in entries]
     output_dir = Path(output_dir)
     output_dir.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor() as threads:
+    with ThreadPoolExecutor(_MAX_THREADS) as threads:
         reports = list(threads.map(lambda one: grade_csv(*one), work))
     found = aggregate_reports(reports)
     sums = {key: value for key, value in found.items() if key != "competition_reports"}
@@ -35,7 +45,7 @@ def grade_jsonl(path_to_submissions: Path, output_dir: Path, registry: Registry 
 
 
 def grade_csv(path_to_submission: Path, competition: Competition) -> CompetitionReport:
-    """Grades a submission. Where there is none, the report has the thresholds."""
+    """Grades a submission. If there is none, the report has the thresholds."""
     _require_prepared(competition)
     path = Path(path_to_submission)
     exists = path.is_file() and path.suffix.lower() == ".csv"
@@ -47,14 +57,12 @@ def grade_csv(path_to_submission: Path, competition: Competition) -> Competition
             f"Invalid submission file: {path_to_submission}. Please check that the file exists and it is a CSV."
         )
     ranked = _rank(score, competition)
-    lower = ranked.pop("is_lower_better")
     return CompetitionReport(
         competition_id=competition.id,
         score=score,
         any_medal=ranked["gold_medal"] or ranked["silver_medal"] or ranked["bronze_medal"],
         submission_exists=exists,
         valid_submission=score is not None,
-        is_lower_better=lower,
         created_at=datetime.now(),
         submission_path=str(path_to_submission),
         **ranked,
@@ -69,10 +77,9 @@ def validate_submission(submission: Path, competition: Competition) -> tuple[boo
     if submission.suffix.lower() != ".csv":
         return False, "Submission invalid! Submission file must be a CSV file."
     _require_prepared(competition)
-    own = _competition.id_of(competition.grader.grade_fn)
+    own = _graded_by_program(competition)
     if own is not None:
-        found = _program.ask_one("validate", "--answers", competition.answers, "--", own, submission, fine=(0, 1))
-        return found["valid"], found["message"]
+        return program.validate(own, submission, competition.answers)
     try:
         competition.grader.grade_fn(read_csv(submission), load_answers(competition.answers))
     except Exception as error:
@@ -86,18 +93,20 @@ def validate_submission(submission: Path, competition: Competition) -> tuple[boo
 
 def aggregate_reports(competition_reports: list[CompetitionReport]) -> dict[str, Any]:
     """Counts of several reports, and the reports."""
-    reports = competition_reports
-    return {
-        "total_runs": len(reports),
-        "total_runs_with_submissions": sum(bool(one.submission_exists) for one in reports),
-        "total_valid_submissions": sum(bool(one.valid_submission) for one in reports),
-        "total_medals": sum(bool(one.any_medal) for one in reports),
-        "total_gold_medals": sum(bool(one.gold_medal) for one in reports),
-        "total_silver_medals": sum(bool(one.silver_medal) for one in reports),
-        "total_bronze_medals": sum(bool(one.bronze_medal) for one in reports),
-        "total_above_median": sum(bool(one.above_median) for one in reports),
-        "competition_reports": [one.to_dict() for one in reports],
+    counted = {
+        "total_runs_with_submissions": "submission_exists",
+        "total_valid_submissions": "valid_submission",
+        "total_medals": None,
+        "total_gold_medals": "gold_medal",
+        "total_silver_medals": "silver_medal",
+        "total_bronze_medals": "bronze_medal",
+        "total_above_median": "above_median",
     }
+    found: dict[str, Any] = {"total_runs": len(competition_reports)}
+    for total, field in counted.items():
+        found[total] = int(sum(getattr(one, field) for one in competition_reports)) if field else 0
+    found["total_medals"] = sum(found[f"total_{medal}_medals"] for medal in ("gold", "silver", "bronze"))
+    return found | {"competition_reports": [one.to_dict() for one in competition_reports]}
 
 
 def _require_prepared(competition: Competition) -> None:
@@ -108,9 +117,24 @@ def _require_prepared(competition: Competition) -> None:
         )
 
 
+def _is_unpatched(grader: Grader, methods: tuple[str, ...], functions: tuple[str, ...]) -> bool:
+    """Whether a grader and functions of this module are those of this package, not those of a caller."""
+    kind = type(grader)
+    return all(getattr(kind, name) is _METHODS[name] for name in methods) and all(
+        globals()[name] is _UNPATCHED[name] for name in functions
+    )
+
+
+def _graded_by_program(competition: Competition) -> str | None:
+    """The id under which the program grades; None if code of a caller takes part."""
+    if not _is_unpatched(competition.grader, ("__call__",), ("read_csv", "load_answers")):
+        return None
+    return id_of(competition.grader.grade_fn)
+
+
 def _score(path: Path, competition: Competition) -> float | None:
-    """The score at five decimals. The program reads the files itself where the grader is its own."""
-    own = _competition.id_of(competition.grader.grade_fn)
+    """The score at five decimals."""
+    own = _graded_by_program(competition)
     if own is None:
         try:
             submission = read_csv(path)
@@ -118,21 +142,25 @@ def _score(path: Path, competition: Competition) -> float | None:
             logger.warning(f"Invalid submission: {one_line(error)}")
             return None
         return competition.grader(submission, load_answers(competition.answers))
-    score, reason = _competition.score_file(own, path, competition.answers)
+    score, reason = score_file(own, path, competition.answers)
     if score is None:
         logger.warning(f"Invalid submission: {reason}")
     return score
 
 
 def _rank(score: float | None, competition: Competition) -> dict[str, Any]:
-    """Medals and thresholds on the competition's leaderboard; frames are read only where it has other columns, too."""
+    """Medals, thresholds and direction. pandas reads only leaderboards that need it."""
     assert competition.leaderboard.exists(), f"Leaderboard {competition.leaderboard} does not exist."
-    with open(competition.leaderboard, encoding="utf-8") as file:
-        if file.readline().strip() == "score":
-            if not file.read().strip():
-                logger.warning(f"{competition.id} has no leaderboard: there are no medals.")
-                return UNRANKED.copy()
-            return rank_on(score, competition.leaderboard)
-    leaderboard = get_leaderboard(competition)
-    ranked = competition.grader.rank_score(score, leaderboard)
-    return ranked | {"is_lower_better": competition.grader.is_lower_better(leaderboard)}
+    grader = competition.grader
+    scores = None
+    if _is_unpatched(grader, ("rank_score", "is_lower_better"), ("get_leaderboard",)):
+        scores = medals.read_scores(competition.leaderboard)
+    if scores is None:
+        leaderboard = get_leaderboard(competition)
+        ranked: dict[str, Any] = grader.rank_score(score, leaderboard)
+        known = {name: ranked[name] for name in medals.RANKED}
+        return known | {"is_lower_better": grader.is_lower_better(leaderboard)}
+    if not scores:
+        logger.warning(f"{competition.id} has no leaderboard: there are no medals.")
+        return medals.UNRANKED.copy()
+    return medals.rank(score, scores) | {"is_lower_better": medals.is_lower_better(scores)}

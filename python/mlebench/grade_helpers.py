@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
-from mlebench import _program
-from mlebench.utils import get_logger, import_fn, one_line
+from mleprep._mlebench import medals
+from mleprep._mlebench.lazy import LazyModule
+from mleprep._mlebench.program import ProgramError, ProgramNotFound, one_line
+
+from mlebench.utils import get_logger, import_fn
 
 if TYPE_CHECKING:
     import pandas as pd
+else:
+    pd = LazyModule("pandas")
 
 logger = get_logger(__name__)
-
-_RANKED = (
-    "gold_medal",
-    "silver_medal",
-    "bronze_medal",
-    "above_median",
-    "gold_threshold",
-    "silver_threshold",
-    "bronze_threshold",
-    "median_threshold",
-)
-
-# What a score earns where there is no leaderboard, as `prep grade` reports it.
-UNRANKED: dict[str, Any] = {name: False if name.endswith(("medal", "median")) else None for name in _RANKED} | {
-    "is_lower_better": None
-}
 
 
 class InvalidSubmissionError(Exception):
@@ -38,7 +25,7 @@ class InvalidSubmissionError(Exception):
 
 
 class Grader:
-    """A metric with its rules: `grade_fn` scores a submission against answers, or raises."""
+    """A metric with its rules: `grade_fn` scores a submission against answers, or raises an error."""
 
     def __init__(self, name: str, grade_fn: str) -> None:
         self.name = name
@@ -48,12 +35,12 @@ class Grader:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Grader:
-        return Grader(name=data["name"], grade_fn=data["grade_fn"])
+        return Grader(**data)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Grader):
             return NotImplemented
-        return self.name == other.name and self.grade_fn == other.grade_fn
+        return (type(self), self.name, self.grade_fn) == (type(other), other.name, other.grade_fn)
 
     def __hash__(self) -> int:
         return hash((self.name, self.grade_fn))
@@ -61,41 +48,38 @@ class Grader:
     def __repr__(self) -> str:
         return f"Grader(name={self.name!r}, grade_fn={self.grade_fn!r})"
 
-    def __call__(self, submission: pd.DataFrame, answers: Any) -> float | None:
+    def __call__(self, submission: pd.DataFrame, answers: Any) -> Optional[float]:
         """The score at five decimals; None, and a warning in the log, for a submission that gets none."""
         try:
             score = self.grade_fn(submission, answers)
+        except ProgramNotFound:
+            # The submission is not at fault.
+            raise
         except Exception as error:
+            if isinstance(error, ProgramError) and not error.is_about_input():
+                raise
             logger.warning(f"Invalid submission: {one_line(error)}")
             return None
         rounded: float = round(score, 5)
         return rounded
 
     def is_lower_better(self, leaderboard: pd.DataFrame) -> bool:
-        """Leaderboards begin with the best score."""
-        scores = leaderboard["score"]
-        return bool(scores.iloc[0] < scores.iloc[-1])
+        """Whether the first score, which is the best, is lower than the last."""
+        return bool(medals.is_lower_better(_scores(leaderboard)))
 
-    def rank_score(self, score: float | None, leaderboard: pd.DataFrame) -> dict[str, Any]:
-        """What a score earns on a leaderboard, and what it takes to earn that."""
-        assert "score" in leaderboard.columns, "The leaderboard has no column `score`."
-        assert score is None or isinstance(score, (float, int)), f"The score is a {type(score).__name__}."
-        if len(leaderboard) == 0:
-            raise IndexError("The leaderboard is empty.")
-        with tempfile.TemporaryDirectory(prefix="mlebench-") as folder:
-            path = Path(folder) / "leaderboard.csv"
-            lines = ["score", *(repr(float(one)) for one in leaderboard["score"])]
-            path.write_text("\n".join(lines) + "\n")
-            found = rank_on(score, path)
-        return {key: found[key] for key in _RANKED}
+    def rank_score(self, score: Optional[float], leaderboard: pd.DataFrame) -> dict[str, Any]:
+        """The medals that a score earns on a leaderboard, and the scores that earn them."""
+        assert "score" in leaderboard.columns, "Leaderboard must have a `score` column."
+        scores = _scores(leaderboard)
+        medals.is_lower_better(scores)
+        assert score is None or isinstance(score, (float, int)), (
+            f"Expected `score` to be a `float` or `int` but got a {type(score)}."
+        )
+        return medals.rank(score, scores)
 
 
-def rank_on(score: float | None, leaderboard: Path) -> dict[str, Any]:
-    """The same for a file with the one column `score`; also says whether lower scores are better."""
-    # No score, like NaN, earns nothing.
-    number = "nan" if score is None else repr(float(score))
-    found = _program.ask_one("grade", "--leaderboard", leaderboard, f"--score={number}")
-    return {key: found[key] for key in (*_RANKED, "is_lower_better")}
+def _scores(leaderboard: pd.DataFrame) -> list[float]:
+    return [float(score) for score in leaderboard["score"]]
 
 
 @dataclass(frozen=True)
@@ -118,19 +102,24 @@ class CompetitionReport:
     submission_path: str
 
     def to_dict(self) -> dict[str, Any]:
-        """What goes into JSON: plain values."""
-        data = asdict(self)
-        for key, value in data.items():
-            if key.endswith("_threshold") or key == "score":
-                data[key] = None if value is None else float(value)
-            elif self.__annotations__[key] == "bool":
-                data[key] = None if value is None else bool(value)
-        data["created_at"] = self.created_at.isoformat()
-        return data
+        """Plain values, as JSON has them."""
+        data = {name: getattr(self, name) for name in CompetitionReport.__dataclass_fields__}
+        return _plain(data) | {"created_at": self.created_at.isoformat(), "submission_path": self.submission_path}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> CompetitionReport:
-        values = {name: data[name] for name in cls.__annotations__}
-        if not isinstance(values["created_at"], datetime):
-            values["created_at"] = datetime.fromisoformat(values["created_at"])
+        values = _plain({name: data[name] for name in CompetitionReport.__dataclass_fields__})
+        created_at = values["created_at"]
+        if not isinstance(created_at, datetime):
+            values["created_at"] = datetime.fromisoformat(created_at)
         return cls(**values)
+
+
+def _plain(data: dict[str, Any]) -> dict[str, Any]:
+    """The same with Python's floats and booleans. Without a leaderboard, thresholds and direction are None."""
+    kinds = {"float": float, "float | None": float, "bool": bool}
+    plain = {}
+    for name, value in data.items():
+        kind = kinds.get(str(CompetitionReport.__annotations__[name]))
+        plain[name] = value if kind is None or value is None else kind(value)
+    return plain

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Hashable, Sequence
+
+from mleprep._mlebench.lazy import LazyModule
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = LazyModule("numpy")
 
 
 def average_precision_at_k(actual: set[Hashable], predicted: Sequence[Hashable], k: int) -> float:
     """Precision at each of the first `k` hits, summed up and divided by the number of hits that are possible."""
+    predicted = predicted[:k] if len(predicted) > k else predicted
+    seen: list[Hashable] = []
+    hits = 0
+    total = 0.0
+    for rank, item in enumerate(predicted, 1):
+        if item in actual and item not in seen:
+            hits += 1
+            total += hits / rank
+        seen.append(item)
     if not actual:
         return 0.0
-    seen: set[Hashable] = set()
-    total = 0.0
-    for rank, item in enumerate(list(predicted)[:k], 1):
-        if item in actual and item not in seen:
-            seen.add(item)
-            total += len(seen) / rank
     return total / min(len(actual), k)
 
 
 def mean_average_precision_at_k(
     actual: Sequence[set[Hashable]], predicted: Sequence[Sequence[Hashable]], k: int
+) -> np.floating[Any]:
+    return np.mean([average_precision_at_k(one, other, k) for one, other in zip(actual, predicted)])
+
+
+def dice_coefficient(
+    predicted_mask: np.ndarray[Any, Any], true_mask: np.ndarray[Any, Any], both_empty_value: float = float("nan")
 ) -> float:
-    values = [average_precision_at_k(one, other, k) for one, other in zip(actual, predicted)]
-    return sum(values) / len(values)
-
-
-def dice_coefficient(predicted: Any, true: Any, both_empty_value: float = float("nan")) -> float:
-    """Twice what two masks share, divided by what they have together."""
-    assert predicted.shape == true.shape, f"The masks have the shapes {predicted.shape} and {true.shape}."
-    whole = predicted.sum() + true.sum()
+    """Twice the sum of the product of two masks, divided by the sum of both."""
+    assert predicted_mask.shape == true_mask.shape, (
+        f"The masks have the shapes {predicted_mask.shape} and {true_mask.shape}."
+    )
+    whole = np.sum(predicted_mask) + np.sum(true_mask)
     if whole == 0:
         return both_empty_value
-    return float(2.0 * (predicted * true).sum() / whole)
+    coefficient: float = 2 * np.sum(predicted_mask * true_mask) / whole
+    return coefficient

@@ -1,4 +1,4 @@
-"""Which competitions there are, and where their data are."""
+"""The competitions, and the places of their data."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
-from mlebench import _definitions
+from mleprep._mlebench import definitions
+
 from mlebench.grade_helpers import Grader
-from mlebench.utils import get_logger, import_fn
+from mlebench.utils import get_logger, get_repo_dir, import_fn, load_yaml
 
 logger = get_logger(__name__)
 
 DEFAULT_DATA_DIR = Path(
-    os.environ.get("MLE_BENCH_DATA_DIR") or _definitions.user_cache_dir() / "mle-bench" / "data"
+    os.environ.get("MLE_BENCH_DATA_DIR") or definitions.user_cache_dir() / "mle-bench" / "data"
 ).resolve()
 
 
@@ -28,7 +29,7 @@ class Competition:
     gold_submission: Path
     sample_submission: Path
     competition_type: str
-    prepare_fn: Callable[[Path, Path, Path], Any]
+    prepare_fn: Callable[[Path, Path, Path], Path]
     raw_dir: Path
     private_dir: Path
     public_dir: Path
@@ -40,7 +41,7 @@ class Competition:
         paths = ("answers", "gold_submission", "sample_submission", "checksums", "leaderboard")
         for field in texts:
             assert isinstance(getattr(self, field), str), f"Competition {field} must be a string."
-        assert isinstance(self.grader, Grader), "Competition grader must be a Grader."
+        assert isinstance(self.grader, Grader), "Competition grader must be of type Grader."
         for field in paths:
             assert isinstance(getattr(self, field), Path), f"Competition {field} must be a Path."
         for field in texts:
@@ -58,59 +59,73 @@ class Competition:
 
 
 class Registry:
-    """The competitions, with their data in one folder."""
+    """The competitions of a directory, with their data in another one.
 
-    def __init__(self, data_dir: str | os.PathLike[str] = DEFAULT_DATA_DIR) -> None:
+    Subclasses may have other directories. A competition is a directory with a `config.yaml`.
+    """
+
+    def __init__(self, data_dir: Path = DEFAULT_DATA_DIR) -> None:
         self._data_dir = Path(data_dir).resolve()
 
     def get_competition(self, competition_id: str) -> Competition:
-        facts = _definitions.index().get(competition_id)
-        assert facts is not None, f"There is no competition `{competition_id}`."
-        home = self._data_dir / competition_id
-        prepared = home / "prepared"
         folder = self.get_competitions_dir() / competition_id
-        module = f"mlebench.competitions.{competition_id}"
-        return Competition(
-            id=competition_id,
-            name=facts["name"],
-            description=_description(prepared / "public" / "description.md") or facts["description"],
-            grader=Grader(name=facts["metric"], grade_fn=f"{module}.grade:grade"),
-            answers=prepared / facts["answers"],
-            gold_submission=prepared / facts["gold_submission"],
-            sample_submission=prepared / facts["sample_submission"],
-            competition_type=facts["competition_type"],
-            prepare_fn=import_fn(f"{module}.prepare:prepare"),
-            raw_dir=home / "raw",
-            private_dir=prepared / "private",
-            public_dir=prepared / "public",
-            checksums=folder / "checksums.yaml",
-            leaderboard=folder / "leaderboard.csv",
+        config = load_yaml(folder / "config.yaml")
+        dataset = config["dataset"]
+        data_dir = self.get_data_dir()
+        home = data_dir / competition_id
+        answers = data_dir / dataset["answers"]
+        return Competition.from_dict(
+            {
+                **config,
+                "description": _description(folder, config["description"], home / "prepared" / "public"),
+                "answers": answers,
+                "sample_submission": data_dir / dataset["sample_submission"],
+                "gold_submission": data_dir / dataset["gold_submission"] if "gold_submission" in dataset else answers,
+                "prepare_fn": import_fn(config["preparer"]),
+                "raw_dir": home / "raw",
+                "public_dir": home / "prepared" / "public",
+                "private_dir": home / "prepared" / "private",
+                "checksums": folder / "checksums.yaml",
+                "leaderboard": folder / "leaderboard.csv",
+            }
         )
 
     def get_competitions_dir(self) -> Path:
-        """Folder with a folder per competition."""
-        return _definitions.folder()
+        """The directory with a directory per competition."""
+        return definitions.folder()
 
     def get_splits_dir(self) -> Path:
-        """Folder of lists of ids."""
-        return _definitions.folder() / "splits"
+        """The directory of lists of ids: `experiments/splits` of a checkout of upstream, else a directory of ours."""
+        splits = get_repo_dir() / "experiments" / "splits"
+        return splits if splits.is_dir() else definitions.folder() / "splits"
 
     def get_lite_competition_ids(self) -> list[str]:
         return (self.get_splits_dir() / "low.txt").read_text().splitlines()
 
-    def list_competition_ids(self) -> list[str]:
-        return sorted(_definitions.index())
-
     def get_data_dir(self) -> Path:
         return self._data_dir
 
-    def set_data_dir(self, new_data_dir: str | os.PathLike[str]) -> Registry:
-        """Another registry, with another folder."""
+    def set_data_dir(self, new_data_dir: Path) -> Registry:
+        """Another registry, with another data directory."""
         return Registry(new_data_dir)
 
+    def list_competition_ids(self) -> list[str]:
+        """All ids in order."""
+        return [path.parent.stem for path in sorted(self.get_competitions_dir().rglob("config.yaml"))]
 
-def _description(path: Path) -> str | None:
-    """The description that is published, if it is there."""
+
+def _description(folder: Path, named: str, public: Path) -> str:
+    """The published description of a competition of ours, else the text that its config names."""
+    text = get_repo_dir() / named
+    if not text.is_file():
+        # The package cannot be written, so the files are in the cache directory.
+        text = folder / Path(named).name
+    if folder.parent == definitions.folder() and definitions.is_built_in(folder.name):
+        return _read(public / "description.md") or text.read_text(encoding="utf-8")
+    return text.read_text(encoding="utf-8")
+
+
+def _read(path: Path) -> str | None:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

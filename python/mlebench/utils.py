@@ -1,26 +1,34 @@
-"""What the benchmark's scripts and their users take from here."""
+"""What upstream's scripts and their users take from here."""
 
 from __future__ import annotations
 
 import difflib
-import importlib
 import json
 import logging
 import os
+import sys
 import time
 import uuid
 import zipfile
+from logging import Logger
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from mleprep._mlebench.competition import import_function
+from mleprep._mlebench.lazy import LazyModule
+from mleprep._mlebench.program import one_line
+from mleprep._mlebench.unpack import unpack
 
 if TYPE_CHECKING:
     import pandas as pd
+else:
+    pd = LazyModule("pandas")
 
-_COMPRESSED = {".zip", ".tar", ".gz", ".tgz", ".rar", ".7z"}
+_COMPRESSED = [".zip", ".tar", ".gz", ".tgz", ".tar.gz", ".rar", ".7z"]
 
 
-def get_logger(name: str, level: int = logging.INFO, filename: Path | None = None) -> logging.Logger:
-    """A logger; the root logger gets its handler when this is first called."""
+def get_logger(name: str, level: int = logging.INFO, filename: Optional[Path] = None) -> Logger:
+    """A logger. The root logger gets its handler when this is first called."""
     logging.basicConfig(
         level=level,
         format="[%(asctime)s] [%(filename)s:%(lineno)d] %(message)s",
@@ -32,13 +40,8 @@ def get_logger(name: str, level: int = logging.INFO, filename: Path | None = Non
 logger = get_logger(__name__)
 
 
-def purple(text: str) -> str:
-    return f"\033[1;35m{text}\033[0m"
-
-
-def one_line(message: object) -> str:
-    """A message as one line without braces: readers take logs apart by lines, and find reports by their braces."""
-    return " ".join(str(message).split()).translate(str.maketrans("{}", "()"))
+def purple(str: str) -> str:
+    return f"\033[1;35m{str}\033[0m"
 
 
 def get_timestamp() -> str:
@@ -46,9 +49,7 @@ def get_timestamp() -> str:
 
 
 def read_csv(*args: Any, **kwargs: Any) -> pd.DataFrame:
-    """`pandas.read_csv` that reads back every float as it was written, and an empty file as an empty frame."""
-    import pandas as pd
-
+    """`pandas.read_csv` that reads every float exactly, and an empty file as an empty frame."""
     kwargs.setdefault("float_precision", "round_trip")
     try:
         frame: pd.DataFrame = pd.read_csv(*args, **kwargs)
@@ -59,8 +60,8 @@ def read_csv(*args: Any, **kwargs: Any) -> pd.DataFrame:
     return frame
 
 
-def read_jsonl(file_path: str | os.PathLike[str], skip_commented_out_lines: bool = False) -> list[dict[str, Any]]:
-    """The values of a file with one JSON value a line. Comments begin with # or //."""
+def read_jsonl(file_path: str, skip_commented_out_lines: bool = False) -> list[dict[str, Any]]:
+    """The values of a file with one JSON value per line. Comments begin with # or //."""
     values = []
     with open(file_path, encoding="utf-8") as file:
         for line in file:
@@ -71,44 +72,42 @@ def read_jsonl(file_path: str | os.PathLike[str], skip_commented_out_lines: bool
     return values
 
 
-def load_answers(path_to_answers: Path) -> pd.DataFrame | list[dict[str, Any]]:
-    match Path(path_to_answers).suffix.lower():
+def load_answers(path_to_answers: Path) -> Any:
+    match Path(path_to_answers).suffix:
         case ".csv":
             return read_csv(path_to_answers)
         case ".jsonl":
-            return read_jsonl(path_to_answers)
+            return read_jsonl(str(path_to_answers))
     raise ValueError(f"Unsupported file format for answers: {path_to_answers}")
 
 
 def load_yaml(fpath: Path) -> dict[str, Any]:
-    """The mapping in a YAML file. Only this needs PyYAML, so that a checkout works without it."""
+    """The mapping in a YAML file."""
     assert isinstance(fpath, Path), f"Expected a Path, got {type(fpath).__name__}."
-    assert fpath.exists(), f"{fpath} does not exist."
+    assert fpath.is_file(), f"File `{fpath}` does not exist."
+    assert fpath.suffix == ".yaml", f"Expected a YAML file, got `{fpath}`."
     import yaml
 
     with open(fpath, encoding="utf-8") as file:
-        contents: dict[str, Any] = yaml.safe_load(file)
+        contents: dict[str, Any] = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return contents
 
 
 def in_ci() -> bool:
-    return os.environ.get("GITHUB_ACTIONS") is not None
+    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
-def import_fn(fn_import_string: str) -> Any:
-    """What "module:name" stands for."""
-    module, _, name = fn_import_string.partition(":")
-    return getattr(importlib.import_module(module), name)
+def import_fn(fn_import_string: str) -> Callable[..., Any]:
+    """The function that `module:name` names."""
+    function: Callable[..., Any] = import_function(fn_import_string)
+    return function
 
 
-def get_path_to_callable(cal: Callable[..., Any]) -> Path:
-    """File of a function, relative to the package's parent where it lies there."""
-    import inspect
-
-    assert callable(cal), "Expected a callable."
-    path = Path(inspect.getfile(cal)).resolve()
-    root = get_repo_dir()
-    return path.relative_to(root) if path.is_relative_to(root) else path
+def get_path_to_callable(callable: Callable[..., Any]) -> Path:
+    """File of a function's module, relative to the current directory."""
+    path = getattr(sys.modules[callable.__module__], "__file__", None)
+    assert path is not None, f"Module `{callable.__module__}` has no file."
+    return Path(os.path.relpath(path, start=os.getcwd()))
 
 
 def get_module_dir() -> Path:
@@ -120,12 +119,12 @@ def get_repo_dir() -> Path:
 
 
 def get_runs_dir() -> Path:
-    """`runs` of the checkout that the package lies in; of the current folder where it is installed elsewhere."""
+    """`runs` of the checkout that the package is in; of the current directory if it is installed elsewhere."""
     root = get_repo_dir()
     return (root if (root / "run_agent.py").exists() else Path.cwd()) / "runs"
 
 
-def generate_run_id(competition_id: str, agent_id: str, run_group: str | None = None) -> str:
+def generate_run_id(competition_id: str, agent_id: str, run_group: Optional[str] = None) -> str:
     """A new name for a run of an agent."""
     if run_group:
         return f"{competition_id}_{uuid.uuid4()}"
@@ -133,11 +132,11 @@ def generate_run_id(competition_id: str, agent_id: str, run_group: str | None = 
 
 
 def create_run_dir(
-    competition_id: str | None = None, agent_id: str | None = None, run_group: str | None = None
+    competition_id: Optional[str] = None, agent_id: Optional[str] = None, run_group: Optional[str] = None
 ) -> Path:
-    """A new folder for a run."""
+    """Makes a new directory for a run."""
     for given in (competition_id, agent_id, run_group):
-        assert given is None or isinstance(given, str), f"Expected text, got {type(given).__name__}."
+        assert given is None or isinstance(given, str), f"Expected a string or None, got {type(given).__name__}."
     run_id = str(uuid.uuid4())
     if competition_id and agent_id:
         run_id = generate_run_id(competition_id, agent_id, run_group)
@@ -148,73 +147,71 @@ def create_run_dir(
 
 def is_empty(dir: Path) -> bool:
     assert isinstance(dir, Path), f"Expected a Path, got {type(dir).__name__}."
-    assert dir.is_dir(), f"{dir} is no folder."
+    assert dir.is_dir(), f"Expected a directory, got `{dir}`."
     return not any(dir.iterdir())
 
 
 def is_compressed(fpath: Path) -> bool:
-    return Path(fpath).suffix.lower() in _COMPRESSED
+    return fpath.suffix in _COMPRESSED
 
 
 def compress(src: Path, compressed: Path, exist_ok: bool = False) -> None:
-    """A file, or what a folder holds, as a zip."""
-    assert isinstance(src, Path) and isinstance(compressed, Path), "Expected Paths."
-    assert src.exists(), f"{src} does not exist."
-    if not exist_ok and compressed.exists():
-        raise FileExistsError(f"{compressed} exists already.")
-    with zipfile.ZipFile(compressed, "w", zipfile.ZIP_DEFLATED) as archive:
-        if src.is_file():
-            archive.write(src, src.name)
-        else:
-            for path in sorted(src.rglob("*")):
-                if path.is_file():
-                    archive.write(path, path.relative_to(src).as_posix())
-
-
-def extract(compressed: Path, dst: Path, recursive: bool = False, already_extracted: set[Path] | None = None) -> None:
-    """Unpacks a zip or a 7z; with `recursive`, also the archives in it."""
-    assert isinstance(compressed, Path) and isinstance(dst, Path), "Expected Paths."
-    assert compressed.exists(), f"{compressed} does not exist."
-    done = set() if already_extracted is None else already_extracted
-    match compressed.suffix.lower():
+    """Writes the files below a directory into a zip or a 7z."""
+    assert src.exists(), f"Source directory `{src}` does not exist."
+    assert src.is_dir(), f"Expected a directory, got `{src}`."
+    assert exist_ok or not compressed.exists(), f"Compressed file `{compressed}` exists already."
+    files = [path for path in sorted(src.rglob("*")) if path.is_file()]
+    match compressed.suffix:
         case ".zip":
-            with zipfile.ZipFile(compressed) as archive:
-                archive.extractall(dst)
+            with zipfile.ZipFile(compressed, "w", zipfile.ZIP_DEFLATED) as archive:
+                for path in files:
+                    archive.write(path, path.relative_to(src).as_posix())
         case ".7z":
             import py7zr
 
-            with py7zr.SevenZipFile(compressed, mode="r") as archive:
-                archive.extractall(path=dst)
+            with py7zr.SevenZipFile(compressed, "w") as archive:
+                for path in files:
+                    archive.write(path, path.relative_to(src).as_posix())
         case suffix:
-            raise NotImplementedError(f"Archives of the kind `{suffix}` are not unpacked.")
-    done.add(compressed.resolve())
+            raise NotImplementedError(f"Unsupported compression format: `{suffix}`.")
+
+
+def extract(
+    compressed: Path, dst: Path, recursive: bool = False, already_extracted: Optional[set[Path]] = None
+) -> None:
+    """Unpacks a zip or a 7z. With `recursive`, also the archives that come to lie directly in `dst`."""
+    assert compressed.exists(), f"File `{compressed}` does not exist."
+    assert compressed.is_file(), f"Path `{compressed}` is not a file."
+    assert is_compressed(compressed), f"File `{compressed}` is not compressed."
+    # Upstream's default is one set for the whole process, so archives that it saw before are skipped. Ours is new.
+    done = set() if already_extracted is None else already_extracted
+    unpack(compressed, dst)
+    done.add(compressed)
     if not recursive:
         return
-    for path in sorted(dst.rglob("*")):
-        if path.suffix.lower() in (".zip", ".7z") and path.is_file() and path.resolve() not in done:
-            extract(path, path.parent / path.stem, recursive=True, already_extracted=done)
+    inner = [path for path in sorted(dst.iterdir()) if path not in done and is_compressed(path)]
+    done.update(inner)
+    for path in inner:
+        extract(path, path.parent, recursive=True, already_extracted=done)
 
 
 def get_diff(d: dict[str, Any], other_d: dict[str, Any], fromfile: str = "d", tofile: str = "other_d") -> str:
-    """The difference of two mappings, line by line."""
+    """The difference of two mappings as YAML, line by line."""
+    import yaml
 
-    def lines(mapping: dict[str, Any]) -> list[str]:
-        return json.dumps(mapping, indent=2, sort_keys=True, default=str).splitlines(keepends=True)
-
-    return "".join(difflib.unified_diff(lines(d), lines(other_d), fromfile=fromfile, tofile=tofile))
+    old, new = (yaml.dump(mapping, sort_keys=True).splitlines() for mapping in (d, other_d))
+    return "\n".join(difflib.unified_diff(old, new, fromfile=fromfile, tofile=tofile, lineterm=""))
 
 
 def authenticate_kaggle_api() -> Any:
-    """Kaggle's own client, signed in. Nothing here needs it; it has to be installed."""
-    try:
-        from kaggle.api.kaggle_api_extended import KaggleApi
+    """A client of Kaggle, signed in: Kaggle's own if it is installed, else one that asks through `prep`."""
+    from mleprep._mlebench.kaggle import authenticated
 
-        api = KaggleApi()
-        api.authenticate()
-        api.competitions_list()
+    try:
+        return authenticated()
     except (Exception, SystemExit) as error:
+        logger.error(f"Authentication failed: {one_line(error)}")
         raise PermissionError(
             "Kaggle authentication failed! Please ensure you have valid Kaggle API credentials configured; "
             "see https://www.kaggle.com/docs/api."
         ) from error
-    return api

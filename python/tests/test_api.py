@@ -56,7 +56,11 @@ def test_importing_writes_nothing(tmp_path: Path) -> None:
 def test_an_installer_edits_line_29_of_data() -> None:
     source = inspect.getsourcefile(mlebench)
     assert source
-    assert len((Path(source).parent / "data.py").read_text().splitlines()) < 29
+    lines = (Path(source).parent / "data.py").read_text().splitlines()
+    lines[28] = 'cache = dc.Cache("cache", size_limit=2**26)'
+    names: dict[str, object] = {"__name__": "mlebench.data"}
+    exec("\n".join(lines), names)
+    assert "get_leaderboard" in names
 
 
 def test_the_registry_names_82_competitions(tmp_path: Path) -> None:
@@ -172,7 +176,8 @@ def test_frames_are_graded_as_they_are(competition: Competition, caplog: pytest.
     half = answers.iloc[::2]
     wrong = half.assign(Transported=~half["Transported"])
     assert competition.grader(wrong, half) == 0.0
-    assert competition.grader(pd.read_csv(competition.answers, dtype=str), answers) == 1.0
+    # Text is not a boolean.
+    assert competition.grader(pd.read_csv(competition.answers, dtype=str), answers) is None
     caplog.clear()
     assert competition.grader(answers.drop(columns="Transported"), answers) is None
     assert caplog.records[0].levelno == logging.WARNING

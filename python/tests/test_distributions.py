@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -56,6 +58,7 @@ def test_the_wheel_has_the_package_the_command_and_nothing_else(tmp_path: Path) 
         metadata = Parser().parsestr(wheel.read(f"mlebench-{version()}.dist-info/METADATA").decode())
         commands = wheel.read(f"mlebench-{version()}.dist-info/entry_points.txt").decode()
     assert {"mlebench/cli.py", "mlebench/py.typed", "mlebench/competitions/__init__.py"} <= names
+    assert {"mlebench/competitions/AI4Code/config.yaml", "mlebench/competitions/splits/low.txt"} <= names
     assert not [name for name in names if not name.startswith(("mlebench/", f"mlebench-{version()}.dist-info/"))]
     assert f"mleprep=={version()}" in metadata.get_all("Requires-Dist", [])
     assert "mlebench = mlebench.cli:main" in commands
@@ -89,3 +92,48 @@ def test_upstreams_package_is_not_replaced(tmp_path: Path, replace: bool) -> Non
     assert (built.returncode == 0) == replace
     if not replace:
         assert str(metadata.parent) in built.stderr and "pip uninstall mlebench" in built.stderr
+
+
+# Fields that are files of their own in `pipelines`.
+TEXTS = ("pipeline", "leaderboard", "description", "checksums")
+
+
+def test_the_recorded_definitions_are_those_of_the_program(tmp_path: Path) -> None:
+    """`UPDATE=1` records them."""
+    arguments = ["pipeline", "show", "--json", "--quiet", "--data-dir", str(tmp_path), "--cache-dir", str(tmp_path)]
+    shown = subprocess.run([os.environ["PREP_BINARY"], *arguments], capture_output=True, text=True, check=True)
+    found = json.loads(shown.stdout)
+    competitions = [
+        {name: value for name, value in one.items() if name not in TEXTS} for one in found["competitions"] if "answers" in one
+    ]
+    definitions = {"competitions": competitions, "lists": found["lists"]}
+    path = DROPIN / "definitions.json"
+    if os.environ.get("UPDATE") == "1":
+        path.write_text(json.dumps(definitions, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert json.loads(path.read_text(encoding="utf-8")) == definitions
+
+
+def test_the_competitions_of_a_wheel_need_no_program(tmp_path: Path) -> None:
+    name = build(tmp_path, "build_wheel").stdout.strip()
+    site = tmp_path / "site"
+    with zipfile.ZipFile(tmp_path / name) as wheel:
+        wheel.extractall(site)
+    code = """
+import mlebench, pathlib
+from mlebench.registry import registry
+home = pathlib.Path(mlebench.__file__).parent
+assert registry.get_competitions_dir() == home / "competitions"
+assert len(registry.list_competition_ids()) == 82
+for one in registry.list_competition_ids():
+    found = registry.get_competition(one)
+    assert found.leaderboard.is_file() and found.checksums.is_file()
+    assert (home.parent / "mlebench" / "competitions" / one / "description.md").read_text() == found.description
+print(len(registry.get_lite_competition_ids()))
+"""
+    # The other distribution, as an installer would put it there, and no program.
+    shutil.copytree(ROOT / "python" / "mleprep", site / "mleprep")
+    (site / "mleprep-1.dist-info").mkdir()
+    (site / "mleprep-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: mleprep\nVersion: 1\n")
+    around = {"PYTHONPATH": str(site), "PATH": "", "PREP_BINARY": str(tmp_path / "none"), "HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=around, capture_output=True, text=True)
+    assert done.stdout == "22\n", done.stderr

@@ -40,9 +40,11 @@
 //! rerun         steps that run again, compared with the cache and the remote
 //! restart       a loss of power after a publication: truncated files are found and restored
 //! serve         the validation server, with many clients
+//! unpublished   files of others in a prepared directory stay
 //! variants      the variant `fixed`
 //! writer        published checksums that depend on the library that wrote the file
 //! waiting       Ctrl-C while another process holds a lock
+//! sharing       how published files share bytes with the cache, and descriptions of the user
 //! transcripts   output of commands, word by word, as text files
 //! support/      directories, archives, pipelines and snapshots for the tests
 //! ```
@@ -96,8 +98,10 @@ mod report;
 mod rerun;
 mod restart;
 mod serve;
+mod sharing;
 mod support;
 mod transcripts;
+mod unpublished;
 mod variants;
 mod waiting;
 mod writer;

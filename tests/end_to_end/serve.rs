@@ -346,3 +346,89 @@ fn it_stops_when_told() {
         "{status}"
     );
 }
+
+/// A request without `Connection: close`, so that the connection stays open unless the server closes it.
+fn kept(path: &str, length: usize) -> Vec<u8> {
+    let head = String::from_utf8(head(path, length)).unwrap();
+    head.replace("Connection: close\r\n", "").into_bytes()
+}
+
+/// The head of the next answer.
+fn next_head(stream: &mut TcpStream) -> String {
+    let mut text = Vec::new();
+    let mut byte = [0];
+    while !text.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
+        text.push(byte[0]);
+    }
+    String::from_utf8_lossy(&text).to_lowercase()
+}
+
+#[test]
+fn an_answer_before_the_end_of_a_body_closes_the_connection_and_says_so() {
+    let (sandbox, sample) = prepared();
+    let server = Serving::start(&sandbox, "data", &[Harbour::ID, "--max-upload", "10kB"]);
+    for (path, length) in [("/nothing", 90 << 20), ("/validate", 90 << 20)] {
+        let mut stream = server.connect();
+        stream.write_all(&kept(path, length)).unwrap();
+        stream.write_all(b"--XX\r\nbroken").unwrap();
+        let found = next_head(&mut stream);
+        assert!(found.contains("connection: close"), "{path}: {found}");
+    }
+    // Everything was read, also what follows the last part: the connection can be used again.
+    let mut stream = server.connect();
+    for _ in 0..2 {
+        let body = [multipart(&sample), vec![b'e'; 3000]].concat();
+        stream.write_all(&kept("/validate", body.len())).unwrap();
+        stream.write_all(&body).unwrap();
+        let found = next_head(&mut stream);
+        assert!(
+            found.starts_with("http/1.1 200") && !found.contains("connection: close"),
+            "{found}"
+        );
+        let mut text = vec![0; VALID.len()];
+        stream.read_exact(&mut text).unwrap();
+        assert_eq!(text, VALID.as_bytes());
+    }
+}
+
+#[test]
+fn idle_connections_do_not_keep_others_out() {
+    let (sandbox, sample) = prepared();
+    let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
+    // More than the server has at once.
+    let idle: Vec<TcpStream> = (0..600)
+        .filter_map(|_| TcpStream::connect(&server.address).ok())
+        .collect();
+    let begun = Instant::now();
+    assert_eq!(server.validate(&sample), (200, VALID.to_owned()));
+    assert!(
+        begun.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        begun.elapsed()
+    );
+    drop(idle);
+}
+
+#[test]
+fn answers_that_are_prepared_again_are_used() {
+    let (sandbox, sample) = prepared();
+    let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
+    assert_eq!(server.validate(&sample), (200, VALID.to_owned()));
+    // Another split has other test rows.
+    let other = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
+    assert_ne!(other, Harbour::PIPELINE);
+    sandbox.pipeline(Harbour::ID, &other);
+    sandbox.run_well(Harbour::ID);
+    let (_, text) = server.validate(&sample);
+    assert!(
+        text.starts_with("{\"result\":\"Submission invalid!"),
+        "{text}"
+    );
+    let sample = sandbox
+        .prepared(Harbour::ID)
+        .join("public/sample_submission.csv");
+    assert_eq!(
+        server.validate(&fs::read(sample).unwrap()),
+        (200, VALID.to_owned())
+    );
+}

@@ -69,6 +69,7 @@ pub use inspect::{
 };
 pub use note::Note;
 pub use permissions::{Pace, Permission, permissions};
+pub use prep_cache::LinkMode;
 pub use prep_core::Remedy;
 pub use prep_steps::Expand;
 pub use prepared::{PreparedState, manifest, not_prepared, prepared};

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use prep_cache::LinkMode;
 use prep_fetch::LazyNetwork;
 use prep_spec::BASE_VARIANT;
 use prep_steps::Expand;
@@ -44,6 +45,13 @@ pub struct Options {
     pub expand: Option<Expand>,
     /// Only data that match `prep.lock` are published.
     pub locked: bool,
+    /// Whether files in the prepared directories that no run published are removed.
+    pub remove_unpublished: bool,
+    /// The cheapest way in which files may share bytes with the cache. `None`: hard links.
+    pub link_mode: Option<LinkMode>,
+    /// Directory with descriptions that are published instead of the built-in ones: `DIR/ID.md` or
+    /// `DIR/ID/description.md`.
+    pub descriptions: Option<PathBuf>,
     /// Competitions with a missing bundle or source are left out, and nothing is downloaded.
     pub available_only: bool,
     /// Other competitions continue if one failed.
@@ -64,6 +72,9 @@ impl Default for Options {
             check_outputs: true,
             expand: None,
             locked: false,
+            remove_unpublished: false,
+            link_mode: None,
+            descriptions: None,
             available_only: false,
             keep_going: true,
             keep_bundles: true,

@@ -82,6 +82,8 @@ fn prep() -> ExitCode {
         let session = Session {
             settings: resolved.settings,
             source: resolved.source,
+            link_mode: resolved.link_mode,
+            descriptions: resolved.descriptions,
             kaggle: resolved.kaggle,
             places: resolved.places,
             printer: printer.clone(),

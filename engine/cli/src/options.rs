@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use prep_app::{Expand, Options, Settings};
+use prep_app::{Expand, LinkMode, Options, Settings};
 use prep_spec::{BASE_VARIANT, known_variants};
 
 use crate::error::CliError;
@@ -87,6 +87,32 @@ impl PreparationArgs {
             check_outputs: !self.skip_verification,
             expand: self.expand.expand(),
             ..Options::default()
+        }
+    }
+}
+
+/// How published files share bytes with the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LinkModeArg {
+    Hardlink,
+    Reflink,
+    Copy,
+}
+
+impl LinkModeArg {
+    /// Parses the value of a variable or a file.
+    pub fn parse(text: &str) -> Result<LinkModeArg, String> {
+        let unknown = |_| "expected hardlink, reflink or copy".to_owned();
+        LinkModeArg::from_str(text, false).map_err(unknown)
+    }
+}
+
+impl From<LinkModeArg> for LinkMode {
+    fn from(argument: LinkModeArg) -> LinkMode {
+        match argument {
+            LinkModeArg::Hardlink => LinkMode::HardLink,
+            LinkModeArg::Reflink => LinkMode::Reflink,
+            LinkModeArg::Copy => LinkMode::Copy,
         }
     }
 }

@@ -22,10 +22,12 @@ use crate::places::Places;
 pub const FILE: &str = "prep.toml";
 
 /// The keys outside of `[remote]`.
-pub const SETTINGS: [&str; 6] = [
+pub const SETTINGS: [&str; 8] = [
     "data_dir",
     "cache_dir",
     "source",
+    "link_mode",
+    "descriptions",
     "pipelines",
     "jobs",
     "memory",
@@ -41,6 +43,10 @@ pub struct File {
     pub cache_dir: Option<PathBuf>,
     /// Bundles.
     pub source: Option<PathBuf>,
+    /// How published files share bytes with the cache: `hardlink`, `reflink` or `copy`.
+    pub link_mode: Option<String>,
+    /// Descriptions that are published instead of the built-in ones.
+    pub descriptions: Option<PathBuf>,
     /// Further pipelines.
     pub pipelines: Option<PathBuf>,
     /// Number of steps that run at once.
@@ -297,6 +303,7 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<File>, CliError> {
         &mut file.data_dir,
         &mut file.cache_dir,
         &mut file.source,
+        &mut file.descriptions,
         &mut file.pipelines,
     ]
     .into_iter()

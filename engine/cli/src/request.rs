@@ -27,6 +27,8 @@ impl Session {
             catalog: self.catalog()?,
             options: Options {
                 source: options.source.or_else(|| self.source.clone()),
+                link_mode: options.link_mode.or(self.link_mode),
+                descriptions: options.descriptions.or_else(|| self.descriptions.clone()),
                 ..options
             },
             network: downloads::network(self, limits, purpose),

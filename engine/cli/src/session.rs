@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use prep_app::Settings;
+use prep_app::{LinkMode, Settings};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -16,6 +16,10 @@ pub struct Session {
     pub settings: Settings,
     /// Directory of bundles that a setting names.
     pub source: Option<PathBuf>,
+    /// How published files share bytes with the cache, if a setting says so.
+    pub link_mode: Option<LinkMode>,
+    /// Directory of descriptions that a setting names.
+    pub descriptions: Option<PathBuf>,
     pub kaggle: Kaggle,
     pub places: Places,
     pub printer: Printer,

@@ -4,13 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use prep_app::Settings;
+use prep_app::{LinkMode, Settings};
 use prep_core::units;
 use prep_fetch::{CredentialsError, FoundCredentials};
 
 use crate::error::CliError;
 use crate::global::{Color, Global};
 use crate::machine::Environment;
+use crate::options::LinkModeArg;
 use crate::places::Places;
 use crate::prep_toml::{FILE, File, Files};
 use crate::values::at_least_one;
@@ -22,6 +23,10 @@ pub struct Resolved {
     pub settings: Settings,
     /// Directory of bundles.
     pub source: Option<PathBuf>,
+    /// How published files share bytes with the cache.
+    pub link_mode: Option<LinkMode>,
+    /// Directory of descriptions.
+    pub descriptions: Option<PathBuf>,
     pub color: Color,
     pub kaggle: Kaggle,
     pub places: Places,
@@ -204,6 +209,22 @@ impl Resolved {
                 &file.pipelines
             })?;
         let source = chooser.path("source", None, SOURCE, |file| &file.source)?;
+        let link_mode = chooser.choose(
+            "link_mode",
+            None,
+            (LINK_MODE, |text| {
+                Ok(parsed(LINK_MODE, &text, LinkModeArg::parse))
+            }),
+            |file| {
+                let text = file.link_mode.as_deref()?;
+                let error =
+                    |error| CliError::usage(format!("`link_mode` in {FILE} is `{text}`: {error}"));
+                Some(LinkModeArg::parse(text).map_err(error))
+            },
+        )?;
+        let descriptions = chooser.path("descriptions", None, DESCRIPTIONS, |file| {
+            &file.descriptions
+        })?;
         let jobs = chooser.choose(
             "jobs",
             global.jobs,
@@ -248,6 +269,8 @@ impl Resolved {
         Ok(Resolved {
             settings,
             source,
+            link_mode: link_mode.transpose()?.map(LinkMode::from),
+            descriptions,
             color: match global.color {
                 Color::Auto if no_color => Color::Never,
                 color => color,
@@ -264,6 +287,8 @@ const DATA_DIR: &str = "MLE_BENCH_DATA_DIR";
 const CACHE_DIR: &str = "PREP_CACHE_DIR";
 const PIPELINES: &str = "PREP_PIPELINES";
 const SOURCE: &str = "PREP_SOURCE";
+const LINK_MODE: &str = "PREP_LINK_MODE";
+const DESCRIPTIONS: &str = "PREP_DESCRIPTIONS";
 const JOBS: &str = "PREP_JOBS";
 const MEMORY: &str = "PREP_MEMORY";
 

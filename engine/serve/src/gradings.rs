@@ -1,6 +1,7 @@
-//! Answers, rules and leaderboards, read at the first request and kept.
+//! Answers, rules and leaderboards, read at the first request and kept while the prepared data are the same.
 //!
-//! The server also starts if the competition is not prepared yet. It then reads the answers again at every request until they exist.
+//! The server also starts if the competition is not prepared yet. It then reads the answers again at every request until
+//! they exist. If a run prepares the competition again, the next request reads the new answers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,9 +40,10 @@ impl Gradings {
             Arc::clone(open.entry(id.to_owned()).or_default())
         };
         let mut place = place.lock();
-        if let Some(grading) = &*place {
+        if let Some(grading) = place.as_ref().filter(|grading| grading.is_current()) {
             return Ok(Arc::clone(grading));
         }
+        *place = None;
         let grading = Arc::new(Grading::of_any_origin(&self.catalog, &self.settings, id)?);
         *place = Some(Arc::clone(&grading));
         Ok(grading)

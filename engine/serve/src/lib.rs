@@ -24,6 +24,7 @@
 //! the columns that the rules need of each submission that is being graded.
 
 mod answer;
+mod connections;
 mod event;
 mod gradings;
 mod routes;

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::Incoming;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use hyper::body::{Body, Incoming};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use prep_app::{Error, Grading, Validation};
 use prep_grade::Outcome;
@@ -66,8 +67,23 @@ enum Wanted {
 }
 
 pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Handled {
-    let wanted = match request.uri().path() {
-        "/health" => return health(request.method()).into(),
+    let (head, mut body) = request.into_parts();
+    let mut handled = answered(shared, &head, &mut body).await;
+    // The client may still be sending. It needs the answer, and must not send another request on this connection.
+    let is_waiting = head.headers.contains_key(EXPECT) && !body.is_end_stream();
+    if !is_waiting {
+        upload::drain(&mut body).await;
+    }
+    if !body.is_end_stream() {
+        let headers = handled.answer.headers_mut();
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    handled
+}
+
+async fn answered(shared: Arc<Shared>, request: &Parts, body: &mut Incoming) -> Handled {
+    let wanted = match request.uri.path() {
+        "/health" => return health(&request.method).into(),
         "/validate" => Wanted::Validation,
         "/grade" if shared.scores => Wanted::Report,
         _ => {
@@ -76,8 +92,8 @@ pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> H
         }
     };
     const METHODS: &str = "OPTIONS, POST";
-    match *request.method() {
-        Method::POST => submission(&shared, wanted, request).await,
+    match request.method {
+        Method::POST => submission(&shared, wanted, &request.headers, body).await,
         Method::OPTIONS => answer::allowed(StatusCode::OK, METHODS).into(),
         _ => answer::allowed(StatusCode::METHOD_NOT_ALLOWED, METHODS).into(),
     }
@@ -93,22 +109,21 @@ fn health(method: &Method) -> Answer {
 }
 
 /// Receives the upload, waits for a permit, and grades.
-async fn submission(shared: &Arc<Shared>, wanted: Wanted, request: Request<Incoming>) -> Handled {
-    let (head, mut body) = request.into_parts();
-    let id = match competition(shared, &head.headers) {
+async fn submission(
+    shared: &Arc<Shared>,
+    wanted: Wanted,
+    headers: &HeaderMap,
+    body: &mut Incoming,
+) -> Handled {
+    let id = match competition(shared, headers) {
         Ok(id) => id,
         Err(details) => {
-            upload::drain(&mut body).await;
             return answer::error(StatusCode::BAD_REQUEST, "Bad Request", details).into();
         }
     };
-    let upload = match receive(shared, &head.headers, &mut body).await {
+    let upload = match receive(shared, headers, body).await {
         Ok(upload) => upload,
-        Err(error) => {
-            let handled = refused(&error);
-            upload::drain(&mut body).await;
-            return handled;
-        }
+        Err(error) => return refused(&error),
     };
     let bytes = Some(upload.bytes);
     let is_large = upload.bytes > LARGE;

@@ -14,6 +14,7 @@ use prep_app::{Catalog, Settings};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
+use crate::connections::{Connection, Connections};
 use crate::event::{Event, Log};
 use crate::gradings::Gradings;
 use crate::routes::{self, Handled, Shared};
@@ -39,7 +40,7 @@ pub struct Options {
     pub max_upload: u64,
     /// Maximum time without a byte. An entire upload may take ten times as long.
     pub timeout: Duration,
-    /// Maximum connections at the same time. Further ones wait.
+    /// Maximum connections at the same time. A further one takes the place of the one that is idle longest.
     pub clients: usize,
     /// Maximum submissions that are graded at the same time.
     pub graders: usize,
@@ -151,16 +152,21 @@ impl Server {
 
     async fn accept(&self, listener: &TcpListener) {
         let free = Arc::new(Semaphore::new(self.clients));
+        let connections = Connections::default();
         loop {
-            let Ok(place) = Arc::clone(&free).acquire_owned().await else {
-                return; // The semaphore is never closed.
-            };
             match listener.accept().await {
                 Ok((stream, client)) => {
-                    let talk = self.talk(stream, client);
+                    let Some(place) = connections.place(&free).await else {
+                        return; // The semaphore is never closed.
+                    };
+                    let connection = connections.open();
+                    let talk = self.talk(stream, client, Arc::clone(&connection));
                     tokio::spawn(async move {
-                        talk.await;
-                        drop(place);
+                        tokio::select! {
+                            () = talk => {}
+                            () = connection.evicted() => {}
+                        }
+                        drop((connection, place));
                     });
                 }
                 // For example too many open files: wait until some are closed.
@@ -169,7 +175,12 @@ impl Server {
         }
     }
 
-    fn talk(&self, stream: TcpStream, client: SocketAddr) -> impl Future<Output = ()> + use<> {
+    fn talk(
+        &self,
+        stream: TcpStream,
+        client: SocketAddr,
+        connection: Arc<Connection>,
+    ) -> impl Future<Output = ()> + use<> {
         let (shared, log) = (Arc::clone(&self.shared), Arc::clone(&self.log));
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
@@ -178,7 +189,9 @@ impl Server {
         async move {
             let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
                 let (shared, log) = (Arc::clone(&shared), Arc::clone(&log));
+                let busy = connection.begin_request();
                 async move {
+                    let _busy = busy;
                     let begun = Instant::now();
                     let what = format!("{} {}", request.method(), request.uri().path());
                     let Handled {

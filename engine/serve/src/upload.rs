@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::stream::{self, Stream};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use multer::{Field, Multipart};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -167,6 +167,9 @@ fn broken(error: multer::Error) -> UploadError {
 pub(crate) async fn drain(body: &mut Incoming) {
     const LITTLE: Duration = Duration::from_secs(2);
     const MUCH: usize = 64 << 20;
+    if body.is_end_stream() {
+        return;
+    }
     let mut sum = 0;
     let reading = async {
         while let Some(Ok(frame)) = body.frame().await {

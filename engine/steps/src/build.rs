@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use prep_cache::LinkMode;
 use prep_core::{Action, Graph, GraphError, NodeId, Port, Source, Step};
 use prep_spec::Pipeline;
 use prep_spec::model::{Declaration, Output, Query, Setting, SourceLocation, Table, TableOrigin};
@@ -51,6 +52,12 @@ pub struct BuildOptions<'a> {
     pub expand: Option<Expand>,
     /// Digests that the published trees must have, from the lockfile.
     pub locked: Option<prep_digests::Trees>,
+    /// The cheapest way in which published files may share bytes with the cache.
+    pub link_mode: LinkMode,
+    /// Whether the description is completed with facts from the pipeline. Otherwise it is published unchanged.
+    pub complete_description: bool,
+    /// Whether files in the prepared directory that no run published are removed.
+    pub remove_unpublished: bool,
 }
 
 /// The sources of a pipeline's files.
@@ -203,6 +210,8 @@ impl Builder<'_> {
             outputs,
             expanded,
             locked: self.options.locked,
+            remove_unpublished: self.options.remove_unpublished,
+            link_mode: self.options.link_mode,
         };
         Ok(self.graph.add(
             &self.pipeline.id,
@@ -516,6 +525,7 @@ impl Builder<'_> {
             .collect();
         let step = Description {
             prose: self.options.description.to_owned(),
+            is_complete: !self.options.complete_description,
             metric: self.options.metric.clone(),
             outputs: public,
             sample,

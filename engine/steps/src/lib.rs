@@ -67,7 +67,7 @@ pub mod value;
 
 pub use build::{BuildError, BuildOptions, PublishedChecksums, Sources, build};
 pub use kinds::{
-    Expand, Manifest, ManifestError, PublishedOutput, VerifiedTree, invalidate,
+    Expand, Manifest, ManifestError, PublishedOutput, Unpublished, VerifiedTree, invalidate,
     is_writer_dependent, record_origin, verify_after_restart, vocabulary,
 };
 pub use located::LocatedError;

@@ -1,20 +1,21 @@
-"""A folder per competition, written by the program when one is first imported; see `mlebench._definitions`."""
+"""A directory per competition. In a checkout, the program writes them; see `mleprep._mlebench.definitions`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlebench import _definitions
+from mleprep._mlebench import definitions
 
 
 class _Folders(list[str]):
-    """The package's folders. The written one is added when a module is looked for, not when the package is imported."""
+    """The package's directories. The written one is added when a module is found in none of the others."""
 
     def __iter__(self) -> Iterator[str]:
-        folder = str(_definitions.folder())
-        if not self.__contains__(folder):
+        yield from list(super().__iter__())
+        folder = str(definitions.folder())
+        if folder not in list(super().__iter__()):
             self.append(folder)
-        return super().__iter__()
+            yield folder
 
 
 __path__ = _Folders(__path__)

@@ -10,6 +10,7 @@ mod answers;
 pub(crate) mod comparable;
 mod list;
 mod log;
+mod read_files;
 mod validation;
 
 use std::fs::File;
@@ -24,12 +25,13 @@ use prep_formats::pandas::Frame;
 use prep_grade::metrics::Direction;
 use prep_grade::report::medals::{Leaderboard, LeaderboardError};
 use prep_grade::report::{CompetitionReport, Digests, Variant};
-use prep_grade::table::submission;
+use prep_grade::table::{submission, typed};
 use prep_grade::{Grader, Outcome, Refusal, RefusalKind};
 use prep_spec::{BASE_VARIANT, Pipeline};
 
 use self::answers::Prepared;
 use self::comparable::Answers;
+use self::read_files::ReadFiles;
 use crate::catalog::{Catalog, Entry};
 use crate::error::Error;
 use crate::settings::Settings;
@@ -38,6 +40,9 @@ pub use self::comparable::Comparability;
 pub use self::list::{Graded, grade_list};
 pub use self::validation::{Validation, one_line};
 use crate::digests;
+
+/// Name of the manifest in the directory of a competition.
+const MANIFEST: &str = "prepared.json";
 
 /// Grades submissions of one competition. One value grades many submissions, from several threads.
 pub struct Grading {
@@ -53,6 +58,8 @@ pub struct Grading {
     digests: Digests,
     /// The data directory of the log.
     log: Option<(PathBuf, Log)>,
+    /// The files that were read, as they were.
+    read: ReadFiles,
 }
 
 /// Whether gradings are logged in the data directory, and the function that receives errors of the log.
@@ -82,10 +89,13 @@ impl Grading {
     pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         entry.pipeline()?;
+        let mut files = ReadFiles::default();
+        files.note(&settings.data_dir.join(id).join(MANIFEST));
         let prepared = Prepared::open(settings, id)?;
         let variant = prepared.variant().unwrap_or(BASE_VARIANT);
         let pipeline = entry.load(variant)?;
         let (grader, answers) = grader(entry, &pipeline)?;
+        files.note(&prepared.place(&answers));
         let bytes = prepared.answers(entry, &answers)?;
         let data = match prepared.manifest() {
             Some(manifest) => Answers::Prepared(manifest, &bytes),
@@ -101,6 +111,7 @@ impl Grading {
             answers_digest: Sha256::of(&bytes),
             digests: digests::noted(entry, &pipeline, variant, prepared.trees()),
             log: None,
+            read: files,
         })
     }
 
@@ -120,6 +131,8 @@ impl Grading {
     pub fn with_answers(catalog: &Catalog, id: &str, given: &Given) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         let (grader, path) = grader(entry, &entry.load(BASE_VARIANT)?)?;
+        let mut files = ReadFiles::default();
+        files.note(&given.answers);
         let bytes = std::fs::read(&given.answers)
             .map_err(|error| Error::reading("read the answers", &given.answers, &error))?;
         let comparability =
@@ -136,6 +149,7 @@ impl Grading {
                 ..Digests::default()
             },
             log: None,
+            read: files,
         })
     }
 
@@ -163,7 +177,17 @@ impl Grading {
             answers,
             leaderboard: None,
         };
-        Grading::with_answers(catalog, id, &given)
+        let mut grading = Grading::with_answers(catalog, id, &given)?;
+        // A run may prepare the competition later.
+        grading
+            .read
+            .note(&settings.data_dir.join(id).join(MANIFEST));
+        Ok(grading)
+    }
+
+    /// Whether the files that were read are still the same, by size, time and inode.
+    pub fn is_current(&self) -> bool {
+        self.read.are_unchanged()
     }
 
     /// Validates and scores a submission. `None` if there is no file of that name with the ending `.csv`.
@@ -175,6 +199,21 @@ impl Grading {
                 Outcome::Invalid(Refusal::new(RefusalKind::Unreadable, message))
             })
         })
+    }
+
+    /// Validates and scores a typed frame (`*.frame`) or a submission. `None` if there is no such file.
+    ///
+    /// # Errors
+    /// If a typed frame cannot be read.
+    pub fn grade_table(&self, path: &Path) -> Result<Option<Outcome>, Error> {
+        if !is_frame(path) {
+            return Ok(self.grade(path));
+        }
+        let bytes =
+            std::fs::read(path).map_err(|error| Error::reading("read the frame", path, &error))?;
+        let frame = typed::parse(&bytes)
+            .map_err(|error| Error::new(Failure::Input, format!("{}: {error}", path.display())))?;
+        Ok(Some(self.grader.grade(&self.answers, &frame)))
     }
 
     /// Validates and scores a submission of any name.
@@ -276,10 +315,22 @@ pub(crate) fn grader(entry: &Entry, pipeline: &Pipeline) -> Result<(Grader, Stri
 }
 
 pub(crate) fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame, Error> {
-    grader.read_answers(bytes).map_err(|error| {
+    let read = match is_frame(place) {
+        true => typed::parse(bytes).map_err(|error| error.to_string()),
+        false => grader
+            .read_answers(bytes)
+            .map_err(|error| error.to_string()),
+    };
+    read.map_err(|error| {
         let message = format!("the answers {}: {error}", place.display());
         Error::new(Failure::Input, message)
     })
+}
+
+/// Whether a file contains a typed frame: its name ends in `.frame`.
+fn is_frame(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "frame")
 }
 
 /// Grades one submission against prepared or given answers. Without a submission, the report has only the thresholds of medals, which

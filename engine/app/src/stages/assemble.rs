@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use prep_cache::LinkMode;
 use prep_core::{Context, Failure, Graph};
 use prep_digests::LockedDataset;
 use prep_fetch::{Members, PartOfBundle};
 use prep_steps::{BuildOptions, Sources};
 
 use super::choose::Chosen;
+use super::description;
 use super::load::{Loaded, Verification};
 use super::loader::Loader;
 use super::lock;
@@ -119,16 +121,23 @@ impl Assembler<'_> {
         };
         let found = Found::of(&loaded, self.task)?;
         let path = found.bundle.location();
+        let given = description::given(options, &entry.id)?;
         let build_options = BuildOptions {
             data_dir: &self.task.data_dir(),
             boot: settings.boot.as_deref(),
             session: self.engine,
             checksums: loaded.checksums.as_ref(),
-            description: entry.description.as_deref().unwrap_or(""),
+            description: given
+                .as_deref()
+                .or(entry.description.as_deref())
+                .unwrap_or(""),
             metric: loaded.metric(),
             variant: &options.variant,
             expand: options.expand,
             locked: trees,
+            remove_unpublished: options.remove_unpublished,
+            link_mode: options.link_mode.unwrap_or(LinkMode::HardLink),
+            complete_description: given.is_none(),
         };
         let sources = Sources {
             bundle: found.bundle,

@@ -19,6 +19,7 @@
 pub(crate) mod assemble;
 pub(crate) mod availability;
 pub(crate) mod choose;
+mod description;
 pub(crate) mod disk;
 pub(crate) mod forecast;
 pub(crate) mod load;

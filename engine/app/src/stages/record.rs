@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prep_cache::Digest;
 use prep_digests::{DataOrigin, LockedDataset, Trees};
-use prep_steps::Manifest;
+use prep_steps::{Manifest, Unpublished};
 
 use super::assemble::Competition;
 use super::run::Ended;
@@ -40,6 +40,7 @@ pub(crate) fn record(ended: &Ended, summaries: &mut [Summary]) -> Result<(), Err
         };
         summary.files = Some(published.files);
         summary.bytes = Some(published.bytes);
+        summary.unpublished.clone_from(&published.unpublished);
         if let Some(trees) = published.trees.filter(|_| summary.is_complete()) {
             let facts = origin(ended, competition, &published, data_dir)?.with_trees(&trees);
             locked.push((&*competition.id, facts));
@@ -93,6 +94,7 @@ struct Published {
     trees: Option<Trees>,
     key: Digest,
     origin: Option<DataOrigin>,
+    unpublished: Unpublished,
 }
 
 impl Published {
@@ -103,6 +105,7 @@ impl Published {
             trees: manifest.trees.filter(|_| manifest.complete),
             key: manifest.key,
             origin: manifest.origin,
+            unpublished: manifest.unpublished,
         }
     }
 

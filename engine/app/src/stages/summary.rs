@@ -2,7 +2,7 @@
 
 use prep_core::{Failure, Remedy, StepError, StepOutcome};
 use prep_spec::Diagnostics;
-use prep_steps::LocatedError;
+use prep_steps::{LocatedError, Unpublished};
 use serde::Serialize;
 
 use super::assemble::Competition;
@@ -70,6 +70,9 @@ pub struct Summary {
     /// Files with another MD5 than is published, as it may be since their bytes depend on the library that writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on_writer: Vec<String>,
+    /// Files and directories in the prepared directory that no run published. They stay.
+    #[serde(skip_serializing_if = "Unpublished::is_empty")]
+    pub unpublished: Unpublished,
     pub failures: Vec<StepFailure>,
 }
 
@@ -162,6 +165,7 @@ impl Summary {
             checksums: Checksums::NotChecked,
             unverified: Vec::new(),
             depends_on_writer: Vec::new(),
+            unpublished: Unpublished::default(),
             failures: Vec::new(),
         }
     }

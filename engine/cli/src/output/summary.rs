@@ -53,6 +53,11 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
             ));
         }
     }
+    for summary in &preparation.summaries {
+        if let Some(line) = unpublished(summary) {
+            printer.message(line);
+        }
+    }
     if let Some(line) = incomplete(&preparation.summaries) {
         printer.message(line);
     }
@@ -92,6 +97,24 @@ fn error_of(id: &str, failure: &StepFailure) -> CliError {
     error.diagnostics.clone_from(&failure.place);
     error.help = failure.help.as_ref().map(remedy::words);
     error
+}
+
+/// The files that a run left alone because no run published them, if there are some.
+fn unpublished(summary: &Summary) -> Option<String> {
+    let found = &summary.unpublished;
+    let more = found.count.checked_sub(found.paths.len() as u64)?;
+    let mut named: Vec<String> = found.paths.iter().cloned().collect();
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    (!found.is_empty()).then(|| {
+        format!(
+            "{}: left alone in the prepared directory, because `prep` did not publish it: {}; \
+             `--remove-unpublished` removes it",
+            summary.id,
+            named.join(", ")
+        )
+    })
 }
 
 /// `20 of 22 competitions are prepared; not prepared: a, b`, if some of several are not.

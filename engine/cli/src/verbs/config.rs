@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use prep_app::LinkMode;
 use serde_json::json;
 
 use crate::error::CliError;
@@ -97,6 +98,15 @@ impl ConfigArgs {
                 "source",
                 session.source.as_deref().map(path).unwrap_or_default(),
             ),
+            ("link_mode", link_mode(session.link_mode).to_owned()),
+            (
+                "descriptions",
+                session
+                    .descriptions
+                    .as_deref()
+                    .map(path)
+                    .unwrap_or_default(),
+            ),
             ("jobs", settings.jobs.to_string()),
             ("memory", units::bytes(settings.memory)),
         ];
@@ -155,5 +165,13 @@ impl ConfigArgs {
         push("remote.endpoint", remote.endpoint.clone());
         push("remote.region", remote.region.clone());
         Ok(lines)
+    }
+}
+
+fn link_mode(mode: Option<LinkMode>) -> &'static str {
+    match mode {
+        None | Some(LinkMode::HardLink) => "hardlink",
+        Some(LinkMode::Reflink) => "reflink",
+        Some(LinkMode::Copy) => "copy",
     }
 }

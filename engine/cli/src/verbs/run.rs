@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use clap::Args;
-use prep_app::{Catalog, Options, Preparation, Run, Task, Unit};
+use prep_app::{Catalog, LinkMode, Options, Preparation, Run, Task, Unit};
 use prep_core::{Cancel, units};
 
 use crate::downloads::{Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::options::PreparationArgs;
+use crate::options::{LinkModeArg, PreparationArgs};
 use crate::output::aside::Notice;
 use crate::output::progress::Display;
 use crate::output::{summary, timings};
@@ -36,6 +36,23 @@ pub struct RunArgs {
     /// The run fails if files, answers, leaderboard or rules differ from those of the lock file.
     #[arg(long)]
     locked: bool,
+    /// How files share bytes with the cache: hardlink, reflink, copy
+    ///
+    /// `hardlink`: published files are files of the cache, as far as possible. `reflink`: they share blocks until one side
+    /// is written, if the file system can. `copy`: they share nothing. Use `copy` for directories that a container may
+    /// write.
+    #[arg(long, value_name = "MODE", hide_possible_values = true)]
+    link_mode: Option<LinkModeArg>,
+    /// Publish descriptions of yours: DIR/ID.md or DIR/ID/description.md
+    ///
+    /// A checkout of upstream has them in mlebench/competitions.
+    #[arg(long, value_name = "DIR", help_heading = "Preparation")]
+    descriptions: Option<PathBuf>,
+    /// Remove files in DATA/ID/prepared that no run published
+    ///
+    /// Without this option they stay, for example archives that you unpacked there.
+    #[arg(long)]
+    remove_unpublished: bool,
     /// Print the slowest steps; with FILE, also write a trace of all steps
     ///
     /// Perfetto and chrome://tracing open the trace.
@@ -103,6 +120,9 @@ impl RunArgs {
         let downloads = !self.no_download && !self.available;
         let options = Options {
             locked: self.locked,
+            remove_unpublished: self.remove_unpublished,
+            link_mode: self.link_mode.map(LinkMode::from),
+            descriptions: self.descriptions.clone(),
             available_only: self.available,
             download: downloads,
             keep_going: !self.fail_fast,

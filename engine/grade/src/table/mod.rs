@@ -13,3 +13,4 @@ pub(crate) mod positions;
 pub mod sort;
 pub mod submission;
 pub(crate) mod target;
+pub mod typed;

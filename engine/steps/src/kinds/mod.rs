@@ -29,7 +29,7 @@ pub(crate) use list::list;
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
-    Manifest, ManifestError, PublishedOutput, VerifiedTree, invalidate, record_origin,
+    Manifest, ManifestError, PublishedOutput, Unpublished, VerifiedTree, invalidate, record_origin,
     verify_after_restart,
 };
 pub(crate) use query::query_table;

@@ -27,7 +27,7 @@ pub fn grade(
         Some(given) => Grading::with_answers(catalog, id, &given)?,
         None => Grading::open(catalog, &settings, id)?.logged(&settings, &args.log.log(session)),
     };
-    let outcome = grading.grade(submission);
+    let outcome = grading.grade_table(submission)?;
     let unrounded = match &outcome {
         Some(Outcome::Score { value, .. }) => Some(*value),
         _ => None,

@@ -1,4 +1,10 @@
-//! Computes the files to write and to remove, so that the published tree equals the desired one.
+//! Compares a prepared directory with the wanted tree: what is written, what is removed, and what stays although nobody
+//! wants it.
+//!
+//! A publication removes only what an earlier one wrote: a path of the listing, or a directory of the manifest. Everything
+//! else in the directory belongs to somebody else, for example archives that an agent unpacked. It stays unless the caller
+//! asks for its removal. A wanted path is always written, because a preparation in place replaces the files of other
+//! programs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,21 +14,24 @@ use prep_core::{Context, StepError};
 
 use super::PublishError;
 use super::listing::{PublishedListing, WrittenFile};
+use super::unpublished::Unpublished;
 use crate::value::{BETWEEN_CHECKS, Tree};
 
-/// The differences between the desired and the published tree.
+/// The difference between the wanted tree and a prepared directory.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// For each desired file, by its index: its record if it is already published.
+    /// For each wanted file the stamp of the file on disk, if it is the wanted one.
     pub kept: Vec<Option<WrittenFile>>,
-    /// Indices of the desired files that must be written.
+    /// Places of the other wanted files, in order.
     pub write: Vec<u32>,
     /// Directories that must exist, parents first.
     pub folders: BTreeSet<String>,
-    /// Files to remove, relative to `prepared`.
+    /// Files to remove, below `prepared`.
     pub remove: Vec<PathBuf>,
     /// Directories to remove, innermost first.
     pub remove_folders: Vec<PathBuf>,
+    /// Files and directories of others, which stay.
+    pub unpublished: Unpublished,
 }
 
 impl Changes {
@@ -30,7 +39,7 @@ impl Changes {
         self.write.is_empty() && self.remove.is_empty() && self.remove_folders.is_empty()
     }
 
-    /// Total bytes to write.
+    /// Total length of the files to write, in bytes.
     pub(super) fn bytes(&self, desired: &Tree) -> u64 {
         let files = self.write.iter();
         let bytes = files.filter_map(|place| Some(desired.file(*place as usize)?.bytes()));
@@ -38,12 +47,35 @@ impl Changes {
     }
 }
 
-/// Compares the desired tree with the listing and the disk.
+/// What earlier publications wrote into a prepared directory.
+pub(super) struct Published<'a> {
+    pub listing: &'a PublishedListing,
+    /// Paths of directories. Those of listed files need not be among them.
+    pub folders: &'a BTreeSet<&'a str>,
+}
+
+impl Published<'_> {
+    fn has_file(&self, path: &Path) -> bool {
+        path.to_str()
+            .is_some_and(|path| self.listing.find(path).is_some())
+    }
+
+    fn has_folder(&self, path: &Path) -> bool {
+        path.to_str()
+            .is_some_and(|path| self.folders.contains(path) || self.listing.has_below(path))
+    }
+}
+
+/// Compares the wanted tree with the directory `prepared`. Files of others stay, unless `remove_others`.
+///
+/// # Errors
+/// If the directory cannot be read, or something of others that stays has the place of a wanted file or directory.
 pub(super) fn compare(
     context: &Context,
     desired: &Tree,
-    old: &PublishedListing,
+    published: &Published<'_>,
     prepared: &Path,
+    remove_others: bool,
 ) -> Result<Changes, StepError> {
     let mut changes = Changes {
         kept: vec![None; desired.len()],
@@ -70,7 +102,8 @@ pub(super) fn compare(
         if file.is_folder() {
             continue;
         }
-        let listed = old
+        let listed = published
+            .listing
             .with_same_origin(&file)
             .filter(|listed| listed.is_untouched(&prepared.join(file.path())));
         match (listed, changes.kept.get_mut(file.index())) {
@@ -79,7 +112,14 @@ pub(super) fn compare(
         }
     }
     if prepared.exists() {
-        collect_surplus(context, prepared, Path::new(""), desired, &mut changes)?;
+        let surplus = Surplus {
+            context,
+            prepared,
+            desired,
+            published,
+            remove_others,
+        };
+        surplus.search(Path::new(""), &mut changes)?;
     }
     Ok(changes)
 }
@@ -88,37 +128,83 @@ fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(parent, _)| parent)
 }
 
-/// Collects files and directories below `prepared` that are not in the desired tree. This includes names that are not
-/// UTF-8.
-fn collect_surplus(
-    context: &Context,
-    prepared: &Path,
-    inner: &Path,
-    desired: &Tree,
-    changes: &mut Changes,
-) -> Result<(), StepError> {
-    let path = prepared.join(inner);
-    let failed = PublishError::io("look at", &path);
-    for (number, entry) in fs::read_dir(&path).map_err(&failed)?.enumerate() {
-        if number.is_multiple_of(BETWEEN_CHECKS) {
-            context.check()?;
-        }
-        let entry = entry.map_err(&failed)?;
-        let inner = inner.join(entry.file_name());
-        if entry.file_type().map_err(&failed)?.is_dir() {
-            collect_surplus(context, prepared, &inner, desired, changes)?;
-            if !inner
-                .to_str()
-                .is_some_and(|name| changes.folders.contains(name))
-            {
-                changes.remove_folders.push(inner);
+/// The search for files and directories that nobody wants.
+struct Surplus<'a> {
+    context: &'a Context,
+    prepared: &'a Path,
+    desired: &'a Tree,
+    published: &'a Published<'a>,
+    remove_others: bool,
+}
+
+impl Surplus<'_> {
+    /// Searches the directory `inner` below `prepared`. Returns whether something in it stays. A name that is not UTF-8 is
+    /// never wanted.
+    fn search(&self, inner: &Path, changes: &mut Changes) -> Result<bool, StepError> {
+        let path = self.prepared.join(inner);
+        let failed = PublishError::io("look at", &path);
+        let mut stays = false;
+        for (number, entry) in fs::read_dir(&path).map_err(&failed)?.enumerate() {
+            if number.is_multiple_of(BETWEEN_CHECKS) {
+                self.context.check()?;
             }
-        } else {
-            let wanted = inner.to_str().and_then(|name| desired.find(name));
-            if wanted.is_none_or(|wanted| wanted.is_folder()) {
-                changes.remove.push(inner);
+            let entry = entry.map_err(&failed)?;
+            let inner = inner.join(entry.file_name());
+            stays |= match entry.file_type().map_err(&failed)?.is_dir() {
+                true => self.folder(inner, changes)?,
+                false => self.file(inner, changes)?,
+            };
+        }
+        Ok(stays)
+    }
+
+    /// Decides about a directory. Returns whether it stays.
+    fn folder(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
+        if self.wants_folder(&inner, changes) {
+            self.search(&inner, changes)?;
+            return Ok(true);
+        }
+        let stays = match self.remove_others || self.published.has_folder(&inner) {
+            true => self.search(&inner, changes)?,
+            false => {
+                changes.unpublished.add(&inner, true);
+                true
+            }
+        };
+        match stays {
+            true if self.wants_file(&inner) => Err(PublishError::in_the_way(self.prepared, &inner)),
+            true => Ok(true),
+            false => {
+                changes.remove_folders.push(inner);
+                Ok(false)
             }
         }
     }
-    Ok(())
+
+    /// Decides about a file, or anything else that is not a directory. Returns whether it stays.
+    fn file(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
+        if self.wants_file(&inner) {
+            return Ok(true);
+        }
+        if self.remove_others || self.published.has_file(&inner) {
+            changes.remove.push(inner);
+            return Ok(false);
+        }
+        if self.wants_folder(&inner, changes) {
+            return Err(PublishError::in_the_way(self.prepared, &inner));
+        }
+        changes.unpublished.add(&inner, false);
+        Ok(true)
+    }
+
+    fn wants_folder(&self, inner: &Path, changes: &Changes) -> bool {
+        inner
+            .to_str()
+            .is_some_and(|name| changes.folders.contains(name))
+    }
+
+    fn wants_file(&self, inner: &Path) -> bool {
+        let wanted = inner.to_str().and_then(|name| self.desired.find(name));
+        wanted.is_some_and(|wanted| !wanted.is_folder())
+    }
 }

@@ -31,6 +31,9 @@ use crate::value::{
 const LISTING_FILE: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 4\n";
 
+/// A modification time that no file has. The file at such a path belongs to a publication, but not with a known content.
+const NEVER: i64 = i64::MIN;
+
 /// Placeholder for a SHA-256 that has not been computed yet.
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
 
@@ -82,6 +85,19 @@ impl WrittenFile {
 }
 
 impl ListedFile {
+    /// Stands for a file that is about to be written.
+    fn claim() -> ListedFile {
+        ListedFile {
+            bytes: 0,
+            written: WrittenFile {
+                time: NEVER,
+                inode: NonZeroU64::MIN,
+                sha256: UNKNOWN_SHA256,
+            },
+            origin: ContentOrigin::Object { base: 0 },
+        }
+    }
+
     /// Whether inode, size and time of the file on disk are unchanged.
     pub(super) fn is_untouched(&self, path: &Path) -> bool {
         fs::symlink_metadata(path).is_ok_and(|metadata| {
@@ -198,19 +214,77 @@ fn write<'a>(
 }
 
 impl PublishedListing {
-    /// The listing of the files for whose index `holds` returns true.
-    pub(super) fn filter(&self, holds: impl Fn(usize) -> bool) -> PublishedListing {
+    /// Returns the listing in which only the files at places for which this holds count as untouched. The other paths stay
+    /// in it, because their files belong to a publication.
+    pub(super) fn trusting(&self, holds: impl Fn(usize) -> bool) -> PublishedListing {
         let mut listing = PublishedListing {
             bases: self.bases.clone(),
             ..PublishedListing::default()
         };
         for (place, file) in self.files.iter().enumerate() {
-            if holds(place) {
-                listing.paths.push(self.paths.get(place));
-                listing.files.push(*file);
+            let mut file = *file;
+            if !holds(place) {
+                file.written.time = NEVER;
             }
+            listing.paths.push(self.paths.get(place));
+            listing.files.push(file);
         }
         listing
+    }
+
+    /// Returns the listing in which no file counts as untouched that may be a hard link to the cache.
+    pub(super) fn without_objects(&self) -> PublishedListing {
+        self.trusting(|place| {
+            let origin = self.files.get(place).map(|file| file.origin);
+            !matches!(origin, Some(ContentOrigin::Object { .. }))
+        })
+    }
+
+    /// Returns the listing with the paths of the wanted files at these places, which are in order. They are about to be
+    /// written: whatever an interruption leaves of them belongs to this publication.
+    pub(super) fn claiming(&self, desired: &Tree, places: &[u32]) -> PublishedListing {
+        let mut claimed = PublishedListing {
+            bases: self.bases.clone(),
+            ..PublishedListing::default()
+        };
+        let mut listed = (0..self.len())
+            .filter_map(|place| self.get(place))
+            .peekable();
+        for file in places
+            .iter()
+            .filter_map(|place| desired.file(*place as usize))
+        {
+            while let Some((path, before)) = listed.next_if(|(path, _)| *path < file.path()) {
+                claimed.push(path, *before);
+            }
+            match listed.next_if(|(path, _)| *path == file.path()) {
+                Some((path, before)) => claimed.push(path, *before),
+                None => claimed.push(file.path(), ListedFile::claim()),
+            }
+        }
+        for (path, before) in listed {
+            claimed.push(path, *before);
+        }
+        claimed
+    }
+
+    fn push(&mut self, path: &str, file: ListedFile) {
+        self.paths.push(path);
+        self.files.push(file);
+    }
+
+    /// The number of files that count as untouched if their stamps say so.
+    pub(super) fn trusted(&self) -> usize {
+        let files = self.files.iter();
+        files.filter(|file| file.written.time != NEVER).count()
+    }
+
+    /// Whether files are listed below the directory `path`.
+    pub(super) fn has_below(&self, path: &str) -> bool {
+        let inside = format!("{path}/");
+        let place = self.paths.lower_bound(&inside);
+        self.get(place)
+            .is_some_and(|(found, _)| found.starts_with(&inside))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -240,6 +314,9 @@ impl PublishedListing {
             }
             _ => false,
         };
+        if listed.written.time == NEVER {
+            return None;
+        }
         let base = self.bases.get(listed.origin.base() as usize);
         (same && base == wanted.base() && listed.bytes == wanted.bytes()).then_some(listed)
     }
@@ -291,12 +368,12 @@ impl PublishedListing {
             if self.len() > 0 && self.paths.get(self.len() - 1) >= path {
                 return Err(io::ErrorKind::InvalidData.into());
             }
-            self.paths.push(path);
-            self.files.push(ListedFile {
+            let listed = ListedFile {
                 bytes,
                 written,
                 origin,
-            });
+            };
+            self.push(path, listed);
         }
         Ok(())
     }
@@ -425,8 +502,33 @@ mod tests {
             let found = other.files().find_map(|file| read.with_same_origin(&file));
             assert_eq!(found, None, "{path}");
         }
-        let some = read.filter(|place| place != 1);
-        assert_eq!((some.len(), some.find("public/x/1")), (2, None));
+        let some = read.trusting(|place| place != 1);
+        assert_eq!((some.len(), some.trusted()), (3, 2));
+        let distrusted = tree.files().find(|file| file.path() == "public/x/1");
+        assert!(some.find("public/x/1").is_some() && read.has_below("public/x"));
+        assert_eq!(
+            distrusted.and_then(|file| some.with_same_origin(&file)),
+            None
+        );
+        assert!(!read.has_below("public/x/1") && !read.has_below("public/y"));
+        // What is about to be written is listed, next to what was.
+        let wanted = ["a", "private/a.csv", "public/x/3"].map(|path| TreeEntry {
+            path: path.into(),
+            content: Some(ContentRef::Object {
+                digest: base,
+                bytes: 3,
+            }),
+        });
+        let wanted = Tree::new(wanted.into())?;
+        let claimed = read.claiming(&wanted, &[0, 1, 2]);
+        claimed.write(home.path())?;
+        let claimed = PublishedListing::read(home.path());
+        assert_eq!((claimed.len(), claimed.trusted()), (5, 3));
+        assert_eq!(claimed.find("private/a.csv"), read.find("private/a.csv"));
+        for file in wanted.files() {
+            assert_eq!(claimed.with_same_origin(&file), None, "{}", file.path());
+        }
+        read.write(home.path())?;
         // A truncated listing still contains its first files.
         let path = home.path().join(LISTING_FILE);
         let bytes = fs::read(&path)?;

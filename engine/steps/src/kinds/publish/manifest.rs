@@ -10,18 +10,20 @@
 //! number of files. Adding, removing or replacing a file changes the time of its directory. A file that is modified in
 //! place without changing that time is only found by an audit, which compares digests.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use prep_cache::Digest;
+use prep_cache::{Digest, LinkMode};
 use prep_digests::{DataOrigin, Sha256, Trees};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Publish;
 use super::listing::PublishedListing;
+use super::unpublished::Unpublished;
 
 const MANIFEST_FILE: &str = "prepared.json";
 const VERSION: u32 = 2;
@@ -76,6 +78,12 @@ pub struct Manifest {
     pub origin: Option<DataOrigin>,
     /// The published outputs.
     pub outputs: Vec<PublishedOutput>,
+    /// How much of their bytes published files share with the cache.
+    #[serde(default, skip_serializing_if = "Sharing::is_default")]
+    pub(super) link_mode: Sharing,
+    /// Files and directories of others in the tree.
+    #[serde(default, skip_serializing_if = "Unpublished::is_empty")]
+    pub unpublished: Unpublished,
     folders: Vec<PathStamp>,
     singles: Vec<PathStamp>,
 }
@@ -165,6 +173,17 @@ impl Manifest {
         }
     }
 
+    /// The manifest of the same tree with its files' sharing recorded.
+    pub(super) fn with_link_mode(self, link_mode: Sharing) -> Manifest {
+        Manifest { link_mode, ..self }
+    }
+
+    /// Paths of the directories of the publication, below `prepared`.
+    pub(super) fn folders(&self) -> BTreeSet<&str> {
+        let folders = self.folders.iter().map(|stamp| stamp.path.as_str());
+        folders.collect()
+    }
+
     /// The manifest of the same tree, marked incomplete.
     pub(super) fn incomplete(self) -> Manifest {
         Manifest {
@@ -204,11 +223,11 @@ impl Manifest {
         key: Digest,
         boot: Option<String>,
         trees: Option<Trees>,
-        outputs: Vec<PublishedOutput>,
+        prepared: &Path,
+        tree: PublishedTree,
     ) -> Result<Manifest, ManifestError> {
-        let prepared = publish.home().join("prepared");
-        let mut folders = Vec::new();
-        walk_folders(&prepared, "", &mut folders)?;
+        let folders = tree.stamps(prepared)?;
+        let outputs = tree.outputs;
         let mut singles = Vec::new();
         for output in outputs.iter().filter(|output| !output.path.ends_with('/')) {
             let path = prepared.join(&output.path);
@@ -239,6 +258,8 @@ impl Manifest {
             trees,
             origin: None,
             outputs,
+            link_mode: Sharing::default(),
+            unpublished: tree.unpublished,
             folders,
             singles,
         })
@@ -286,37 +307,66 @@ fn writer(folder: &Path, boot: Option<&String>) -> Option<String> {
         .flatten()
 }
 
-/// Collects the times of all directories below `prepared`, including itself.
-fn walk_folders(
-    prepared: &Path,
-    inner: &str,
-    folders: &mut Vec<PathStamp>,
-) -> Result<(), ManifestError> {
-    let path = prepared.join(inner);
-    let failed = |cause| ManifestError::Io {
-        what: "look at",
-        path: path.clone(),
-        cause,
-    };
-    let metadata = fs::symlink_metadata(&path).map_err(failed)?;
-    folders.push(PathStamp {
-        path: inner.to_owned(),
-        bytes: 0,
-        time: time(&metadata),
-    });
-    for entry in fs::read_dir(&path).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        if entry.file_type().map_err(failed)?.is_dir() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let inner = if inner.is_empty() {
-                name
-            } else {
-                format!("{inner}/{name}")
-            };
-            walk_folders(prepared, &inner, folders)?;
+/// How much published files share with the cache, most first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Sharing {
+    /// The files themselves, as far as possible.
+    #[default]
+    Hardlink,
+    /// Blocks, until one side is written.
+    Reflink,
+    /// Nothing.
+    Copy,
+}
+
+impl Sharing {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
+    fn is_default(&self) -> bool {
+        *self == Sharing::default()
+    }
+}
+
+impl From<LinkMode> for Sharing {
+    fn from(mode: LinkMode) -> Sharing {
+        match mode {
+            LinkMode::HardLink => Sharing::Hardlink,
+            LinkMode::Reflink => Sharing::Reflink,
+            LinkMode::Copy => Sharing::Copy,
         }
     }
-    Ok(())
+}
+
+/// What a publication has in a prepared directory, and what others have there.
+pub(super) struct PublishedTree {
+    pub outputs: Vec<PublishedOutput>,
+    /// Directories, below `prepared`.
+    pub folders: BTreeSet<String>,
+    pub unpublished: Unpublished,
+}
+
+impl PublishedTree {
+    /// PathStamps of `prepared` and of the directories in it. Those of others may change without making the tree incomplete.
+    fn stamps(&self, prepared: &Path) -> Result<Vec<PathStamp>, ManifestError> {
+        let paths = std::iter::once("").chain(self.folders.iter().map(String::as_str));
+        let stamps = paths.map(|inner| {
+            let path = prepared.join(inner);
+            let metadata = fs::symlink_metadata(&path).map_err(|cause| ManifestError::Io {
+                what: "look at",
+                path: path.clone(),
+                cause,
+            })?;
+            Ok(PathStamp {
+                path: inner.to_owned(),
+                bytes: 0,
+                time: time(&metadata),
+            })
+        });
+        stamps.collect()
+    }
 }
 
 /// Replaces a file of `home` atomically by the output of `write`.

@@ -2,7 +2,8 @@
 //!
 //! The first publication of a competition is written into a temporary directory next to `prepared`, which is then
 //! renamed. Later ones only apply the differences: a file is written again only if its content changed, first under a
-//! temporary name, and surplus files are removed. The [`Manifest`] records that a tree is complete. It is marked
+//! temporary name. Files that an earlier publication wrote and this one does not want are removed. Files of others stay
+//! (see `diff`), and the manifest counts them. The [`Manifest`] records that a tree is complete. It is marked
 //! incomplete before the first change and written after the last, so an interrupted publication is never treated as
 //! complete. After a loss of power, [`verify_after_restart`] finds files that were only partially written.
 
@@ -11,23 +12,28 @@ mod listing;
 mod manifest;
 mod origin;
 mod sums;
+mod unpublished;
 mod verify;
 mod write;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use prep_cache::Digest;
+use prep_cache::{Digest, LinkMode};
 use prep_core::{Context, Failure, FileValue, Inputs, Sink, StepError, Value};
 use prep_digests::{LockedDataset, Trees};
 use thiserror::Error;
 
 pub use manifest::{Manifest, ManifestError, PublishedOutput};
 pub use origin::record_origin;
+pub use unpublished::Unpublished;
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};
 
 use super::outputs::archive::place;
 use crate::value::{Opener, OutputLayout, Tree, TreeBuilder, TreeFile, memory_of_trees};
+use diff::Published;
 use listing::{PublishedListing, write_published};
+use manifest::{PublishedTree, Sharing};
 
 #[derive(Debug, Error)]
 pub(crate) enum PublishError {
@@ -44,6 +50,8 @@ pub(crate) enum PublishError {
         #[source]
         cause: crate::value::ContentError,
     },
+    #[error("`{0}` is in the way of a published file, and was not published itself")]
+    InTheWay(PathBuf),
     #[error("the result differs from the lockfile: {0}")]
     Locked(String),
 }
@@ -55,6 +63,10 @@ impl PublishError {
             let path = path.to_path_buf();
             StepError::machine(PublishError::Io { what, path, cause })
         }
+    }
+
+    fn in_the_way(prepared: &Path, inner: &Path) -> StepError {
+        StepError::input(PublishError::InTheWay(prepared.join(inner)))
     }
 }
 
@@ -70,9 +82,22 @@ pub(crate) struct Publish {
     pub expanded: Vec<(String, String)>,
     /// Digests that the tree must have. A different tree is not published.
     pub locked: Option<Trees>,
+    /// Whether files of others in the tree are removed.
+    pub remove_unpublished: bool,
+    /// The cheapest way in which files may share bytes with the cache.
+    pub link_mode: LinkMode,
 }
 
 impl Publish {
+    /// Whether files of a publication share more bytes with the cache than this one allows.
+    fn is_too_shared(&self, manifest: &Manifest) -> bool {
+        self.is_too_shared_as(manifest.link_mode)
+    }
+
+    fn is_too_shared_as(&self, mode: Sharing) -> bool {
+        mode < Sharing::from(self.link_mode)
+    }
+
     fn home(&self) -> PathBuf {
         self.data_dir.join(&self.competition)
     }
@@ -254,6 +279,8 @@ impl Sink for Publish {
             manifest.key == *key
                 && manifest.trees.is_some()
                 && (self.locked.is_none() || manifest.trees == self.locked)
+                && !(self.remove_unpublished && !manifest.unpublished.is_empty())
+                && !self.is_too_shared(&manifest)
                 && manifest.is_durable(self.boot.as_deref())
                 && manifest.is_intact(&self.home().join("prepared"))
         }))
@@ -279,7 +306,25 @@ impl Sink for Publish {
                 old
             }
         };
-        let mut changes = diff::compare(context, &desired, &old, &prepared)?;
+        // Files that share more bytes than allowed are written again.
+        let old = match manifest.as_ref().is_some_and(|one| self.is_too_shared(one)) {
+            true => old.without_objects(),
+            false => old,
+        };
+        let folders = manifest
+            .as_ref()
+            .map_or_else(BTreeSet::new, Manifest::folders);
+        let published = Published {
+            listing: &old,
+            folders: &folders,
+        };
+        let mut changes = diff::compare(
+            context,
+            &desired,
+            &published,
+            &prepared,
+            self.remove_unpublished,
+        )?;
         context.progress.set_total_bytes(changes.bytes(&desired));
         if let Some(locked) = &self.locked {
             let wanted = sums::desired_trees(context, &prepared, &desired, &mut changes)?;
@@ -287,6 +332,10 @@ impl Sink for Publish {
         }
         if !changes.is_empty() {
             Manifest::mark_incomplete(&home, self.boot.clone()).map_err(StepError::machine)?;
+            if !fresh {
+                let claimed = old.claiming(&desired, &changes.write);
+                claimed.write(&home).map_err(StepError::machine)?;
+            }
         }
         let nothing_written = changes.write.is_empty();
         let files = write::WrittenFiles::new(std::mem::take(&mut changes.kept));
@@ -297,6 +346,7 @@ impl Sink for Publish {
             desired: &desired,
             changes: &changes,
             files: &files,
+            link_mode: self.link_mode,
         };
         let written = match fresh {
             true => publication.write_all(),
@@ -307,7 +357,18 @@ impl Sink for Publish {
             let _ = write::remove_leftovers(context, &home);
         }
         written?;
-        drop((old, changes));
+        let before = manifest.as_ref().map(|manifest| manifest.link_mode);
+        let link_mode = match before {
+            Some(before) if nothing_written => before,
+            Some(before) if !self.is_too_shared_as(before) => before.min(self.link_mode.into()),
+            _ => self.link_mode.into(),
+        };
+        let tree = PublishedTree {
+            outputs: self.summary(context, inputs)?,
+            folders: changes.folders,
+            unpublished: changes.unpublished,
+        };
+        drop((old, changes.write, changes.remove));
         let recorded = manifest.as_ref();
         let recorded =
             recorded.and_then(|recorded| Some((recorded.trees?, recorded.origin.clone()?)));
@@ -320,6 +381,8 @@ impl Sink for Publish {
         // If another machine took over the lock, it may be changing the tree.
         context.check()?;
         let mut files = files.into_inner();
+        // Computing digests may take long. If it is interrupted, the files are known to belong to this publication.
+        write_published(&home, &desired, &files).map_err(StepError::machine)?;
         sums::complete(context, &prepared, &desired, &mut files)?;
         let trees = sums::written_trees(&desired, &files);
         // The checksums of equal trees are equal, even if they were not compared this time.
@@ -327,9 +390,12 @@ impl Sink for Publish {
         let origin = origin.map(|(_, origin)| origin);
         write_published(&home, &desired, &files).map_err(StepError::machine)?;
         drop((files, desired));
-        let manifest = Manifest::complete(self, *key, boot, trees, self.summary(context, inputs)?);
+        let manifest = Manifest::complete(self, *key, boot, trees, &prepared, tree);
         manifest
-            .and_then(|manifest| manifest.with_origin(origin).write(&home))
+            .and_then(|manifest| {
+                let manifest = manifest.with_origin(origin).with_link_mode(link_mode);
+                manifest.write(&home)
+            })
             .map_err(StepError::machine)
     }
 }

@@ -57,7 +57,7 @@ pub fn verify_after_restart(
                 &home.join("prepared"),
                 &PublishedListing::read(&home),
             )?;
-            let damaged = manifest.files.abs_diff(intact.len() as u64);
+            let damaged = manifest.files.abs_diff(intact.trusted() as u64);
             if damaged == 0 && manifest.complete {
                 let written = manifest.into_durable().write(&home);
                 return written
@@ -75,7 +75,7 @@ pub fn verify_after_restart(
     Ok(VerifiedTree::Damaged { files: damaged })
 }
 
-/// Removes the file `path` (`private/test.csv`) from the listing, so that the next publication writes it again even if
+/// Distrusts the file `path` (`private/test.csv`) of the listing, so that the next publication writes it again even if
 /// its size and time are unchanged.
 ///
 /// # Errors
@@ -87,7 +87,7 @@ pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), 
         return Ok(());
     };
     let listing = PublishedListing::read(&home);
-    let others = listing.filter(|place| listing.get(place).is_some_and(|(one, _)| one != path));
+    let others = listing.trusting(|place| listing.get(place).is_some_and(|(one, _)| one != path));
     others.write(&home)?;
     match Manifest::read(data_dir, competition)? {
         Some(manifest) => manifest.incomplete().write(&home),
@@ -95,7 +95,7 @@ pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), 
     }
 }
 
-/// The listed files whose content matches their digest.
+/// The listing in which only files whose content matches their digest are trusted.
 pub(super) fn intact_files(
     context: &Context,
     prepared: &Path,
@@ -117,7 +117,7 @@ pub(super) fn intact_files(
         let intact = intact.get(place);
         intact.is_some_and(|intact| intact.load(Ordering::Relaxed))
     };
-    Ok(listing.filter(holds))
+    Ok(listing.trusting(holds))
 }
 
 /// SHA-256 of a file. `None` if it cannot be read.

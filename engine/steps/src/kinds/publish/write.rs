@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use prep_cache::Digest;
+use prep_cache::{Digest, LinkMode};
 use prep_core::{Context, StepError};
 use prep_digests::{Sha256, Sha256Hasher, digest_of_file};
 use prep_formats::zip::MemberInflater;
@@ -60,6 +60,8 @@ pub(super) struct Publication<'a> {
     pub desired: &'a Tree,
     pub changes: &'a Changes,
     pub files: &'a WrittenFiles,
+    /// The cheapest way in which files may share bytes with the cache.
+    pub link_mode: LinkMode,
 }
 
 impl Publication<'_> {
@@ -69,7 +71,8 @@ impl Publication<'_> {
         make_folders(&staging, self.changes)?;
         self.write_files(&|file, opened, worker| {
             let path = staging.join(file.path());
-            let sha256 = worker.write_new(self.context, &path, file.path(), opened)?;
+            let sha256 =
+                worker.write_new(self.context, &path, file.path(), opened, self.link_mode)?;
             written_file(&path, sha256)
         })?;
         // If another machine took over the lock, nothing may become visible.
@@ -106,7 +109,8 @@ impl Publication<'_> {
         self.write_files(&|file, opened, worker| {
             let target = prepared.join(file.path());
             let temporary = staging.join(number.fetch_add(1, Ordering::Relaxed).to_string());
-            let mut sha256 = worker.write_new(context, &temporary, file.path(), opened)?;
+            let mut sha256 =
+                worker.write_new(context, &temporary, file.path(), opened, self.link_mode)?;
             let old = old
                 .find(file.path())
                 .filter(|listed| listed.bytes == file.bytes() && listed.is_untouched(&target));
@@ -282,17 +286,18 @@ impl Worker {
         path: &Path,
         name: &str,
         opened: &OpenContent<'_>,
+        mode: LinkMode,
     ) -> Result<Option<Sha256>, StepError> {
         let content = opened.content();
         if let ContentRef::Object { digest, .. } = content
             && context.location(digest).is_none()
             && name != USER_FILE
         {
-            context.store.materialise(digest, path)?;
+            context.store.materialise_as(digest, path, mode)?;
             return Ok(None);
         }
-        let mode = if name == USER_FILE { 0o666 } else { 0o444 };
-        let mut file = create(path, mode).map_err(PublishError::io("make", path))?;
+        let permissions = if name == USER_FILE { 0o666 } else { 0o444 };
+        let mut file = create(path, permissions).map_err(PublishError::io("make", path))?;
         let failed = PublishError::io("write", path);
         let confirm = |file: &File| context.store.confirm_written(file, path);
         if content.bytes() <= MAX_BUFFERED_BYTES {

@@ -1,9 +1,10 @@
-"""The files that the benchmark's own package keeps of each competition, made of what `prep pipeline show --json` prints."""
+"""Upstream's files of each competition, made of what `prep pipeline show --json` prints."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ FUNCTIONS = [
 
 
 def replace(path: Path, text: str) -> None:
-    """Writes a file as a whole: others may be reading it."""
+    """Replaces a file at once, because others may be reading it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(text, encoding="utf-8")
@@ -23,20 +24,32 @@ def replace(path: Path, text: str) -> None:
 
 
 def write(folder: Path, definitions: dict[str, Any]) -> None:
-    """Writes a folder per competition, the lists of competitions, and last the index."""
+    """Writes a directory per competition, the lists of competitions, and last the index.
+
+    Removes competitions that an earlier index names and the program does not know any more.
+    """
+    for name in set(_indexed(folder)) - {one["id"] for one in definitions["competitions"]}:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name, text in rendered(definitions).items():
+        replace(folder / name, text)
+
+
+def _indexed(folder: Path) -> list[str]:
+    try:
+        return list(json.loads((folder / "index.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return []
+
+
+def rendered(definitions: dict[str, Any]) -> dict[str, str]:
+    """All files by path, the index last, so that a reader who finds it finds the others."""
     # A competition without grading has a pipeline and nothing else.
     competitions = {one["id"]: one for one in definitions["competitions"] if "answers" in one}
-    for name, facts in competitions.items():
-        for file, text in _files(name, facts).items():
-            replace(folder / name / file, text)
-    for name, ids in definitions["lists"].items():
-        replace(folder / "splits" / f"{name}.txt", "\n".join(ids))
-    kept = {
-        name: {key: value for key, value in facts.items() if key not in ("id", "pipeline", "leaderboard", "checksums")}
-        for name, facts in competitions.items()
+    texts = {
+        f"{name}/{file}": text for name, facts in competitions.items() for file, text in _files(name, facts).items()
     }
-    # Last: whoever finds it finds the rest.
-    replace(folder / "index.json", json.dumps(kept, ensure_ascii=False) + "\n")
+    texts |= {f"splits/{name}.txt": "\n".join(ids) for name, ids in definitions["lists"].items()}
+    return texts | {"index.json": json.dumps({name: {} for name in competitions}) + "\n"}
 
 
 def _files(name: str, facts: dict[str, Any]) -> dict[str, str]:
@@ -48,10 +61,11 @@ def _files(name: str, facts: dict[str, Any]) -> dict[str, str]:
     }
     for function, imports, parameters, names, result in FUNCTIONS:
         files[f"{function}.py"] = (
-            f'"""The program does it; see mlebench._competition."""\n\n{imports}\n\n'
-            f"from mlebench import _competition\n\n\n"
+            f'"""The program `prep` does the work; see mleprep._mlebench.competition."""\n\n{imports}\n\n'
+            f"from mleprep._mlebench import competition\n\nID = {json.dumps(name, ensure_ascii=False)}\n\n\n"
+            f"@competition.by_program(ID)\n"
             f"def {function}({parameters}) -> {result}:\n"
-            f"    return _competition.{function}({json.dumps(name, ensure_ascii=False)}, {names})\n"
+            f"    return competition.{function}(ID, {names})\n"
         )
     return files
 
@@ -72,7 +86,7 @@ def _config(name: str, facts: dict[str, Any]) -> str:
 
 
 def _checksums(sums: dict[str, Any]) -> str:
-    """The published checksums as YAML, in the benchmark's form."""
+    """The published checksums as YAML, in upstream's form."""
     text = ""
     for section in ("private", "public"):
         files = sums.get(section) or {}

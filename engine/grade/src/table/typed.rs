@@ -1,0 +1,239 @@
+//! Reading a frame whose columns have types already.
+//!
+//! Callers that hold a table in memory cannot pass it as a CSV without losing types: text that spells numbers would become
+//! numbers, and an empty text would become a missing cell. They write a typed frame instead:
+//!
+//! ```text
+//! {"rows": 2, "columns": [{"name": "id", "type": "int64"}, {"name": "y", "type": "object", "bytes": 13}]}\n
+//! columns one after the other: int64, uint64 and float64 with 8 bytes per cell (little endian), bool with 1 byte per cell,
+//! object as a JSON list of `bytes` bytes
+//! ```
+//!
+//! A cell of an object column is null (missing), true, false, a number, a text, or `{"float": "inf"}` with the text of a
+//! number that JSON does not have.
+
+use std::collections::HashSet;
+
+use prep_formats::pandas::{FrameColumn, ObjectColumn};
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::table::frame::{Cell, ColumnData, Frame};
+
+/// Why bytes are not a typed frame.
+#[derive(Debug, Error)]
+pub enum TypedFrameError {
+    /// The first line is not a header.
+    #[error("the typed frame has no header: {0}")]
+    Header(String),
+    /// A column has too few bytes or too few cells.
+    #[error("the column `{0}` of the typed frame is truncated, or has another number of cells")]
+    Length(String),
+    /// Two columns have the same name.
+    #[error("the typed frame has two columns `{0}`")]
+    Repeated(String),
+    /// The cells of a column are not of its type.
+    #[error("the column `{name}` of the typed frame: {cause}")]
+    Cells {
+        /// The column.
+        name: String,
+        /// The first cell that is not.
+        #[source]
+        cause: serde_json::Error,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    rows: usize,
+    columns: Vec<HeaderColumn>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeaderColumn {
+    name: String,
+    r#type: Type,
+    /// Length of an object column.
+    #[serde(default)]
+    bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Type {
+    Int64,
+    Uint64,
+    Float64,
+    Bool,
+    Object,
+}
+
+/// A cell of an object column, in the order in which JSON values are tried.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum ObjectCell {
+    Missing(()),
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+    Text(String),
+    NotInJson { float: String },
+}
+
+/// Parses a typed frame.
+///
+/// # Errors
+/// If the bytes are something else.
+pub fn parse(bytes: &[u8]) -> Result<Frame, TypedFrameError> {
+    let line = bytes.iter().position(|byte| *byte == b'\n');
+    let split = line.and_then(|at| Some((bytes.get(..at)?, bytes.get(at + 1..)?)));
+    let (header, mut rest) =
+        split.ok_or_else(|| TypedFrameError::Header("it has no line".to_owned()))?;
+    let header: Header = serde_json::from_slice(header)
+        .map_err(|error| TypedFrameError::Header(error.to_string()))?;
+    let mut names = HashSet::new();
+    let mut columns = Vec::with_capacity(header.columns.len());
+    for column in header.columns {
+        if !names.insert(column.name.clone()) {
+            return Err(TypedFrameError::Repeated(column.name));
+        }
+        let length = match column.r#type {
+            Type::Object => Some(column.bytes),
+            Type::Bool => Some(header.rows),
+            _ => header.rows.checked_mul(8),
+        };
+        let parts = length.and_then(|length| rest.split_at_checked(length));
+        let Some((cells, after)) = parts else {
+            return Err(TypedFrameError::Length(column.name));
+        };
+        rest = after;
+        let data = match column.r#type {
+            Type::Int64 => ColumnData::Int64(words(cells).map(i64::from_le_bytes).collect()),
+            Type::Uint64 => ColumnData::UInt64(words(cells).map(u64::from_le_bytes).collect()),
+            Type::Float64 => ColumnData::Float64(words(cells).map(f64::from_le_bytes).collect()),
+            Type::Bool => ColumnData::Bool(cells.iter().map(|byte| *byte != 0).collect()),
+            Type::Object => ColumnData::Object(objects(&column.name, cells, header.rows)?),
+        };
+        let name = column.name;
+        columns.push(FrameColumn { name, data });
+    }
+    Ok(Frame {
+        columns,
+        rows: header.rows,
+    })
+}
+
+fn words(cells: &[u8]) -> impl Iterator<Item = [u8; 8]> {
+    cells.as_chunks::<8>().0.iter().copied()
+}
+
+fn objects(name: &str, cells: &[u8], rows: usize) -> Result<ObjectColumn, TypedFrameError> {
+    let cells: Vec<ObjectCell> =
+        serde_json::from_slice(cells).map_err(|cause| TypedFrameError::Cells {
+            name: name.to_owned(),
+            cause,
+        })?;
+    if cells.len() != rows {
+        return Err(TypedFrameError::Length(name.to_owned()));
+    }
+    let mut objects = ObjectColumn::with_capacity(rows);
+    for cell in &cells {
+        objects.push(match cell {
+            ObjectCell::Missing(()) => Cell::Missing,
+            ObjectCell::Bool(value) => Cell::Bool(*value),
+            ObjectCell::Int(value) => Cell::Int(*value),
+            ObjectCell::UInt(value) => Cell::UInt(*value),
+            ObjectCell::Float(value) => Cell::Float(*value),
+            ObjectCell::Text(text) => Cell::Text(text),
+            ObjectCell::NotInJson { float } => Cell::Float(float.parse().unwrap_or(f64::NAN)),
+        });
+    }
+    Ok(objects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(header: &str, cells: &[&[u8]]) -> Vec<u8> {
+        [header.as_bytes(), b"\n", &cells.concat()].concat()
+    }
+
+    #[test]
+    fn every_type_of_column_is_read() {
+        let objects = br#"["007",null,-1,18446744073709551615,0.5,true,{"float":"-inf"},"","NA"]"#;
+        let header = format!(
+            r#"{{"rows":9,"columns":[{{"name":"i","type":"int64"}},{{"name":"u","type":"uint64"}},{{"name":"f","type":"float64"}},{{"name":"b","type":"bool"}},{{"name":"o","type":"object","bytes":{}}}]}}"#,
+            objects.len()
+        );
+        let ints: Vec<u8> = (-4..5_i64).flat_map(i64::to_le_bytes).collect();
+        let unsigned: Vec<u8> = (0..9_u64)
+            .flat_map(|value| (u64::MAX - value).to_le_bytes())
+            .collect();
+        let floats: Vec<u8> = (0..9)
+            .flat_map(|value| (f64::from(value) / 2.0).to_le_bytes())
+            .collect();
+        let bytes = typed(&header, &[&ints, &unsigned, &floats, &[1; 9], objects]);
+        let frame = parse(&bytes).unwrap();
+        assert_eq!(frame.rows, 9);
+        let data = |name: &str| &frame.column(name).unwrap().data;
+        assert_eq!(data("i"), &ColumnData::Int64((-4..5).collect()));
+        assert_eq!(
+            data("u"),
+            &ColumnData::UInt64((0..9).map(|value| u64::MAX - value).collect())
+        );
+        assert_eq!(
+            data("f"),
+            &ColumnData::Float64((0..9).map(|value| f64::from(value) / 2.0).collect())
+        );
+        assert_eq!(data("b"), &ColumnData::Bool(vec![true; 9]));
+        let mut expected = ObjectColumn::default();
+        for cell in [
+            Cell::Text("007"),
+            Cell::Missing,
+            Cell::Int(-1),
+            Cell::UInt(u64::MAX),
+            Cell::Float(0.5),
+            Cell::Bool(true),
+            Cell::Float(f64::NEG_INFINITY),
+            Cell::Text(""),
+            Cell::Text("NA"),
+        ] {
+            expected.push(cell);
+        }
+        assert_eq!(data("o"), &ColumnData::Object(expected));
+    }
+
+    #[test]
+    fn other_bytes_are_errors() {
+        let one = |column: &str, cells: &[u8]| {
+            typed(&format!(r#"{{"rows":2,"columns":[{column}]}}"#), &[cells])
+        };
+        let two = r#"{"name":"a","type":"bool"},{"name":"a","type":"bool"}"#;
+        for (bytes, message) in [
+            (b"id,y\n1,2\n".to_vec(), "has no header"),
+            (b"{}".to_vec(), "has no header"),
+            (one(r#"{"name":"a","type":"int64"}"#, &[0; 15]), "`a`"),
+            (
+                one(r#"{"name":"a","type":"object","bytes":3}"#, b"[1]"),
+                "another number",
+            ),
+            (
+                one(r#"{"name":"a","type":"object","bytes":2}"#, b"[1"),
+                "EOF",
+            ),
+            (one(two, &[0; 4]), "two columns"),
+        ] {
+            let error = parse(&bytes).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+        let huge = format!(
+            r#"{{"rows":{},"columns":[{{"name":"a","type":"int64"}}]}}"#,
+            u64::MAX
+        );
+        assert!(parse(&typed(&huge, &[])).is_err());
+    }
+}

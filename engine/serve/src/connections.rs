@@ -1,0 +1,108 @@
+//! Open connections, and which of them are idle.
+//!
+//! The number of connections is limited. Clients that open connections and send nothing must not keep others out, so a new
+//! connection takes the place of the one that is idle longest.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+/// A connection counts as idle after this time without a request. An answer may still be on its way before.
+const IDLE_AFTER: Duration = Duration::from_secs(1);
+
+/// Time after which idle connections are searched again.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// All open connections.
+#[derive(Default)]
+pub(crate) struct Connections(Mutex<Vec<Weak<Connection>>>);
+
+/// An open connection.
+pub(crate) struct Connection {
+    state: Mutex<State>,
+    evicted: Notify,
+}
+
+struct State {
+    /// Number of requests without an answer.
+    requests: usize,
+    /// Time of the last change.
+    since: Instant,
+}
+
+/// Marks a connection as busy while it exists.
+pub(crate) struct Busy(Arc<Connection>);
+
+impl Connections {
+    /// Waits for a place, and closes idle connections to get one. `None` if the semaphore is closed.
+    pub(crate) async fn place(&self, free: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+        loop {
+            let waiting = timeout(RETRY, Arc::clone(free).acquire_owned());
+            match waiting.await {
+                Ok(place) => return place.ok(),
+                Err(_) => self.evict(),
+            }
+        }
+    }
+
+    /// Registers a new connection.
+    pub(crate) fn open(&self) -> Arc<Connection> {
+        let connection = Arc::new(Connection {
+            state: Mutex::new(State {
+                requests: 0,
+                since: Instant::now(),
+            }),
+            evicted: Notify::new(),
+        });
+        let mut open = self.0.lock();
+        open.retain(|one| one.strong_count() > 0);
+        open.push(Arc::downgrade(&connection));
+        connection
+    }
+
+    /// Closes the connection that is idle longest, if one is.
+    fn evict(&self) {
+        let open = self.0.lock();
+        let idle = open.iter().filter_map(Weak::upgrade).filter_map(|one| {
+            let since = one.idle_since()?;
+            Some((since, one))
+        });
+        if let Some((_, oldest)) = idle.min_by_key(|(since, _)| *since) {
+            oldest.evicted.notify_one();
+        }
+    }
+}
+
+impl Connection {
+    /// Completes when another connection takes the place of this one.
+    pub(crate) async fn evicted(&self) {
+        self.evicted.notified().await;
+    }
+
+    /// Marks the connection as busy until the result is dropped.
+    pub(crate) fn begin_request(self: &Arc<Self>) -> Busy {
+        self.change(1);
+        Busy(Arc::clone(self))
+    }
+
+    fn change(&self, by: isize) {
+        let mut state = self.state.lock();
+        state.requests = state.requests.saturating_add_signed(by);
+        state.since = Instant::now();
+    }
+
+    fn idle_since(&self) -> Option<Instant> {
+        let state = self.state.lock();
+        let is_idle = state.requests == 0 && state.since.elapsed() >= IDLE_AFTER;
+        is_idle.then_some(state.since)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.change(-1);
+    }
+}

@@ -1,0 +1,149 @@
+"""Grading and preparing by the program, behind the functions that `mlebench/competitions/ID/{grade,prepare}.py` define."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
+
+from mleprep._mlebench import definitions, program
+from mleprep._mlebench.frames import write_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_BUILT_IN = re.compile(r"mlebench\.competitions\.(?P<id>[^.:]+)\.(?P<name>grade|prepare):(?P=name)")
+
+
+def by_program(competition_id: str) -> Callable[[_Function], _Function]:
+    """Marks a function whose work the program does."""
+
+    def mark(function: _Function) -> _Function:
+        function.competition_id = competition_id  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def id_of(function: Callable[..., Any]) -> str | None:
+    """The competition that a function grades or prepares by the program; None if the function is somebody else's."""
+    found: str | None = getattr(function, "__dict__", {}).get("competition_id")
+    return found
+
+
+def import_function(text: str) -> Any:
+    """The function that `module:name` names.
+
+    A module of upstream's may lie over ours, for example because a harness copied upstream's competitions into the package.
+    If a library is missing that it needs, the program takes its place.
+    """
+    module, name = text.split(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError:
+        found = _BUILT_IN.fullmatch(text)
+        if found is None or not definitions.is_built_in(found["id"]):
+            raise
+        return _function(found["id"], name)
+
+
+def _function(competition_id: str, name: str) -> Callable[..., Any]:
+    if name == "grade":
+
+        @by_program(competition_id)
+        def grade_by_program(submission: Any, answers: Any) -> float:
+            return grade(competition_id, submission, answers)
+
+        return grade_by_program
+
+    @by_program(competition_id)
+    def prepare_by_program(raw: Path, public: Path, private: Path) -> Path:
+        return prepare(competition_id, raw, public, private)
+
+    return prepare_by_program
+
+
+def grade(competition_id: str, submission: pd.DataFrame, answers: pd.DataFrame | list[dict[str, Any]]) -> float:
+    """The score of a table against another by the rules of a competition, not rounded."""
+    from mlebench.grade_helpers import InvalidSubmissionError
+
+    with tempfile.TemporaryDirectory(prefix="mlebench-") as name:
+        folder = Path(name)
+        table = folder / "submission.frame"
+        write_frame(submission, table)
+        found = program.score(competition_id, table, _write_answers(folder, answers))
+    if found["score"] is None:
+        raise InvalidSubmissionError(found["reason"])
+    return float(found["score"])
+
+
+def _write_answers(folder: Path, answers: pd.DataFrame | list[dict[str, Any]]) -> Path:
+    if isinstance(answers, list):
+        path = folder / "answers.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in answers), encoding="utf-8")
+    else:
+        path = folder / "answers.frame"
+        write_frame(answers, path)
+    return path
+
+
+def score_file(competition_id: str, submission: Path, answers: Path) -> tuple[float | None, str | None]:
+    """Score of a file against a file, rounded; or the reason why there is none."""
+    found = program.score(competition_id, submission, answers)
+    rounded = found["rounded"]
+    return (None if rounded is None else float(rounded)), found["reason"]
+
+
+def prepare(competition_id: str, raw: Path, public: Path, private: Path) -> Path:
+    """Prepares from the extracted bundle in `raw` into the directories `public` and `private`."""
+    raw, public, private = Path(raw), Path(public), Path(private)
+    # Next to the target, so that files are moved and not copied.
+    with tempfile.TemporaryDirectory(prefix=".prepare-", dir=public.resolve().parent) as name:
+        folder = Path(name)
+        pack(raw, folder / f"{competition_id}.zip")
+        program.run_alone(competition_id, folder, folder / "data")
+        prepared = folder / "data" / competition_id / "prepared"
+        (prepared / "public" / "description.md").unlink(missing_ok=True)
+        for found, target in ((prepared / "public", public), (prepared / "private", private)):
+            target.mkdir(parents=True, exist_ok=True)
+            for entry in sorted(found.iterdir()):
+                _replace(entry, target / entry.name)
+    return public
+
+
+def pack(raw: Path, archive: Path) -> None:
+    """Writes the files below `raw` as a zip with stored members. Follows symbolic links, but not in circles."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED, allowZip64=True, strict_timestamps=False) as out:
+        _pack(Path(raw), Path(), out, ())
+
+
+def _pack(directory: Path, inner: Path, out: zipfile.ZipFile, above: tuple[tuple[int, int], ...]) -> None:
+    found = os.stat(directory)
+    here = (found.st_dev, found.st_ino)
+    if here in above:
+        return
+    for entry in sorted(directory.iterdir()):
+        if entry.is_dir():
+            _pack(entry, inner / entry.name, out, (*above, here))
+        elif entry.is_file():
+            out.write(entry, (inner / entry.name).as_posix())
+
+
+def _replace(entry: Path, target: Path) -> None:
+    """Moves an entry of the prepared data. A directory that exists keeps what others put there."""
+    if entry.is_dir() and target.is_dir():
+        for inner in sorted(entry.iterdir()):
+            _replace(inner, target / inner.name)
+        return
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    elif target.exists() or target.is_symlink():
+        target.unlink()
+    shutil.move(entry, target)

@@ -1,0 +1,91 @@
+"""Writes a frame for the program with the types of its columns.
+
+A CSV would lose them: text that spells numbers would be read as numbers, and the text `NA` as a missing cell. The format is
+described in engine/grade/src/table/typed.rs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MAX_INTEGER = 2**64
+
+
+def write_frame(frame: pd.DataFrame, path: Path) -> None:
+    """Writes a typed frame. Its index does not matter."""
+    columns: list[dict[str, Any]] = []
+    contents: list[bytes] = []
+    for name, place in zip(_unique(frame.columns), range(frame.shape[1])):
+        kind, content = _column(frame.iloc[:, place])
+        described: dict[str, Any] = {"name": name, "type": kind}
+        if kind == "object":
+            described["bytes"] = len(content)
+        columns.append(described)
+        contents.append(content)
+    with open(path, "wb") as file:
+        file.write(json.dumps({"rows": len(frame), "columns": columns}).encode() + b"\n")
+        file.writelines(contents)
+
+
+def _unique(names: Any) -> list[str]:
+    """Names as text. `read_csv` numbers repeated names in the same way."""
+    found: list[str] = []
+    for name in map(str, names):
+        unique, number = name, 0
+        while unique in found:
+            number += 1
+            unique = f"{name}.{number}"
+        found.append(unique)
+    return found
+
+
+def _column(series: pd.Series[Any]) -> tuple[str, bytes]:
+    """Type and content of a column."""
+    if str(series.dtype) == "category":
+        series = series.astype(series.cat.categories.dtype)
+    dtype: Any = series.dtype
+    # Types of extensions, for example nullable integers, have no NumPy type if cells are missing.
+    kind = getattr(dtype, "kind", "O") if not _is_extension(dtype) or not series.isna().any() else "O"
+    if kind == "b":
+        return "bool", series.to_numpy(dtype="bool").tobytes()
+    for letter, target, code in (("i", "int64", "<i8"), ("u", "uint64", "<u8"), ("f", "float64", "<f8")):
+        if kind == letter:
+            return target, series.to_numpy(dtype=target).astype(code).tobytes()
+    return "object", json.dumps([_cell(value) for value in series.astype(object)]).encode()
+
+
+def _is_extension(dtype: Any) -> bool:
+    from pandas.api.types import is_extension_array_dtype
+
+    return bool(is_extension_array_dtype(dtype))
+
+
+def _cell(value: Any) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, str):
+        # Half of a pair of surrogates is not a character.
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        whole = int(value)
+        return whole if -_MAX_INTEGER // 2 <= whole < _MAX_INTEGER else _number(float(whole))
+    if isinstance(value, (float, np.floating)):
+        return _number(float(value))
+    if value is None or (np.ndim(value) == 0 and pd.isna(value)):
+        return None
+    return str(value)
+
+
+def _number(value: float) -> Any:
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else {"float": "inf" if value > 0 else "-inf"}

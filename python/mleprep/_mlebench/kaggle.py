@@ -1,0 +1,118 @@
+"""A client of Kaggle for callers that expect Kaggle's own client but do not have it.
+
+It has the methods that harnesses use before they prepare competitions. The program asks Kaggle.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from http import HTTPStatus
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mleprep._mlebench import program
+from mleprep._mlebench.download import download
+
+# Any competition shows whether Kaggle accepts the credentials.
+_PROBE = "spaceship-titanic"
+
+
+class ApiException(Exception):
+    """An answer of Kaggle that is an error, with the fields that Kaggle's own client has."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        self.status = int(status)
+        self.reason = status.phrase
+        self.body = json.dumps({"code": self.status, "message": message})
+        super().__init__(f"({self.status})\nReason: {self.reason}\nHTTP response body: {self.body}\n")
+
+
+class KaggleApi:
+    """What harnesses call of Kaggle's own client."""
+
+    def authenticate(self) -> None:
+        """Raises an error if Kaggle does not accept the credentials."""
+        found = program.permission(_PROBE)
+        if found["state"] not in ("accepted", "not_accepted"):
+            raise PermissionError(found.get("error") or "Kaggle does not answer")
+
+    def get_config_value(self, name: str) -> str | None:
+        """The user's name; tokens have none, so `access-token` stands for it."""
+        if name != "username":
+            return None
+        named = os.environ.get("KAGGLE_USERNAME")
+        for folder in () if named else _config_dirs():
+            try:
+                named = json.loads((folder / "kaggle.json").read_text(encoding="utf-8")).get("username")
+                break
+            except (OSError, ValueError, AttributeError):
+                continue
+        return named or "access-token"
+
+    def competition_download_files(
+        self, competition: str, path: Path | str | None = None, force: bool = False, quiet: bool = True
+    ) -> None:
+        """Downloads a bundle into a directory."""
+        _require_accepted(competition)
+        download(competition, Path(path or "."), quiet, force)
+
+    def competition_download_file(
+        self, competition: str, file_name: str, path: Path | str | None = None, force: bool = False, quiet: bool = False
+    ) -> None:
+        """Raises `ApiException` if the rules are not accepted. Single files are not downloaded."""
+        _require_accepted(competition)
+        raise NotImplementedError(f"`{file_name}` is not downloaded alone; `prep fetch {competition}` gets the bundle")
+
+
+def _require_accepted(competition: str) -> None:
+    found = program.permission(competition)
+    if found["state"] == "not_accepted":
+        raise ApiException(
+            HTTPStatus.FORBIDDEN,
+            f"You must accept this competition's rules before you'll be able to download files: {found['url']}",
+        )
+    if found["state"] != "accepted":
+        error = found.get("error") or "too many requests"
+        limited = found["state"] == "not_asked" or "429" in error
+        raise ApiException(HTTPStatus.TOO_MANY_REQUESTS if limited else HTTPStatus.NOT_FOUND, error)
+
+
+def _config_dirs() -> list[Path]:
+    named = os.environ.get("KAGGLE_CONFIG_DIR")
+    if named:
+        return [Path(named)]
+    config = os.environ.get("XDG_CONFIG_HOME")
+    return [Path.home() / ".kaggle", (Path(config) if config else Path.home() / ".config") / "kaggle"]
+
+
+def authenticated() -> Any:
+    """Kaggle's own client if it is installed, else ours; signed in.
+
+    Where Kaggle's client is missing, `kaggle.rest.ApiException` can be imported all the same: callers catch it.
+    """
+    try:
+        from kaggle.api.kaggle_api_extended import KaggleApi as Client
+    except ImportError:
+        client: Any = KaggleApi()
+        client.authenticate()
+    else:
+        client = Client()
+        client.authenticate()
+        client.competitions_list()
+    _provide_exception()
+    return client
+
+
+def _provide_exception() -> None:
+    try:
+        importlib.import_module("kaggle.rest")
+    except ImportError:
+        rest = ModuleType("kaggle.rest")
+        rest.ApiException = ApiException  # type: ignore[attr-defined]
+        package = sys.modules.setdefault("kaggle", ModuleType("kaggle"))
+        package.rest = rest  # type: ignore[attr-defined]
+        sys.modules["kaggle.rest"] = rest

@@ -1,0 +1,124 @@
+//! Files that others put into a prepared directory: a run leaves them alone, says so, and removes them on request.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::support::{Ended, Gallery, Harbour, Sandbox};
+
+fn prepared() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.bundle(Gallery::ID, &Gallery::archive(30, 1).bytes());
+    sandbox.run_well(Gallery::ID);
+    sandbox
+}
+
+fn put(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("a directory")).expect("directories");
+    fs::write(path, text).expect("write");
+}
+
+const OTHERS: [&str; 3] = [
+    "private/mine.csv",
+    "public/train/inner.txt",
+    "public/unpacked/deep/1.txt",
+];
+
+#[test]
+fn files_of_others_stay_until_their_removal_is_requested() {
+    let sandbox = prepared();
+    let before = sandbox.tree(Gallery::ID);
+    let folder = sandbox.prepared(Gallery::ID);
+    for path in OTHERS {
+        put(&folder.join(path), "mine");
+    }
+    symlink("nowhere", folder.join("public/link")).expect("link");
+    fs::create_dir(folder.join("public/empty")).expect("directory");
+    // Something is restored at the same time.
+    fs::remove_file(folder.join("public/train.csv")).expect("remove");
+
+    let run = || Ended::of(&mut sandbox.run_command(&[Gallery::ID])).code(0);
+    let ended = run().says(&[
+        "left alone in the prepared directory",
+        "private/mine.csv, public/empty/, public/link, public/train/inner.txt, public/unpacked/",
+        "`--remove-unpublished` removes it",
+    ]);
+    let left = json!({
+        "count": 5,
+        "paths": ["private/mine.csv", "public/empty/", "public/link", "public/train/inner.txt", "public/unpacked/"],
+    });
+    assert_eq!(ended.json()["competitions"][0]["unpublished"], left);
+    for path in OTHERS {
+        assert_eq!(
+            fs::read_to_string(folder.join(path)).expect("there"),
+            "mine"
+        );
+    }
+    assert!(folder.join("public/train.csv").is_file());
+    assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
+
+    // They do not make the data stale, not even when they change inside their own directories.
+    put(&folder.join("public/unpacked/2.txt"), "more");
+    assert_eq!(sandbox.run_well(Gallery::ID), 0);
+
+    // Another tree in the same place removes what the first one published, and nothing else.
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(1));
+    sandbox.run_well(Gallery::ID);
+    for path in OTHERS {
+        assert!(folder.join(path).is_file(), "{path}");
+    }
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.run_well(Gallery::ID);
+
+    let ended = Ended::of(
+        sandbox
+            .run_command(&[Gallery::ID])
+            .arg("--remove-unpublished"),
+    )
+    .code(0);
+    assert!(ended.json()["competitions"][0].get("unpublished").is_none());
+    assert_eq!(sandbox.tree(Gallery::ID).contents(), before.contents());
+    assert_eq!(sandbox.run_well(Gallery::ID), 0);
+}
+
+/// The manifest and the listing are lost: nothing is known to be published, so nothing is removed.
+#[test]
+fn without_a_listing_nothing_is_removed() {
+    let sandbox = prepared();
+    let home = sandbox.prepared(Gallery::ID);
+    let home = home.parent().expect("a directory");
+    fs::remove_file(home.join("prepared.files")).expect("remove");
+    fs::remove_file(home.join("prepared.json")).expect("remove");
+    let before = sandbox.tree(Gallery::ID);
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(1));
+    sandbox.run_well(Gallery::ID);
+    let after = sandbox.tree(Gallery::ID);
+    for path in before.files() {
+        assert!(after.contents().contains_key(path), "{path}");
+    }
+}
+
+#[test]
+fn something_of_others_in_the_place_of_an_output_is_an_error() {
+    let sandbox = Harbour::prepared();
+    let place = sandbox.prepared(Harbour::ID).join("public/train.csv");
+    fs::remove_file(&place).expect("remove");
+    put(&place.join("mine.txt"), "mine");
+    Ended::of(&mut sandbox.run_command(&[Harbour::ID]))
+        .code(4)
+        .says(&["public/train.csv` is in the way of a published file"]);
+    assert_eq!(
+        fs::read_to_string(place.join("mine.txt")).expect("there"),
+        "mine"
+    );
+    Ended::of(
+        sandbox
+            .run_command(&[Harbour::ID])
+            .arg("--remove-unpublished"),
+    )
+    .code(0);
+    assert!(place.is_file());
+}

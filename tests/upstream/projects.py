@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""Runs the code of other projects on our package: `projects.py CHECKOUTS DATA [NAME...]`.
+
+CHECKOUTS is a directory with `OWNER+NAME` for each project: a work tree, a bare Git repository, or a directory `repo` with one of
+them. inspect_evals is the unpacked wheel of its distribution. DATA is a data directory in which spaceship-titanic is prepared.
+Nothing is fetched. The functions of a project are cut out of its files, so that its dependencies are not needed: language
+models, containers and networks are replaced. A project that is not there is skipped.
+
+Needs the interpreter that the package is installed in, with pandas and flask.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ID = "spaceship-titanic"
+
+
+class Missing(Exception):
+    """A project that is not there."""
+
+
+class Project:
+    def __init__(self, checkouts: Path, name: str) -> None:
+        self.name, self.root = name, checkouts / name
+
+    def text(self, path: str) -> str:
+        """A file of the project."""
+        for root in (self.root, self.root / "repo"):
+            if (root / path).is_file():
+                return (root / path).read_text(encoding="utf-8")
+            shown = subprocess.run(["git", "-C", root, "show", f"HEAD:{path}"], capture_output=True, text=True)
+            if root.is_dir() and shown.returncode == 0:
+                return shown.stdout
+        raise Missing(path)
+
+    def names(self, path: str, *wanted: str, **given: Any) -> types.SimpleNamespace:
+        """Imports of `mlebench` and of the standard library, constants and the wanted functions of a file, executed."""
+        nodes = []
+        for node in ast.parse(self.text(path)).body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+                known = sys.stdlib_module_names | {"mlebench", "pandas", "numpy", "flask"}
+                if all(module.split(".")[0] in known for module in modules) and not getattr(node, "level", 0):
+                    nodes.append(node)
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                if node.name in wanted:
+                    nodes.append(node)
+            elif isinstance(node, ast.Assign) and any(isinstance(name, ast.Name) and name.id in wanted for name in node.targets):
+                nodes.append(node)
+        missing = set(wanted) - {name for node in nodes for name in _defined(node)}
+        assert not missing, f"{path} has no {missing}"
+        # Dataclasses look for their module.
+        module = sys.modules.setdefault(path, types.ModuleType(path))
+        space: dict[str, Any] = {"__name__": path, **given}
+        exec(compile(ast.Module(nodes, []), path, "exec"), space)
+        vars(module).update(space)
+        return types.SimpleNamespace(**space)
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Assign):
+        return [name.id for name in node.targets if isinstance(name, ast.Name)]
+    return [getattr(node, "name", "")]
+
+
+class Submissions:
+    """The files that every project grades."""
+
+    def __init__(self, data: Path, folder: Path) -> None:
+        from mlebench.registry import registry
+
+        self.data, self.folder = data, folder
+        self.competition = registry.set_data_dir(data).get_competition(ID)
+        self.gold = self._file("gold.csv", self.competition.gold_submission.read_bytes())
+        self.sample = self._file("sample.csv", self.competition.sample_submission.read_bytes())
+        self.broken = self._file("broken.csv", b"a\n1\n")
+
+    def _file(self, name: str, content: bytes) -> Path:
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+
+def aira_dojo(project: Project, files: Submissions) -> None:
+    module = project.names("src/dojo/tasks/mlebench/evaluate.py", "evaluate_submission", "is_lower_better", "logger")
+    assert module.is_lower_better(files.competition) is False
+    for path, score in ((files.gold, 1.0), (files.sample, 0.5), (files.broken, None)):
+        found, report = module.evaluate_submission(path, files.data, ID, files.folder / "results")
+        assert found == score == report["score"], path
+    assert json.loads((files.folder / "results" / "grading_report.json").read_text())["valid_submission"] is False
+
+
+def validation_server(path: str, config: str) -> Callable[[Project, Submissions], None]:
+    """A server of the project. Its module `config` reads a file that names the data directory."""
+
+    def check(project: Project, files: Submissions) -> None:
+        from flask import Flask
+
+        names = config.split(".")
+        for depth in range(1, len(names) + 1):
+            sys.modules[".".join(names[:depth])] = types.ModuleType(names[depth - 1])
+        settings = types.SimpleNamespace(dataset_dir=str(files.data))
+        sys.modules[config].load_cfg = lambda: settings  # type: ignore[attr-defined]
+        space: dict[str, Any] = {"__name__": "server", "__file__": path}
+        exec(compile(project.text(path), path, "exec"), space)
+        [app] = [value for value in space.values() if isinstance(value, Flask)]
+        client = app.test_client()
+        assert client.get("/health").get_json() == {"status": "running"}
+        for file, valid in ((files.sample, True), (files.broken, False)):
+            with open(file, "rb") as content:
+                answer = client.post("/validate", data={"file": (content, "a.csv")}, headers={"exp-id": ID})
+            assert answer.get_json()["is_valid"] is valid, answer.get_data()
+
+    return check
+
+
+def loongflow(project: Project, files: Submissions) -> None:
+    module = project.names("agents/ml_evolve/examples/mlebench/eval_program.py", "run_evaluate", "normalize_score")
+    assert module.run_evaluate(files.gold, files.data, ID)[0] == 1.0
+    score, ranks = module.run_evaluate(files.sample, files.data, ID)
+    assert 0 <= score < 0.5 and ranks["raw_result"] == 0.5 and ranks["gold_medal"] is False
+    try:
+        module.run_evaluate(files.broken, files.data, ID)
+    except ValueError:
+        return
+    raise AssertionError("a broken submission has a score")
+
+
+def shinka(project: Project, files: Submissions) -> None:
+    from mlebench.registry import registry
+
+    space = {
+        "registry": registry,
+        "COMPETITION_ID": ID,
+        "ANS_VAL_PATH": str(files.competition.answers),
+        "ANS_TEST_PATH": str(files.competition.answers),
+    }
+    module = project.names("agents/shinka/evaluate.py", "grade", "write_perf", "IS_LOWER_BETTER", **space)
+    module.grade.__globals__.update(space)
+    assert module.grade(str(files.gold), str(files.folder), "validation") == (True, 1.0)
+    graded, message = module.grade(str(files.broken), str(files.folder), "test")
+    assert graded is False and "grading function" in message
+
+
+def scorer_script(path: str) -> Callable[[Project, Submissions], None]:
+    """A script in a text of the project, which another interpreter runs. Its stdout must be JSON and nothing else."""
+
+    def check(project: Project, files: Submissions) -> None:
+        texts = [
+            "".join(part.value if isinstance(part, ast.Constant) else ID for part in node.values)
+            for node in ast.walk(ast.parse(project.text(path)))
+            if isinstance(node, ast.JoinedStr)
+        ]
+        [script] = [text for text in texts if "grade_csv" in text]
+        lines = script.replace("/private/data", str(files.data)).splitlines()
+        indent = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
+        script = "\n".join(line[indent:] for line in lines)
+        script = script.replace("/home/submission/submission.csv", str(files.sample))
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout)["score"] == 0.5
+
+    return check
+
+
+def inspect_evals(project: Project, files: Submissions) -> None:
+    scorer_script("inspect_evals/mle_bench/mle_bench.py")(project, files)
+    # Its check of rules, with a program that answers as Kaggle would.
+    from mleprep._mlebench import kaggle, program
+
+    answers = {ID: "accepted", "closed": "not_accepted", "busy": "not_asked"}
+    permission = program.permission
+    program.permission = lambda name: {"state": answers[name], "url": f"https://www.kaggle.com/c/{name}/rules"}
+    try:
+        module = project.names(
+            "inspect_evals/mle_bench/tos.py",
+            *("_check_tos", "_KaggleRateLimitError", "_HTTP_TOO_MANY_REQUESTS", "_PROBE_FILENAME"),
+        )
+        from mlebench.utils import authenticate_kaggle_api
+
+        api = authenticate_kaggle_api()
+        if not isinstance(api, kaggle.KaggleApi):
+            return
+        assert isinstance(api.get_config_value("username"), str)
+        assert module._check_tos(api, ID) is False and module._check_tos(api, "closed") is True
+        try:
+            module._check_tos(api, "busy")
+        except module._KaggleRateLimitError:
+            return
+        raise AssertionError("too many requests are not recognised")
+    finally:
+        program.permission = permission
+
+
+def rd_agent(project: Project, files: Submissions) -> None:
+    # The command of its class. It takes the output apart from the first brace to the last.
+    assert "mlebench grade-sample submission.csv {competition} --data-dir" in project.text(
+        "rdagent/scenarios/data_science/test_eval.py"
+    )
+    module = project.names("rdagent/log/utils/__init__.py", "extract_json")
+    for submission, exists in ((files.sample, True), (Path("None"), False)):
+        command = f"{sys.executable} -m mlebench.cli grade-sample {submission} {ID} --data-dir {files.data} 2>&1"
+        output = subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout
+        found = module.extract_json(output)
+        assert found["submission_exists"] is exists and found["bronze_threshold"] == 0.80967, output
+
+
+def kapso(project: Project, files: Submissions) -> None:
+    tree = ast.parse(project.text("benchmarks/mle/handler.py"))
+    [handler] = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "MleBenchHandler"]
+    [method] = [node for node in handler.body if isinstance(node, ast.FunctionDef) and node.name == "final_evaluate"]
+    from mlebench.grade import grade_csv
+    from mlebench.registry import registry
+
+    space: dict[str, Any] = {"grade_csv": grade_csv, "registry": registry.set_data_dir(files.data), "Path": Path}
+    exec(compile(ast.Module([method], []), "handler.py", "exec"), space)
+    shutil.copy(files.sample, files.folder / "final_submission.csv")
+    found = space["final_evaluate"](types.SimpleNamespace(competition_id=ID), str(files.folder))
+    assert found.startswith("CompetitionReport(competition_id='spaceship-titanic', score=0.5,"), found
+    assert grade_csv(Path("dummy.csv"), files.competition).is_lower_better is False
+
+
+def mle_agent(project: Project, files: Submissions) -> None:
+    module = project.names("exp/mlebench_api.py", "grade_sample", "grade", "prepare")
+    from mlebench.registry import registry
+
+    module.grade_sample.__globals__["registry"] = registry.set_data_dir(files.data)
+    assert module.grade_sample(files.sample, ID).score == 0.5
+    lines = files.folder / "list.jsonl"
+    lines.write_text(json.dumps({"competition_id": ID, "submission_path": str(files.gold)}) + "\n")
+    module.grade(lines, files.folder / "reports")
+    [report] = (files.folder / "reports").glob("*_grading_report.json")
+    assert json.loads(report.read_text())["total_gold_medals"] == 1
+    init = project.names("exp/init.py", "is_init", "EXP_DIR", "LFS_SEARCH_DIR", "_LFS_SIGNATURE")
+    assert init.is_init() in (True, False)
+
+
+def benchflow(project: Project, files: Submissions) -> None:
+    import mlebench
+
+    wanted = ["load_competitions", "_resolve_source_dir", "_load_splits", "_load_category_metadata", "_load_yaml"]
+    wanted += ["_sanitize_id", "_dataset_size", "_infer_complexity_from_splits", "MLEBenchCompetition"]
+    wanted += ["_copy_mlebench_package", "_copytree", "_CORE_MLEBENCH_FILES", "_SCRIPT_DIR"]
+    import yaml
+
+    module = project.names("benchmarks/mle-bench/benchflow.py", *wanted, yaml=yaml, __file__=str(files.folder / "x.py"))
+    root = Path(str(mlebench.__file__)).parents[1]
+    competitions = {one.competition_id: one for one in module.load_competitions(root)}
+    assert len(competitions) == 82 and competitions[ID].description
+    task = files.folder / "task"
+    module._copy_mlebench_package(root, task, competitions[ID])
+    code = (
+        f"from pathlib import Path\nfrom mlebench.registry import registry\nfrom mlebench.grade import grade_csv\n"
+        f"competition = registry.set_data_dir(Path({str(files.data)!r})).get_competition({ID!r})\n"
+        f"print(grade_csv(Path({str(files.sample)!r}), competition).score)"
+    )
+    import mleprep
+
+    paths = f"{task / 'tests'}:{Path(str(mleprep.__file__)).parents[1]}"
+    around = os.environ | {"PYTHONPATH": paths, "HOME": str(files.folder)}
+    done = subprocess.run([sys.executable, "-c", code], env=around, capture_output=True, text=True)
+    assert done.stdout == "0.5\n", done.stderr
+
+
+PROJECTS: dict[str, Callable[[Project, Submissions], None]] = {
+    "facebookresearch+aira-dojo": aira_dojo,
+    "leonou2010+ML-Master_submit": validation_server("grading_server.py", "utils.config_mcts"),
+    "InternScience+MLEvolve": validation_server("engine/validation/format_server.py", "config"),
+    "baidu-baige+LoongFlow": loongflow,
+    "SakanaAI+mle-bench-shinka-agent": shinka,
+    "samm393+mlebench-inspect": scorer_script("mlebench.py"),
+    "UKGovernmentBEIS+inspect_evals": inspect_evals,
+    "microsoft+RD-Agent": rd_agent,
+    "Leeroo-AI+kapso": kapso,
+    "MLSysOps+MLE-agent": mle_agent,
+    "benchflow-ai+benchflow": benchflow,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    given = parser.parse_args()
+    failed = 0
+    for name, check in PROJECTS.items():
+        if given.names and not any(word in name for word in given.names):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                check(Project(given.checkouts.resolve(), name), Submissions(given.data.resolve(), Path(folder)))
+                print(f"{name}: works")
+            except Missing as error:
+                print(f"{name}: skipped, there is no {error}")
+            except Exception as error:
+                failed += 1
+                print(f"{name}: fails: {type(error).__name__}: {error}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
