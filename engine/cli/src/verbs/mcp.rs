@@ -17,7 +17,7 @@ use crate::verbs::grade::LogArgs;
 #[command(after_help = "\
 Examples:
   prep mcp
-  prep mcp --submissions /home/agent/submission --data-dir /data
+  prep mcp --submissions /submissions --data-dir /data
   claude mcp add prep -- prep mcp
 
 The server speaks the Model Context Protocol on stdin and stdout. Its tools are `list`, `describe` and `validate`; with \
