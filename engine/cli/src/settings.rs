@@ -340,6 +340,7 @@ mod tests {
         let around = bare(|name| match name {
             "PREP_JOBS" => Some("5".into()),
             "PREP_MEMORY" => Some("9B".into()),
+            "PREP_LINK_MODE" => Some("reflink".into()),
             other => Some(OsString::from(format!("/env/{other}"))),
         });
         let Resolved {

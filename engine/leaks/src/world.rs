@@ -302,7 +302,7 @@ impl World {
             let own = self.item_of_path(path);
             let is_item = own.is_some();
             let own = own.filter(|item| self.has_facts(*item));
-            let known = own.map(|_| Circumstances::of(public, path, &mut places, &mut packed));
+            let known = own.map(|_| Circumstances::of(path, &mut places, &mut packed));
             let is_records = fields::format(path) == Some("tfrecord");
             let wing = (is_item || is_train(path)).then(|| gallery.wing(is_item));
             let wing = wing.filter(|wing| wing.wants(path, bytes));
@@ -704,29 +704,17 @@ fn packing_of(public: &Path, listing: &Listing) -> Result<HashMap<String, Packed
 
 impl Circumstances {
     fn of(
-        public: &Path,
         path: &str,
         places: &mut HashMap<String, usize>,
         packed: &mut HashMap<String, Packed>,
     ) -> Circumstances {
         let place = places.entry(String::new()).or_default();
         *place += 1;
-        let modified = || {
-            let metadata = public.join(path).metadata().ok()?;
-            let since = metadata
-                .modified()
-                .ok()?
-                .duration_since(std::time::UNIX_EPOCH)
-                .ok()?;
-            Some(since.as_secs_f64())
-        };
         let member = packed.remove(path);
         Circumstances {
             place: *place,
-            time: member
-                .as_ref()
-                .map(|member| member.time as f64)
-                .or_else(modified),
+            // A file outside an archive has the time at which this system published it.
+            time: member.as_ref().map(|member| member.time as f64),
             packing: member.map(|member| member.form),
         }
     }

@@ -99,8 +99,8 @@ impl<'a> Prepared<'a> {
         );
         let noted = prep_steps::invalidate(&self.settings.data_dir, id, path);
         Error::new(Failure::Input, message).help(match noted {
-            Ok(()) => format!("`prep run {id}` writes them anew"),
-            Err(_) => format!("remove that file, then `prep run {id}` writes it anew"),
+            Ok(()) => format!("`prep run {id}` writes them again"),
+            Err(_) => format!("remove that file, then `prep run {id}` writes it again"),
         })
     }
 }
