@@ -36,6 +36,7 @@
 //! projection    tables with a few columns in memory
 //! queries       results, memory and error messages of queries
 //! remote        machines that share results and bundles
+//! remove        prepared data, bundles and cached results are removed
 //! report        the HTML page
 //! rerun         steps that run again, compared with the cache and the remote
 //! restart       a loss of power after a publication: truncated files are found and restored
@@ -94,6 +95,7 @@ mod parallel;
 mod projection;
 mod queries;
 mod remote;
+mod remove;
 mod report;
 mod rerun;
 mod restart;

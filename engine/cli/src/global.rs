@@ -45,7 +45,7 @@ pub struct Global {
     /// Print more
     #[arg(long, short, global = true, help_heading = HEADING, hide_short_help = true)]
     pub verbose: bool,
-    /// When to print colours: auto (on terminals, unless NO_COLOR is set), always, never
+    /// Colours: auto (on terminals, unless NO_COLOR is set), always, never
     #[arg(
         long,
         global = true,

@@ -263,7 +263,7 @@ fn what_is_not_there_is_said() {
     gone.sandbox.pipeline(Harbour::ID, &text);
     run(&gone, &[]).code(4).says(&[
         "has no file /files/labels.zip (404)",
-        "Correct its address in the pipeline",
+        "correct its address in the pipeline",
     ]);
     assert_eq!(file_requests(&gone), 1, "asked once");
 

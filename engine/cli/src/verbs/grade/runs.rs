@@ -19,13 +19,13 @@ use crate::verbs::summarize::failed;
 #[derive(Debug, Clone, Args)]
 pub struct PlacesArgs {
     /// The submission in the directory of a run
-    #[arg(long, value_name = "PATH", default_value = "submission/submission.csv", help_heading = HEADING)]
+    #[arg(long = "submission-path", value_name = "PATH", default_value = "submission/submission.csv", help_heading = HEADING)]
     submission: PathBuf,
     /// The log of the agent in the directory of a run
-    #[arg(long, value_name = "PATH", default_value = "logs/agent.log", help_heading = HEADING)]
+    #[arg(long = "logs-path", value_name = "PATH", default_value = "logs/agent.log", help_heading = HEADING)]
     logs: PathBuf,
     /// The code of the agent in the directory of a run
-    #[arg(long, value_name = "PATH", default_value = "code/train.py", help_heading = HEADING)]
+    #[arg(long = "code-path", value_name = "PATH", default_value = "code/train.py", help_heading = HEADING)]
     code: PathBuf,
 }
 

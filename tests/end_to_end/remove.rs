@@ -1,0 +1,30 @@
+//! `prep remove`: prepared data, bundles and cached results.
+
+use crate::support::{Gallery, Harbour, Sandbox, names_in};
+
+#[test]
+fn a_removed_competition_is_gone_and_others_stay() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.bundle(Gallery::ID, &Gallery::archive(20, 1).bytes());
+    sandbox.run_all(&[Harbour::ID, Gallery::ID]).code(0);
+    let other = sandbox.tree(Gallery::ID);
+    let before = sandbox.tree(Harbour::ID);
+    let planned = sandbox.prep(&["remove", Harbour::ID, "--dry-run", "--json"]);
+    let planned = planned.code(0).json();
+    assert!(planned["cache"]["objects"].as_u64() > Some(0), "{planned}");
+    // Without a terminal, nobody can confirm.
+    sandbox
+        .prep(&["remove", Harbour::ID])
+        .code(1)
+        .says(&["nothing was removed", "--yes"]);
+    assert_eq!(sandbox.tree(Harbour::ID), before);
+    sandbox.prep(&["remove", Harbour::ID, "--yes"]).code(0);
+    assert_eq!(names_in(&sandbox.data().join(Harbour::ID)), [""; 0]);
+    assert_eq!(sandbox.state(Harbour::ID), "not prepared");
+    assert_eq!(sandbox.tree(Gallery::ID), other);
+    sandbox.prep(&["cache", "verify"]).code(0);
+    assert!(sandbox.run_well(Harbour::ID) > 0);
+    assert_eq!(sandbox.run_well(Gallery::ID), 0);
+}
