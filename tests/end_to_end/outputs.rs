@@ -38,7 +38,7 @@ fn two_outputs_on_one_path_are_refused_with_both_names() {
             format!(
                 "  more.zip: {{ zip: {{ ./: \"SELECT file, 'a.csv' AS path {one}\", a.csv: SELECT * FROM train }} }}"
             ),
-            &["gallery/public/more.zip: `a.csv`", "`./`", "by `a.csv`"],
+            &["gallery/public/more.zip: two outputs would write `a.csv`", "`./` and `a.csv`"],
         ),
         // In one query.
         (

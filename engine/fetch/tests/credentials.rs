@@ -379,9 +379,9 @@ fn what_is_missing_or_malformed_is_named_without_its_content() {
         home: None,
         config_dirs: &dirs,
     };
-    let shown = find_credentials(&places).unwrap_err().to_string();
+    let shown = format!("{:?}", find_credentials(&places).unwrap_err().remedy());
     let places = "as access_token, access_token.txt or kaggle.json in /nowhere/a or /nowhere/b";
-    assert!(shown.ends_with(places), "{shown}");
+    assert!(shown.contains(places), "{shown}");
 }
 
 #[test]

@@ -78,9 +78,9 @@ fn check_world(name: &str, world: &World, md5: Option<&str>, end: &End) {
             world.assert_complete(&content(LENGTH, 2));
         }
         End::Error(expected) => {
-            let error = result.expect_err(name).to_string();
-            let first = error.lines().next().unwrap_or_default();
-            assert!(first.contains(expected), "{name}: {error}");
+            let error = result.expect_err(name);
+            let shown = format!("{error} {:?}", error.remedy());
+            assert!(shown.contains(expected), "{name}: {shown}");
             assert!(!world.target().exists(), "{name}");
         }
     }

@@ -167,8 +167,9 @@ fn rules_are_checked_without_a_download() {
         ),
         ("unknown", "knows no competition unknown"),
     ] {
-        let error = access(id).unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}");
+        let error = access(id).unwrap_err();
+        let shown = format!("{error} {:?}", error.remedy());
+        assert!(shown.contains(expected), "{shown}");
     }
     assert_eq!(world.server.requests_of(Side::Store).len(), 1);
 }

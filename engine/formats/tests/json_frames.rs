@@ -148,7 +148,7 @@ fn what_pandas_would_change_by_name_is_refused() {
         ("{\"date\": 1600000000, \"a\": 1}", "date"),
         ("{\"1\": 2, \"2.5\": 1}", "numbers or dates"),
         ("{\"\": 1}", "numbers or dates"),
-        ("{}\n{}", "no record has a member"),
+        ("{}\n{}", "the records are empty"),
         (
             "{\"a\": 123456789012345678901}",
             "an integer beyond 64 bits",

@@ -370,7 +370,7 @@ mod tests {
             (
                 "404 Not Found: <Code>NoSuchBucket</Code>",
                 false,
-                "no such bucket",
+                "bucket or directory does not exist",
             ),
             ("500 oops: ", false, "HTTP status 500"),
             ("500 oops: ", true, "may be full"),

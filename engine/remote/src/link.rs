@@ -551,10 +551,7 @@ mod tests {
         put();
         assert!(reader.source("c").unwrap().is_none());
         let reported = lock(&reported).join(" ");
-        assert!(
-            reported.contains("it has the serial number 0"),
-            "{reported}"
-        );
+        assert!(reported.contains("it has serial number 0"), "{reported}");
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn agents_see_what_is_for_everybody() {
     assert!(opened(&secret).is_err());
     assert!(opened(&open).is_ok());
     assert!(
-        two.said().contains("may not read `private/`"),
+        two.said().contains("do not permit reading `private/`"),
         "{}",
         two.said()
     );
@@ -242,7 +242,7 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
         assert!(three.store.find(&good, "c").unwrap().is_none());
         assert!(two.store.find(&copied, "c").unwrap().is_none());
         assert!(
-            two.said().contains("its signature does not fit"),
+            two.said().contains("its signature is not valid"),
             "{}",
             two.said()
         );
@@ -765,7 +765,7 @@ fn an_old_record_of_a_source_is_not_believed() {
         futures::executor::block_on(store.put(&path, old.into())).unwrap();
         assert_eq!(told(&two), None);
         assert!(
-            two.said().contains("an old record was put back"),
+            two.said().contains("an old record was restored"),
             "{}",
             two.said()
         );

@@ -248,7 +248,7 @@ grade:
                 Some("lower scores are better"),
             ),
             (other_way.as_str(), "1.1 0.95 0.8", None),
-            (TEXT, "0.9 x", Some("`x` is no number")),
+            (TEXT, "0.9 x", Some("`x` is not a number")),
         ] {
             let leaderboard = format!("score\n{}\n", scores.replace(' ', "\n"));
             let entry = Entry {

@@ -575,7 +575,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         "zeros that a text begins with",
         |c| c.text("public/codes.csv", |t| t.replace("007", "7")),
-        &[("values-changed", CONTENT)],
+        &[("leading-zeros", CONTENT)],
     ),
     (
         "a text with an e between digits",
@@ -583,9 +583,9 @@ pub(crate) const CASES: &[Case] = &[
         &[("values-changed", CONTENT)],
     ),
     (
-        "another spelling of numbers",
+        "a code without its zero",
         |c| c.text("public/codes.csv", |t| t.replace(",08\n", ",8\n")),
-        &[("number-spelling", FORM)],
+        &[("leading-zeros", CONTENT)],
     ),
     (
         "a space before an id",

@@ -6,6 +6,9 @@ use super::{Channel, Facts};
 
 const MAX_DEPTH: usize = 24;
 
+/// Maximum bytes of a document. Parsed values take up to 25 times as much memory as their text.
+const MAX_DOCUMENT: usize = 16 << 20;
+
 /// Adds a document, or documents one after the other.
 pub(crate) fn collect(
     path: &str,
@@ -13,6 +16,9 @@ pub(crate) fn collect(
     item_of: &dyn Fn(&str) -> Option<usize>,
     facts: &mut Facts,
 ) {
+    if text.len() > MAX_DOCUMENT {
+        return;
+    }
     let mut walk = Walk {
         path,
         item_of,
