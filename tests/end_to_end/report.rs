@@ -29,7 +29,7 @@ const GRADING: &str = r#"{"competition_reports": [{"competition_id": "harbour", 
 #[test]
 fn a_page_tells_what_is_prepared_and_graded_and_fetches_nothing() {
     let sandbox = prepared();
-    sandbox.write("g.json", &GRADING.replace("\"score\"", "\"submission_path\": \"/home/u/runs/7/submission.csv\", \"created_at\": \"2026-01-31T12:30:05.123\", \"score\""));
+    sandbox.write("g.json", GRADING.replace("\"score\"", "\"submission_path\": \"/home/u/runs/7/submission.csv\", \"created_at\": \"2026-01-31T12:30:05.123\", \"score\""));
     sandbox
         .prep(&["report", "--grading", "<i>mine=g.json", "-o", "r.html"])
         .code(0)

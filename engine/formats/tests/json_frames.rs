@@ -153,8 +153,8 @@ fn what_pandas_would_change_by_name_is_refused() {
             "{\"a\": 123456789012345678901}",
             "an integer beyond 64 bits",
         ),
-        ("[1]", "no object"),
-        ("{\"a\": 1}\n2", "no object"),
+        ("[1]", "not an object"),
+        ("{\"a\": 1}\n2", "not an object"),
     ];
     for (text, reason) in cases {
         let found = ujson(text).unwrap_err();

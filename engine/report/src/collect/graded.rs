@@ -34,8 +34,11 @@ pub struct Experiments {
     pub sets: Vec<String>,
 }
 
-/// What a graded submission came to, best first.
-const RESULTS: [(&str, fn(&Run) -> bool); 6] = [
+/// A result of a graded submission, and whether a run has it.
+type NamedResult = (&'static str, fn(&Run) -> bool);
+
+/// Results of graded submissions, best first.
+const RESULTS: [NamedResult; 6] = [
     ("gold medal", |run| run.gold),
     ("silver medal", |run| run.silver),
     ("bronze medal", |run| run.bronze),

@@ -93,8 +93,11 @@ fn lines(path: &Path) -> Option<Vec<Map<String, Value>>> {
     Some(objects)
 }
 
+/// Objects, and the number of all objects of the file if it is known.
+type CountedObjects = (Vec<Map<String, Value>>, Option<u64>);
+
 /// The first objects of a file that holds an array of them, and their number.
-fn array(path: &Path) -> Option<(Vec<Map<String, Value>>, Option<u64>)> {
+fn array(path: &Path) -> Option<CountedObjects> {
     let file = File::open(path).ok()?;
     if file.metadata().ok()?.len() > MAX_JSON_BYTES {
         return None;

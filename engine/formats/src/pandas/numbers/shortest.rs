@@ -5,8 +5,8 @@
 //! and the nearest double is `x = m * 2^e`. The text is Python's output for `x` if two conditions hold: no shorter
 //! decimal is in the interval that rounds to `x`, and no decimal of the same length is nearer to `x`.
 //!
-//! Both conditions are decided in integers, after multiplying by `2^-e * 5^k`. Then the text is `w << s` with `s = -(e
-//! + k)`, the double is `m * 5^k`, and an ulp is `5^k`. The first two have up to 105 bits, but only their difference is
+//! Both conditions are decided in integers, after multiplying by `2^-e * 5^k`. Then the text is `w << s` with
+//! `s = -(e + k)`, the double is `m * 5^k`, and an ulp is `5^k`. The first two have up to 105 bits, but only their difference is
 //! needed, which fits into 64 bits.
 
 use crate::pandas::FloatParser;

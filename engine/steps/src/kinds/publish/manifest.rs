@@ -253,7 +253,7 @@ impl Manifest {
             key,
             files: outputs.iter().map(|output| output.files).sum(),
             bytes: outputs.iter().map(|output| output.bytes).sum(),
-            host: writer(&prepared, boot.as_ref()),
+            host: writer(prepared, boot.as_ref()),
             boot,
             trees,
             origin: None,

@@ -279,7 +279,7 @@ impl Sink for Publish {
             manifest.key == *key
                 && manifest.trees.is_some()
                 && (self.locked.is_none() || manifest.trees == self.locked)
-                && !(self.remove_unpublished && !manifest.unpublished.is_empty())
+                && (!self.remove_unpublished || manifest.unpublished.is_empty())
                 && !self.is_too_shared(&manifest)
                 && manifest.is_durable(self.boot.as_deref())
                 && manifest.is_intact(&self.home().join("prepared"))
