@@ -17,7 +17,7 @@ const HASH_DIGITS: usize = 32;
 /// A binary value in a BSON file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BinaryReference {
-    /// Name of the file, as given to [`BsonDocument::to_json_with_references`](super::Document::to_json_with_references).
+    /// Name of the file, as given to [`BsonDocument::to_json_with_references`](super::BsonDocument::to_json_with_references).
     pub file: String,
     /// Offset of the bytes in the file.
     pub at: u64,

@@ -53,7 +53,7 @@ pub enum BsonError {
         /// The reason.
         reason: &'static str,
     },
-    /// The bytes of a referenced binary cannot be read. See [`BinaryReference`](super::BinaryAt).
+    /// The bytes of a referenced binary cannot be read. See [`BinaryReference`](super::BinaryReference).
     #[error("the binary at byte {at} of `{file}` cannot be read")]
     Elsewhere {
         /// Name of the file that contains the binary.

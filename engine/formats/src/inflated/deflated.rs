@@ -21,7 +21,7 @@ pub struct DeflateSpans<P, W> {
 
 impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
     /// A reader of the deflate stream at the beginning of `packed`. `windows` and `index` were made by one
-    /// [`InflateIndexer`](super::Indexer).
+    /// [`InflateIndexer`](super::InflateIndexer).
     pub fn new(packed: P, windows: W, index: InflateIndex) -> Self {
         Self {
             packed,

@@ -31,7 +31,7 @@ pub enum SpanSource {
     Stored {
         /// Offset of the first content byte.
         at: u64,
-        /// Content bytes of each block. The next content follows after [`STORED_HEADER_BYTES`] bytes.
+        /// Content bytes of each block. The next content follows after 5 header bytes.
         block: u64,
     },
     /// Compressed blocks.
@@ -50,7 +50,7 @@ pub enum SpanSource {
 pub enum SpanWindow {
     /// In the stored spans that precede it.
     Stored,
-    /// At this offset of the data that [`WindowStore`](super::Windows) stored.
+    /// At this offset of the data that [`WindowStore`](super::WindowStore) stored.
     Kept(u64),
 }
 

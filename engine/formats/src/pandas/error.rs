@@ -40,7 +40,7 @@ pub enum CsvError {
         /// Offset of the row.
         offset: u64,
     },
-    /// A row exceeds [`MAX_ROW_BYTES`](super::MAX_ROW).
+    /// A row exceeds [`MAX_ROW_BYTES`](super::MAX_ROW_BYTES).
     #[error(
         "row {row} (byte {offset}) is longer than {limit} bytes; a quote is probably never closed"
     )]

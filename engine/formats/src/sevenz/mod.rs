@@ -1,4 +1,4 @@
-//! Reads 7z archives, sequentially or in [parts](Part), and writes them deterministically.
+//! Reads 7z archives, sequentially or in [parts](SevenZPart), and writes them deterministically.
 //!
 //! A solid archive holds many members in one compressed block. So members are in the order of the blocks, and reading
 //! one requires decoding those before it. Parts exist where a compressed stream resets its dictionary: they can be

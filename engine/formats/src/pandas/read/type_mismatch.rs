@@ -26,7 +26,7 @@ pub struct TypeMismatch {
 /// Returns `None` if each cell alone satisfies `fits` (only the mixture does not), or if the column does not exist.
 ///
 /// # Errors
-/// As for [`CsvScanner`](crate::pandas::Scanner), in the part of the file before the cell.
+/// As for [`CsvScanner`](crate::pandas::CsvScanner), in the part of the file before the cell.
 pub fn first_type_mismatch(
     input: impl Read,
     options: &ReadOptions,
