@@ -1,5 +1,5 @@
-//! Checks of the surroundings that do not need the network: directories, links, locks, disk. What they find are plain values;
-//! the command line shows them.
+//! Checks of the surroundings that do not need the network: directories, links, locks, disk. The results are plain values,
+//! which the command line prints.
 
 use std::path::Path;
 
@@ -23,15 +23,15 @@ pub enum Health {
     Error,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was checked, in a word or two.
+    /// The name of the check.
     pub check: &'static str,
     #[serde(rename = "state")]
     pub health: Health,
     pub text: String,
-    /// What to do about it.
+    /// The suggested action.
     #[serde(skip)]
     pub help: Option<Remedy>,
 }
@@ -199,7 +199,7 @@ mod tests {
         for path in [&settings.data_dir, &settings.store_dir] {
             assert_eq!(path.read_dir().unwrap().count(), 0, "{}", path.display());
         }
-        // A file stands where the directory should be.
+        // There is a file in place of the directory.
         std::fs::remove_dir(&settings.data_dir).unwrap();
         std::fs::write(&settings.data_dir, "").unwrap();
         let findings = file_systems(&settings);

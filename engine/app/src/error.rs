@@ -1,4 +1,4 @@
-//! Errors of requests: who must act, the cause, and what helps.
+//! Errors of requests: the party that must act, the cause, and the help.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -11,23 +11,23 @@ use prep_fetch::FetchError;
 use prep_remote::RemoteError;
 use prep_spec::Diagnostics;
 
-/// Who is to act.
+/// The party that must act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
-    /// Whoever asked: the request makes no sense.
+    /// The caller: the request is invalid.
     Request,
     Failure(Failure),
 }
 
-/// Why something cannot be done.
+/// An error of a request.
 #[derive(Debug, Clone)]
 pub struct Error {
     pub blame: Blame,
     /// First line: the cause.
     pub message: String,
-    /// What the user can do. The program words it.
+    /// The suggested action. The program writes its text.
     pub help: Option<Remedy>,
-    /// Findings in a pipeline, which say more than the message.
+    /// Findings in a pipeline, which are more detailed than the message.
     pub diagnostics: Option<Diagnostics>,
 }
 
@@ -41,7 +41,7 @@ impl Error {
         }
     }
 
-    /// The request makes no sense.
+    /// Makes an error for an invalid request.
     pub fn request(message: impl Into<String>) -> Error {
         Error {
             blame: Blame::Request,
@@ -57,7 +57,7 @@ impl Error {
         }
     }
 
-    /// Adds "did you mean" where a name was found.
+    /// Adds "did you mean" if a similar name was found.
     #[must_use]
     pub fn suggest(self, name: Option<&str>) -> Error {
         match name {
@@ -66,7 +66,7 @@ impl Error {
         }
     }
 
-    /// A file that the user named and that cannot be read: missing is an input's fault, the rest the machine's.
+    /// An error of reading a file that the user named: a missing file is an input error, all others are system errors.
     pub fn reading(what: &str, path: &Path, error: &io::Error) -> Error {
         let failure = match error.kind() {
             ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::InvalidData => {
@@ -84,13 +84,13 @@ impl Error {
         )
     }
 
-    /// A file or folder that cannot be made or written, which is the machine's fault whatever the reason.
+    /// An error of making or writing a file or directory, which is always a system error.
     pub fn writing(what: &str, path: &Path, error: &io::Error) -> Error {
         let message = format!("cannot {what} {}: {error}", path.display());
         Error::new(Failure::Machine, message)
     }
 
-    /// What a competition that it is about failed of.
+    /// Returns the kind of failure for the competition of this error.
     pub fn failure(&self) -> Failure {
         match self.blame {
             Blame::Request => Failure::Pipeline,
@@ -99,11 +99,11 @@ impl Error {
     }
 }
 
-/// What content that cannot be read is a failure of.
+/// Returns the kind of failure for unreadable content.
 pub(crate) fn failure_of(cause: &ContentsError) -> Failure {
     match cause {
         ContentsError::System { .. } => Failure::Machine,
-        // More memory or disk would do, unless the limit is a constant.
+        // More memory or disk would help, unless the limit is a constant.
         ContentsError::Limit(exceeded) if exceeded.limit.resource().is_some() => Failure::Machine,
         _ => Failure::Input,
     }
@@ -230,7 +230,7 @@ mod tests {
         }
     }
 
-    /// A folder that is gone is no input that is missing.
+    /// A missing directory is not a missing input.
     #[test]
     fn what_cannot_be_written_is_the_machines_fault() {
         let gone = io::Error::from_raw_os_error(2);

@@ -1,24 +1,22 @@
-//! Planning, preparing and grading competitions, without a terminal: what the command line calls, and what a server or
-//! another program links.
+//! Plans, prepares and grades competitions, without a terminal. The command line, the server and other programs use this library.
 //!
 //! ```text
-//! settings   directories and limits, as plain values        task        what is asked for
+//! settings   directories and limits, as plain values        task        a request with its options
 //! stages     from ids to a summary: choose, load, find sources, assemble, resolve, forecast, run, record, sum up
 //! grading    one competition's submissions, and lists of them
 //! inspect    audits, leaks, differences, reruns             reasons     why steps run, in words
-//! team       what many machines share                       fetch       bundles without preparing
+//! team       results for other machines                     fetch       bundles without preparing
 //! draft      a first pipeline for a bundle                  export      a copy that can be taken elsewhere
-//! catalog    which competitions exist (benchmark, samples)  check       whether a pipeline has mistakes
-//! prepared   what a data directory holds of a competition   bundles     where its bundle is
+//! catalog    all competitions (benchmark, samples)          check       mistakes of a pipeline
+//! prepared   state of a competition in a data directory    bundles     location of its bundle
 //! digests    the digests that a score depends on            note        messages that are no failures
-//! outline    a pipeline as a map of its settings            permissions which bundles an account may download
+//! outline    a pipeline as a map of its settings            permissions bundles that an account may download
 //! doctor     checks of directories and disk before a run   remove     prepared data, bundles and cached results
 //! format     one layout for pipeline files             run_log     which steps ran, when and why
 //! ```
 //!
-//! A [`Task`] says what is wanted. [`Plan::look`] answers what that would take and writes nothing; [`Run::begin`] and
-//! [`Run::execute`] do it. [`Grading::open`] grades what is prepared. Errors ([`Error`]) tell who is to act. Nothing here
-//! prints, reads the environment, or ends the process.
+//! A [`Task`] is a request. [`Plan::look`] finds the steps that it would run, and writes nothing. [`Run::begin`] and [`Run::execute`]
+//! run them. [`Grading::open`] grades submissions. Errors ([`Error`]) name the party that must act.
 //!
 //! `examples/prepare_and_grade.rs` is a complete program.
 

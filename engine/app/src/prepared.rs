@@ -1,4 +1,4 @@
-//! What the data folder holds of a competition.
+//! The state of a competition in the data directory.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::settings::Settings;
 /// The manifest that the last publication left, if there is one.
 ///
 /// # Errors
-/// When it is there but cannot be read.
+/// When the manifest exists but cannot be read.
 pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
     Manifest::read(data_dir, id)
         .map_err(|error| Error::new(Failure::Machine, format!("{id}: {error}")))
@@ -22,7 +22,7 @@ pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
 /// The state of a competition in a data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreparedState {
-    /// Complete and unchanged, as far as sizes and times tell.
+    /// Complete and unchanged, by sizes and times.
     Prepared,
     /// The same, but written before the system started: it is read once by the next run.
     Unchecked,
@@ -73,8 +73,7 @@ pub fn prepared(catalog: &Catalog, data_dir: &Path) -> Result<Vec<String>, Error
     Ok(ids)
 }
 
-/// What `wanted` takes of the manifests of competitions, in their order. They are read side by side: those of many files
-/// are long.
+/// Applies `wanted` to the manifests of competitions, in order. Manifests are read in parallel, because those of many files are long.
 ///
 /// # Errors
 /// As [`manifest`], and when the run is cancelled.
@@ -100,7 +99,7 @@ pub fn each_manifest<'i, T: Send>(
     Ok(found.into_iter().map(|(_, id, one)| (id, one)).collect())
 }
 
-/// After a restart of the machine, reads once what was published before it: a loss of power may have torn it.
+/// After a restart of the machine, reads files once that were published before, because a loss of power may have truncated them.
 ///
 /// # Errors
 /// When a manifest cannot be read or written.
@@ -129,7 +128,7 @@ pub fn verify_after_restart(
     Ok(())
 }
 
-/// How a competition that was not prepared is called, and the way out.
+/// The error for a competition that is not prepared, with help.
 pub fn not_prepared(id: &str) -> Error {
     Error::new(
         Failure::Input,
@@ -138,7 +137,7 @@ pub fn not_prepared(id: &str) -> Error {
     .help(Remedy::Prepare { id: id.to_owned() })
 }
 
-/// Prepared by something else, and not with the published result.
+/// Prepared by another program, with another result than the published one.
 pub fn not_ours(id: &str, folder: &Path) -> Error {
     let message = format!(
         "{} was not made by prep, and its answers do not have the published checksum",

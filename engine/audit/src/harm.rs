@@ -1,6 +1,6 @@
 //! Which rule decides the harm of a difference.
 //!
-//! A cause has a least harm. The role of a file raises it: what grading reads is worth more than what participants read, and the
+//! A cause has a least harm. The role of a file raises it: files that grading reads matter more than those that participants read, and the
 //! order of rows or columns matters only where grading pairs by place. Every finding carries the rule that decided, so that a
 //! reader can check it against the pipeline's section `grade`.
 

@@ -7,7 +7,7 @@ use prep_formats::matlab;
 use prep_formats::tfrecord::{Example, TfRecords};
 use serde_json::Value;
 
-/// Of a text file no more than this is read for its names.
+/// Maximum bytes of a text file that are read for its names.
 const HEAD: u64 = 4 << 20;
 
 /// An object with more members than this is keyed by ids, not by names.
@@ -19,7 +19,7 @@ const RECORDS: usize = 20;
 /// Names of one file that are kept.
 const NAMES: usize = 1 << 14;
 
-/// What a file's names are taken by; none where it has none.
+/// The format of a file for reading its names. `None` if it has no names.
 pub(crate) fn format(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next()?.to_ascii_lowercase();
     let ends: [(&str, &[&str]); 4] = [
@@ -33,7 +33,7 @@ pub(crate) fn format(path: &str) -> Option<&'static str> {
         .map(|(format, _)| format)
 }
 
-/// The names in a file of this format; what is damaged has none.
+/// Returns the names in a file of this format. A damaged file has none.
 pub(crate) fn names(format: &str, content: &mut dyn Read) -> BTreeSet<String> {
     let mut names = all_names(format, content);
     while names.len() > NAMES {

@@ -1,8 +1,8 @@
-//! What a detector found, and how bad it is.
+//! Findings of detectors, with their levels.
 
 use serde::Serialize;
 
-/// How bad a finding is.
+/// Levels of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -30,7 +30,7 @@ pub struct Finding {
     pub level: Level,
     /// The detector's name: part of the interface.
     pub detector: &'static str,
-    /// What was found, in one sentence.
+    /// The finding, in one sentence.
     pub what: String,
     /// A few examples, with exact values.
     pub evidence: Vec<String>,

@@ -1,4 +1,4 @@
-//! Looks at prepared data as an attacker would: what of it gives the answers away?
+//! Searches prepared data for hints at the answers, as an attacker would.
 //!
 //! Nothing is known of the competition but where its public files, its answers and its sample submission are, and, if it is at
 //! hand, the bundle. Detectors stand one per file in `detectors/`, the cheapest first:
@@ -20,7 +20,7 @@
 //!
 //! Significance is not evidence: an honest column is overwhelmingly significant. So a finding needs both, a p-value that holds
 //! among all tests that were made (see `statistics`), and an effect: answers that can be read off, or at least ten points
-//! more than what honest data give. What is significant and small is a note, and tests of fewer than 50 items give only notes.
+//! more than what honest data give. A significant but small effect is a note, and tests of fewer than 50 items give only notes.
 
 mod detectors;
 mod facts;
@@ -42,7 +42,7 @@ pub use world::{LeaksError, Place};
 
 use world::World;
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Report {
     /// The worst first.
@@ -61,7 +61,7 @@ impl Report {
     }
 }
 
-/// Looks for leaks. `accepted` says of detectors why what they find is accepted, and names what no detector can find.
+/// Searches for leaks. `accepted` has the reasons why findings of detectors are accepted, and leaks that no detector can find.
 ///
 /// # Errors
 /// When something cannot be read, or the answers do not name the test items.
@@ -83,7 +83,7 @@ pub fn find(place: &Place, accepted: &BTreeMap<String, String>) -> Result<Report
         }
         finding.accepted = accepted.get(finding.detector).cloned();
     }
-    // What chance explains is not worth a word.
+    // A finding that chance explains is not reported.
     findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
     if !world.unread.is_empty() {
         let what = match world.unread.len() {
@@ -92,7 +92,7 @@ pub fn find(place: &Place, accepted: &BTreeMap<String, String>) -> Result<Report
         };
         findings.push(Finding::new(Level::Note, "unread", what).evidence(world.unread));
     }
-    // What no look at the data can find is known all the same.
+    // Leaks that no detector can find are added.
     for (name, why) in accepted {
         if !NAMES.contains(&name.as_str()) {
             let mut finding = Finding::new(Level::Note, "declared", name.clone());

@@ -9,7 +9,7 @@ const POINTS: usize = 48;
 /// Fewest rows of a series.
 const SHORTEST: usize = 12;
 
-/// The columns of numbers in a file. `None` if it is no series.
+/// The columns of numbers in a file. `None` if it is not a series.
 pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
     let name = path.to_ascii_lowercase();
     let columns = match name.rsplit('.').next()? {

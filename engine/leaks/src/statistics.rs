@@ -1,8 +1,8 @@
-//! Chance, and what is beyond it.
+//! Significance of statistics.
 //!
-//! A statistic is held against what it is for shuffled answers. The generator's seed is fixed, so two looks agree. The
-//! p-value is the share of shuffles that reach the statistic; where none of them does, it is the tail of the normal
-//! distribution with the shuffles' mean and deviation, and at most that share's bound. Over all tests of a competition the
+//! A statistic is compared with its values for shuffled answers. The generator's seed is fixed, so two runs agree. The p-value is the
+//! fraction of shuffles that reach the statistic. If none of them does, it is the tail of the normal distribution with the shuffles'
+//! mean and deviation, and at most the bound of that fraction. Over all tests of a competition the
 //! false discovery rate is held at 1 % by Benjamini and Yekutieli's procedure, which allows for dependent tests.
 
 use std::collections::HashMap;
@@ -11,10 +11,10 @@ use std::hash::Hash;
 /// Shuffles per test.
 const SHUFFLES: usize = 199;
 
-/// Beyond so many rows, a sample of them is as good.
+/// Above this number of rows, a sample of them is as good.
 const MOST_ROWS: usize = 20_000;
 
-/// Wanted false discovery rate.
+/// False discovery rate.
 const RATE: f64 = 0.01;
 
 /// SplitMix64.
@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-/// What shuffling came to.
+/// The result of shuffling.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chance {
     pub p: f64,
@@ -121,7 +121,7 @@ pub(crate) fn counts<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> HashM
     counts
 }
 
-/// The share of the most frequent value.
+/// The fraction of the most frequent value.
 pub(crate) fn majority<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> f64 {
     let counts = counts(values);
     let total: usize = counts.values().sum();
@@ -131,7 +131,7 @@ pub(crate) fn majority<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> f64
     }
 }
 
-/// The share of rows whose label is the most frequent one of their group.
+/// The fraction of rows whose label is the most frequent one of their group.
 pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = (G, L)>) -> f64 {
     let mut groups: HashMap<G, HashMap<L, usize>> = HashMap::new();
     let mut total = 0_usize;
@@ -146,7 +146,7 @@ pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = 
     right as f64 / total.max(1) as f64
 }
 
-/// For each value the number of its bin, of so many equally full ones. Equal values share one.
+/// For each value the number of its bin, of this number of equally full ones. Equal values share one.
 pub(crate) fn bins(values: &[f64], wanted: usize) -> Vec<usize> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

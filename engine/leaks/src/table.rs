@@ -1,4 +1,4 @@
-//! Tables in memory, column by column: what detectors look at in any order.
+//! Tables in memory, column by column, which detectors read in any order.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What detectors of facts work on: the chosen test items, their answers as numbers, and the training rows.
+//! The input of detectors of facts: the chosen test items, their answers as numbers, and the training rows.
 
 use crate::facts::{Channel, Facts, Values};
 use crate::model::{Baseline, Intended, Targets};

@@ -1,4 +1,4 @@
-//! What an attacker sees, and what the grader knows.
+//! The data of an attacker and of the grader.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
@@ -36,25 +36,25 @@ const MAX_CHOSEN: usize = 2_000;
 /// Bytes of items' files whose content is looked at.
 const MAX_LOOKED: u64 = 2 << 30;
 
-/// Longest file of an item whose content is looked at, and longest text that is taken for an item's notes.
+/// Longest file of an item whose content is looked at, and longest text that is treated as an item's notes.
 const MAX_ITEM_FILE: u64 = 32 << 20;
 const MAX_ITEM_TEXT: u64 = 1 << 20;
 
 /// Files of records are read up to here.
 const MAX_RECORDS: u64 = 64 << 20;
 
-/// Texts of which so much is kept together.
+/// Maximum bytes of all kept texts.
 const ALL_TEXT: u64 = 1 << 30;
 
-/// Memory for tables, whatever the length of the public files, and for each of their bytes on disk: what is packed by far more
-/// than tables are was made to fill the memory.
+/// Memory for tables: a constant, and an amount per byte of the public files on disk. Files that are compressed much more than tables
+/// are malicious.
 const TABLE_MEMORY: u64 = 1 << 28;
 const TABLE_MEMORY_PER_BYTE: u64 = 24;
 /// The same for texts.
 const TEXT_MEMORY: u64 = 1 << 27;
 const TEXT_MEMORY_PER_BYTE: u64 = 12;
 
-/// What is to be looked at.
+/// The data to search.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// `prepared/public`.
@@ -63,9 +63,9 @@ pub struct Place {
     pub answers: PathBuf,
     /// The sample submission: a table.
     pub sample: PathBuf,
-    /// What Kaggle serves, if it is at hand: the archive, or a folder.
+    /// The bundle, if it exists: the archive, or a directory.
     pub bundle: Option<PathBuf>,
-    /// A folder for members of archives, for the time of reading.
+    /// A directory for members of archives while they are read.
     pub temp: PathBuf,
     pub limits: Limits,
 }
@@ -79,7 +79,7 @@ impl Place {
     }
 }
 
-/// Why nothing can be looked at.
+/// Errors that prevent a search.
 #[derive(Debug, Error)]
 pub enum LeaksError {
     #[error("cannot read {}: {cause}", path.display())]
@@ -188,7 +188,7 @@ pub(crate) struct World {
     pub bundle: Vec<Seen>,
     /// Tables and texts that were not read because of their size, with it.
     pub unread: Vec<String>,
-    /// What pictures and sounds are like.
+    /// Sketches of pictures and sounds.
     pub gallery: Gallery,
     /// The items of which facts are collected: all, or an even sample.
     pub chosen: Vec<usize>,
@@ -199,7 +199,7 @@ pub(crate) struct World {
     has_plain_ids: bool,
     /// Length of the shortest id, in bytes.
     shortest: usize,
-    /// What files show of items.
+    /// Facts of items in files.
     pub facts: Facts,
     /// Series in the files of test and training items.
     pub series: Vec<Series>,
@@ -396,7 +396,7 @@ impl World {
             }
             let table = table.filter(|format| fits(format, bytes, tables_left));
             is_unread |= format.is_some() && table.is_none();
-            // What is no table for all its name is none.
+            // A file that is not a table, in spite of its name, is skipped.
             let table = match table.map(|format| Table::read(&place, format, limits, room)) {
                 Some(Err(error)) if error.is_of_the_system() => return Err(error),
                 Some(Ok(table)) => Some(table),
@@ -499,7 +499,7 @@ impl World {
         facts
     }
 
-    /// Which cells of test tables stand in quotes: of texts, whose tables no longer show it.
+    /// The quoted cells of test tables: of texts, whose tables no longer show it.
     fn quotes(&self, facts: &mut Facts) {
         for (shown, _, items) in self.test_tables() {
             let text = self.texts.iter().find(|(path, _)| *path == shown.path);
@@ -626,13 +626,13 @@ impl World {
             })
     }
 
-    /// Is this the sample submission, or a copy of it?
+    /// Returns whether this is the sample submission, or a copy of it.
     pub(crate) fn is_sample(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         path == self.sample_path || name.contains("sample") && name.contains("ubmission")
     }
 
-    /// The item whose id stands in a name between signs: `8f3a` of `scan_8f3a_v2.png`.
+    /// The item whose id is in a name between signs: `8f3a` of `scan_8f3a_v2.png`.
     fn item_in_name(&self, name: &str) -> Option<usize> {
         if self.has_plain_ids || self.shortest < 4 {
             return None;
@@ -661,7 +661,7 @@ impl World {
         None
     }
 
-    /// The test item that a path belongs to: whose id is its stem, its name, or one of its folders.
+    /// The test item that a path belongs to: whose id is its stem, its name, or one of its directories.
     pub(crate) fn item_of_path(&self, path: &str) -> Option<usize> {
         let mut segments = path.rsplit('/');
         let name = segments.next()?;
@@ -681,7 +681,7 @@ impl World {
             .find_map(|folder| self.item_of.get(*folder))
             .copied()
             .or_else(|| {
-                // An id may be folders joined: drive-phone of drive/phone/file.
+                // An id may be joined directories: drive-phone of drive/phone/file.
                 folders.windows(2).find_map(|pair| {
                     let [inner, outer] = pair else { return None };
                     let joined = ["-", "_"].map(|sign| format!("{outer}{sign}{inner}"));
@@ -769,7 +769,7 @@ fn key(answers: &Table, sample: &Table) -> Option<usize> {
 fn labels(answers: &Table, sample: &Table, key: usize, rows: &[usize], items: usize) -> Vec<Label> {
     let mut labels = Vec::new();
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
-        // What the sample shows as well is no answer; neither is what it does not ask for, if it asks for something else.
+        // Columns that the sample shows, too, are not answers. If the sample has other columns, columns that it does not have are not answers.
         let asked = sample.column(name);
         let is_shown = asked == Some(column.as_slice());
         if place == key || is_shown {
@@ -808,7 +808,7 @@ fn is_text(path: &str) -> bool {
 /// How much of a file is kept while it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
-    /// What tells its names, and the size of an image.
+    /// Enough for its names, and for the size of an image.
     Head,
     Text,
     All,

@@ -1,4 +1,4 @@
-//! On data without a leak nothing above a note is said; with one planted in the same data it is found.
+//! In data without a leak, nothing above a note is reported. A leak that is planted in the same data is found.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -35,7 +35,7 @@ impl Random {
     }
 }
 
-/// What pictures or sounds are like.
+/// Kinds of pictures or sounds.
 #[derive(Clone, Copy, PartialEq)]
 enum Media {
     None,
@@ -66,7 +66,7 @@ const MEDIA: [Media; 7] = [
     Media::Hiss,
 ];
 
-/// What a made-up competition is like.
+/// Properties of a made-up competition.
 #[derive(Clone, Copy)]
 struct Kind {
     seed: u64,
@@ -79,7 +79,7 @@ struct Kind {
     json: bool,
     gaps: bool,
     text: bool,
-    /// A column of so many places, each with its own mean.
+    /// A column with this number of places, each with its own mean.
     places: u64,
     /// A picture or a sound of each item.
     media: Media,
@@ -564,7 +564,7 @@ impl Made {
                 (_, true) => {
                     let light =
                         self.again(number, &mut |truth, random| picture(media, truth, random));
-                    // Saved anew, darker, and twice as large.
+                    // Saved again, darker, and twice as large.
                     let large = (0..96 * 96).map(|at| 0.9 * light[at / 96 / 2 * 48 + at % 96 / 2]);
                     let large: Vec<f64> = large.collect();
                     Some(("png", png(&large, 96, png::Compression::High)))
@@ -576,7 +576,7 @@ impl Made {
         }
     }
 
-    /// What was drawn for a training row.
+    /// The random values of a training row.
     fn again(&self, number: usize, draw: &mut dyn FnMut(f64, &mut Random) -> Vec<f64>) -> Vec<f64> {
         let mut random = Random(self.kind.seed + 2);
         let mut drawn = Vec::new();
@@ -725,7 +725,7 @@ fn planted_leaks_are_found() {
     }
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
     found(&made, "neighbours", Level::Risk);
-    // The same in arrays, of which one is larger than what is read at once.
+    // The same in arrays, of which one is larger than a block.
     let made = Made::new(PLAIN);
     let sequence: Vec<f32> = (0..120_000).map(|_| random.unit() as f32).collect();
     let windows = |is_test: bool| -> Vec<&[f32]> {
@@ -736,7 +736,7 @@ fn planted_leaks_are_found() {
     write(&public(&made, "train_features.npy"), npy(&windows(false)));
     write(&public(&made, "test_features.npy"), npy(&windows(true)));
     found(&made, "neighbours", Level::Risk);
-    // Whole stretches of the sequence are no leak.
+    // Long stretches of the sequence are not a leak.
     let (train, test) = sequence.split_at(90_000);
     let windows = |part: &'static [f32]| part.windows(40).collect::<Vec<_>>();
     write(
@@ -766,7 +766,7 @@ fn planted_leaks_are_found() {
     made.test.sort_by(|a, b| a.label.cmp(&b.label));
     write(&public(&made, "test.csv"), table(&made.test, false, false));
     found(&made, "order", Level::Risk);
-    // A length that tells the class.
+    // A length that determines the class.
     let made = Made::new(Kind {
         files: true,
         ..PLAIN

@@ -1,8 +1,8 @@
-//! Archives in `public` as folders, for agents that would unpack them by hand.
+//! Unpacks archives of `public` to directories, for agents that would unpack them by hand.
 //!
-//! `train.zip` becomes the folder `train`. An archive whose members are all in a folder of that name already does not get
-//! another one around it. The data are what they were: checksums, the store and the data folder know nothing of it.
-//! Archives within archives stay.
+//! `train.zip` becomes the directory `train`. If all members of an archive are in a directory of that name already, there is no second
+//! one around it. The data do not change: checksums, the store and the data directory are independent of it. Nested archives stay
+//! packed.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -20,10 +20,10 @@ use prep_steps::Expand;
 use super::{Found, Item, list};
 use crate::error::Error;
 
-/// Unpacks the archives among what was found into `staging`, and adds what was in them.
+/// Unpacks the archives among the found files into `staging`, and adds their members to the found files.
 ///
 /// # Errors
-/// When an archive cannot be read, or what is in it is there already.
+/// When an archive cannot be read, or a member exists already.
 pub fn expand(
     found: &mut Found,
     wanted: Expand,
@@ -59,7 +59,7 @@ pub fn expand(
         found.empty.append(&mut inside.empty);
         for item in inside.items {
             if let Some(other) = there.get(&item.path) {
-                // Some competitions publish an archive and what is in it.
+                // Some competitions publish an archive and its members.
                 if is_same(other, &item.source) {
                     continue;
                 }
@@ -93,7 +93,7 @@ enum Kind {
     SevenZ,
 }
 
-/// What an archive with this name is, and the name without its suffix.
+/// Returns the format of an archive with this name, and the name without its suffix.
 fn kind(path: &str) -> Option<(Kind, &str)> {
     let kinds = [
         (".zip", Kind::Zip),
@@ -107,7 +107,8 @@ fn kind(path: &str) -> Option<(Kind, &str)> {
         .find_map(|(suffix, kind)| Some((kind, path.strip_suffix(suffix)?)))
 }
 
-/// Where what was unpacked belongs: in the archive's folder, or beside it, if it is all in a folder of that name.
+/// Returns the place of the unpacked members: in a directory with the archive's name, or next to the archive, if all are in a directory
+/// of that name.
 fn base<'a>(staging: &Path, folder: &'a str) -> &'a str {
     let (around, own) = folder.rsplit_once('/').unwrap_or(("", folder));
     let alone = fs::read_dir(staging).is_ok_and(|entries| entries.count() == 1);
@@ -117,7 +118,7 @@ fn base<'a>(staging: &Path, folder: &'a str) -> &'a str {
     }
 }
 
-/// Unpacks one archive: files and folders, into a folder that is there even if the archive is empty.
+/// Unpacks the files and directories of an archive into a directory, which also exists if the archive is empty.
 fn unpack(archive: &Item, staging: &Path, limits: &Limits, cancel: &Cancel) -> io::Result<()> {
     let Some((kind, _)) = kind(&archive.path) else {
         return Ok(());
@@ -131,7 +132,7 @@ fn unpack(archive: &Item, staging: &Path, limits: &Limits, cancel: &Cancel) -> i
         if let Some(parent) = to.parent() {
             fs::create_dir_all(parent)?;
         }
-        // Of a path that occurs twice in a tar archive the last one counts.
+        // If a path occurs twice in a tar archive, the last one is used.
         io::copy(&mut cancel.reader(content), &mut File::create(&to)?)?;
         Ok(())
     };
@@ -200,7 +201,7 @@ mod tests {
         Ok(found)
     }
 
-    /// An archive of nothing, and one of folders that hold nothing.
+    /// An empty archive, and one with empty directories.
     #[test]
     fn empty_archives_are_empty_folders() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Why data are not what was published: the bundle, what was prepared, somebody else's tree; each against its measure.
+//! Audits a competition: the bundle, the prepared files, and a tree of another program.
 
 use std::path::{Path, PathBuf};
 
@@ -27,17 +27,17 @@ pub struct Audit {
     pub id: String,
     /// The worst of its corners.
     pub verdict: Verdict,
-    /// Whose side the difference is on, as far as the corners tell.
+    /// The side that differs, as far as the corners show.
     pub conclusion: String,
-    /// None: there is no bundle.
+    /// `None` without a bundle.
     pub bundle: Option<BundleAudit>,
-    /// None: nothing is prepared here.
+    /// `None` without prepared data.
     pub outputs: Option<OutputsAudit>,
-    /// None: no tree was given.
+    /// `None` without a tree.
     pub tree: Option<TreeAudit>,
 }
 
-/// The bundle against its published MD5 and the good bundle's members.
+/// The bundle compared with its published MD5 and the good bundle's members.
 #[derive(Debug, Clone, Serialize)]
 pub struct BundleAudit {
     pub path: PathBuf,
@@ -47,25 +47,25 @@ pub struct BundleAudit {
     pub report: Report,
 }
 
-/// Prepared files against their published sums.
+/// Prepared files compared with their published checksums.
 #[derive(Debug, Clone, Serialize)]
 pub struct OutputsAudit {
     pub variant: String,
-    /// Files whose published sum holds.
+    /// Files whose published checksum matches.
     pub equal: Vec<String>,
-    /// Files for which a sum is published.
+    /// Files with a published checksum.
     pub published: usize,
     pub report: Report,
 }
 
 impl OutputsAudit {
-    /// Whether every published sum holds.
+    /// Whether every published checksum matches.
     fn hold(&self) -> bool {
         self.published > 0 && self.equal.len() == self.published
     }
 }
 
-/// A tree against what was prepared here.
+/// A tree compared with the prepared data.
 #[derive(Debug, Clone, Serialize)]
 pub struct TreeAudit {
     pub path: PathBuf,
@@ -75,11 +75,11 @@ pub struct TreeAudit {
     pub report: Report,
 }
 
-/// Audits one competition. `sources` are folders with bundles beside the data folder; `tree` holds a `prepared` folder of
-/// somebody else.
+/// Audits one competition. `sources` are directories with bundles, in addition to the data directory. `tree` has a `prepared` directory
+/// of another program.
 ///
 /// # Errors
-/// When there is nothing to look at, or it cannot be read.
+/// When there is nothing to audit, or it cannot be read.
 pub fn audit(
     entry: &Entry,
     settings: &Settings,
@@ -265,7 +265,7 @@ fn audit_outputs(
         if unknown.is_empty() {
             break;
         }
-        // A bundle that cannot be read says nothing of outputs; its own corner tells why.
+        // An unreadable bundle proves nothing about outputs. Its own corner has the reason.
         let found = match published::members(bundle, resources, &wanted) {
             Ok(found) => found,
             Err(error) if error.is_of_the_system() => {
@@ -290,7 +290,7 @@ fn audit_outputs(
     })
 }
 
-/// Where the prepared folder of a competition is in somebody's tree.
+/// Finds the prepared directory of a competition in a foreign tree.
 fn prepared_in(tree: &Path, id: &str) -> PathBuf {
     let places = [
         tree.join(id).join("prepared"),
@@ -341,7 +341,7 @@ fn audit_tree(
     })
 }
 
-/// Rules of grading that pair rows by what names them. Without any, rows are paired by their place. `align_groups` pairs the rows
+/// Rules of grading that pair rows by ids. Without any, rows are paired by position. `align_groups` pairs the rows
 /// of a group in their order; `same_ids` checks names and pairs nothing.
 const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
 
@@ -387,7 +387,7 @@ fn roles(pipeline: &Pipeline) -> Roles {
     }
 }
 
-/// The split of rows, if it is one whose original order can be told from its parts.
+/// The split of rows, if its parts determine the original order.
 fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     let shuffles = pipeline
         .tables
@@ -424,7 +424,7 @@ fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     })
 }
 
-/// What the corners say together.
+/// The conclusion from all corners.
 fn conclusion(
     bundle: Option<&BundleAudit>,
     outputs: Option<&OutputsAudit>,

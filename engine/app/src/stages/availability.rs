@@ -1,5 +1,5 @@
-//! What is done about bundles that are not here, before anything runs: competitions are left out if that is wanted, and
-//! missing credentials are one error.
+//! Handles missing bundles before any step runs: leaves competitions out with `--available`, and reports missing credentials as one
+//! error.
 
 use prep_core::{Remedy, units};
 use prep_fetch::FetchError;
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::note::Note;
 use crate::task::Task;
 
-/// Removes the competitions with a missing bundle or source from `ids`, if the task prepares only what is here. Returns
+/// Removes the competitions with a missing bundle or source from `ids`, if the task prepares only competitions with existing bundles. Returns
 /// whether any was removed.
 ///
 /// # Errors
@@ -43,8 +43,8 @@ pub(crate) fn leave_out(
     Ok(true)
 }
 
-/// Fails if several competitions are wanted, bundles are missing and there are no credentials to download them. Of a single
-/// competition, the step of its bundle has the same error, with the places in which the bundle was looked for.
+/// Fails if several competitions are selected, bundles are missing and there are no credentials to download them. For a single
+/// competition, the step of its bundle has the same error, with the searched places.
 ///
 /// # Errors
 /// One error with a list.

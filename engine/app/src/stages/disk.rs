@@ -1,4 +1,4 @@
-//! Whether there is room for what a run is going to bring, before it begins.
+//! Checks the disk space of a run before it begins.
 
 use std::path::Path;
 
@@ -6,23 +6,23 @@ use prep_core::{Failure, Remedy, units};
 
 use crate::error::Error;
 
-/// What one competition takes.
+/// The space of one competition.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
-    /// Bytes to download; 0 where that is not known.
+    /// Bytes to download, 0 if unknown.
     pub bundle: u64,
-    /// Bytes that the prepared files will take beyond what they take now, as well as that can be told.
+    /// Estimated additional bytes of the prepared files.
     pub prepared: u64,
 }
 
-/// Most bytes that are taken at the same time.
+/// Maximum bytes at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Peak {
-    /// Of bundles.
+    /// Bytes of bundles.
     pub bundles: u64,
-    /// Of prepared files.
+    /// Bytes of prepared files.
     pub prepared: u64,
-    /// On the disk of the data folder, if that can be told.
+    /// Free bytes on the disk of the data directory, if known.
     pub free: Option<u64>,
 }
 
@@ -41,7 +41,8 @@ impl Peak {
         }
     }
 
-    /// What is missing for sure: an error. What may be missing, since prepared sizes are estimates: a warning.
+    /// Compares the space with the free space. If bundles do not fit, that is an error. If prepared files may not fit, whose sizes are
+    /// estimates, that is a warning.
     ///
     /// # Errors
     /// When the bundles alone do not fit.

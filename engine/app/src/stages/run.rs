@@ -1,4 +1,4 @@
-//! Seventh stage: everything that is not up to date is made. The last one, the summary, follows from here.
+//! Seventh stage: runs the steps that are not up to date. The last stage, the summary, follows from its result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::prepared;
 use crate::run_log::RunLog;
 use crate::task::Task;
 
-/// Time between two looks whether results are sent.
+/// Interval of checks whether results are sent.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Besides the memory of running steps, this part of it is for results that are held instead of being stored.
+/// Memory for held results, as a part of the memory of running steps, in addition to it.
 const PART_TO_HOLD: u64 = 4;
 
 /// A run that is about to begin.
@@ -39,11 +39,11 @@ pub struct Run {
 
 /// How a run over several competitions ended.
 pub struct Preparation {
-    /// One per competition, in the order in which they were asked for.
+    /// Summaries, one per competition, in the order of the request.
     pub summaries: Vec<Summary>,
     /// Competitions that could not be planned, and why.
     pub refused: Vec<(String, Error)>,
-    /// Stopped before everything was done.
+    /// Whether the run was stopped before its end.
     pub interrupted: bool,
     /// The figures of every step that ran, the slowest first.
     pub timings: Vec<Timing>,
@@ -54,7 +54,7 @@ pub(crate) struct Ended {
     pub task: Task,
     pub graph: Arc<Graph>,
     pub competitions: Vec<Competition>,
-    /// Not cancelled, also after an interruption: the summary is made all the same.
+    /// Never cancelled, because the summary is made even after an interruption.
     pub context: Context,
     pub report: RunReport,
     pub watch: Arc<Watch>,
@@ -82,7 +82,7 @@ impl Run {
         let engine = prep_sql::Session::new(&store.temp_dir());
         let store = settings.below(store);
         let context = Context::new(store, settings.limits(), cancel.clone());
-        // What is not stored is read from the bundle once more, by a later run or by another machine.
+        // Tables that are not stored are read from the bundle again, by a later run or another machine.
         let stays_here = options.keep_bundles && settings.remote.is_none();
         let context = match stays_here {
             true => context.with_memory_results(settings.memory / PART_TO_HOLD),
@@ -113,7 +113,7 @@ impl Run {
         self.context.no_execute = true;
     }
 
-    /// Carries it out, and blocks until its end.
+    /// Executes the run, and blocks until its end.
     ///
     /// # Errors
     /// If the engine itself fails; the errors of single competitions are in the result.
@@ -188,7 +188,7 @@ impl Ended {
         self.nodes.get(id).map_or(&[][..], Vec::as_slice)
     }
 
-    /// Keeps the contents that the results of complete competitions were made of, and offers them to the remote.
+    /// Records the contents from which the results of complete competitions were made, here and in the remote.
     fn confirm_sources(&self) -> Result<(), Error> {
         for competition in &self.competitions {
             origins::confirm(self, competition)?;
@@ -196,7 +196,7 @@ impl Ended {
         Ok(())
     }
 
-    /// Waits for results that are on their way to the remote. What the remote does not take is not waited for.
+    /// Waits for results that are being sent to the remote. It does not wait for results that the remote rejects.
     fn wait_until_sent(&self) {
         let pending = || self.task.settings.remote.as_ref().map_or(0, Link::pending);
         while pending() > 0 && !self.cancel.is_cancelled() {
@@ -205,7 +205,7 @@ impl Ended {
     }
 }
 
-/// Whether a step did not come to an end. A signal that arrives when all have is none: what was asked for is done.
+/// Returns whether a step was kept from ending. A signal after the end of all steps is not an interruption.
 fn unfinished(report: &RunReport) -> bool {
     let mut outcomes = report.outcomes.values();
     outcomes.any(|outcome| matches!(outcome, StepOutcome::Cancelled))

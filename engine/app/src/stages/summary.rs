@@ -14,7 +14,7 @@ use crate::error::{Error, for_people};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Something ran, and the data folder is complete.
+    /// Steps ran, and the data directory is complete.
     Prepared,
     /// Nothing had to run.
     UpToDate,
@@ -23,12 +23,12 @@ pub enum State {
     Stopped,
 }
 
-/// Outputs against the published checksums.
+/// The comparison of outputs with the published checksums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Checksums {
     Ok,
-    /// Those that can hold do; some depend on the library that wrote the file.
+    /// All match, except files whose bytes depend on the library that wrote them.
     DependsOnWriter,
     Differ,
     NotPublished,
@@ -38,12 +38,12 @@ pub enum Checksums {
 /// A step that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepFailure {
-    /// None: the competition as a whole could not be planned.
+    /// The step. `None`: the competition could not be planned.
     pub step: Option<String>,
     pub failure: Failure,
-    /// The cause first.
+    /// The message, which begins with the cause.
     pub message: String,
-    /// What the user can do.
+    /// The suggested action.
     #[serde(skip)]
     pub help: Option<Remedy>,
     /// The same as a finding in the pipeline's file, if it is about one of its words.
@@ -57,17 +57,17 @@ pub struct Summary {
     pub id: String,
     pub variant: String,
     pub state: State,
-    /// Of the data folder, once it is complete.
+    /// Figures of the data directory, if it is complete.
     pub files: Option<u64>,
     pub bytes: Option<u64>,
     pub seconds: f64,
     pub steps_run: usize,
     pub steps_reused: usize,
     pub checksums: Checksums,
-    /// What could not be checked since only a part of the bundle was downloaded.
+    /// Checks that were impossible because only a part of the bundle was downloaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
-    /// Files with another MD5 than is published, as it may be since their bytes depend on the library that writes them.
+    /// Files with another MD5 than the published one, which is allowed because their bytes depend on the library that writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on_writer: Vec<String>,
     /// Files and directories in the prepared directory that no run published. They stay.

@@ -1,4 +1,4 @@
-//! Results that are here, for other machines: what steps made, and what bundles hold.
+//! Sends results of steps, and bundles, to the remote.
 
 use std::fs::File;
 
@@ -15,29 +15,29 @@ use crate::stages::origins::origins;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
 
-/// What became of a competition's results.
+/// The result of a push for a competition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Pushed {
     pub id: String,
-    /// Results that the remote did not have.
+    /// Number of new results.
     pub new: usize,
-    /// Results that it had.
+    /// Number of results that the remote had already.
     pub there: usize,
     /// Steps whose results are not on this machine, or not with all their objects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_here: Vec<String>,
-    /// Steps of which the remote has another result, or one that is not believed.
+    /// Steps of which the remote has another result, or an untrusted one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
-    /// Whether the bundle lies in the mirror now.
+    /// Whether the bundle is in the mirror now.
     pub mirrored: bool,
 }
 
-/// Sends the results of competitions, one after the other; `done` is told of each. What is there already does not move,
-/// so this goes on where it was interrupted. Tables that were held in memory are read once more before that, and stored.
+/// Sends the results of competitions, one after the other; `done` receives each result. Objects that
+/// the remote has are not sent again, so an interrupted push continues. Tables that were held in memory are read again and stored first.
 ///
 /// # Errors
-/// When nothing can be planned, or the remote does not take something.
+/// When nothing can be planned, or the remote rejects something.
 pub fn push(
     task: &Task,
     ids: &[String],
@@ -88,7 +88,7 @@ impl Pushing<'_> {
             self.context.check()?;
             self.result(*node, &mut pushed)?;
         }
-        // Of a bundle from which not everything was made, nobody knows that it is the right one.
+        // If not all results come from a bundle, it may be the wrong one.
         if pushed.not_here.is_empty() {
             self.sources(competition, &mut pushed)?;
         }
@@ -138,7 +138,7 @@ impl Pushing<'_> {
         Ok(())
     }
 
-    /// Objects that a step was given. None when that is not known any more: then nothing of it is for everybody.
+    /// Input objects of a step. `None` if they are not known any more. Its results are then private.
     fn given(&self, id: NodeId) -> Result<Option<Vec<Digest>>, Error> {
         let store = &self.context.store;
         let mut given = Vec::new();
@@ -160,7 +160,7 @@ impl Pushing<'_> {
         Ok(Some(given))
     }
 
-    /// Sends what the sources of a competition hold, of which its results were made, and the bundle to the mirror.
+    /// Sends the records of the sources from which a competition's results were made, and the bundle to the mirror.
     fn sources(&self, competition: &Competition, pushed: &mut Pushed) -> Result<(), Error> {
         let (plan, store) = (self.plan, &self.context.store);
         let value = |id| match plan.resolution.states.get(&id) {

@@ -1,9 +1,8 @@
-//! `answers-elsewhere`: are answers of test items in other public files?
+//! `answers-elsewhere`: finds answers of test items in other public files.
 //!
 //! Two ways. A line of some text names an item, and one of its other words is the item's answer. Or a file belongs to an item
-//! by its name or folder, and holds its answers: as they are, or as numbers in another unit (degrees and minutes, powers of
-//! ten). How often that happens is held against the answers of other items, so common words and dense numbers count for
-//! nothing.
+//! by its name or directory, and has its answers, also as numbers in another unit (degrees and minutes, powers of ten). The number of
+//! hits is compared with the hits of other items' answers, so common words and dense numbers do not matter.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +12,7 @@ use crate::world::{Label, World};
 
 const NAME: &str = "answers-elsewhere";
 
-/// Words of a line that are looked at.
+/// Maximum words of a line that are read.
 const WORDS: usize = 64;
 
 /// Files of items that are read, and answers that are looked for in each.
@@ -106,7 +105,7 @@ fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// What an item's files hold of its answers, and of another's.
+/// The answers of an item, and of another one, that are in the item's files.
 fn in_files_of_items(world: &World, label: &Label) -> Option<Finding> {
     let mut by_item: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for (item, value) in &label.rows {
@@ -185,7 +184,7 @@ fn is_telling(value: &str) -> bool {
 /// A text to look for answers in.
 struct Haystack<'a> {
     text: &'a str,
-    /// What its numbers may mean, sorted.
+    /// Possible meanings of its numbers, sorted.
     numbers: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! `column`: columns of the test table that tell the answer: by what they say, or by whether they say anything.
+//! `column`: finds columns of the test table whose values, or whose presence, determine the answer.
 //!
 //! An honest column predicts, too; so only what is nearly deterministic counts. A value that is there only where the answer is
 //! one and the same gives away that answer, however few rows have it: purity is looked at, not the area under a curve, which
@@ -25,7 +25,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
                 continue;
             };
             for label in &world.labels {
-                // Copies of a table say nothing more.
+                // Copies of a table add nothing.
                 if !seen.insert((name.clone(), label.name.clone())) {
                     continue;
                 }
@@ -124,7 +124,7 @@ fn presence(
     None
 }
 
-/// What the value says.
+/// Tests the value.
 fn value(
     name: &str,
     label: &Label,
@@ -183,8 +183,8 @@ fn value(
     None
 }
 
-/// Of two classes, does nearly every value of the one lie on one side of nearly every value of the other (area under the
-/// curve of at least 0.995)?
+/// Returns whether nearly every value of one of two classes is on one side of nearly every value of the other (area under the curve of
+/// at least 0.995).
 fn separates(own: &[f64], truth: &[f64]) -> bool {
     let classes: HashSet<u64> = truth.iter().map(|value| value.to_bits()).collect();
     let Some(first) = truth.first().filter(|_| classes.len() == 2) else {

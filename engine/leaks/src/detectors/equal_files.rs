@@ -1,4 +1,4 @@
-//! `equal-files`: is the same file on both sides?
+//! `equal-files`: finds equal files on both sides.
 //!
 //! Files are equal when length and CRC-32 are. Some copies are in most collections; they are a risk when many test items have
 //! one in the training part.
@@ -22,7 +22,7 @@ pub(super) fn find(world: &World) -> Option<Finding> {
             trained.insert((file.bytes, file.crc32), &file.path);
         }
     }
-    // What belongs to many items belongs to none.
+    // A file that belongs to many items belongs to none.
     let mut by_content: BTreeMap<(u64, u32), BTreeSet<usize>> = BTreeMap::new();
     let mut copies: Vec<(usize, String)> = Vec::new();
     let mut files = 0_usize;
@@ -42,7 +42,7 @@ pub(super) fn find(world: &World) -> Option<Finding> {
     if items.is_empty() {
         return None;
     }
-    // One content that all share, a header, say, is no copy of an item.
+    // A content of all items, for example a header, is not a copy of an item.
     let contents: BTreeSet<&(u64, u32)> = by_content
         .iter()
         .filter(|(content, items)| {

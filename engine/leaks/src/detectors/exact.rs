@@ -1,6 +1,6 @@
 //! Fields and columns that hold the answer itself.
 //!
-//! An intended feature may predict well, so prediction is no evidence. Four things are: the cell is the answer, spelled alike;
+//! An intended feature may predict well, so prediction is not evidence. Four things are evidence: the cell is the answer, spelled alike;
 //! it is the answer in another unit (a line with the same two coefficients for many items, to the last digit); nearly every value
 //! has one answer; or the order of the values is that of the answers.
 
@@ -138,7 +138,7 @@ pub(super) fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// The fraction of items that lie exactly on one line, if these are many with different answers.
+/// Returns the fraction of items that are exactly on one line, if these are many with different answers.
 fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     let different: HashSet<u64> = truth.iter().map(|one| one.to_bits()).collect();
     if different.len() < ENOUGH * 2 {
@@ -177,7 +177,7 @@ fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     (best >= ENOUGH as f64 && share >= 0.05).then_some(share)
 }
 
-/// The area under the curve, if nearly every value of one of two classes lies on one side of those of the other.
+/// The area under the curve, if nearly every value of one of two classes is on one side of the values of the other.
 fn separates(own: &[f64], answers: &[&str]) -> Option<f64> {
     let classes: HashMap<&str, usize> = counts(answers.iter().copied());
     let first = *answers.first().filter(|_| classes.len() == 2)?;

@@ -1,4 +1,4 @@
-//! Measures every fact: how well does it tell the answers, beyond the intended features and beyond chance?
+//! Measures how well every fact predicts the answers, beyond the intended features and beyond chance.
 //!
 //! A baseline of boosted trees learns the answers from the intended features, coarsely cut. Each fact makes a prediction of its
 //! own, by equal values or by the nearest numbers, always of items whose answers it has not seen. The gain is what the fact
@@ -34,7 +34,7 @@ struct Form<'a> {
     name: &'a String,
     prediction: Prediction,
     cells: Vec<Option<&'a str>>,
-    /// What it explains by itself beyond the baseline.
+    /// The variance that it explains alone, beyond the baseline.
     beyond: f64,
 }
 
@@ -194,7 +194,7 @@ fn judged(
 ) -> Option<Told> {
     let different: HashSet<&str> = cells.iter().flatten().copied().collect();
     let mut least = required(channel, name);
-    // Honest pictures have many sizes; what few sizes tell was given by hand.
+    // Honest pictures have many sizes. If few sizes predict the answer, somebody chose them.
     if channel == Channel::Pixels && different.len() > 24 {
         least = 0.9;
     }
@@ -320,7 +320,7 @@ fn pure(cells: &[Option<&str>], answers: &[&str]) -> Option<Pure> {
     best
 }
 
-/// What facts of few values tell together: in pairs, and as a sum.
+/// Measures facts of few values together: in pairs, and as a sum.
 fn together(
     forms: &[Form<'_>],
     label: &Label,

@@ -1,7 +1,7 @@
 //! `groups`: speakers, patients or places on both sides.
 //!
-//! Two ways. The bundle's names are compared with what was made of them: a test file that was given a new name is found in the
-//! bundle by length and CRC-32, and a word of its old name (a speaker, a recording) may be one of training files, too. And
+//! There are two ways. The bundle's names are compared with the new names: a test file with a new name is found in the bundle by length
+//! and CRC-32, and a word of its old name (a speaker, a recording) may be one of training files, too. And
 //! columns of the test table with twenty values or more that occur in train as well: there the answers of the group in train
 //! must tell those of test better than ten equally full bins of the column do, since honest columns tell something, too.
 
@@ -71,7 +71,7 @@ fn names(world: &World) -> Option<Finding> {
         let train = same
             .iter()
             .find(|file| is_train(&file.path) && is_same_name(file));
-        // Contents that several files share tell nothing about where this one went.
+        // If several files have one content, the new name of this file is unknown.
         let test = same
             .iter()
             .find(|file| world.item_of_path(&file.path).is_some() && !is_same_name(file));
@@ -123,7 +123,7 @@ struct Column<'a> {
     own: &'a [String],
     other: &'a [String],
     answers: &'a [String],
-    /// Of the test rows.
+    /// Columns of the test rows.
     truth: Vec<Option<&'a String>>,
 }
 
@@ -173,7 +173,7 @@ impl Column<'_> {
             rows.len(),
             100.0 * honest
         );
-        // With few rows a group, honest categories reach as much; what is a group has many values.
+        // With few rows a group, honest categories reach as much, but a group has many values.
         let level = match groups.len() >= 50 && by_group >= honest + 0.15 {
             true => Level::Risk,
             false => Level::Note,

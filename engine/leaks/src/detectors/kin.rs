@@ -19,7 +19,7 @@ use crate::world::Label;
 /// Test items that must have kin.
 const FEWEST: usize = 20;
 
-/// What the answers of kin must explain beyond the baseline.
+/// The variance that the answers of kin must explain beyond the baseline.
 const LEAST: f64 = 0.1;
 
 /// Items of a category for each of its values; groups have fewer.

@@ -23,7 +23,7 @@ use crate::finding::Finding;
 use crate::view::View;
 use crate::world::World;
 
-/// What a detector is called.
+/// The name of a detector.
 pub const NAMES: &[&str] = &[
     "shown-before",
     "answers-elsewhere",
@@ -84,7 +84,7 @@ pub(crate) fn all(world: &World, tests: &mut Tests, limits: &Limits) -> Result<V
     Ok(found)
 }
 
-/// Whether a finding about cells is about a column that is reported for what it says.
+/// Whether a finding about cells is about a column that is reported for its values.
 fn is_of_column(one: &Finding, column: &Finding) -> bool {
     let name = column.what.split('`').nth(1).unwrap_or_default();
     matches!(one.detector, "cells" | "combined") && one.what.contains(&format!("`{name}`"))

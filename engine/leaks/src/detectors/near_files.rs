@@ -1,7 +1,7 @@
-//! `near-files`: pictures and sounds of test items that are nearly one of the training part: saved anew, made smaller, lighter,
+//! `near-files`: finds pictures and sounds of test items that are nearly one of the training part: saved again, made smaller, lighter,
 //! louder.
 //!
-//! What is near is told by the data themselves, since X-rays are more alike than photos are. A file is near when its nearest
+//! The data themselves define nearness, because X-rays are more alike than photos are. A file is near when its nearest
 //! training file is
 //!
 //! - within 3 % of what two files are apart on average,
@@ -10,8 +10,8 @@
 //! - four times as near as the twentieth: many that are alike are a template, or frames of one recording.
 //!
 //! Points of k dimensions have a neighbour within 5 % of that with a chance of 2.3 times 0.05^k: 0.6 % for two dimensions,
-//! 0.03 % for three. So one in a hundred is taken for what chance gives, and what counts is the tail of the binomial
-//! distribution beyond it. Only pictures that one number describes, a thing that turns, say, pass by chance more often.
+//! 0.03 % for three. So the expected rate is one in a hundred, and the p-value is the tail of the binomial
+//! distribution above it. Only pictures that one number describes, a thing that turns, say, pass by chance more often.
 
 use std::collections::BTreeSet;
 
@@ -23,16 +23,16 @@ use crate::world::World;
 
 const NAME: &str = "near-files";
 
-/// Of what two files are apart on average.
+/// Fraction of the mean distance of two files.
 const OF_ALL: f64 = 0.03;
-/// Of what nearest files are apart.
+/// Fraction of the distance of nearest files.
 const OF_NEAREST: f64 = 0.05;
-/// So much nearer than the twentieth.
+/// Minimum ratio of the distance to the twentieth file.
 const NEARER: f64 = 4.0;
 const TWENTIETH: usize = 20;
-/// Share of honest files that may be near.
+/// Fraction of honest files that may be near.
 const CHANCE: f64 = 0.01;
-/// Files of either part; with fewer nothing can be said of what is usual.
+/// Minimum files of either part. With fewer, usual distances are unknown.
 const FEWEST: usize = 2 * TWENTIETH;
 
 /// A test file and the training file that is nearest.
@@ -137,7 +137,7 @@ fn nearest<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Near<'a>> {
     })
 }
 
-/// What two files are apart on average: the median of some pairs.
+/// Returns the mean distance of two files: the median of some pairs.
 fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
     let mut random = Random::new(0xfade);
     let pair = |_| {

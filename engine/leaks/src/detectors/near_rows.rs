@@ -16,7 +16,7 @@ const COLUMNS: usize = 3;
 /// Test rows that must be near.
 const FEWEST: usize = 15;
 
-/// What they must explain beyond the baseline.
+/// The variance that they must explain beyond the baseline.
 const LEAST: f64 = 0.03;
 
 /// Training rows that are compared.

@@ -1,8 +1,8 @@
 //! `neighbours`: rows of the test part that are windows of a sequence, of which the training part has the next windows.
 //!
-//! Such a row stands in a train row once more, shifted by some cells. Eight cells in a line, four of them different, that come
-//! again at another place are no chance; a row counts when half of its stretches come again in one train row with one shift.
-//! No statistics: on data that are no windows, nothing is shifted.
+//! Such a row is in a train row again, shifted by some cells. If eight cells in a line, four of them different, occur again at another
+//! place, that is not chance. A row is a finding if half of its stretches occur again in one train row with one shift. This needs no
+//! statistics, because nothing is shifted in data that are not windows.
 //!
 //! Stretches of some test rows are held; train rows pass by, one after the other, so arrays may be as long as they like.
 
@@ -24,10 +24,10 @@ const STRETCH: usize = 8;
 const DIFFERENT: usize = 4;
 /// Fewer columns make no windows.
 const FEWEST: usize = 3 * STRETCH;
-/// Test rows that are looked at, evenly taken, and their stretches.
+/// Test rows that are read, evenly chosen, and their stretches.
 const ROWS: usize = 5_000;
 const STRETCHES: usize = 1 << 21;
-/// Rows in which a stretch may stand; one in more rows tells nothing.
+/// Maximum rows with a stretch. A stretch in more rows proves nothing.
 const MOST: usize = 20;
 
 /// # Errors
@@ -66,7 +66,7 @@ pub(super) fn find(world: &World, limits: &Limits) -> Result<Vec<Finding>> {
         match ArrayFile::open(&array.place, limits) {
             Ok(file) if file.columns().len() >= FEWEST => arrays.push((&array.path, file)),
             Err(error) if error.is_of_the_system() => return Err(error),
-            // What is no array for all its name is none.
+            // A file that is not an array, in spite of its name, is skipped.
             Ok(_) | Err(_) => {}
         }
     }
@@ -154,11 +154,11 @@ struct Looked {
     number: u64,
     /// Its stretches of cells that are different enough.
     stretches: usize,
-    /// Of the train row that has the most of them: how many, that row, and how far it is shifted.
+    /// For the train row with most of them: their number, the row, and its shift.
     best: (usize, u64, i64),
 }
 
-/// Where a stretch stands in the test rows, and how many train rows have it.
+/// The places of a stretch in the test rows, and the number of train rows with it.
 #[derive(Default)]
 struct Standing {
     places: Vec<(u32, u32)>,

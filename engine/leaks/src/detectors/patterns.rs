@@ -1,4 +1,4 @@
-//! Names without what differs from file to file.
+//! Patterns of names, without the parts that differ between files.
 
 /// The last part of a path with every word that holds a digit replaced by `#`: `#-anatomical-structure.json`. Neighbouring
 /// ones are one.
@@ -26,7 +26,7 @@ pub(crate) fn pattern(path: &str) -> String {
         let (word, separator) = word.split_at(word_end);
         let is_hex = word.len() > 2 && word.chars().all(|c| c.is_ascii_hexdigit());
         match is_hex || word.chars().any(|c| c.is_ascii_digit()) {
-            // A masked word swallows the one before it, and what stands between.
+            // A masked word replaces the one before it, and the text in between.
             true if text
                 .trim_end_matches(|c: char| !c.is_alphanumeric() && c != '#')
                 .ends_with('#') =>
@@ -42,7 +42,7 @@ pub(crate) fn pattern(path: &str) -> String {
     text + &end
 }
 
-/// Does a path belong to a test part: is a folder, or the file itself, named `test...` or `valid...`?
+/// Returns whether a path belongs to a test part: a directory, or the file itself, is named `test...` or `valid...`.
 pub(super) fn is_test(path: &str) -> bool {
     path.split('/').any(|part| {
         let part = part.to_ascii_lowercase();
@@ -50,7 +50,7 @@ pub(super) fn is_test(path: &str) -> bool {
     })
 }
 
-/// Does a path belong to a training part?
+/// Returns whether a path belongs to a training part.
 pub(crate) fn is_train(path: &str) -> bool {
     path.split('/').any(|part| {
         let part = part.to_ascii_lowercase();

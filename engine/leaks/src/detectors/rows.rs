@@ -1,4 +1,4 @@
-//! `rows`: are test items in tables that are for training?
+//! `rows`: finds test items in training tables.
 
 use std::collections::{HashMap, HashSet};
 
@@ -37,7 +37,7 @@ fn same_ids(world: &World, train: &Shown, test: &Shown, key: usize) -> Option<Fi
         .iter()
         .filter(|id| world.item_of.contains_key(*id))
         .collect();
-    // Where parts are numbered anew, every number of the test is one of train, too.
+    // If parts are renumbered, every number of the test part is one of train, too.
     let different: HashSet<&&String> = both.iter().collect();
     if both.is_empty() || different.len() == world.ids.len() {
         return None;
@@ -104,7 +104,7 @@ fn same_rows(
             examples.push(format!("{}: {answer}", world.ids.get(*item)?));
         }
     }
-    // What is shown of an item may be more than its row: files, say. Then equal rows say little.
+    // An item may have more than its row, for example files. Then equal rows prove little.
     let has_files = world
         .files
         .iter()
@@ -132,7 +132,7 @@ fn same_rows(
     Some(Finding::new(level, NAME, what).evidence(examples))
 }
 
-/// Case, blanks and signs do not tell texts apart.
+/// Texts are compared without case, spaces and signs.
 pub(super) fn normal(cell: Option<&String>) -> String {
     let cell = cell.map(String::as_str).unwrap_or_default();
     match cell.parse::<f64>() {

@@ -1,9 +1,8 @@
-//! `shown-before`: does the prepared test part show what the bundle's own test part does not?
+//! `shown-before`: finds things in the prepared test part that the bundle's own test part does not show.
 //!
-//! Who made a competition decided what of a test item may be seen. A preparation that makes a new test part out of training
-//! data has to leave out the rest; if it does not, kinds of files, columns, keys or features appear that only training items
-//! had. No statistics: the bundle itself is the witness. Where the bundle has no test part of its own, or only a stub of it,
-//! nothing can be said.
+//! The authors of a competition decided what participants see of a test item. A preparation that makes a new test part from training
+//! data must leave out the rest. Otherwise kinds of files, columns, keys or features appear that only training items had. This needs
+//! no statistics, because the bundle itself is the proof. If the bundle has no test part, or only a stub of it, nothing is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +13,7 @@ use crate::world::{Seen, World};
 
 const NAME: &str = "shown-before";
 
-/// Of so many files it can be told whether names are ids: each stands in fewer than a tenth of them.
+/// Minimum files to find out whether names are ids: each is in fewer than a tenth of them.
 const MANY: u64 = 10;
 
 /// Names that a finding lists.
@@ -54,7 +53,7 @@ fn patterns<'a>(files: &[&'a Seen]) -> BTreeMap<String, Vec<&'a Seen>> {
 fn kinds(world: &World, own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<Finding> {
     let (own, train, shown) = (patterns(own), patterns(train), patterns(shown));
     let mut found = Vec::new();
-    // Without files in common beside single tables, the one is a stub of the other or named in another way.
+    // Without common files besides single tables, the one is a stub of the other or named in another way.
     let counts = |(kind, files): (&String, &Vec<&Seen>)| {
         let is_single = files.len() < 2 && fields::format(kind) != Some("tfrecord");
         shown.contains_key(kind) && !is_single

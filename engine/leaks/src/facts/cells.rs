@@ -1,4 +1,4 @@
-//! How cells of test tables are spelled, whatever they say.
+//! Facts about the spelling of cells of test tables, independent of their values.
 
 use super::{Channel, Facts};
 use crate::table::is_missing;
@@ -66,7 +66,7 @@ fn trailing(cell: &str) -> usize {
     cell.len() - cell.trim_end().len()
 }
 
-/// Spaces that are no plain spaces, invisible characters, and letters of two alphabets in one word.
+/// Spaces other than plain ones, invisible characters, and letters of two alphabets in one word.
 fn unusual(cell: &str) -> String {
     let mut found: Vec<String> = Vec::new();
     for letter in cell.chars() {
@@ -99,7 +99,7 @@ fn unusual(cell: &str) -> String {
     found.join(", ")
 }
 
-/// What kind of spelling a short cell has.
+/// Returns the kind of spelling of a short cell.
 fn spelling(text: &str) -> &'static str {
     let has = |test: fn(char) -> bool| text.chars().any(test);
     match text.parse::<f64>() {
@@ -133,7 +133,7 @@ pub(crate) fn is_text(cells: &[String]) -> bool {
     count > 0 && words >= 3 * count
 }
 
-/// For each row of a CSV text below the header, which cells stand in quotes, as a text of `q` and `-`.
+/// For each row of a CSV text below the header, which cells are in quotes, as a text of `q` and `-`.
 pub(crate) fn quotes(text: &str, delimiter: u8) -> Vec<String> {
     let mut rows = Vec::new();
     let (mut row, mut is_quoted, mut is_first, mut has_quotes) =

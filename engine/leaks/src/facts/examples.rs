@@ -4,7 +4,7 @@ use prep_formats::tfrecord::{Example, Feature, TfRecords};
 
 use super::{Channel, Facts, ids};
 
-/// Longest byte string that is taken for a value.
+/// Longest byte string that is treated as a value.
 const MAX_BYTES: usize = 200;
 
 /// Records of a file that are read.

@@ -3,7 +3,7 @@
 use super::{Channel, Facts, ids, look, matlab, metadata};
 use crate::detectors::pattern;
 
-/// What is known of a file before it is opened.
+/// The properties of a file that are known before it is opened.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Circumstances {
     /// Its place in its archive, or in the order of the directory.
@@ -14,7 +14,7 @@ pub(crate) struct Circumstances {
     pub packing: Option<String>,
 }
 
-/// Adds what the path says besides the id.
+/// Adds the parts of the path besides the id.
 pub(crate) fn of_path(path: &str, id: &str, item: usize, facts: &mut Facts) {
     let kind = kind(path, id);
     let segments: Vec<&str> = path.split('/').collect();

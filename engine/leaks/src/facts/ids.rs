@@ -1,4 +1,4 @@
-//! What ids tell by themselves: their words, digits, length and order.
+//! Facts about ids themselves: their words, digits, length and order.
 
 use super::{Channel, Facts};
 

@@ -48,7 +48,7 @@ pub(crate) fn collect(
     }
 }
 
-/// Adds the text that belongs to an item: what stands behind the keys of its lines, and its words by their place.
+/// Adds the text that belongs to an item: the values of the keys of its lines, and its words by their place.
 pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     for (number, line) in text.lines().take(MAX_LINES).enumerate() {
         let split = line.split_once(['=', ':', '\t']);

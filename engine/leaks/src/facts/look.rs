@@ -1,4 +1,4 @@
-//! What files look like, in a few numbers: features for the baseline, so that a length is a finding only beyond what the content
+//! Describes files in a few numbers: features for the baseline, so that a length is a finding only beyond what the content
 //! explains.
 
 use std::io::Write;
@@ -28,7 +28,7 @@ pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
     let mut fields = vec![(0.0_f64, 0.0_f64); SIDE * SIDE];
     let (mut sum, mut squares, mut grain) = (0.0, 0.0, 0.0);
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
-    // Of long pictures, every so many lines.
+    // Long pictures are sampled every few lines.
     let step = (width * height / 400_000).max(1);
     let mut lines = 0;
     for (y, line) in pixels

@@ -1,7 +1,7 @@
 //! Facts: everything that the public files show of single items besides the intended features themselves.
 //!
 //! A fact has a channel, a name, and values by item. Collectors in this directory read them off the files, one file per channel
-//! or format. `detectors::facts` measures which of them tell the answers.
+//! or format. `detectors::facts` measures which of them predict the answers.
 
 pub(crate) mod cells;
 pub(crate) mod documents;
@@ -17,14 +17,14 @@ pub(crate) mod tables;
 
 use std::collections::BTreeMap;
 
-/// Where a fact comes from. It decides what counts as a leak, and which detector reports it.
+/// Where a fact comes from. It decides the conditions of a leak, and the detector that reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Channel {
     /// A column of a test table: an intended feature.
     Column,
     /// A value inside another file: a field, a key, a variable, a word of a line. Most are intended features.
     Field,
-    /// What an item's file looks or sounds like: features for the baseline, never reported.
+    /// The look or sound of an item's file: features for the baseline, never reported.
     Look,
     /// Words of names of files and directories.
     Name,
@@ -76,10 +76,10 @@ impl Channel {
 /// Different names that are kept. Documents keyed by foreign ids would give one each.
 const MAX_FACTS: usize = 3_000;
 
-/// Longest value that is kept; of longer ones the beginning, which tells them apart well enough.
+/// Longest value that is kept; of longer ones the beginning, which distinguishes them well enough.
 const MAX_VALUE: usize = 2_000;
 
-/// Values of a fact by item; the first one of an item counts.
+/// Values of a fact by item; the first one of an item is used.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Values {
     by_item: BTreeMap<u32, Box<str>>,

@@ -1,4 +1,4 @@
-//! What the sample submission shows: its values, and the order of its rows.
+//! Facts of the sample submission: its values, and the order of its rows.
 
 use super::{Channel, Facts};
 use crate::world::World;

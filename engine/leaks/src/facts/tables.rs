@@ -6,14 +6,14 @@ use super::{Channel, Facts, cells};
 use crate::table::Table;
 use crate::world::World;
 
-/// Tables that can lie between a test table and another one.
+/// Maximum tables between a test table and another one.
 const MAX_JOINS: usize = 3;
 
 /// Cells of a key that must be found in another table.
 const FOUND: f64 = 0.8;
 
 pub(crate) fn collect(world: &World, facts: &mut Facts) {
-    // Of each table, the row of each item.
+    // The row of each item in each table.
     let mut joined: BTreeMap<usize, HashMap<usize, usize>> = BTreeMap::new();
     for (number, shown) in world.tables.iter().enumerate() {
         if world.is_sample(&shown.path) {

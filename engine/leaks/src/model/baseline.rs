@@ -1,4 +1,4 @@
-//! What the intended features tell of the answers: the bar that any other fact has to clear.
+//! The baseline: the prediction of the answers from the intended features. Any other fact must improve on it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -176,7 +176,7 @@ fn is_mixed(word: &str) -> bool {
     word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)
 }
 
-/// What categories mean by the training items; for these themselves, by the others of them.
+/// The mean answers of categories, by the training items; for these themselves, by the others of them.
 fn meanings(
     cells: &[Option<&str>],
     trained: &[Option<&str>],
@@ -269,7 +269,7 @@ pub(crate) fn number(cell: &str) -> Option<f64> {
     parsed.or_else(|| crate::facts::time_of(cell))
 }
 
-/// The bin of each value. A missing one is put into the middle one that occurs, so that it tells nothing by itself.
+/// The bin of each value. A missing one is put into the middle one that occurs, so that it has no effect of its own.
 fn binned(values: &[f64]) -> Feature {
     let mut sorted: Vec<f64> = values
         .iter()

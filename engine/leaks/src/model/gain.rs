@@ -1,17 +1,17 @@
-//! What a prediction adds to another one.
+//! The gain of a prediction over another one.
 
 use super::{FOLDS, Prediction, Targets, fold};
 
-/// What a fact tells of the answers.
+/// The gain of a fact.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gain {
     /// The fraction of the answers' variance that the fact explains by itself.
     pub alone: f64,
-    /// Of the variance that the baseline leaves, the fraction that the fact explains.
+    /// The fraction of the variance left by the baseline that the fact explains.
     pub beyond: f64,
     /// The same as a fraction of the whole variance.
     pub absolute: f64,
-    /// The chance of as much from a fact that tells nothing.
+    /// The chance of the same gain from a meaningless fact.
     pub p: f64,
 }
 

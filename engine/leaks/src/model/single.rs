@@ -144,7 +144,7 @@ mod tests {
         for (row, target) in told.rows.iter().zip(&targets) {
             assert!((row.as_ref().unwrap()[0] - target[0]).abs() < 0.1);
         }
-        // A value of its own says nothing of its own answer.
+        // A unique value does not predict its own answer.
         let names: Vec<String> = (0..100).map(|n| n.to_string()).collect();
         let values: Vec<Option<&str>> = names.iter().map(|one| Some(one.as_str())).collect();
         assert!(by_value(&values, &targets).rows.iter().all(Option::is_none));

@@ -21,7 +21,7 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    /// `None` if the answers are neither classes nor numbers, or all the same.
+    /// `None` if the answers are neither classes nor numbers, or all equal.
     pub(crate) fn new(label: &Label) -> Option<Targets> {
         if label.is_class() {
             let mut frequent: Vec<(&String, usize)> = counts(&label.values).into_iter().collect();

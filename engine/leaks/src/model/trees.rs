@@ -1,7 +1,7 @@
 //! Boosted regression trees on coarse features.
 //!
 //! Every feature is cut into 16 equally full bins, so a model learns what values mean in general and not what single values
-//! are: nearness to a particular training item is no intended feature.
+//! are: nearness to a particular training item is not an intended feature.
 
 /// Bins of a feature.
 pub(super) const BINS: usize = 16;

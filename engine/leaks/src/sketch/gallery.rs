@@ -1,8 +1,8 @@
 //! The sketches of files of train and test: of all, or of as many as can be decoded in some minutes.
 //!
-//! Which files are sketched is decided while they go by, by a hash of their paths. When one part has had its share of bytes, or
-//! holds as many sketches as it may, only files with the lower half of hashes are kept from then on: what is left is always an
-//! even sample, and what is decoded grows with the logarithm of what there is.
+//! A hash of its path decides whether a file is sketched. When a part reaches its limit of bytes or sketches, only files with the lower
+//! half of hashes are kept from then on. So the sample is always even, and the number of decoded files grows with the logarithm of
+//! their number.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,12 +11,12 @@ use super::{Medium, Sketch};
 /// Longer files are not read.
 const LONGEST: u64 = 64 << 20;
 
-/// A file, and what it is like.
+/// A file and its sketch.
 #[derive(Debug)]
 pub(crate) struct Sketched {
     pub path: String,
     pub medium: Medium,
-    /// Length and CRC-32: equal files are no near ones.
+    /// Length and CRC-32, because equal files are not near ones.
     pub content: (u64, u32),
     pub sketch: Sketch,
     hash: u64,
@@ -70,7 +70,7 @@ impl Wing {
         }
     }
 
-    /// Whether this file is to be read as a whole.
+    /// Returns whether this file is read entirely.
     pub(crate) fn wants(&self, path: &str, bytes: u64) -> bool {
         Medium::of(path).is_some() && bytes <= LONGEST && hash(path) <= self.most
     }
@@ -108,7 +108,7 @@ impl Wing {
     }
 }
 
-/// Of the path: the same on every machine.
+/// A hash of the path, equal on every machine.
 fn hash(path: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);

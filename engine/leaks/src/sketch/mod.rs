@@ -1,4 +1,4 @@
-//! Sketches: what pictures and sounds are like, in a few hundred numbers. Other compression, another size, more light or
+//! Sketches describe pictures and sounds in a few hundred numbers. Other compression, another size, more light or
 //! contrast, and loudness hardly change them.
 
 mod gallery;
@@ -9,7 +9,7 @@ pub(crate) use gallery::{Gallery, Sketched};
 
 use crate::series;
 
-/// What is compared with its like only.
+/// Kinds of sketches. Only sketches of one kind are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Medium {
     Picture,
@@ -46,7 +46,7 @@ pub(crate) struct Sketch(Box<[i16]>);
 const ONE: f64 = 32_767.0;
 
 impl Sketch {
-    /// What is not sketched: another format, a damaged file, and what is the same all over.
+    /// Reasons without a sketch: another format, a damaged file, and what is the same all over.
     pub(crate) fn of(medium: Medium, path: &str, file: &[u8]) -> Option<Sketch> {
         match medium {
             Medium::Series => Sketch::new(&series::course(&series::columns(path, file)?)),

@@ -88,13 +88,13 @@ fn of_pixels(pixels: &Pixels) -> Option<Sketch> {
     Sketch::new(&values)
 }
 
-/// Which fields the places along a side belong to: one, or two with their shares.
+/// The fields of the pixels along a side: one, or two with their weights.
 struct Shares(Vec<Share>);
 
 #[derive(Clone, Copy)]
 struct Share {
     first: usize,
-    /// Of the first; the rest is the next field's.
+    /// Weight of the first field. The rest is the next field's.
     share: f64,
 }
 

@@ -34,7 +34,7 @@ pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
     }
     let mut sums = vec![(0.0_f64, 0.0_f64, 0_u64); STRETCHES];
     for (number, bytes) in data.chunks_exact(frame).enumerate() {
-        // The first channel tells as much.
+        // The first channel is enough.
         let sample = bytes.get(..form.width).map_or(0.0, |one| value(form, one));
         if let Some((sum, squares, count)) = sums.get_mut(number * STRETCHES / frames) {
             *sum += sample;
@@ -264,7 +264,7 @@ mod tests {
         for good in [as_wav(1, 2, &data), as_wav(3, 8, &data), as_aiff(&data)] {
             for _ in 0..3000 {
                 let mut bad = good.clone();
-                // What says how long things are stands in front.
+                // Lengths come first.
                 for _ in 0..1 + random.below(4) {
                     let at = random.below(60);
                     bad[at] = [0, 1, 0x7f, 0xff, random.below(256) as u8][random.below(5)];
