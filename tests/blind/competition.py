@@ -157,7 +157,7 @@ def jpeg(pixels, quality=90, exif=None):
 
 
 def picture(rng, level, side=48, signal=12.0):
-    """Soft spots of light on a slope with grain; brightness tells something of the level."""
+    """Soft spots of light on a slope with grain; brightness depends on the level."""
     y, x = np.mgrid[0:side, 0:side] / side
     light = 90 + signal * level + rng.normal(0, 25) * (x - 0.5) + rng.normal(0, 25) * (y - 0.5)
     for _ in range(5):

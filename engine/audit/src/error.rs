@@ -13,7 +13,7 @@ pub enum AuditError {
         #[source]
         cause: ContentsError,
     },
-    #[error("{} is not a folder", path.display())]
+    #[error("{} is not a directory", path.display())]
     NoFolder { path: PathBuf },
 }
 

@@ -178,7 +178,7 @@ const CASES: &[Case] = &[
         "text mode",
         text_mode,
         &["bundle-text-mode"],
-        "every LF stands behind a CR",
+        "every LF comes after a CR",
     ),
     (
         "a bit",
@@ -202,7 +202,7 @@ const CASES: &[Case] = &[
         "",
     ),
     (
-        "in a folder",
+        "in a directory",
         |_| {
             zip(&members()
                 .iter()

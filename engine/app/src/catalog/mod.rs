@@ -1,7 +1,7 @@
-//! Which competitions there are: those built into the program, and those of a folder of the user.
+//! The catalog of competitions: built-in ones, and those of the user's directory.
 //!
 //! ```text
-//! benchmark   what the benchmark says of its competitions     samples   small bundles for a first look
+//! benchmark   upstream's facts about its competitions         samples   small bundles for the demo
 //! ```
 
 mod benchmark;
@@ -31,16 +31,16 @@ pub struct Embedded {
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// Sizes of the bundles in gigabytes, as the benchmark's authors list them.
+/// Sizes of the bundles in gigabytes, as upstream's authors list them.
 const SIZES: &str = include_str!("../../data/sizes.csv");
 
-/// One competition's files. A file may be missing: a leaderboard is there before its pipeline is.
+/// One competition's files. A file may be missing, for example the pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub id: String,
-    /// What messages call `pipeline.yaml`.
+    /// The name of `pipeline.yaml` in messages.
     pub file_name: String,
-    /// The folder of the pipeline's file; none of one that is built in.
+    /// The directory of the pipeline's file. `None` if it is built in.
     pub folder: Option<PathBuf>,
     pub pipeline: Option<Cow<'static, str>>,
     pub description: Option<Cow<'static, str>>,
@@ -54,14 +54,14 @@ pub struct Catalog {
     entries: BTreeMap<String, Entry>,
 }
 
-/// Letters of a part of an id that may tell which one is meant.
+/// Minimum letters of a part of an id that is suggested.
 const PART: usize = 4;
 
 impl Catalog {
-    /// The built-in competitions, with those of the settings' folder of pipelines.
+    /// Returns the built-in competitions, and those of the settings' directory of pipelines.
     ///
     /// # Errors
-    /// When that folder cannot be read, or holds no pipeline.
+    /// When that directory cannot be read, or has no pipeline.
     pub fn of(settings: &Settings) -> Result<Catalog, Error> {
         let mut catalog = Catalog::embedded();
         if let Some(folder) = &settings.pipelines {
@@ -87,14 +87,14 @@ impl Catalog {
         }
     }
 
-    /// Adds the folders of `dir` that hold a `pipeline.yaml`. Such a folder replaces a built-in competition with the same
-    /// id entirely: a leaderboard, checksums or a description that the folder does not have do not exist.
+    /// Adds the directories of `dir` with a `pipeline.yaml`. Such a directory replaces a built-in competition with the same id entirely,
+    /// also its leaderboard, checksums and description.
     ///
     /// # Errors
-    /// When the folder cannot be read, or holds no pipeline.
+    /// When the directory cannot be read, or has no pipeline.
     pub fn add_folder(&mut self, dir: &Path) -> Result<(), Error> {
         let failed =
-            |error: std::io::Error| Error::reading("read the folder of pipelines", dir, &error);
+            |error: std::io::Error| Error::reading("read the directory of pipelines", dir, &error);
         let mut found = false;
         for folder in std::fs::read_dir(dir).map_err(failed)? {
             let folder = folder.map_err(failed)?.path();
@@ -134,7 +134,7 @@ impl Catalog {
     /// A competition.
     ///
     /// # Errors
-    /// When there is none with this id; names the one that may be meant.
+    /// When there is no competition with this id. The error suggests a similar one.
     pub fn get(&self, id: &str) -> Result<&Entry, Error> {
         self.entries.get(id).ok_or_else(|| {
             let error = Error::request(format!("there is no competition `{id}`"));
@@ -145,7 +145,7 @@ impl Catalog {
         })
     }
 
-    /// The id that may be meant by one that there is not: a slip of the pen, or a part that only one of them has.
+    /// Returns the id to suggest for an unknown one: a typing error, or a part that only one id has.
     pub fn near(&self, id: &str) -> Option<&str> {
         let ids = || self.entries.keys().map(String::as_str);
         let part = id.to_lowercase();
@@ -158,7 +158,7 @@ impl Catalog {
 }
 
 impl Entry {
-    /// A competition of the user: a pipeline's text, and the other files of its folder.
+    /// Reads a competition of the user: a pipeline's text, and the other files of its directory.
     ///
     /// # Errors
     /// When one of them cannot be read.
@@ -193,7 +193,7 @@ impl Entry {
         })
     }
 
-    /// The names of its files that are not those of the built-in competition with this id; none if there is no such
+    /// Returns the names of its files that differ from those of the built-in competition with this id. `None` if there is no such
     /// competition.
     pub fn own_files(&self) -> Option<Vec<&'static str>> {
         let built_in = EMBEDDED.iter().find(|one| one.id == self.id)?;
@@ -219,7 +219,7 @@ impl Entry {
         Ok(pipeline)
     }
 
-    /// Kaggle's name of the competition: what the pipeline says, else the id.
+    /// Returns Kaggle's name of the competition: the one in the pipeline, otherwise the id.
     pub fn kaggle(&self) -> String {
         let pipeline = self.load(prep_spec::BASE_VARIANT).ok();
         pipeline.map_or_else(|| self.id.clone(), |pipeline| pipeline.bundle.kaggle)

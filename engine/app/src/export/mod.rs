@@ -1,13 +1,12 @@
-//! A copy of what is prepared that can be taken elsewhere: plain files or a tar archive, with relative paths and a manifest.
+//! Copies a prepared competition: plain files or a tar archive, with relative paths and a manifest.
 //!
-//! Files of the data folder share their bytes with the store and are read-only; those of a copy are on their own. The copy
-//! has the layout of a data folder (`ID/prepared/public/...`), so graders and harnesses can be pointed to it. Private files
-//! are left out unless they are asked for. Beside `prepared` stand `manifest.json`, and `croissant.json`, which describes
-//! the public files to programs.
+//! Files of the data directory share their bytes with the store and are read-only. Files of a copy are independent. The copy has the
+//! layout of a data directory (`ID/prepared/public/...`), so graders and harnesses can read it. Private files are copied only on
+//! request. `manifest.json` and `croissant.json`, which describes the public files for programs, are next to `prepared`.
 //!
 //! ```text
-//! draft    where it is made, and what is left of one    expand      archives in `public` as folders
-//! croissant   what tables and columns there are
+//! draft    the temporary directory                      expand      archives of `public` as directories
+//! croissant   metadata of tables and columns
 //! folder   plain files       tar   an archive
 //! ```
 
@@ -36,20 +35,20 @@ use crate::settings::Settings;
 const MANIFEST: &str = "manifest.json";
 const CROISSANT: &str = "croissant.json";
 
-/// What a copy is made of.
+/// The form of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A folder.
+    /// A directory.
     Folder,
     /// A tar archive. Equal contents give equal bytes.
     Tar,
 }
 
 impl Form {
-    /// The form of a target with this name: `.tar` is an archive, all else is a folder.
+    /// The form of a target with this name: `.tar` is an archive, any other name a directory.
     ///
     /// # Errors
-    /// When the name is that of an archive which is not written: nobody wants a folder of that name.
+    /// When the name has the ending of another archive format, because a directory of that name would be a mistake.
     pub fn of(target: &Path) -> Result<Form, Error> {
         const OTHERS: [&str; 14] = [
             "7z", "bz2", "gz", "img", "rar", "sfs", "sqfs", "squashfs", "tbz2", "tgz", "txz", "xz",
@@ -61,32 +60,33 @@ impl Form {
             "tar" => Ok(Form::Tar),
             other if OTHERS.contains(&other) => {
                 let message = format!("copies are not written as .{other}");
-                Err(Error::request(message).help("name a .tar or a folder, and convert the copy"))
+                Err(Error::request(message)
+                    .help("name a .tar file or a directory, and convert the copy"))
             }
             _ => Ok(Form::Folder),
         }
     }
 }
 
-/// What is wanted.
+/// The requested copy.
 #[derive(Debug, Clone)]
 pub struct Export {
     pub form: Form,
-    /// Whether answers and whatever else is private are part of it.
+    /// Whether private files such as the answers are copied.
     pub private: bool,
     /// Whether archives in `public` are unpacked.
     pub expand: Option<Expand>,
-    /// The folder or archive to make. It must not be there.
+    /// The directory or archive to make. It must not exist.
     pub target: PathBuf,
 }
 
-/// What a copy holds. It is what the manifest says.
+/// The content of a copy, which the manifest lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Exported {
     pub competition: String,
     pub variant: String,
     pub private: bool,
-    /// What became of archives in `public`.
+    /// How archives of `public` were unpacked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub archives: Option<Expand>,
     pub bytes: u64,
@@ -95,11 +95,11 @@ pub struct Exported {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExportedFile {
-    /// Below the competition's folder: `prepared/public/train.csv`.
+    /// Path below the competition's directory: `prepared/public/train.csv`.
     pub path: String,
     pub bytes: u64,
     pub md5: String,
-    /// Of a table.
+    /// Columns of a table.
     #[serde(skip)]
     schema: Option<Schema>,
 }
@@ -107,24 +107,24 @@ pub struct ExportedFile {
 /// A file to copy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Item {
-    /// Below the competition's folder.
+    /// Path below the competition's directory.
     path: String,
     source: PathBuf,
 }
 
-/// What there is to copy.
+/// The files and directories to copy.
 #[derive(Debug, Default)]
 struct Found {
     items: Vec<Item>,
-    /// Folders that hold nothing, below the competition's folder.
+    /// Empty directories, as paths below the competition's directory.
     empty: Vec<String>,
 }
 
-/// Where a copy goes.
+/// The target of a copy.
 trait Copier {
     /// Copies a file to `ID/path`.
     fn file(&mut self, item: &Item, cancel: &Cancel) -> io::Result<ExportedFile>;
-    /// Makes an empty folder `ID/path`.
+    /// Makes an empty directory `ID/path`.
     fn folder(&mut self, path: &str) -> io::Result<()>;
     /// Writes a text to `ID/name`.
     fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
@@ -132,11 +132,11 @@ trait Copier {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Makes a copy. It gets its name when it is complete, and nothing of it stays otherwise.
+/// Makes a copy. It gets its name when it is complete. Otherwise it is removed.
 ///
 /// # Errors
-/// When the competition is not prepared, or not completely so; when the target is there, or cannot be written; when an
-/// archive cannot be unpacked; when `cancel` is set meanwhile.
+/// When the competition is not prepared, or incomplete; when the target exists or cannot be written; when an archive cannot be
+/// unpacked; when `cancel` is set during the copy.
 pub fn export(
     catalog: &Catalog,
     settings: &Settings,
@@ -156,7 +156,7 @@ pub fn export(
     let target = &wanted.target;
     if fs::symlink_metadata(target).is_ok() {
         let message = format!("{} is there already", target.display());
-        return Err(Error::request(message).help("name a folder or file that is not there yet"));
+        return Err(Error::request(message).help("name a directory or file that does not exist"));
     }
     let mut found = Found::default();
     list(&home.join("prepared/public"), "prepared/public", &mut found)?;
@@ -219,7 +219,7 @@ fn interrupted() -> Error {
     Error::new(Failure::Cancelled, "interrupted; nothing was made")
 }
 
-/// The files below a folder, and the folders that hold nothing.
+/// Lists the files below a directory, and the empty directories.
 fn list(folder: &Path, name: &str, found: &mut Found) -> Result<(), Error> {
     let failed = |error: io::Error| Error::reading("read", folder, &error);
     let mut is_empty = true;
@@ -250,7 +250,7 @@ fn list(folder: &Path, name: &str, found: &mut Found) -> Result<(), Error> {
     Ok(())
 }
 
-/// A file that is read once: what is read through it is summed up, and a table's columns are found.
+/// Reads a file once, and computes its checksum and the columns of a table.
 struct Reading {
     path: String,
     inner: CancellableReader<File>,
@@ -280,7 +280,7 @@ impl Reading {
             path: self.path,
             bytes: self.bytes,
             md5: sum.iter().map(|byte| format!("{byte:02x}")).collect(),
-            // What is no table to pandas is a file like any other.
+            // A file that pandas cannot read as a table is copied like any other.
             schema: self
                 .scanner
                 .and_then(|scanner| scanner.finish().ok())

@@ -17,7 +17,7 @@ fn path(data_dir: &Path) -> PathBuf {
     data_dir.join("prep.lock")
 }
 
-/// The lock file; an empty one where there is none.
+/// Reads the lockfile. Empty if it does not exist.
 ///
 /// # Errors
 /// When it cannot be read, or is of a newer version.
@@ -35,10 +35,10 @@ pub(crate) fn read(data_dir: &Path) -> Result<Lockfile, Error> {
     })
 }
 
-/// What the lock says of a competition, whose leaderboard and rules are `found`.
+/// Returns the lockfile's entry of a competition, whose leaderboard and rules are `found`.
 ///
 /// # Errors
-/// When it says nothing, or something else.
+/// When there is no entry, or it differs.
 pub(crate) fn require(
     lock: &Lockfile,
     id: &str,
@@ -46,7 +46,7 @@ pub(crate) fn require(
     found: &LockedDataset,
 ) -> Result<Trees, Error> {
     let nothing = || {
-        let message = format!("prep.lock says nothing of `{id}` {variant}");
+        let message = format!("prep.lock has no entry of `{id}` {variant}");
         Error::new(Failure::Check, message).help(Remedy::Unlock)
     };
     let locked = lock.find(id, variant).ok_or_else(nothing)?;
@@ -64,7 +64,7 @@ pub(crate) fn require(
     locked.trees().ok_or_else(nothing)
 }
 
-/// Notes what was prepared. Where nothing changes, nothing is written.
+/// Records the prepared data. If nothing changes, nothing is written.
 pub(crate) fn note(
     data_dir: &Path,
     variant: &str,
@@ -81,7 +81,7 @@ pub(crate) fn note(
     if prepared.is_empty() || with_news()?.is_none() {
         return Ok(());
     }
-    // Another process may be writing it: what that one noted is read again.
+    // Another process may have written it, so it is read again.
     let path = path(data_dir);
     let _alone = alone(&path)?;
     let Some(lock) = with_news()? else {
@@ -100,7 +100,7 @@ pub(crate) fn note(
         .map_err(|error| Error::writing("write", &path, &error))
 }
 
-/// The right to write the lock file.
+/// The right to write the lockfile.
 fn alone(path: &Path) -> Result<prep_cache::LockGuard, Error> {
     let guard = path.with_file_name(".prep.lock.guard");
     let began = Instant::now();

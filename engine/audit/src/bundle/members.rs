@@ -201,7 +201,7 @@ pub(super) fn data_offset(file: &File, member: &Member) -> io::Result<Result<u64
     let own = String::from_utf8_lossy(&name).into_owned();
     if own != member.name && name.is_ascii() {
         return Ok(Err(format!(
-            "at byte {} stands the record of {own:?}",
+            "at byte {} is the record of {own:?}",
             member.offset
         )));
     }

@@ -138,8 +138,8 @@ impl Raw {
     /// Returns whether line ends were converted: they are too regular for compressed bytes, where each pair is equally likely.
     fn is_text_mode(&self) -> Option<&'static str> {
         match (self.lf, self.crlf) {
-            (20.., crlf) if crlf == self.lf => Some("every LF stands behind a CR"),
-            (4096.., 0) => Some("no LF stands behind a CR"),
+            (20.., crlf) if crlf == self.lf => Some("every LF comes after a CR"),
+            (4096.., 0) => Some("no LF comes after a CR"),
             _ => None,
         }
     }

@@ -26,7 +26,7 @@ pub static BUNDLE_CUT_OFF: Cause = Cause {
     family: Family::Bundle,
     harm: Harm::Content,
     meaning: "the archive ends too early: its directory is not there",
-    advice: "download it again; what is there is kept and completed",
+    advice: "download it again; the download continues with the existing part",
 };
 
 pub static BUNDLE_BYTES_APPENDED: Cause = Cause {
@@ -57,7 +57,7 @@ pub static BUNDLE_PAGE_INSIDE: Cause = Cause {
     id: "bundle-page-inside",
     family: Family::Bundle,
     harm: Harm::Content,
-    meaning: "a server's message stands in the middle of the archive, as after a resumed download",
+    meaning: "a server's message is in the middle of the archive, as after a resumed download",
     advice: "download it again",
 };
 
@@ -89,8 +89,8 @@ pub static BUNDLE_FOLDER: Cause = Cause {
     id: "bundle-folder",
     family: Family::Bundle,
     harm: Harm::Form,
-    meaning: "all members lie in one folder more than they should",
-    advice: "zip the folder's content instead of the folder, or download the bundle",
+    meaning: "all members are in one more directory than they should be",
+    advice: "zip the content of the directory instead of the directory, or download the bundle",
 };
 
 pub static BUNDLE_ZIPPED_TWICE: Cause = Cause {
@@ -113,7 +113,7 @@ pub static BUNDLE_NAME_TWICE: Cause = Cause {
     id: "bundle-name-twice",
     family: Family::Bundle,
     harm: Harm::Content,
-    meaning: "a name stands in the archive twice, and readers differ in which one counts",
+    meaning: "a name is in the archive twice, and readers differ in which one they use",
     advice: "download the bundle",
 };
 

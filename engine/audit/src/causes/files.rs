@@ -47,7 +47,7 @@ pub static FILES_SWAPPED: Cause = Cause {
     family: Family::Files,
     harm: Harm::Content,
     meaning: "files have the content of other files of the same tree",
-    advice: "restore the names: what is known of an item is that of another one",
+    advice: "restore the names: files belong to other items",
 };
 
 pub static BYTES_APPENDED: Cause = Cause {
@@ -62,8 +62,8 @@ pub static FILES_OTHER_PART: Cause = Cause {
     id: "files-other-part",
     family: Family::Files,
     harm: Harm::Answers,
-    meaning: "files lie in the folder of another part of the split",
-    advice: "prepare again: what is to be answered differs",
+    meaning: "files are in the directory of another part of the split",
+    advice: "prepare again: the test items differ",
 };
 
 pub static FILE_NAMES_CASE: Cause = Cause {
@@ -102,15 +102,15 @@ pub static ARCHIVE_UNPACKED: Cause = Cause {
     id: "archive-unpacked",
     family: Family::Files,
     harm: Harm::Form,
-    meaning: "an archive was unpacked into a folder",
-    advice: "nothing, if whoever reads the tree expects it",
+    meaning: "an archive was unpacked into a directory",
+    advice: "nothing, if programs that read the tree expect it",
 };
 
 pub static BUNDLE_MEMBER: Cause = Cause {
     id: "bundle-member",
     family: Family::Files,
     harm: Harm::Content,
-    meaning: "the published file is a member of a bundle as it stands there, and ours is not",
+    meaning: "the published file is an unchanged member of a bundle, and ours is not",
     advice: "prepare from that bundle, if it is another one than was prepared; else the member was not copied as it is",
 };
 

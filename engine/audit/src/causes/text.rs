@@ -148,7 +148,7 @@ pub static BLANKS: Cause = Cause {
     id: "blanks",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "cells differ in blanks at their ends",
+    meaning: "cells differ in spaces at their ends",
     advice: "read without `skipinitialspace`, and do not strip",
 };
 

@@ -126,9 +126,9 @@ pub(super) fn of_records(
     if theirs.compact != ours.compact {
         let name = |compact| {
             if compact {
-                "no blanks behind colons"
+                "no spaces after colons"
             } else {
-                "blanks behind colons"
+                "spaces after colons"
             }
         };
         let example = format!(

@@ -35,7 +35,7 @@ pub(super) fn compare(
                 );
             }
             let proof =
-                format!("documents that are no lists are compared by their bytes: {exceeded}");
+                format!("documents other than lists are compared by their bytes: {exceeded}");
             return Ok(vec![Finding::new(&NOT_CLASSIFIED, path).proof(proof)]);
         }
         (_, Err(error)) => return Err(error),

@@ -128,7 +128,7 @@ pub(super) fn of_unpacked(
         let proof = format!("ours cannot be looked into: {error}");
         found.push(Finding::new(&NOT_CLASSIFIED, path).proof(proof));
     }
-    let example = format!("{count} members of {path} lie in {folder}");
+    let example = format!("{count} members of {path} are in {folder}");
     found.push(Finding::new(&files::ARCHIVE_UNPACKED, path).example(example));
     Ok(found)
 }

@@ -134,7 +134,7 @@ fn look(
             Some(Format::Csv(_) | Format::Lines | Format::JsonLines)
         );
     if is_text && is_binary(theirs)? && !is_binary(ours)? {
-        let example = format!("it is no text; {sizes}");
+        let example = format!("it is not text; {sizes}");
         return Ok(vec![
             Finding::new(&files::FILES_DAMAGED, path).example(example),
         ]);
@@ -231,7 +231,7 @@ fn wrapped(
     Ok(Some(findings))
 }
 
-/// What a file is packed in, by its first bytes.
+/// The compression of a file, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wrapping {
     Gzip,

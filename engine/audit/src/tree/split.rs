@@ -168,7 +168,7 @@ pub(super) fn explain(
                 format!("none of {count} seeds and kinds of splits gives these parts")
             }
             Search::Impossible => {
-                "the items' original order cannot be told, so no seeds were tried".to_owned()
+                "the items' original order is unknown, so no seeds were tried".to_owned()
             }
         };
         for finding in &mut findings {
