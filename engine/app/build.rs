@@ -54,14 +54,14 @@ fn competitions(root: &Path) -> io::Result<String> {
 
 /// `ID.zip` with the submissions `ID/*.csv`.
 fn samples(root: &Path) -> io::Result<String> {
-    let mut code = String::from("pub static SAMPLES: &[Sample] = &[\n");
+    let mut code = String::from("pub static SAMPLES: &[SampleBundle] = &[\n");
     for folder in entries(root)?.iter().filter(|path| path.is_dir()) {
         let id = name(folder);
         let bundle = root.join(format!("{id}.zip"));
         println!("cargo::rerun-if-changed={}", bundle.display());
         let _ = write!(
             code,
-            "    Sample {{ id: {id:?}, bundle: include_bytes!({bundle:?}), submissions: &["
+            "    SampleBundle {{ id: {id:?}, bundle: include_bytes!({bundle:?}), submissions: &["
         );
         for path in entries(folder)? {
             let _ = write!(code, "({:?}, include_str!({path:?})), ", name(&path));

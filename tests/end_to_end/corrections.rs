@@ -8,7 +8,7 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::archive::MemberKind;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::sevenz::{self, SevenZWriter};
 use prep_formats::zip::ZipListing;
 use serde_json::{Value, json};
@@ -41,7 +41,8 @@ fn recorded(id: &str, case: &str) -> Vec<u8> {
 fn unzipped(path: &Path) -> String {
     let archive = fs::read(path).expect("an archive");
     let end = archive.len() as u64;
-    let listing = ZipListing::read(&archive, 0..end, &Limits::default().budget(end)).expect("zip");
+    let listing =
+        ZipListing::read(&archive, 0..end, &DecodingLimits::default().budget(end)).expect("zip");
     let member = listing.entries.first().expect("a member");
     let mut text = String::new();
     let mut reader = member.open(&archive).expect("a member");
@@ -53,7 +54,7 @@ fn unzipped(path: &Path) -> String {
 fn unpacked(path: &Path) -> Vec<u8> {
     let archive = Cursor::new(fs::read(path).expect("an archive"));
     let mut found = Vec::new();
-    let budget = Limits::default().budget(1 << 30);
+    let budget = DecodingLimits::default().budget(1 << 30);
     sevenz::read(archive, &budget, |_, kind, content| {
         if matches!(kind, MemberKind::File { .. }) {
             content.read_to_end(&mut found)?;

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::{self, TarWriter};
 
@@ -219,7 +219,7 @@ fn archives_of_every_kind_are_read_where_they_lie() {
             let mut members = BTreeMap::new();
             tar::read(
                 &*read("mixed.tar").expect("an archive"),
-                &Limits::default().budget(1 << 30),
+                &DecodingLimits::default().budget(1 << 30),
                 |path, _, content| {
                     let mut bytes = Vec::new();
                     content.read_to_end(&mut bytes)?;

@@ -385,7 +385,7 @@ fn labelled_videos(archive: &Path) -> usize {
         }
         Ok(())
     };
-    let budget = prep_formats::limits::Limits::default().budget(1 << 30);
+    let budget = prep_formats::limits::DecodingLimits::default().budget(1 << 30);
     prep_formats::tar::read(file, &budget, each).expect("tar");
     count
 }

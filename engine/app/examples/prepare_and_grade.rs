@@ -16,7 +16,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prep_app::{Catalog, Options, Plan, Run, Settings, Task};
+use prep_app::{Catalog, Plan, PreparationOptions, Run, Settings, Task};
 use prep_core::{Cancel, NullReporter};
 use prep_fetch::{FetchError, LazyNetwork};
 
@@ -35,10 +35,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         boot: None,
         remote: None,
     };
-    let options = Options {
+    let options = PreparationOptions {
         source: Some(PathBuf::from(bundles)),
         download: false,
-        ..Options::default()
+        ..PreparationOptions::default()
     };
     let task = Task {
         catalog: Catalog::of(&settings)?,
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         id,
         Path::new(submission),
         None,
-        &prep_app::Log::off(),
+        &prep_app::GradingLog::off(),
     )?;
     println!("{}", prep_grade::report::pretty(report.to_json()));
     Ok(())

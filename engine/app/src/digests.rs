@@ -5,13 +5,13 @@ use prep_digests::{DatasetDigests, Sha256, Trees, digest_of_directory};
 use prep_grade::report::Digests;
 use prep_spec::{BASE_VARIANT, Pipeline};
 
-use crate::catalog::{Catalog, Entry};
+use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
 use crate::prepared;
 use crate::settings::Settings;
 
 /// Digest of the file `leaderboard.csv`.
-pub(crate) fn leaderboard(entry: &Entry) -> Option<Sha256> {
+pub(crate) fn leaderboard(entry: &CatalogEntry) -> Option<Sha256> {
     let text = entry.leaderboard.as_deref()?;
     Some(Sha256::of(text.as_bytes()))
 }
@@ -34,7 +34,7 @@ pub(crate) fn text(digest: Sha256) -> String {
 
 /// The digests that are known without reading any file.
 pub(crate) fn noted(
-    entry: &Entry,
+    entry: &CatalogEntry,
     pipeline: &Pipeline,
     variant: &str,
     trees: Option<Trees>,

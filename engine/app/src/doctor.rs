@@ -25,7 +25,7 @@ pub enum Health {
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct CheckResult {
     /// The name of the check.
     pub check: &'static str,
     #[serde(rename = "state")]
@@ -36,9 +36,9 @@ pub struct Finding {
     pub help: Option<Remedy>,
 }
 
-impl Finding {
-    pub fn new(check: &'static str, health: Health, text: impl Into<String>) -> Finding {
-        Finding {
+impl CheckResult {
+    pub fn new(check: &'static str, health: Health, text: impl Into<String>) -> CheckResult {
+        CheckResult {
             check,
             health,
             text: text.into(),
@@ -46,12 +46,12 @@ impl Finding {
         }
     }
 
-    pub fn ok(check: &'static str, text: impl Into<String>) -> Finding {
-        Finding::new(check, Health::Ok, text)
+    pub fn ok(check: &'static str, text: impl Into<String>) -> CheckResult {
+        CheckResult::new(check, Health::Ok, text)
     }
 
     #[must_use]
-    pub fn help(mut self, help: impl Into<Remedy>) -> Finding {
+    pub fn help(mut self, help: impl Into<Remedy>) -> CheckResult {
         self.help = Some(help.into());
         self
     }
@@ -59,12 +59,12 @@ impl Finding {
 
 /// The file systems of the cache and of the data directory: whether they can be written, how files get from one to the
 /// other, and whether locks work. Writes some small files and removes them.
-pub fn file_systems(settings: &Settings) -> Vec<Finding> {
+pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (check, dir) in [("cache", &settings.store_dir), ("data", &settings.data_dir)] {
         findings.push(match writable(dir) {
             Ok(()) => locks(check, dir),
-            Err(error) => Finding::new(
+            Err(error) => CheckResult::new(
                 check,
                 Health::Error,
                 format!(
@@ -91,7 +91,7 @@ fn writable(dir: &Path) -> std::io::Result<()> {
 }
 
 /// Whether a lock keeps a second holder out.
-fn locks(check: &'static str, dir: &Path) -> Finding {
+fn locks(check: &'static str, dir: &Path) -> CheckResult {
     let shown = dir.display();
     let probe = tempfile::tempdir_in(dir);
     let works = probe.as_ref().is_ok_and(|probe| {
@@ -101,14 +101,14 @@ fn locks(check: &'static str, dir: &Path) -> Finding {
         matches!((first, second), (Ok(Some(_)), Ok(None)))
     });
     match (works, prep_cache::is_shared(dir)) {
-        (true, false) => Finding::ok(check, format!("{shown}, locks work")),
-        (true, true) => Finding::ok(
+        (true, false) => CheckResult::ok(check, format!("{shown}, locks work")),
+        (true, true) => CheckResult::ok(
             check,
             format!(
                 "{shown} may be seen by other machines; locks are leases, which take up to half a minute to expire"
             ),
         ),
-        (false, _) => Finding::new(
+        (false, _) => CheckResult::new(
             check,
             Health::Error,
             format!("{shown} has no working locks"),
@@ -118,7 +118,7 @@ fn locks(check: &'static str, dir: &Path) -> Finding {
 }
 
 /// How results of the cache get into the data directory.
-fn links(settings: &Settings) -> Finding {
+fn links(settings: &Settings) -> CheckResult {
     let check = "links";
     let mode = || -> Result<LinkMode, Error> {
         let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
@@ -129,15 +129,15 @@ fn links(settings: &Settings) -> Finding {
         Ok(store.materialise(&digest, &outside.path().join("file"))?)
     };
     match mode() {
-        Ok(LinkMode::HardLink) => Finding::ok(check, "published files are hard links to the cache"),
-        Ok(LinkMode::Reflink) => Finding::ok(check, "published files share their blocks with the cache"),
-        Ok(LinkMode::Copy) => Finding::new(
+        Ok(LinkMode::HardLink) => CheckResult::ok(check, "published files are hard links to the cache"),
+        Ok(LinkMode::Reflink) => CheckResult::ok(check, "published files share their blocks with the cache"),
+        Ok(LinkMode::Copy) => CheckResult::new(
             check,
             Health::Warning,
             "published files are copies: each takes its space twice, in the cache and in the data directory",
         )
         .help(Remedy::UseOneFileSystem),
-        Err(error) => Finding::new(check, Health::Error, error.message),
+        Err(error) => CheckResult::new(check, Health::Error, error.message),
     }
 }
 
@@ -145,24 +145,24 @@ fn links(settings: &Settings) -> Finding {
 ///
 /// # Errors
 /// If nothing can be planned.
-pub fn disk(task: &Task, ids: &[String]) -> Result<Finding, Error> {
+pub fn disk(task: &Task, ids: &[String]) -> Result<CheckResult, Error> {
     let check = "disk";
     let plan = Plan::look(task, ids)?;
     let Some(peak) = plan.peak(task, |one| one.published_bytes())? else {
         let free = prep_fetch::free_space(&task.settings.data_dir);
         let free = free.map_or_else(|| "an unknown amount".to_owned(), units::bytes);
-        return Ok(Finding::ok(
+        return Ok(CheckResult::ok(
             check,
             format!("{free} free, and no bundle is missing"),
         ));
     };
     Ok(match peak.check(&task.settings.data_dir) {
-        Ok(None) => Finding::ok(check, peak.text()),
+        Ok(None) => CheckResult::ok(check, peak.text()),
         Ok(Some(warning)) => {
-            Finding::new(check, Health::Warning, warning).help(Remedy::DiscardBundles)
+            CheckResult::new(check, Health::Warning, warning).help(Remedy::DiscardBundles)
         }
         Err(error) => {
-            let finding = Finding::new(check, Health::Error, error.message);
+            let finding = CheckResult::new(check, Health::Error, error.message);
             match error.help {
                 Some(help) => finding.help(help),
                 None => finding,

@@ -7,7 +7,7 @@ use std::path::Path;
 use prep_core::Failure;
 use prep_spec::known_variants;
 
-use crate::catalog::Entry;
+use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::outline::outline;
 
@@ -33,7 +33,8 @@ pub fn formatted(path: &Path) -> Result<Option<String>, Error> {
 /// The settings of all variants.
 fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let entry = Entry::of_folder("formatted".to_owned(), path, folder, text.to_owned().into())?;
+    let entry =
+        CatalogEntry::of_folder("formatted".to_owned(), path, folder, text.to_owned().into())?;
     known_variants()
         .map(|variant| Ok(outline(&entry.load(variant)?)))
         .collect()

@@ -47,23 +47,24 @@ mod team;
 
 pub use ask::ask_all;
 pub use catalog::{
-    Catalog, Definition, Entry, SAMPLES, Sample, definition, definitions, described, lists,
+    Catalog, CatalogEntry, CompetitionDefinition, SAMPLES, SampleBundle, definition, definitions,
+    described, lists,
 };
 pub use check::{check, schema};
 pub use digests::facts;
 pub use draft::{Draft, draft};
 pub use error::{Blame, Error, for_people};
-pub use export::{Export, Exported, Form, export};
+pub use export::{Export, ExportForm, Exported, export};
 pub use fetch::{fetch, mirror};
 pub use format::formatted;
 pub use grading::{
-    Comparability, Given, Graded, Grading, Log, Validation, grade_list, leaderboard, one_line,
-    read_leaderboard, report,
+    Comparability, Given, GradedList, Grading, GradingLog, Validation, grade_list, leaderboard,
+    one_line, read_leaderboard, report,
 };
 pub use inspect::{
-    Audit, BundleAudit, Difference, Differences, ListedFile, ListedSource, Listing, OutputsAudit,
-    PipelineDifference, Place, Rerun, RerunResult, RerunStep, TreeAudit, audit, diff_data,
-    diff_moments, diff_pipelines, diff_variants, leaks, listing, rerun,
+    Audit, BundleAudit, BundleListing, DataDifferences, Difference, ListedFile, ListedSource,
+    OutputsAudit, PipelineDifference, Rerun, RerunPlace, RerunResult, RerunStep, TreeAudit, audit,
+    diff_data, diff_moments, diff_pipelines, diff_variants, leaks, listing, rerun,
 };
 pub use note::Note;
 pub use permissions::{Pace, Permission, permissions};
@@ -78,14 +79,14 @@ pub use stages::assemble::Competition;
 pub use stages::availability::require_credentials_for;
 pub use stages::disk::Peak;
 pub use stages::forecast::Download;
-pub use stages::forecast::Missing;
+pub use stages::forecast::MissingInput;
 pub use stages::load::Verification;
 pub use stages::resolve::{Plan, PlannedStep, Runs};
 pub use stages::run::{Preparation, Run};
 pub use stages::sources::FurtherSource;
 pub use stages::summary::{Checksums, State, StepFailure, Summary};
 pub use stages::watch::LAST;
-pub use task::{Options, Task};
+pub use task::{PreparationOptions, Task};
 pub use team::{JobPlan, Pushed, Slurm, Unit, kubernetes, push, remote_of, slurm, unit};
 
 /// The program's version, for what outlasts a process.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use prep_cache::Store;
-use prep_core::Limits;
+use prep_core::RunLimits;
 use prep_remote::Link;
 use prep_spec::BASE_VARIANT;
 
@@ -62,11 +62,11 @@ impl Settings {
     }
 
     /// Returns limits for decoding untrusted content, for this number of files at a time.
-    pub(crate) fn content_limits(&self, at_once: usize) -> prep_formats::limits::Limits {
+    pub(crate) fn content_limits(&self, at_once: usize) -> prep_formats::limits::DecodingLimits {
         let memory = self.memory / at_once.max(1) as u64;
         // If the free space is unknown, the disk itself is the limit.
         let disk = prep_fetch::free_space(&self.store_dir).unwrap_or(u64::MAX);
-        prep_formats::limits::Limits::from_budgets(memory, disk)
+        prep_formats::limits::DecodingLimits::from_budgets(memory, disk)
     }
 
     /// Returns limits for comparing content, with as many files at a time as jobs.
@@ -78,8 +78,8 @@ impl Settings {
     }
 
     /// Returns limits for running steps.
-    pub fn limits(&self) -> Limits {
-        Limits {
+    pub fn limits(&self) -> RunLimits {
+        RunLimits {
             jobs: self.jobs,
             memory: self.memory,
         }

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 pub struct Task {
     pub settings: Settings,
     pub catalog: Catalog,
-    pub options: Options,
+    pub options: PreparationOptions,
     pub network: LazyNetwork,
 }
 
@@ -28,7 +28,7 @@ impl Task {
 
 /// Options of a preparation.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct PreparationOptions {
     /// `v1`: byte-identical to the benchmark; `fixed`: with its known mistakes corrected.
     pub variant: String,
     /// A directory with existing bundles.
@@ -60,10 +60,10 @@ pub struct Options {
     pub keep_bundles: bool,
 }
 
-impl Default for Options {
+impl Default for PreparationOptions {
     /// All checks, and complete bundles, which are kept.
-    fn default() -> Options {
-        Options {
+    fn default() -> PreparationOptions {
+        PreparationOptions {
             variant: BASE_VARIANT.to_owned(),
             source: None,
             download: true,
@@ -82,7 +82,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl PreparationOptions {
     /// The directories with bundles that the user named.
     pub(crate) fn source_dirs(&self) -> Vec<&Path> {
         self.source.iter().map(PathBuf::as_path).collect()

@@ -1,19 +1,19 @@
 //! Findings: one cause in one file.
 
 use crate::causes::{Cause, Harm};
-use crate::harm::{OF_CAUSE, Rule};
+use crate::harm::{HarmRule, OF_CAUSE};
 
 /// Maximum examples of a finding.
 pub const EXAMPLES: usize = 3;
 
 /// One cause in one file.
 #[derive(Debug, Clone)]
-pub struct Finding {
+pub struct AuditFinding {
     pub cause: &'static Cause,
     /// The harm of the cause, or more if answers are affected.
     pub harm: Harm,
     /// Why it is this harm.
-    pub rule: Rule,
+    pub rule: HarmRule,
     /// `public/train.csv`, or the bundle's name.
     pub path: String,
     pub rows: u64,
@@ -24,9 +24,9 @@ pub struct Finding {
     pub examples: Vec<String>,
 }
 
-impl Finding {
-    pub fn new(cause: &'static Cause, path: impl Into<String>) -> Finding {
-        Finding {
+impl AuditFinding {
+    pub fn new(cause: &'static Cause, path: impl Into<String>) -> AuditFinding {
+        AuditFinding {
             cause,
             harm: cause.harm,
             rule: OF_CAUSE,
@@ -39,13 +39,13 @@ impl Finding {
     }
 
     #[must_use]
-    pub fn proof(mut self, proof: impl Into<String>) -> Finding {
+    pub fn proof(mut self, proof: impl Into<String>) -> AuditFinding {
         self.proof = Some(proof.into());
         self
     }
 
     #[must_use]
-    pub fn example(mut self, example: impl Into<String>) -> Finding {
+    pub fn example(mut self, example: impl Into<String>) -> AuditFinding {
         if self.examples.len() < EXAMPLES {
             self.examples.push(example.into());
         }
@@ -53,25 +53,25 @@ impl Finding {
     }
 
     #[must_use]
-    pub fn rows(mut self, rows: u64) -> Finding {
+    pub fn rows(mut self, rows: u64) -> AuditFinding {
         self.rows = rows;
         self
     }
 
     #[must_use]
-    pub fn cells(mut self, cells: u64) -> Finding {
+    pub fn cells(mut self, cells: u64) -> AuditFinding {
         self.cells = cells;
         self
     }
 
     #[must_use]
-    pub fn harm(mut self, harm: Harm) -> Finding {
+    pub fn harm(mut self, harm: Harm) -> AuditFinding {
         self.harm = harm;
         self
     }
 
     /// Raises the harm for a reason; a lower one changes nothing.
-    pub fn raise(&mut self, harm: Harm, rule: Rule) {
+    pub fn raise(&mut self, harm: Harm, rule: HarmRule) {
         if harm > self.harm {
             (self.harm, self.rule) = (harm, rule);
         }
@@ -79,7 +79,7 @@ impl Finding {
 
     /// The same in a chain.
     #[must_use]
-    pub fn raised(mut self, harm: Harm, rule: Rule) -> Finding {
+    pub fn raised(mut self, harm: Harm, rule: HarmRule) -> AuditFinding {
         self.raise(harm, rule);
         self
     }

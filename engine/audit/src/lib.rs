@@ -32,5 +32,5 @@ pub mod tree;
 
 pub use causes::{Cause, Family, Harm};
 pub use error::AuditError;
-pub use finding::Finding;
-pub use report::{Block, Report, Verdict};
+pub use finding::AuditFinding;
+pub use report::{AuditReport, Block, Verdict};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::causes::Harm;
-use crate::finding::{EXAMPLES, Finding};
+use crate::finding::{AuditFinding, EXAMPLES};
 
 /// All findings of one cause with one harm.
 #[derive(Debug, Clone, Serialize)]
@@ -38,7 +38,7 @@ pub enum Verdict {
 
 /// The result of an audit, or of one of its corners.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub struct AuditReport {
     pub verdict: Verdict,
     /// The most harmful first.
     pub blocks: Vec<Block>,
@@ -47,8 +47,8 @@ pub struct Report {
 /// Maximum proofs of a block.
 const PROOFS: usize = 3;
 
-impl Report {
-    pub fn of(findings: impl IntoIterator<Item = Finding>) -> Report {
+impl AuditReport {
+    pub fn of(findings: impl IntoIterator<Item = AuditFinding>) -> AuditReport {
         let mut blocks: BTreeMap<(std::cmp::Reverse<Harm>, &'static str), Block> = BTreeMap::new();
         for finding in findings {
             let key = (std::cmp::Reverse(finding.harm), finding.cause.id);
@@ -88,7 +88,7 @@ impl Report {
             }
             block.paths.push(finding.path);
         }
-        let mut report = Report {
+        let mut report = AuditReport {
             verdict: Verdict::Equal,
             blocks: blocks.into_values().collect(),
         };

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use md5::{Digest, Md5};
-use prep_audit::Report;
+use prep_audit::AuditReport;
 use prep_audit::bundle::{self, Expected, known};
-use prep_contents::Limits;
+use prep_contents::DecodingLimits;
 use prep_formats::zip::{ZipMethod, ZipWriter};
 
 fn noise(length: usize, seed: u32) -> Vec<u8> {
@@ -274,8 +274,8 @@ fn md5(bytes: &[u8]) -> String {
 }
 
 fn causes(path: &Path, expected: &Expected) -> (Vec<&'static str>, String) {
-    let checked = bundle::check(path, expected, &Limits::default()).unwrap();
-    let report = Report::of(checked.findings);
+    let checked = bundle::check(path, expected, &DecodingLimits::default()).unwrap();
+    let report = AuditReport::of(checked.findings);
     let causes = report.blocks.iter().map(|block| block.cause).collect();
     let words: Vec<String> = report
         .blocks

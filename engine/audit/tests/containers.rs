@@ -4,9 +4,9 @@
 use std::fs;
 use std::io::{Cursor, Write};
 
-use prep_audit::tree::{self, Options, Roles};
-use prep_audit::{Harm, Report};
-use prep_contents::{Limits, Resources};
+use prep_audit::tree::{self, Roles, TreeOptions};
+use prep_audit::{AuditReport, Harm};
+use prep_contents::{DecodingLimits, Resources};
 use prep_formats::bson::push_json;
 use prep_formats::json;
 use prep_formats::sevenz::SevenZWriter;
@@ -450,12 +450,12 @@ fn what_is_inside_is_told_like_what_is_outside() {
     let home = tempfile::tempdir().unwrap();
     let (theirs, ours) = (home.path().join("theirs"), home.path().join("ours"));
     let temp = home.path().join("temp");
-    let options = Options {
+    let options = TreeOptions {
         threads: 2,
         roles: &Roles::default(),
         split: None,
         resources: Resources {
-            limits: Limits::default(),
+            limits: DecodingLimits::default(),
             temp: &temp,
         },
     };
@@ -466,7 +466,7 @@ fn what_is_inside_is_told_like_what_is_outside() {
             fs::create_dir_all(root.join("public")).unwrap();
             fs::write(root.join("public").join(case.path), content).unwrap();
         }
-        let report = Report::of(tree::compare(&theirs, &ours, &options).unwrap().findings);
+        let report = AuditReport::of(tree::compare(&theirs, &ours, &options).unwrap().findings);
         let mut found: Vec<(&str, Harm)> = report
             .blocks
             .iter()

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use md5::{Digest, Md5};
-use prep_audit::published::{self, Checked};
-use prep_contents::{Limits, Resources};
+use prep_audit::published::{self, FileCheck};
+use prep_contents::{DecodingLimits, Resources};
 
 const OURS: &str =
     "id,name,score,gap\n3,\"a, b\",0.5,\n1,x,0.1234567890123456,7\n2,y,43.85123456789012,\n";
@@ -85,9 +85,9 @@ fn md5(bytes: &[u8]) -> String {
 }
 
 fn cause(path: &str, place: &Path, sum: &str) -> Option<&'static str> {
-    match published::check(path, place, sum, &Limits::default()).unwrap() {
-        Checked::Equal => None,
-        Checked::Other(finding) => Some(finding.cause.id),
+    match published::check(path, place, sum, &DecodingLimits::default()).unwrap() {
+        FileCheck::Equal => None,
+        FileCheck::Other(finding) => Some(finding.cause.id),
     }
 }
 
@@ -116,12 +116,16 @@ fn versions_of_a_parquet_file() {
     for ours in all {
         for published in all {
             let sum = md5(&fs::read(file(published)).unwrap());
-            let checked =
-                published::check("public/e.parquet", &file(ours), &sum, &Limits::default())
-                    .unwrap();
+            let checked = published::check(
+                "public/e.parquet",
+                &file(ours),
+                &sum,
+                &DecodingLimits::default(),
+            )
+            .unwrap();
             match checked {
-                Checked::Equal => assert_eq!(ours, published),
-                Checked::Other(finding) => {
+                FileCheck::Equal => assert_eq!(ours, published),
+                FileCheck::Other(finding) => {
                     assert_eq!(finding.cause.id, "parquet-versions");
                     let (fastparquet, pandas) = published.split_once('+').unwrap();
                     let words =
@@ -183,7 +187,7 @@ fn a_split_with_another_seed() {
     };
     for path in ["public/train.csv", "public/test.csv", "private/test.csv"] {
         let sum = md5(&fs::read(theirs.join(path)).unwrap());
-        let found = published::search_split(&ours, path, &sum, &search, &Limits::default())
+        let found = published::search_split(&ours, path, &sum, &search, &DecodingLimits::default())
             .unwrap()
             .expect(path);
         assert!(
@@ -194,9 +198,15 @@ fn a_split_with_another_seed() {
             "{path}"
         );
         assert!(
-            published::search_split(&ours, path, &"0".repeat(32), &search, &Limits::default())
-                .unwrap()
-                .is_none()
+            published::search_split(
+                &ours,
+                path,
+                &"0".repeat(32),
+                &search,
+                &DecodingLimits::default()
+            )
+            .unwrap()
+            .is_none()
         );
     }
 }
@@ -225,7 +235,7 @@ fn a_sum_may_be_that_of_an_older_bundles_member() {
     ];
     let wanted = wanted.map(str::to_owned).into_iter().collect();
     let resources = Resources {
-        limits: Limits::default(),
+        limits: DecodingLimits::default(),
         temp: &home.path().join("temp"),
     };
     let found = published::members(&bundle, &resources, &wanted).unwrap();

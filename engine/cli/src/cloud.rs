@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::places::Places;
+use crate::places::Directories;
 
 /// Variables with credentials, as the clouds' own tools read them.
 const CLOUD: [&str; 33] = [
@@ -41,7 +41,7 @@ const CLOUD: [&str; 33] = [
     "AZURE_USE_AZURE_CLI",
 ];
 
-impl Places {
+impl Directories {
     /// Reads credentials for clouds from variables, and for Amazon also from the file of its own tools.
     pub fn cloud(&self) -> Vec<(String, String)> {
         let set = |name: &&str| Some(((*name).to_owned(), self.text(name)?));

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use prep_core::units;
-use prep_fetch::{FetchError, FoundCredentials, LazyNetwork, Network, Options, Watcher};
+use prep_fetch::{DownloadOptions, FetchError, FoundCredentials, LazyNetwork, Network, Watcher};
 
 use crate::output::printer::Printer;
-use crate::session::Session;
+use crate::session::CliSession;
 use crate::values::at_least_one;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
@@ -16,7 +16,7 @@ const HEADING: &str = "Downloads";
 
 /// Limits of all downloads together.
 #[derive(Debug, Default, Clone, Args)]
-pub struct Limits {
+pub struct DownloadLimits {
     /// Bytes per second of all downloads together, as 20MB
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING)]
     pub max_rate: Option<u64>,
@@ -50,19 +50,23 @@ impl Purpose {
 const ATTEMPTS: u32 = 3;
 
 /// Returns the network, which is set up on first use. A message then names its credentials.
-pub fn network(session: &Session, limits: &Limits, purpose: Purpose) -> LazyNetwork {
+pub fn network(session: &CliSession, limits: &DownloadLimits, purpose: Purpose) -> LazyNetwork {
     let (session, limits) = (session.clone(), limits.clone());
     LazyNetwork::new(move || connect(&session, &limits, purpose))
 }
 
-fn connect(session: &Session, limits: &Limits, purpose: Purpose) -> Result<Network, FetchError> {
-    let usual = Options::default();
+fn connect(
+    session: &CliSession,
+    limits: &DownloadLimits,
+    purpose: Purpose,
+) -> Result<Network, FetchError> {
+    let usual = DownloadOptions::default();
     let attempts = match purpose {
         Purpose::Nothing => return Err(FetchError::NotAllowed),
         Purpose::Question => ATTEMPTS,
         Purpose::Download => usual.attempts,
     };
-    let options = Options {
+    let options = DownloadOptions {
         endpoint: session.kaggle.endpoint.clone(),
         connections: limits.connections.unwrap_or(usual.connections),
         max_rate: limits.max_rate,
@@ -90,7 +94,7 @@ fn watcher(printer: &Printer) -> Watcher {
     })
 }
 
-fn credentials(session: &Session) -> Result<FoundCredentials, FetchError> {
+fn credentials(session: &CliSession) -> Result<FoundCredentials, FetchError> {
     let found = session.kaggle.credentials()?;
     session
         .printer

@@ -48,8 +48,8 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::machine::Environment;
 use crate::output::printer::Printer;
-use crate::session::Session;
-use crate::settings::Resolved;
+use crate::session::CliSession;
+use crate::settings::ResolvedSettings;
 
 /// Queries are processed recursively. Queries within the language's limits need a larger stack than a main thread has.
 const STACK: usize = 64 << 20;
@@ -72,14 +72,14 @@ fn main() -> ExitCode {
 
 fn prep() -> ExitCode {
     let cli = usage::parse();
-    let resolved = Resolved::resolve(&cli.global, &Environment::of_process());
+    let resolved = ResolvedSettings::resolve(&cli.global, &Environment::of_process());
     let color = resolved.as_ref().map_or(cli.global.color, |one| one.color);
     let printer = Printer::new(&cli.global, color);
     let ended = resolved.and_then(|resolved| {
         if let Some(warning) = &resolved.warning {
             printer.warning(warning);
         }
-        let session = Session {
+        let session = CliSession {
             settings: resolved.settings,
             source: resolved.source,
             link_mode: resolved.link_mode,

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use prep_app::{Expand, LinkMode, Options, Settings};
+use prep_app::{Expand, LinkMode, PreparationOptions, Settings};
 use prep_spec::{BASE_VARIANT, known_variants};
 
 use crate::error::CliError;
 use crate::output::file::write_whole;
-use crate::session::Session;
+use crate::session::CliSession;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Preparation";
@@ -24,7 +24,7 @@ pub struct VariantArg {
 
 impl VariantArg {
     /// Settings with the data directory of the variant.
-    pub fn settings(&self, session: &Session) -> Settings {
+    pub fn settings(&self, session: &CliSession) -> Settings {
         session.settings.of_variant(&self.variant)
     }
 }
@@ -47,7 +47,7 @@ impl SourceArg {
     }
 
     /// The directory of the option or of the settings.
-    pub fn or_setting<'a>(&'a self, session: &'a Session) -> Option<&'a Path> {
+    pub fn or_setting<'a>(&'a self, session: &'a CliSession) -> Option<&'a Path> {
         self.dir().or(session.source.as_deref())
     }
 }
@@ -78,15 +78,15 @@ pub struct PreparationArgs {
 
 impl PreparationArgs {
     /// Options that download what is missing.
-    pub fn options(&self) -> Options {
-        Options {
+    pub fn options(&self) -> PreparationOptions {
+        PreparationOptions {
             variant: self.variant.variant.clone(),
             source: self.source.dir().map(Path::to_owned),
             partial: self.partial,
             check_bundle: !self.skip_bundle_verification,
             check_outputs: !self.skip_verification,
             expand: self.expand.expand(),
-            ..Options::default()
+            ..PreparationOptions::default()
         }
     }
 }
@@ -161,7 +161,7 @@ impl OutputArg {
     ///
     /// # Errors
     /// If the file or stdout cannot be written.
-    pub fn write(&self, session: &Session, text: &str) -> Result<(), CliError> {
+    pub fn write(&self, session: &CliSession, text: &str) -> Result<(), CliError> {
         match &self.output {
             Some(path) => Ok(write_whole(path, |out| out.write_all(text.as_bytes()))?),
             None => session.printer.result(text),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Where settings may be.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct Directories {
     pub variable: fn(&str) -> Option<OsString>,
     /// The directory of the user's `prep.toml` and keys.
     pub config_dir: Option<PathBuf>,
@@ -15,7 +15,7 @@ pub struct Places {
     pub origins: Vec<(&'static str, String)>,
 }
 
-impl Places {
+impl Directories {
     /// Where a setting comes from: an option, a variable, a file, or `default`.
     pub fn origin(&self, setting: &str) -> &str {
         let mut origins = self.origins.iter();

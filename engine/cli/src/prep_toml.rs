@@ -16,7 +16,7 @@ use toml::value::{Date, Datetime};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::places::Places;
+use crate::places::Directories;
 
 /// Name of the file.
 pub const FILE: &str = "prep.toml";
@@ -36,7 +36,7 @@ pub const SETTINGS: [&str; 8] = [
 /// Content of a `prep.toml`. Relative paths are relative to its directory.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct File {
+pub struct ConfigFile {
     /// Prepared competitions.
     pub data_dir: Option<PathBuf>,
     /// The cache.
@@ -54,13 +54,13 @@ pub struct File {
     /// Memory of running steps, such as `8GB`.
     pub memory: Option<String>,
     #[serde(default)]
-    pub remote: Section,
+    pub remote: ConfigSection,
 }
 
 /// `[remote]`.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Section {
+pub struct ConfigSection {
     /// The remote.
     pub url: Option<String>,
     /// Name of the key that signs what is offered.
@@ -173,18 +173,18 @@ fn end_of_day(date: Date) -> u64 {
 
 /// The files that exist, and all places that were searched. The first file has precedence.
 #[derive(Debug, Default)]
-pub struct Files {
-    pub found: Vec<(PathBuf, File)>,
+pub struct ConfigFiles {
+    pub found: Vec<(PathBuf, ConfigFile)>,
     pub searched: Vec<PathBuf>,
 }
 
-impl Files {
+impl ConfigFiles {
     /// Reads the project's file, the data directory's if that is known, and the user's.
     ///
     /// # Errors
     /// If a file cannot be read, has an unknown key, or could have been written by another user.
-    pub fn read(places: &Places, data_dir: Option<&Path>) -> Result<Files, CliError> {
-        let mut files = Files::default();
+    pub fn read(places: &Directories, data_dir: Option<&Path>) -> Result<ConfigFiles, CliError> {
+        let mut files = ConfigFiles::default();
         let home = places.home.as_deref();
         let user = places.config_dir.as_ref().map(|dir| dir.join(FILE));
         let of_user = match &user {
@@ -213,7 +213,7 @@ impl Files {
                 continue;
             }
             if let Some(file) = read(&path, home)? {
-                if file != File::default() {
+                if file != ConfigFile::default() {
                     check(&path, &safe, &file.remote)?;
                 }
                 files.found.push((path.clone(), file));
@@ -228,7 +228,7 @@ impl Files {
     }
 
     /// The first value of a key, and its file.
-    pub fn first<T>(&self, key: impl Fn(&File) -> Option<T>) -> Option<(T, String)> {
+    pub fn first<T>(&self, key: impl Fn(&ConfigFile) -> Option<T>) -> Option<(T, String)> {
         let mut values = self
             .found
             .iter()
@@ -238,7 +238,7 @@ impl Files {
 }
 
 /// Rejects a file that another user could have written.
-fn check(path: &Path, safe: &[PathBuf], section: &Section) -> Result<(), CliError> {
+fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), CliError> {
     if !section.safe_data_dirs.is_empty() {
         let message = format!(
             "{}: `safe_data_dirs` is allowed in your own {FILE} only",
@@ -289,7 +289,7 @@ fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
     }
 }
 
-fn read(path: &Path, home: Option<&Path>) -> Result<Option<File>, CliError> {
+fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -297,7 +297,8 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<File>, CliError> {
         }
         Err(error) => return Err(prep_app::Error::reading("read", path, &error).into()),
     };
-    let mut file: File = toml::from_str(&text).map_err(|error| unreadable(path, &text, &error))?;
+    let mut file: ConfigFile =
+        toml::from_str(&text).map_err(|error| unreadable(path, &text, &error))?;
     let dir = path.parent().unwrap_or(Path::new(""));
     for value in [
         &mut file.data_dir,
@@ -342,8 +343,8 @@ mod tests {
 
     const SAID: &str = "[remote]\nurl = 's3://data'\n";
 
-    fn places(config: &Path) -> Places {
-        Places {
+    fn places(config: &Path) -> Directories {
+        Directories {
             variable: |_| None,
             config_dir: Some(config.to_owned()),
             home: None,
@@ -359,7 +360,8 @@ mod tests {
         fs::write(&file, SAID).unwrap();
         let set =
             |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-        let both = || Files::read(&places(user.path()), Some(data.path())).map(|files| files.found);
+        let both =
+            || ConfigFiles::read(&places(user.path()), Some(data.path())).map(|files| files.found);
         for (folder, mode, is_good) in [
             (0o755, 0o644, true),
             (0o755, 0o664, false),
@@ -411,9 +413,9 @@ mod tests {
         let (user, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(elsewhere.path().join("file"), SAID).unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("file"), data.path().join(FILE)).unwrap();
-        assert!(Files::read(&places(user.path()), Some(data.path())).is_ok());
+        assert!(ConfigFiles::read(&places(user.path()), Some(data.path())).is_ok());
         fs::set_permissions(elsewhere.path(), Permissions::from_mode(0o777)).unwrap();
-        assert!(Files::read(&places(user.path()), Some(data.path())).is_err());
+        assert!(ConfigFiles::read(&places(user.path()), Some(data.path())).is_err());
     }
 
     #[test]
@@ -425,12 +427,12 @@ mod tests {
         let write = |dir: &Path, text: &str| fs::write(dir.join(FILE), text).unwrap();
         write(project.path(), "source = 'bundles'\ndata_dir = '~/data'\n");
         write(user.path(), "jobs = 3\nsource = '/elsewhere'\n");
-        let places = Places {
+        let places = Directories {
             current_dir: Some(inner),
             home: Some("/home/u".into()),
             ..places(user.path())
         };
-        let files = Files::read(&places, Some(data.path())).unwrap();
+        let files = ConfigFiles::read(&places, Some(data.path())).unwrap();
         assert_eq!((files.found.len(), files.searched.len()), (2, 3));
         let (source, origin) = files.first(|file| file.source.clone()).unwrap();
         assert_eq!(source, project.path().join("bundles"));
@@ -440,7 +442,7 @@ mod tests {
         let (jobs, _) = files.first(|file| file.jobs).unwrap();
         assert_eq!(jobs.get(), 3);
         fs::set_permissions(project.path().join(FILE), Permissions::from_mode(0o666)).unwrap();
-        assert!(Files::read(&places, None).is_err());
+        assert!(ConfigFiles::read(&places, None).is_err());
     }
 
     #[test]
@@ -449,7 +451,7 @@ mod tests {
         let text = format!(
             "[remote]\ntrusted = [{key:?}, {{ key = {key:?}, competitions = ['b', 'a'], until = 2027-06-30 }}]\n"
         );
-        let file: File = toml::from_str(&text).unwrap();
+        let file: ConfigFile = toml::from_str(&text).unwrap();
         let [all, limited] = &file.remote.trusted[..] else {
             panic!("{file:?}");
         };
@@ -465,7 +467,7 @@ mod tests {
         );
         for wrong in ["{ competitions = ['a'] }", "{ key = 'x', none = 1 }", "1"] {
             let text = format!("[remote]\ntrusted = [{wrong}]\n");
-            let error = toml::from_str::<File>(&text).unwrap_err().to_string();
+            let error = toml::from_str::<ConfigFile>(&text).unwrap_err().to_string();
             assert!(error.contains("`key`, `competitions`"), "{error}");
         }
     }

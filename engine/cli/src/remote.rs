@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use prep_remote::{Address, Credentials, Link, LinkConfig, SigningKey, TrustedSigner};
+use prep_remote::{Address, CloudCredentials, Link, LinkConfig, SigningKey, TrustedSigner};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::places::Places;
-use crate::prep_toml::{File, Files, TrustedKey};
-use crate::session::Session;
+use crate::places::Directories;
+use crate::prep_toml::{ConfigFile, ConfigFiles, TrustedKey};
+use crate::session::CliSession;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Remote";
@@ -31,7 +31,7 @@ pub struct RemoteArgs {
 
 /// A value, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting<T> {
+pub struct RemoteSetting<T> {
     pub value: T,
     pub origin: String,
 }
@@ -39,13 +39,13 @@ pub struct Setting<T> {
 /// Everything about the remote that is in settings.
 #[derive(Debug, Default, Clone)]
 pub struct RemoteSettings {
-    pub url: Option<Setting<String>>,
-    pub key: Option<Setting<String>>,
-    pub trusted: Vec<Setting<TrustedKey>>,
-    pub same_as: Vec<Setting<String>>,
-    pub mirror: Option<Setting<bool>>,
-    pub endpoint: Option<Setting<String>>,
-    pub region: Option<Setting<String>>,
+    pub url: Option<RemoteSetting<String>>,
+    pub key: Option<RemoteSetting<String>>,
+    pub trusted: Vec<RemoteSetting<TrustedKey>>,
+    pub same_as: Vec<RemoteSetting<String>>,
+    pub mirror: Option<RemoteSetting<bool>>,
+    pub endpoint: Option<RemoteSetting<String>>,
+    pub region: Option<RemoteSetting<String>>,
 }
 
 impl RemoteSettings {
@@ -55,11 +55,11 @@ impl RemoteSettings {
     /// If a file cannot be read, has an unknown key, or could have been written by another user.
     pub fn of(
         args: &RemoteArgs,
-        places: &Places,
+        places: &Directories,
         data_dir: &Path,
     ) -> Result<RemoteSettings, CliError> {
         let mut settings = RemoteSettings::default();
-        let setting = |value: &String, by: &str| Setting {
+        let setting = |value: &String, by: &str| RemoteSetting {
             value: value.clone(),
             origin: by.to_owned(),
         };
@@ -68,9 +68,11 @@ impl RemoteSettings {
         } else if let Some(url) = places.text("PREP_REMOTE") {
             settings.url = Some(setting(&url, "PREP_REMOTE"));
         }
-        for (path, File { remote: from, .. }) in Files::read(places, Some(data_dir))?.found {
+        for (path, ConfigFile { remote: from, .. }) in
+            ConfigFiles::read(places, Some(data_dir))?.found
+        {
             let by = path.display().to_string();
-            let or = |now: &mut Option<Setting<String>>, new: &Option<String>| {
+            let or = |now: &mut Option<RemoteSetting<String>>, new: &Option<String>| {
                 if now.is_none() {
                     *now = new.as_ref().map(|value| setting(value, &by));
                 }
@@ -81,10 +83,10 @@ impl RemoteSettings {
             or(&mut settings.region, &from.region);
             if settings.mirror.is_none() {
                 let by = by.clone();
-                settings.mirror = from.mirror.map(|value| Setting { value, origin: by });
+                settings.mirror = from.mirror.map(|value| RemoteSetting { value, origin: by });
             }
             let trusted = from.trusted.into_iter();
-            settings.trusted.extend(trusted.map(|value| Setting {
+            settings.trusted.extend(trusted.map(|value| RemoteSetting {
                 value,
                 origin: by.clone(),
             }));
@@ -99,9 +101,9 @@ impl RemoteSettings {
         Ok(settings)
     }
 
-    fn credentials(&self, places: &Places) -> Credentials {
+    fn credentials(&self, places: &Directories) -> CloudCredentials {
         let mut variables = places.cloud();
-        let mut or = |name: &str, value: &Option<Setting<String>>| {
+        let mut or = |name: &str, value: &Option<RemoteSetting<String>>| {
             let is_set = variables.iter().any(|(set, _)| set == name);
             if let Some(value) = value.as_ref().filter(|_| !is_set) {
                 variables.push((name.to_owned(), value.value.clone()));
@@ -109,14 +111,14 @@ impl RemoteSettings {
         };
         or("AWS_ENDPOINT_URL", &self.endpoint);
         or("AWS_REGION", &self.region);
-        Credentials::new(variables)
+        CloudCredentials::new(variables)
     }
 
     /// The key that signs: the one that is named, else the only one that there is.
     ///
     /// # Errors
     /// When the one that is named cannot be used.
-    pub fn signing(&self, places: &Places) -> Result<Option<SigningKey>, CliError> {
+    pub fn signing(&self, places: &Directories) -> Result<Option<SigningKey>, CliError> {
         let Some(folder) = places.keys() else {
             return Ok(None);
         };
@@ -142,12 +144,12 @@ pub fn key(error: prep_remote::KeyError) -> CliError {
     CliError::new(exit, error.to_string())
 }
 
-impl Session {
+impl CliSession {
     /// The same session, with the remote that is in force, if there is one.
     ///
     /// # Errors
     /// When it cannot be used as it is named.
-    pub fn linked(&self, args: &RemoteArgs) -> Result<Session, CliError> {
+    pub fn linked(&self, args: &RemoteArgs) -> Result<CliSession, CliError> {
         let settings = RemoteSettings::of(args, &self.places, &self.settings.data_dir)?;
         let Some(url) = &settings.url else {
             return Ok(self.clone());
@@ -184,8 +186,8 @@ mod tests {
     use super::*;
     use crate::prep_toml::FILE;
 
-    fn places(config: &Path) -> Places {
-        Places {
+    fn places(config: &Path) -> Directories {
+        Directories {
             variable: |name| (name == "PREP_REMOTE").then(|| "s3://variable".into()),
             config_dir: Some(config.to_owned()),
             home: None,
@@ -208,10 +210,10 @@ mod tests {
             &data,
             "[remote]\nurl = 's3://data'\ntrusted = ['b']\nmirror = false\n",
         );
-        let of = |args: &RemoteArgs, places: &Places| {
+        let of = |args: &RemoteArgs, places: &Directories| {
             RemoteSettings::of(args, places, data.path()).unwrap()
         };
-        let plain = Places {
+        let plain = Directories {
             variable: |_| None,
             ..places(user.path())
         };

@@ -1,15 +1,15 @@
 //! Common parts of the verbs that plan, prepare or move competitions have in common: a task of the library, and a loop over ids.
 
-use prep_app::{Catalog, Options, Task};
+use prep_app::{Catalog, PreparationOptions, Task};
 use serde_json::{Value, json};
 
-use crate::downloads::{self, Limits, Purpose};
+use crate::downloads::{self, DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::PreparationArgs;
-use crate::session::Session;
+use crate::session::CliSession;
 
-impl Session {
+impl CliSession {
     /// The competitions that exist.
     pub fn catalog(&self) -> Result<Catalog, CliError> {
         Ok(Catalog::of(&self.settings)?)
@@ -18,14 +18,14 @@ impl Session {
     /// A task with these options, whose network is for `purpose`.
     pub fn task(
         &self,
-        options: Options,
-        limits: &Limits,
+        options: PreparationOptions,
+        limits: &DownloadLimits,
         purpose: Purpose,
     ) -> Result<Task, CliError> {
         Ok(Task {
             settings: self.settings.clone(),
             catalog: self.catalog()?,
-            options: Options {
+            options: PreparationOptions {
                 source: options.source.or_else(|| self.source.clone()),
                 link_mode: options.link_mode.or(self.link_mode),
                 descriptions: options.descriptions.or_else(|| self.descriptions.clone()),
@@ -37,7 +37,7 @@ impl Session {
 
     /// A task that downloads nothing.
     pub fn local_task(&self, args: &PreparationArgs) -> Result<Task, CliError> {
-        self.task(args.options(), &Limits::default(), Purpose::Nothing)
+        self.task(args.options(), &DownloadLimits::default(), Purpose::Nothing)
     }
 
     /// Calls `work` for each competition, and prints the errors. An interruption ends the loop.

@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prep_app::{Error, SAMPLES, Sample};
+use prep_app::{Error, SAMPLES, SampleBundle};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -60,7 +60,7 @@ pub fn bundles(dir: &Path) -> PathBuf {
 }
 
 /// Where the submissions of a sample are.
-pub fn submissions(sample: &Sample, dir: &Path) -> impl Iterator<Item = PathBuf> {
+pub fn submissions(sample: &SampleBundle, dir: &Path) -> impl Iterator<Item = PathBuf> {
     let names = sample.submissions.iter();
     names.map(|(name, _)| submission(dir, sample.id, name))
 }

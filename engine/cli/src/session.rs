@@ -7,12 +7,12 @@ use prep_app::{LinkMode, Settings};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::printer::Printer;
-use crate::places::Places;
+use crate::places::Directories;
 use crate::settings::Kaggle;
 
 /// The context of every verb.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct CliSession {
     pub settings: Settings,
     /// Directory of bundles that a setting names.
     pub source: Option<PathBuf>,
@@ -21,7 +21,7 @@ pub struct Session {
     /// Directory of descriptions that a setting names.
     pub descriptions: Option<PathBuf>,
     pub kaggle: Kaggle,
-    pub places: Places,
+    pub places: Directories,
     pub printer: Printer,
     /// Describes the command line.
     pub command: fn() -> clap::Command,

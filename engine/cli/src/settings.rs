@@ -12,13 +12,13 @@ use crate::error::CliError;
 use crate::global::{Color, Global};
 use crate::machine::Environment;
 use crate::options::LinkModeArg;
-use crate::places::Places;
-use crate::prep_toml::{FILE, File, Files};
+use crate::places::Directories;
+use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
 use crate::values::at_least_one;
 
 /// All settings.
 #[derive(Debug, Clone)]
-pub struct Resolved {
+pub struct ResolvedSettings {
     /// Settings for the library.
     pub settings: Settings,
     /// Directory of bundles.
@@ -29,7 +29,7 @@ pub struct Resolved {
     pub descriptions: Option<PathBuf>,
     pub color: Color,
     pub kaggle: Kaggle,
-    pub places: Places,
+    pub places: Directories,
     /// Warnings about them.
     pub warning: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Kaggle {
     /// When there are none, or those that are found first cannot be used.
     pub fn credentials(&self) -> Result<FoundCredentials, CredentialsError> {
         let variable = |name: &str| (self.variable)(name)?.into_string().ok();
-        prep_fetch::find_credentials(&prep_fetch::Environment {
+        prep_fetch::find_credentials(&prep_fetch::CredentialVariables {
             variable: &variable,
             home: self.home.as_deref(),
             config_dirs: &self.config_dirs,
@@ -84,12 +84,12 @@ impl Environment {
     }
 
     /// The places of settings, before any is read.
-    fn places(&self) -> Places {
+    fn places(&self) -> Directories {
         let config = self
             .path("XDG_CONFIG_HOME")
             .filter(|path| path.is_absolute())
             .or_else(|| self.home.as_ref().map(|home| home.join(".config")));
-        Places {
+        Directories {
             variable: self.variable,
             config_dir: config.map(|config| config.join("prep")),
             home: self.home.clone(),
@@ -122,7 +122,7 @@ impl Environment {
 /// Chooses values of settings, and notes where they come from.
 struct Chooser<'a> {
     around: &'a Environment,
-    files: Files,
+    files: ConfigFiles,
     origins: Vec<(&'static str, String)>,
 }
 
@@ -133,7 +133,7 @@ impl Chooser<'_> {
         name: &'static str,
         option: Option<T>,
         variable: (&str, impl FnOnce(OsString) -> Result<T, CliError>),
-        key: impl Fn(&File) -> Option<T>,
+        key: impl Fn(&ConfigFile) -> Option<T>,
     ) -> Result<Option<T>, CliError> {
         let (variable, parse) = variable;
         let found = match (option, self.around.set(variable)) {
@@ -152,7 +152,7 @@ impl Chooser<'_> {
         name: &'static str,
         option: Option<&PathBuf>,
         variable: &str,
-        key: fn(&File) -> &Option<PathBuf>,
+        key: fn(&ConfigFile) -> &Option<PathBuf>,
     ) -> Result<Option<PathBuf>, CliError> {
         let parse = |text| Ok(PathBuf::from(text));
         self.choose(name, option.cloned(), (variable, parse), |file| {
@@ -171,16 +171,16 @@ fn parsed<T>(
     parse(&text).map_err(|error| CliError::usage(format!("{name} is `{text}`: {error}")))
 }
 
-impl Resolved {
+impl ResolvedSettings {
     /// Precedence, highest first: options, variables, files, defaults.
     ///
     /// # Errors
     /// If a file or variable cannot be used, or a directory is not set and there is no home directory.
-    pub fn resolve(global: &Global, around: &Environment) -> Result<Resolved, CliError> {
+    pub fn resolve(global: &Global, around: &Environment) -> Result<ResolvedSettings, CliError> {
         let mut places = around.places();
         let mut chooser = Chooser {
             around,
-            files: Files::read(&places, None)?,
+            files: ConfigFiles::read(&places, None)?,
             origins: Vec::new(),
         };
         let directory = |chosen: Option<PathBuf>, default: &str, help: &str| {
@@ -196,7 +196,7 @@ impl Resolved {
             "name a directory with --data-dir or MLE_BENCH_DATA_DIR",
         )?;
         // The file of the data directory decides the other settings.
-        chooser.files = Files::read(&places, Some(&data_dir))?;
+        chooser.files = ConfigFiles::read(&places, Some(&data_dir))?;
         let store_dir = directory(
             chooser.path("cache_dir", global.cache_dir.as_ref(), CACHE_DIR, |file| {
                 &file.cache_dir
@@ -266,7 +266,7 @@ impl Resolved {
             remote: None,
         };
         places.origins = chooser.origins;
-        Ok(Resolved {
+        Ok(ResolvedSettings {
             settings,
             source,
             link_mode: link_mode.transpose()?.map(LinkMode::from),
@@ -325,9 +325,9 @@ mod tests {
 
     #[test]
     fn defaults_come_from_home_and_machine() {
-        let Resolved {
+        let ResolvedSettings {
             settings, color, ..
-        } = Resolved::resolve(&Global::default(), &bare(|_| None)).unwrap();
+        } = ResolvedSettings::resolve(&Global::default(), &bare(|_| None)).unwrap();
         assert!(settings.data_dir.starts_with("/home/u"));
         assert!(settings.data_dir.ends_with("mle-bench/data"));
         assert!(settings.store_dir.ends_with("prep"));
@@ -343,13 +343,13 @@ mod tests {
             "PREP_LINK_MODE" => Some("reflink".into()),
             other => Some(OsString::from(format!("/env/{other}"))),
         });
-        let Resolved {
+        let ResolvedSettings {
             settings,
             color,
             source,
             places,
             ..
-        } = Resolved::resolve(&Global::default(), &around).unwrap();
+        } = ResolvedSettings::resolve(&Global::default(), &around).unwrap();
         assert_eq!(source.as_deref(), Some(Path::new("/env/PREP_SOURCE")));
         assert_eq!((settings.jobs, settings.memory), (5, 9));
         assert_eq!(places.origin("jobs"), "PREP_JOBS");
@@ -369,9 +369,9 @@ mod tests {
             color: Color::Always,
             ..Global::default()
         };
-        let Resolved {
+        let ResolvedSettings {
             settings, color, ..
-        } = Resolved::resolve(&global, &around).unwrap();
+        } = ResolvedSettings::resolve(&global, &around).unwrap();
         assert_eq!(settings.data_dir, Path::new("/d"));
         assert_eq!(settings.store_dir, Path::new("/c"));
         assert_eq!(settings.pipelines.as_deref(), Some(Path::new("/p")));
@@ -387,12 +387,12 @@ mod tests {
             "XDG_CACHE_HOME" => Some("relative".into()),
             _ => Some(OsString::new()),
         });
-        let settings = Resolved::resolve(&Global::default(), &around)
+        let settings = ResolvedSettings::resolve(&Global::default(), &around)
             .unwrap()
             .settings;
         assert!(settings.store_dir.starts_with("/home/u"));
         let around = bare(|name| (name == "XDG_CACHE_HOME").then(|| "/x".into()));
-        let settings = Resolved::resolve(&Global::default(), &around)
+        let settings = ResolvedSettings::resolve(&Global::default(), &around)
             .unwrap()
             .settings;
         assert_eq!(settings.store_dir, Path::new("/x/prep"));
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn kaggle_is_asked_where_its_variables_say() {
-        let settings = Resolved::resolve(&Global::default(), &bare(|_| None)).unwrap();
+        let settings = ResolvedSettings::resolve(&Global::default(), &bare(|_| None)).unwrap();
         assert_eq!(settings.kaggle.endpoint, prep_fetch::ENDPOINT);
         assert_eq!(
             settings.kaggle.config_dirs,
@@ -414,7 +414,7 @@ mod tests {
             "KAGGLE_API_TOKEN" => Some("not-shown".into()),
             _ => None,
         });
-        let kaggle = Resolved::resolve(&Global::default(), &around)
+        let kaggle = ResolvedSettings::resolve(&Global::default(), &around)
             .unwrap()
             .kaggle;
         assert_eq!(kaggle.endpoint, "http://localhost:1/api");
@@ -438,7 +438,7 @@ mod tests {
             open_files: Some(64),
             ..bare(|_| None)
         };
-        let resolved = Resolved::resolve(&Global::default(), &around).unwrap();
+        let resolved = ResolvedSettings::resolve(&Global::default(), &around).unwrap();
         assert_eq!(resolved.settings.jobs, 5);
         let warning = resolved.warning.unwrap();
         assert!(
@@ -453,7 +453,7 @@ mod tests {
             home: None,
             ..bare(|_| None)
         };
-        let error = Resolved::resolve(&Global::default(), &around).unwrap_err();
+        let error = ResolvedSettings::resolve(&Global::default(), &around).unwrap_err();
         assert!(error.help.unwrap().contains("--data-dir"));
     }
 }

@@ -28,7 +28,7 @@ pub enum Archive {
 }
 
 /// Receives a member: its path, its length if that is known, and its content.
-pub type Visit<'a> = &'a mut dyn FnMut(&str, Option<u64>, &mut dyn Read) -> Result<()>;
+pub type VisitMember<'a> = &'a mut dyn FnMut(&str, Option<u64>, &mut dyn Read) -> Result<()>;
 
 impl Archive {
     /// Finds the format by the ending of a path.
@@ -54,7 +54,7 @@ impl Archive {
         place: &Path,
         path: &str,
         budget: &ArchiveBudget,
-        visit: Visit<'_>,
+        visit: VisitMember<'_>,
     ) -> Result<()> {
         let file = File::open(place).map_err(ContentsError::at(place))?;
         let mut failed = None;
@@ -89,7 +89,7 @@ impl Archive {
     }
 }
 
-fn zip(file: &File, budget: &ArchiveBudget, visit: Visit<'_>) -> Result<()> {
+fn zip(file: &File, budget: &ArchiveBudget, visit: VisitMember<'_>) -> Result<()> {
     let length = file.metadata()?.len();
     let directory = directory(file, 0..length, budget)?;
     for member in directory.iter().filter(|one| one.kind == EntryKind::File) {

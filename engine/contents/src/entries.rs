@@ -15,14 +15,14 @@ use crate::listing;
 use crate::read::spool;
 
 /// Receives a file: its path (an archive is a directory), its length as far as it is known, and its content.
-pub type Visit<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
+pub type VisitFile<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
 
 /// Visits all files below a directory, in the order of their paths. Archives in archives are copied to a temporary directory
 /// while they are read, unless they can be read in place.
 ///
 /// # Errors
 /// When something cannot be read; and errors of `visit`.
-pub fn of_folder(root: &Path, resources: &Resources<'_>, visit: Visit<'_>) -> Result<()> {
+pub fn of_folder(root: &Path, resources: &Resources<'_>, visit: VisitFile<'_>) -> Result<()> {
     listing::walk(root, &mut |path, place, _| {
         of_file(place, path, resources, &mut *visit)
     })
@@ -36,7 +36,7 @@ pub fn of_file(
     place: &Path,
     path: &str,
     resources: &Resources<'_>,
-    visit: Visit<'_>,
+    visit: VisitFile<'_>,
 ) -> Result<()> {
     let length = place.metadata().map_err(ContentsError::at(place))?.len();
     let budget = resources.limits.budget(length);
@@ -52,7 +52,7 @@ pub fn of_file(
 struct Walk<'a> {
     resources: &'a Resources<'a>,
     budget: &'a ArchiveBudget,
-    visit: Visit<'a>,
+    visit: VisitFile<'a>,
 }
 
 impl Walk<'_> {
@@ -147,7 +147,7 @@ mod tests {
 
     use flate2::Compression;
     use flate2::write::GzEncoder;
-    use prep_formats::limits::{Limit, Limits};
+    use prep_formats::limits::{DecodingLimits, Limit};
     use prep_formats::zip::{ZipMethod, ZipWriter};
 
     use super::*;
@@ -179,10 +179,14 @@ mod tests {
     }
 
     fn visited(name: &str, content: &[u8]) -> Result<Vec<(String, usize)>> {
-        visited_within(Limits::default(), name, content)
+        visited_within(DecodingLimits::default(), name, content)
     }
 
-    fn visited_within(limits: Limits, name: &str, content: &[u8]) -> Result<Vec<(String, usize)>> {
+    fn visited_within(
+        limits: DecodingLimits,
+        name: &str,
+        content: &[u8],
+    ) -> Result<Vec<(String, usize)>> {
         let (folder, temp) = (tempfile::tempdir()?, tempfile::tempdir()?);
         std::fs::write(folder.path().join(name), content)?;
         let mut found = Vec::new();
@@ -270,10 +274,10 @@ mod tests {
     /// A gzip file declares no length; a sparse file declares one that it does not have.
     #[test]
     fn what_unpacks_to_too_much_ends_at_the_limit() {
-        let limits = Limits {
+        let limits = DecodingLimits {
             unpacked: 1 << 20,
             ratio: 10,
-            ..Limits::default()
+            ..DecodingLimits::default()
         };
         let bomb = gzipped(&vec![0; 16 << 20]);
         let found = visited_within(limits, "x.csv.gz", &bomb);
@@ -281,9 +285,9 @@ mod tests {
         // Packed again: all archives together have the limit of the outermost.
         let found = visited_within(limits, "x.gz.gz", &gzipped(&bomb));
         assert_eq!(exceeded(found), Some(Limit::Unpacked));
-        let small = Limits {
+        let small = DecodingLimits {
             spooled: 1 << 20,
-            ..Limits::default()
+            ..DecodingLimits::default()
         };
         let found = visited_within(small, "x.zip.gz", &bomb);
         assert_eq!(exceeded(found), Some(Limit::Spooled));

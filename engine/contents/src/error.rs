@@ -107,7 +107,7 @@ fn copy(error: &io::Error) -> io::Error {
 mod tests {
     use std::io::ErrorKind;
 
-    use prep_formats::limits::{Limit, Limits};
+    use prep_formats::limits::{DecodingLimits, Limit};
     use prep_formats::zip::ZipError;
 
     use super::*;
@@ -148,7 +148,9 @@ mod tests {
             let error = ContentsError::from(io::Error::new(kind, "deflate"));
             assert!(matches!(&error, ContentsError::Damaged(reason) if reason == "deflate"));
         }
-        let exceeded = Limits::default().check(Limit::Nesting, 9).unwrap_err();
+        let exceeded = DecodingLimits::default()
+            .check(Limit::Nesting, 9)
+            .unwrap_err();
         let inside = io::Error::other(io::Error::from(exceeded));
         let error = ContentsError::from(inside);
         assert!(matches!(error, ContentsError::Limit(found) if found == exceeded));

@@ -12,7 +12,7 @@
 //! pairing/   two tables: common columns, and pairs of rows
 //! ```
 //!
-//! Content is not trusted: every number in it is checked against [`Limits`] before anything is allocated, repeated or entered.
+//! Content is not trusted: every number in it is checked against [`DecodingLimits`] before anything is allocated, repeated or entered.
 //! Memory is bounded: files are read in pieces, a member that must be read more than once is copied to a temporary file, and a
 //! table needs one hash per differing row. Nothing is guessed: unreadable content is an error.
 
@@ -30,14 +30,14 @@ pub mod table;
 use std::path::Path;
 
 pub use error::{ContentsError, Result};
+pub use prep_formats::limits::DecodingLimits;
 use prep_formats::limits::Limit;
-pub use prep_formats::limits::Limits;
-pub use table::{Format, Row, Rows, Table};
+pub use table::{Format, Row, Rows, TableReader};
 
 /// Limits for reading untrusted content.
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'a> {
-    pub limits: Limits,
+    pub limits: DecodingLimits,
     /// A directory for copies of members that cannot be read in place.
     pub temp: &'a Path,
 }

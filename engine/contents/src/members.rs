@@ -16,7 +16,7 @@ use crate::read::{hash, spool};
 
 /// A member that differs.
 #[derive(Debug)]
-pub enum Member<'a> {
+pub enum MemberDifference<'a> {
     OnlyThere {
         size: u64,
     },
@@ -44,15 +44,15 @@ pub enum Member<'a> {
 
 /// The result of comparing two archives.
 #[derive(Debug)]
-pub enum Comparison {
-    Compared(Compared),
+pub enum ArchiveComparison {
+    Compared(MemberTotals),
     /// One of them is damaged, or exceeds a limit.
-    Unreadable(Side, ContentsError),
+    Unreadable(ArchiveSide, ContentsError),
 }
 
 /// One of the two archives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum ArchiveSide {
     Theirs,
     Ours,
 }
@@ -83,7 +83,7 @@ type List = BTreeMap<Name, Content>;
 
 /// Totals over the members of both archives.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Compared {
+pub struct MemberTotals {
     /// Members of one name with equal content.
     pub equal: u64,
     /// Whether members of equal names have another order.
@@ -91,7 +91,7 @@ pub struct Compared {
 }
 
 /// Receives a member that differs: its name and the difference.
-pub type Visit<'a> = &'a mut dyn FnMut(&str, Member<'_>) -> Result<()>;
+pub type VisitDifference<'a> = &'a mut dyn FnMut(&str, MemberDifference<'_>) -> Result<()>;
 
 /// Compares the archives `theirs` and `ours`, which errors name `path`, and visits members that differ. Contents are compared, not the
 /// checksums that an archive declares.
@@ -106,41 +106,41 @@ pub fn compare(
     theirs: &Path,
     ours: &Path,
     resources: &Resources<'_>,
-    visit: Visit<'_>,
-) -> Result<Comparison> {
+    visit: VisitDifference<'_>,
+) -> Result<ArchiveComparison> {
     let Some(kind) = Archive::of(path) else {
         let reason = format!("{path} is not the name of an archive");
-        return Ok(Comparison::Unreadable(
-            Side::Ours,
+        return Ok(ArchiveComparison::Unreadable(
+            ArchiveSide::Ours,
             ContentsError::Damaged(reason),
         ));
     };
     let unreadable = |side, error: ContentsError| match error.is_of_the_system() {
         true => Err(error),
-        false => Ok(Comparison::Unreadable(side, error)),
+        false => Ok(ArchiveComparison::Unreadable(side, error)),
     };
     let there = match list(kind, theirs, path, resources) {
         Ok(list) => list,
-        Err(error) => return unreadable(Side::Theirs, error),
+        Err(error) => return unreadable(ArchiveSide::Theirs, error),
     };
     let here = match list(kind, ours, path, resources) {
         Ok(list) => list,
-        Err(error) => return unreadable(Side::Ours, error),
+        Err(error) => return unreadable(ArchiveSide::Ours, error),
     };
-    let mut compared = Compared {
+    let mut compared = MemberTotals {
         equal: 0,
         reordered: is_reordered(&there, &here),
     };
     let differ = one_sided(&there.members, &here.members, &mut compared, visit)?;
     if differ.is_empty() {
-        return Ok(Comparison::Compared(compared));
+        return Ok(ArchiveComparison::Compared(compared));
     }
     drop((there, here));
     match kind {
         Archive::Zip => by_position(&differ, theirs, ours, resources, visit)?,
         kind => in_sequence(kind, path, &differ, [theirs, ours], resources, visit)?,
     }
-    Ok(Comparison::Compared(compared))
+    Ok(ArchiveComparison::Compared(compared))
 }
 
 /// The members of an archive and their order.
@@ -178,8 +178,8 @@ fn is_reordered(there: &Listed, here: &Listed) -> bool {
 fn one_sided(
     there: &List,
     here: &List,
-    compared: &mut Compared,
-    visit: Visit<'_>,
+    compared: &mut MemberTotals,
+    visit: VisitDifference<'_>,
 ) -> Result<BTreeSet<Name>> {
     let surplus = there.iter().filter(|(name, _)| !here.contains_key(*name));
     let mut surplus: BTreeMap<&Name, Content> =
@@ -201,9 +201,9 @@ fn one_sided(
                 if let Some(other) = same {
                     surplus.remove(other);
                     let there = &other.to_string();
-                    visit(&name.to_string(), Member::Renamed { there, size })?;
+                    visit(&name.to_string(), MemberDifference::Renamed { there, size })?;
                 } else {
-                    visit(&name.to_string(), Member::OnlyHere { size })?;
+                    visit(&name.to_string(), MemberDifference::OnlyHere { size })?;
                 }
             }
         }
@@ -224,7 +224,7 @@ fn one_sided(
             let there = &other.to_string();
             visit(
                 &name.to_string(),
-                Member::Swapped {
+                MemberDifference::Swapped {
                     there,
                     theirs,
                     ours,
@@ -238,7 +238,7 @@ fn one_sided(
     }
     for (name, content) in surplus {
         let size = content.size;
-        visit(&name.to_string(), Member::OnlyThere { size })?;
+        visit(&name.to_string(), MemberDifference::OnlyThere { size })?;
     }
     Ok(differ)
 }
@@ -249,7 +249,7 @@ fn by_position(
     theirs: &Path,
     ours: &Path,
     resources: &Resources<'_>,
-    visit: Visit<'_>,
+    visit: VisitDifference<'_>,
 ) -> Result<()> {
     let open = |place: &Path| -> Result<_> {
         let at = ContentsError::at(place);
@@ -277,7 +277,7 @@ fn by_position(
         };
         let (theirs, ours) = (copy(one, &their_file)?, copy(other, &our_file)?);
         let (theirs, ours) = (&theirs, &ours);
-        visit(&name.to_string(), Member::Differ { theirs, ours })?;
+        visit(&name.to_string(), MemberDifference::Differ { theirs, ours })?;
     }
     Ok(())
 }
@@ -289,7 +289,7 @@ fn in_sequence(
     differ: &BTreeSet<Name>,
     [theirs, ours]: [&Path; 2],
     resources: &Resources<'_>,
-    visit: Visit<'_>,
+    visit: VisitDifference<'_>,
 ) -> Result<()> {
     let mut copies: HashMap<Name, TempPath> = HashMap::new();
     numbered(kind, theirs, path, resources, &mut |name, content| {
@@ -303,7 +303,7 @@ fn in_sequence(
             return Ok(());
         };
         let (theirs, ours) = (&theirs, &spool(content, resources)?);
-        visit(&name.to_string(), Member::Differ { theirs, ours })
+        visit(&name.to_string(), MemberDifference::Differ { theirs, ours })
     })
 }
 
@@ -354,7 +354,7 @@ impl Read for Counted<'_> {
 
 #[cfg(test)]
 mod tests {
-    use prep_formats::limits::Limits;
+    use prep_formats::limits::DecodingLimits;
     use prep_formats::tar::TarWriter;
     use prep_formats::zip::{ZipMethod, ZipWriter};
 
@@ -386,18 +386,21 @@ mod tests {
         std::fs::write(&one, theirs).unwrap();
         std::fs::write(&other, ours).unwrap();
         let resources = Resources {
-            limits: Limits::default(),
+            limits: DecodingLimits::default(),
             temp: temp.path(),
         };
         let (mut names, mut copies, mut open) = (Vec::new(), 0, 0);
         let compared = compare(path, &one, &other, &resources, &mut |name, member| {
-            assert!(matches!(member, Member::Differ { .. }), "{member:?}");
+            assert!(
+                matches!(member, MemberDifference::Differ { .. }),
+                "{member:?}"
+            );
             copies = copies.max(temp.path().read_dir()?.count());
             open = open.max(std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count));
             names.push(name.to_owned());
             Ok(())
         });
-        assert!(matches!(compared, Ok(Comparison::Compared(_))));
+        assert!(matches!(compared, Ok(ArchiveComparison::Compared(_))));
         (names, copies, open)
     }
 

@@ -1,7 +1,7 @@
 //! Decodes PNG and JPEG images, which are recognised by their first bytes.
 
 use png::Transformations;
-use prep_formats::limits::{Limit, Limits};
+use prep_formats::limits::{DecodingLimits, Limit};
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::options::DecoderOptions;
@@ -26,7 +26,7 @@ const MAX_JPEG_SIDE: usize = 0xffff;
 impl Pixels {
     /// # Errors
     /// When the file is damaged or of another format, or the image has more pixels than allowed.
-    pub fn decode(file: &[u8], limits: &Limits) -> Result<Pixels> {
+    pub fn decode(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
         if file.starts_with(b"\x89PNG") {
             return png(file, limits);
         }
@@ -47,12 +47,12 @@ fn damaged(reason: impl Into<String>) -> ContentsError {
 }
 
 /// Checks a size before anything is allocated for it.
-fn check(limits: &Limits, width: u64, height: u64) -> Result<()> {
+fn check(limits: &DecodingLimits, width: u64, height: u64) -> Result<()> {
     let checked = limits.check(Limit::Pixels, width.saturating_mul(height));
     checked.map_err(ContentsError::Limit)
 }
 
-fn jpeg(file: &[u8], limits: &Limits) -> Result<Pixels> {
+fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
     let options = DecoderOptions::default()
         .set_max_width(MAX_JPEG_SIDE)
         .set_max_height(MAX_JPEG_SIDE);
@@ -70,7 +70,7 @@ fn jpeg(file: &[u8], limits: &Limits) -> Result<Pixels> {
     })
 }
 
-fn png(file: &[u8], limits: &Limits) -> Result<Pixels> {
+fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
     // Palettes, few bits and transparency are forms of the same pixels.
     let mut decoder = prep_formats::png::decoder(file, limits).map_err(ContentsError::of)?;
     decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn sizes_that_are_only_claimed_are_not_allocated() {
-        let limits = Limits::default();
+        let limits = DecodingLimits::default();
         for (width, height) in [
             (1 << 20, 1 << 20),
             (u32::MAX, 1),
@@ -164,7 +164,7 @@ mod tests {
             let mut writer = encoder.write_header().unwrap();
             writer.write_image_data(data).unwrap();
             writer.finish().unwrap();
-            Pixels::decode(&file, &Limits::default()).unwrap()
+            Pixels::decode(&file, &DecodingLimits::default()).unwrap()
         };
         let grey = encoded(png::ColorType::Grayscale, &[7, 9]);
         assert_eq!(grey.bytes, [7, 7, 7, 255, 9, 9, 9, 255]);

@@ -17,7 +17,7 @@ use crate::{Cancel, Claim, StepError};
 
 /// Limits on everything that runs at the same time.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct RunLimits {
     /// Number of steps that run concurrently, and of threads that work on one step. The total number of threads is
     /// hardly larger.
     pub jobs: usize,
@@ -91,7 +91,7 @@ pub struct Context {
     /// The cancellation flag of the run.
     pub cancel: Cancel,
     /// Limits on everything that runs at the same time.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// Progress counters of this step.
     pub progress: Arc<Progress>,
     /// The budget of all threads, including those of steps. See also [`Context::map_parallel`].
@@ -110,7 +110,7 @@ pub struct Context {
 
 impl Context {
     /// Creates the context of a run.
-    pub fn new(store: Store, limits: Limits, cancel: Cancel) -> Context {
+    pub fn new(store: Store, limits: RunLimits, cancel: Cancel) -> Context {
         let threads = Threads::new(limits.jobs.max(1) + HELPER_THREADS);
         Context {
             store: store.with_threads(threads.clone()),

@@ -24,7 +24,7 @@
 //! use std::sync::Arc;
 //! use prep_cache::Store;
 //! use prep_core::{
-//!     Action, Cancel, Context, Graph, Inputs, Limits, NullReporter, Outputs, RunOptions, Step, StepError, Value,
+//!     Action, Cancel, Context, Graph, Inputs, RunLimits, NullReporter, Outputs, RunOptions, Step, StepError, Value,
 //!     resolve, run,
 //! };
 //!
@@ -48,7 +48,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let directory = tempfile::tempdir()?;
 //! let store = Store::open(&directory.path().join("store"))?;
-//! let context = Context::new(store, Limits { jobs: 2, memory: 1 << 30 }, Cancel::default());
+//! let context = Context::new(store, RunLimits { jobs: 2, memory: 1 << 30 }, Cancel::default());
 //! let mut graph = Graph::new();
 //! let answer = graph.add("example", "answer", Action::Step(Box::new(Answer)), Vec::new())?;
 //!
@@ -91,7 +91,7 @@ mod work;
 
 pub use action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};
 pub use cancel::{Cancel, CancellableReader};
-pub use context::{Context, Limits, Location, Progress, Ranges};
+pub use context::{Context, Location, Progress, Ranges, RunLimits};
 pub use error::StepError;
 pub use event::{Event, NullReporter, Reporter, StepOutcome};
 pub use figures::{Figures, WaitTimes};

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use prep_cache::{Digest, Store};
 use prep_core::{
-    Action, Cancel, Context, Event, Failure, Graph, Inputs, LastRuns, Limits, NodeId, NodeState,
-    NullReporter, Outputs, Port, Reason, Reporter, RunOptions, RunReport, Sink, Step, StepError,
-    StepOutcome, Value, resolve, run,
+    Action, Cancel, Context, Event, Failure, Graph, Inputs, LastRuns, NodeId, NodeState,
+    NullReporter, Outputs, Port, Reason, Reporter, RunLimits, RunOptions, RunReport, Sink, Step,
+    StepError, StepOutcome, Value, resolve, run,
 };
 
 /// Joins its inputs and its text; counts its executions. A text `b@2` is `b`, joined by version 2 of the step.
@@ -146,7 +146,7 @@ impl World {
     }
 
     fn context(&self) -> Context {
-        let limits = Limits {
+        let limits = RunLimits {
             jobs: 2,
             memory: 1 << 30,
         };

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use prep_cache::{Digest, GcOptions, Store, Stored};
 use prep_core::{
-    Action, Cancel, Context, Graph, Inputs, Limits, NodeId, NodeState, NullReporter, Outputs, Port,
-    Reason, RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
+    Action, Cancel, Context, Graph, Inputs, NodeId, NodeState, NullReporter, Outputs, Port, Reason,
+    RunLimits, RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
 /// Objects in memory. The tests check whether they still exist.
@@ -162,7 +162,7 @@ impl Fan {
 }
 
 fn context(store: &Store, room: Option<u64>) -> Context {
-    let limits = Limits {
+    let limits = RunLimits {
         jobs: 1,
         memory: 1 << 30,
     };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use prep_cache::{LockGuard, Store};
 use prep_core::{
-    Action, Cancel, Context, Graph, Inputs, Limits, NodeId, NodeState, NullReporter, Outputs,
+    Action, Cancel, Context, Graph, Inputs, NodeId, NodeState, NullReporter, Outputs, RunLimits,
     RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
@@ -49,7 +49,7 @@ struct World {
     _folder: tempfile::TempDir,
     store: Store,
     graph: Graph,
-    limits: Limits,
+    limits: RunLimits,
 }
 
 impl World {
@@ -59,7 +59,7 @@ impl World {
             store: Store::open(&folder.path().join("store")).unwrap(),
             _folder: folder,
             graph: Graph::new(),
-            limits: Limits {
+            limits: RunLimits {
                 jobs,
                 memory: 100 << 20,
             },

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use prep_cache::{Digest, LedgerEntry, Offer, Store, Tier};
 use prep_core::{
-    Action, Cancel, Context, Event, Graph, Inputs, Limits, NodeId, NullReporter, Outputs, Port,
-    Reporter, RunOptions, RunReport, Sink, Step, StepError, StepOutcome, Value, resolve, run,
+    Action, Cancel, Context, Event, Graph, Inputs, NodeId, NullReporter, Outputs, Port, Reporter,
+    RunLimits, RunOptions, RunReport, Sink, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
 /// A step that returns its name.
@@ -130,7 +130,7 @@ impl World {
     }
 
     fn run(self, reporter: Arc<dyn Reporter>) -> RunReport {
-        let limits = Limits {
+        let limits = RunLimits {
             jobs: self.jobs,
             memory: 1 << 30,
         };

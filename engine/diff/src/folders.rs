@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use prep_contents::archive::Archive;
 use prep_contents::listing::Listing;
-use prep_contents::members::{self, Comparison, Member};
+use prep_contents::members::{self, ArchiveComparison, MemberDifference};
 use prep_contents::read::{self, Bytes};
 use prep_contents::{ContentsError, Format, Resources, Result};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::tables::{TableDifference, tables};
 
 /// Options of a comparison.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
+pub struct DiffOptions<'a> {
     /// Maximum files that are compared at the same time.
     pub threads: usize,
     pub resources: Resources<'a>,
@@ -52,7 +52,7 @@ impl FileDifference {
 ///
 /// # Errors
 /// When something cannot be read. A file that is damaged or exceeds a limit is a difference, not an error.
-pub fn folders(old: &Path, new: &Path, options: &Options<'_>) -> Result<Vec<FileDifference>> {
+pub fn folders(old: &Path, new: &Path, options: &DiffOptions<'_>) -> Result<Vec<FileDifference>> {
     let (before, after) = (listing(old)?, listing(new)?);
     let common = before.common(&after);
     let next = AtomicUsize::new(0);
@@ -142,7 +142,7 @@ pub fn two_files(
     path: &str,
     old: &Path,
     new: &Path,
-    options: &Options<'_>,
+    options: &DiffOptions<'_>,
 ) -> Result<Vec<FileDifference>> {
     files(path, old, new, &options.resources, 0)
 }
@@ -195,14 +195,18 @@ fn archives(
             found.insert(one.path.clone(), one);
         };
         match member {
-            Member::OnlyHere { size } => add(FileDifference::new(inner, [Some(size), None])),
-            Member::OnlyThere { size } => add(FileDifference::new(inner, [None, Some(size)])),
-            Member::Renamed { there, size } => {
+            MemberDifference::OnlyHere { size } => {
+                add(FileDifference::new(inner, [Some(size), None]))
+            }
+            MemberDifference::OnlyThere { size } => {
+                add(FileDifference::new(inner, [None, Some(size)]))
+            }
+            MemberDifference::Renamed { there, size } => {
                 let mut one = FileDifference::new(inner, [Some(size), None]);
                 one.renamed_to = Some(format!("{path}/{there}"));
                 add(one);
             }
-            Member::Swapped {
+            MemberDifference::Swapped {
                 there,
                 theirs,
                 ours,
@@ -211,7 +215,7 @@ fn archives(
                 one.renamed_to = Some(format!("{path}/{there}"));
                 add(one);
             }
-            Member::Differ { theirs, ours } => {
+            MemberDifference::Differ { theirs, ours } => {
                 for one in files(&inner, ours, theirs, resources, depth + 1)? {
                     add(one);
                 }
@@ -220,7 +224,9 @@ fn archives(
         Ok(())
     });
     match compared {
-        Ok(Comparison::Compared(_)) if !found.is_empty() => Ok(Some(found.into_values().collect())),
+        Ok(ArchiveComparison::Compared(_)) if !found.is_empty() => {
+            Ok(Some(found.into_values().collect()))
+        }
         Err(error) if error.is_of_the_system() => Err(error),
         Ok(_) | Err(_) => Ok(None),
     }
@@ -249,10 +255,10 @@ mod tests {
         write("a/t.csv", "id,x\n1,a\n2,b\n");
         write("b/t.csv", "id,x\n1,a\n2,c\n");
         let temp = root.path().join("temp");
-        let options = Options {
+        let options = DiffOptions {
             threads: 2,
             resources: Resources {
-                limits: prep_contents::Limits::default(),
+                limits: prep_contents::DecodingLimits::default(),
                 temp: &temp,
             },
         };

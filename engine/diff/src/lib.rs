@@ -10,5 +10,5 @@
 mod folders;
 mod tables;
 
-pub use folders::{FileDifference, Options, folders, two_files};
-pub use tables::{Cell, Counts, TableDifference, tables};
+pub use folders::{DiffOptions, FileDifference, folders, two_files};
+pub use tables::{ChangedCell, Counts, TableDifference, tables};

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use prep_contents::pairing::{Column, Columns, Differences, Keys, Pair, pair_rows};
+use prep_contents::pairing::{
+    ColumnComparison, CommonColumn, Keys, RowDifferences, RowPair, pair_rows,
+};
 use prep_contents::table::{Opened, unquoted};
-use prep_contents::{Format, Limits, Result, Row, Table};
+use prep_contents::{DecodingLimits, Format, Result, Row, TableReader};
 use serde::Serialize;
 
 /// Maximum listed cells and ids, and their bytes. All differences are counted.
@@ -34,14 +36,14 @@ pub struct TableDifference {
     pub reordered: bool,
     pub cells_changed: u64,
     /// The first.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ChangedCell>,
     /// Changed counts of values, for columns with few values.
     pub counts: Vec<Counts>,
 }
 
 /// A cell that changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cell {
+pub struct ChangedCell {
     pub key: String,
     pub column: String,
     pub old: String,
@@ -71,15 +73,20 @@ impl TableDifference {
 ///
 /// # Errors
 /// When one cannot be read as such a table, or exceeds a limit.
-pub fn tables(old: &Path, new: &Path, format: Format, limits: &Limits) -> Result<TableDifference> {
+pub fn tables(
+    old: &Path,
+    new: &Path,
+    format: Format,
+    limits: &DecodingLimits,
+) -> Result<TableDifference> {
     let old = Opened::open(old, format, limits)?;
     let new = Opened::open(new, format, limits)?;
     compare(old.table(), new.table())
 }
 
-fn compare(old: &dyn Table, new: &dyn Table) -> Result<TableDifference> {
+fn compare(old: &dyn TableReader, new: &dyn TableReader) -> Result<TableDifference> {
     // `theirs` is the new table: rows that are missing there were removed.
-    let columns = Columns::of(new, old)?;
+    let columns = ColumnComparison::of(new, old)?;
     let keys = Keys {
         known: &|_| false,
         never: &|_| false,
@@ -96,7 +103,7 @@ fn compare(old: &dyn Table, new: &dyn Table) -> Result<TableDifference> {
     let [after, before] = paired.rows;
     let mut added = columns.added.clone();
     added.extend(columns.index.iter().map(|index| index.name.clone()));
-    let ids = |rows: &[Row], place: fn(&Column) -> usize| -> Vec<String> {
+    let ids = |rows: &[Row], place: fn(&CommonColumn) -> usize| -> Vec<String> {
         let Some(key) = &paired.key else {
             return Vec::new();
         };
@@ -132,15 +139,15 @@ fn shown(cell: &[u8]) -> String {
 
 /// Cells that changed.
 struct Cells<'a> {
-    columns: &'a [Column],
+    columns: &'a [CommonColumn],
     changed: u64,
-    first: Vec<Cell>,
+    first: Vec<ChangedCell>,
     /// The first changed cells.
     bytes: usize,
 }
 
-impl Differences for Cells<'_> {
-    fn pair(&mut self, pair: &Pair<'_>) -> bool {
+impl RowDifferences for Cells<'_> {
+    fn pair(&mut self, pair: &RowPair<'_>) -> bool {
         for column in self.columns {
             let (new, old) = (pair.theirs.cell(column.there), pair.ours.cell(column.here));
             if old == new {
@@ -152,7 +159,7 @@ impl Differences for Cells<'_> {
                     Some(key) => shown(pair.ours.cell(key.here)),
                     None => format!("row {}", pair.here + 1),
                 };
-                let cell = Cell {
+                let cell = ChangedCell {
                     key,
                     column: column.name.clone(),
                     old: String::from_utf8_lossy(old).into_owned(),
@@ -170,7 +177,11 @@ impl Differences for Cells<'_> {
 }
 
 /// Counts the values of each common column with few values.
-fn counts(old: &dyn Table, new: &dyn Table, columns: &[Column]) -> Result<Vec<Counts>> {
+fn counts(
+    old: &dyn TableReader,
+    new: &dyn TableReader,
+    columns: &[CommonColumn],
+) -> Result<Vec<Counts>> {
     let mut all: Vec<Option<BTreeMap<Vec<u8>, [u64; 2]>>> =
         columns.iter().map(|_| Some(BTreeMap::new())).collect();
     let mut rows = 0;
@@ -221,7 +232,7 @@ mod tests {
             path
         };
         let format = Format::Csv(b',');
-        let limits = Limits::default();
+        let limits = DecodingLimits::default();
         tables(&write("a", old), &write("b", new), format, &limits).unwrap()
     }
 

@@ -16,13 +16,13 @@ pub struct Group {
 
 /// The reason why a run group is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
+pub enum SkipReason {
     Folder,
     Report,
 }
 
 /// The report of a run group.
-pub type Found = Result<PathBuf, Missing>;
+pub type Found = Result<PathBuf, SkipReason>;
 
 /// Reads the table in a file. Run groups keep their order. A header and empty lines are skipped.
 ///
@@ -116,7 +116,7 @@ fn is_report(name: &str) -> bool {
 
 fn report_of(group: &str, folder: &Path) -> Result<Found, ExperimentsError> {
     if !folder.is_dir() {
-        return Ok(Err(Missing::Folder));
+        return Ok(Err(SkipReason::Folder));
     }
     let failed = |source| ExperimentsError::Read {
         path: folder.to_owned(),
@@ -139,7 +139,7 @@ fn report_of(group: &str, folder: &Path) -> Result<Found, ExperimentsError> {
             names: names.join(", "),
         });
     }
-    Ok(found.pop().map(|(_, path)| path).ok_or(Missing::Report))
+    Ok(found.pop().map(|(_, path)| path).ok_or(SkipReason::Report))
 }
 
 #[cfg(test)]
@@ -201,7 +201,7 @@ mod tests {
             std::fs::write(dir.path().join(group).join(name), "{}").unwrap();
         }
         let found = collect(["c", "b", "a"], dir.path()).unwrap();
-        assert_eq!(found[0], ("a".to_owned(), Err(Missing::Report)));
+        assert_eq!(found[0], ("a".to_owned(), Err(SkipReason::Report)));
         assert!(
             found[1]
                 .1
@@ -209,7 +209,7 @@ mod tests {
                 .unwrap()
                 .ends_with("b/x_grading_report.json")
         );
-        assert_eq!(found[2].1, Err(Missing::Folder));
+        assert_eq!(found[2].1, Err(SkipReason::Folder));
         std::fs::write(dir.path().join("b/grading_report_2.json"), "{}").unwrap();
         let error = collect(["b"], dir.path()).unwrap_err().to_string();
         assert!(error.contains("2 grading reports"), "{error}");

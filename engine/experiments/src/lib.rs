@@ -24,10 +24,10 @@ mod sets;
 mod summary;
 
 pub use error::{ExperimentsError, SeedsError};
-pub use groups::{Found, Group, Missing, collect, experiments, reports_in};
-pub use list::{List, Places, Submission, list};
-pub use metrics::{Estimate, METRICS, Metric, estimate};
-pub use report::{Report, Run, parse};
+pub use groups::{Found, Group, SkipReason, collect, experiments, reports_in};
+pub use list::{ListPlaces, Submission, SubmissionList, list};
+pub use metrics::{Estimate, METRICS, SeedMetric, estimate};
+pub use report::{GradedRun, GradingReport, parse};
 pub use seeds::{Choice, LeftOut, Seeds, Take, seeds};
 pub use sets::Set;
-pub use summary::{Competition, Experiment, SetSummary, summarise};
+pub use summary::{CompetitionSummary, Experiment, SetSummary, summarise};

@@ -53,15 +53,15 @@ fn ascii(json: &str) -> String {
 
 /// The paths of a run's files, relative to its directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct ListPlaces {
     pub submission: PathBuf,
     pub logs: PathBuf,
     pub code: PathBuf,
 }
 
-impl Default for Places {
-    fn default() -> Places {
-        Places {
+impl Default for ListPlaces {
+    fn default() -> ListPlaces {
+        ListPlaces {
             submission: "submission/submission.csv".into(),
             logs: "logs/agent.log".into(),
             code: "code/train.py".into(),
@@ -70,13 +70,13 @@ impl Default for Places {
 }
 
 /// The submissions of a run group.
-pub type List = Vec<Submission>;
+pub type SubmissionList = Vec<Submission>;
 
 /// Lists the submissions of the run group at `path`: a directory, or its `metadata.json`.
 ///
 /// # Errors
 /// When the group cannot be read, or its metadata are malformed.
-pub fn list(path: &Path, places: &Places) -> Result<List, ExperimentsError> {
+pub fn list(path: &Path, places: &ListPlaces) -> Result<SubmissionList, ExperimentsError> {
     let metadata = match path.is_dir() {
         true => path.join("metadata.json"),
         false => path.to_owned(),
@@ -158,10 +158,10 @@ mod tests {
         std::fs::write(at("b_1/submission/submission.csv"), "").unwrap();
         std::fs::create_dir_all(at("a_2_x/logs")).unwrap();
         std::fs::write(at("a_2_x/logs/agent.log"), "").unwrap();
-        let ids = |list: &List| -> Vec<String> {
+        let ids = |list: &SubmissionList| -> Vec<String> {
             list.iter().map(|one| one.competition_id.clone()).collect()
         };
-        let by_folder = list(dir.path(), &Places::default()).unwrap();
+        let by_folder = list(dir.path(), &ListPlaces::default()).unwrap();
         assert_eq!(ids(&by_folder), ["a", "b"]);
         std::fs::write(
             at("metadata.json"),
@@ -169,7 +169,7 @@ mod tests {
         )
         .unwrap();
         for path in [dir.path().to_owned(), at("metadata.json")] {
-            let found = list(&path, &Places::default()).unwrap();
+            let found = list(&path, &ListPlaces::default()).unwrap();
             assert_eq!(ids(&found), ["b", "a", "gone"]);
             assert!(
                 found[0]
@@ -186,7 +186,7 @@ mod tests {
         }
         std::fs::write(at("metadata.json"), "{}").unwrap();
         assert!(
-            list(dir.path(), &Places::default())
+            list(dir.path(), &ListPlaces::default())
                 .unwrap_err()
                 .to_string()
                 .contains("`runs`")

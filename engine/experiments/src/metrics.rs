@@ -2,52 +2,52 @@
 
 use serde::Serialize;
 
-use crate::report::Run;
+use crate::report::GradedRun;
 
 /// A metric: the percentage of a seed's runs with a property.
 #[derive(Debug, Clone, Copy)]
-pub struct Metric {
+pub struct SeedMetric {
     /// Key in results, as upstream names it.
     pub name: &'static str,
     /// Returns whether a run has the property.
-    pub counts: fn(&Run) -> bool,
+    pub counts: fn(&GradedRun) -> bool,
 }
 
 /// All metrics, in the order of upstream's script.
-pub const METRICS: [Metric; 7] = [
-    Metric {
+pub const METRICS: [SeedMetric; 7] = [
+    SeedMetric {
         name: "submission_exists_percentage",
         counts: |run| run.exists,
     },
-    Metric {
+    SeedMetric {
         name: "valid_submissions_percentage",
         counts: |run| run.valid,
     },
-    Metric {
+    SeedMetric {
         name: "above_median_percentage",
         counts: |run| run.above_median,
     },
-    Metric {
+    SeedMetric {
         name: "gold_medal_percentage",
         counts: |run| run.gold,
     },
-    Metric {
+    SeedMetric {
         name: "silver_medal_percentage",
         counts: |run| run.silver,
     },
-    Metric {
+    SeedMetric {
         name: "bronze_medal_percentage",
         counts: |run| run.bronze,
     },
-    Metric {
+    SeedMetric {
         name: "any_medal_percentage",
-        counts: Run::any_medal,
+        counts: GradedRun::any_medal,
     },
 ];
 
-impl Metric {
+impl SeedMetric {
     /// Returns the percentage of runs with the property.
-    pub fn of(&self, seed: &[Run]) -> f64 {
+    pub fn of(&self, seed: &[GradedRun]) -> f64 {
         let count = seed.iter().filter(|run| (self.counts)(run)).count();
         count as f64 / seed.len() as f64 * 100.0
     }

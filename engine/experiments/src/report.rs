@@ -11,14 +11,14 @@ use crate::error::ExperimentsError;
 
 /// A grading report.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct GradingReport {
     /// Runs, sorted by competition. Runs of one competition keep the report's order.
-    pub runs: Vec<Run>,
+    pub runs: Vec<GradedRun>,
 }
 
 /// One graded submission, or a run without a submission.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Run {
+pub struct GradedRun {
     pub competition: String,
     /// `None` also if it is not a finite number.
     pub score: Option<f64>,
@@ -34,12 +34,12 @@ pub struct Run {
     pub variant: Option<String>,
 }
 
-impl Run {
+impl GradedRun {
     /// Returns a run without a submission.
-    pub fn failed(competition: &str) -> Run {
-        Run {
+    pub fn failed(competition: &str) -> GradedRun {
+        GradedRun {
             competition: competition.to_owned(),
-            ..Run::default()
+            ..GradedRun::default()
         }
     }
 
@@ -48,12 +48,12 @@ impl Run {
     }
 }
 
-impl Report {
+impl GradingReport {
     /// Reads the report in a file.
     ///
     /// # Errors
     /// When the file cannot be read, or is not a report.
-    pub fn read(path: &Path) -> Result<Report, ExperimentsError> {
+    pub fn read(path: &Path) -> Result<GradingReport, ExperimentsError> {
         parse(&read(path)?, path)
     }
 }
@@ -76,7 +76,7 @@ pub(crate) fn read(path: &Path) -> Result<String, ExperimentsError> {
 ///
 /// # Errors
 /// When the text is not a report. The error names `path`.
-pub fn parse(text: &str, path: &Path) -> Result<Report, ExperimentsError> {
+pub fn parse(text: &str, path: &Path) -> Result<GradingReport, ExperimentsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value: Value =
         serde_json::from_str(&without_nan(text)).map_err(|source| ExperimentsError::Json {
@@ -103,10 +103,10 @@ pub fn parse(text: &str, path: &Path) -> Result<Report, ExperimentsError> {
         })
         .collect::<Result<Vec<_>, _>>()?;
     runs.sort_by(|a, b| a.competition.cmp(&b.competition));
-    Ok(Report { runs })
+    Ok(GradingReport { runs })
 }
 
-fn run(entry: &Value) -> Result<Run, String> {
+fn run(entry: &Value) -> Result<GradedRun, String> {
     let Value::Object(entry) = entry else {
         return Err("it is not a JSON object".to_owned());
     };
@@ -114,7 +114,7 @@ fn run(entry: &Value) -> Result<Run, String> {
         Some(Value::String(id)) => id.clone(),
         _ => return Err("it has no `competition_id`".to_owned()),
     };
-    Ok(Run {
+    Ok(GradedRun {
         competition,
         score: entry.get("score").and_then(Value::as_f64),
         gold: flag(entry, "gold_medal")?,

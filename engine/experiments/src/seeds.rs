@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::error::SeedsError;
-use crate::report::Run;
+use crate::report::GradedRun;
 
 /// The runs to use of a competition with more runs than seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,7 +31,7 @@ pub struct Choice {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seeds {
     /// Every seed's runs, in the order of the competitions.
-    pub seeds: Vec<Vec<Run>>,
+    pub seeds: Vec<Vec<GradedRun>>,
     /// Number of missing runs.
     pub padded: usize,
     pub left_out: Option<LeftOut>,
@@ -50,15 +50,19 @@ pub struct LeftOut {
 ///
 /// # Errors
 /// When a competition has no run, or there are fewer seeds than requested.
-pub fn seeds(runs: &[Run], competitions: &[String], choice: &Choice) -> Result<Seeds, SeedsError> {
-    let mut by_competition: HashMap<&str, Vec<&Run>> = HashMap::new();
+pub fn seeds(
+    runs: &[GradedRun],
+    competitions: &[String],
+    choice: &Choice,
+) -> Result<Seeds, SeedsError> {
+    let mut by_competition: HashMap<&str, Vec<&GradedRun>> = HashMap::new();
     for run in runs {
         by_competition
             .entry(&run.competition)
             .or_default()
             .push(run);
     }
-    let rows: Vec<(&str, &[&Run])> = competitions
+    let rows: Vec<(&str, &[&GradedRun])> = competitions
         .iter()
         .map(|id| {
             let runs = by_competition.get(id.as_str());
@@ -101,7 +105,7 @@ pub fn seeds(runs: &[Run], competitions: &[String], choice: &Choice) -> Result<S
             runs.get(skipped + seed).map_or_else(
                 || {
                     padded += 1;
-                    Run::failed(id)
+                    GradedRun::failed(id)
                 },
                 |run| (*run).clone(),
             )
@@ -120,11 +124,11 @@ mod tests {
     use super::*;
 
     /// `a1 b1 a2`: runs of competitions a, b, a; the number is the score.
-    fn runs(text: &str) -> Vec<Run> {
+    fn runs(text: &str) -> Vec<GradedRun> {
         text.split_whitespace()
-            .map(|word| Run {
+            .map(|word| GradedRun {
                 score: word[1..].parse().ok(),
-                ..Run::failed(&word[..1])
+                ..GradedRun::failed(&word[..1])
             })
             .collect()
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::error::SeedsError;
 use crate::metrics::{Estimate, METRICS, estimate};
-use crate::report::Run;
+use crate::report::GradedRun;
 use crate::seeds::{Choice, LeftOut, Seeds, seeds};
 use crate::sets::Set;
 
@@ -14,7 +14,7 @@ pub struct Experiment {
     pub name: String,
     pub sets: Vec<(String, Result<SetSummary, SeedsError>)>,
     /// Every competition with a run, by id.
-    pub competitions: Vec<Competition>,
+    pub competitions: Vec<CompetitionSummary>,
 }
 
 /// The metrics for a set.
@@ -48,7 +48,7 @@ impl SetSummary {
 
 /// One competition of an experiment, over the runs in seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Competition {
+pub struct CompetitionSummary {
     pub competition: String,
     /// Complexity: low, medium, high or dev.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub struct Competition {
 }
 
 /// Summarizes the runs of an experiment. They are in order of time.
-pub fn summarise(name: &str, runs: &[Run], sets: &[Set], choice: &Choice) -> Experiment {
+pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) -> Experiment {
     let made: Vec<(&Set, Result<Seeds, SeedsError>)> = sets
         .iter()
         .map(|set| (set, seeds(runs, &set.competitions, choice)))
@@ -128,11 +128,11 @@ fn of_set(set: &Set, seeds: &Seeds) -> SetSummary {
     }
 }
 
-fn competition(id: &str, runs: &[&Run]) -> Competition {
-    let count = |counts: fn(&Run) -> bool| runs.iter().filter(|run| counts(run)).count();
+fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
+    let count = |counts: fn(&GradedRun) -> bool| runs.iter().filter(|run| counts(run)).count();
     let scores: Vec<f64> = runs.iter().filter_map(|run| run.score).collect();
     let score = (!scores.is_empty()).then(|| estimate(&scores));
-    Competition {
+    CompetitionSummary {
         competition: id.to_owned(),
         complexity: prep_splits::sets_of(id)
             .find(|set| ["low", "medium", "high", "dev"].contains(set)),
@@ -143,7 +143,7 @@ fn competition(id: &str, runs: &[&Run]) -> Competition {
         gold: count(|run| run.gold),
         silver: count(|run| run.silver),
         bronze: count(|run| run.bronze),
-        any_medal: count(Run::any_medal),
+        any_medal: count(GradedRun::any_medal),
         mean_score: score.map(|score| score.mean),
         score_standard_error: score
             .filter(|_| scores.len() > 1)

@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use prep_experiments::{Choice, Experiment, Run, Set, Take, parse, summarise};
+use prep_experiments::{Choice, Experiment, GradedRun, Set, Take, parse, summarise};
 use serde_json::{Value, json};
 
 fn data(name: &str) -> Value {
@@ -20,7 +20,7 @@ fn data(name: &str) -> Value {
 }
 
 /// The runs of an experiment, through reports as files have them.
-fn runs(reports: &Value, experiment: &str) -> Vec<Run> {
+fn runs(reports: &Value, experiment: &str) -> Vec<GradedRun> {
     let texts = reports["experiments"][experiment].as_array().unwrap();
     let read = texts.iter().flat_map(|text| {
         let entries = text.as_str().unwrap().split_whitespace().map(|word| {

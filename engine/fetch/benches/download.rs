@@ -16,9 +16,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use prep_cache::Store;
-use prep_core::{Cancel, Context, Limits, Source};
+use prep_core::{Cancel, Context, RunLimits, Source};
 use prep_fault_server::{At, Bundle, Content, Fault, FaultServer, KEY, Kind, TOKEN, USERNAME};
-use prep_fetch::{Credentials, KaggleBundle, Network, Options, Secret};
+use prep_fetch::{DownloadOptions, KaggleBundle, KaggleCredentials, Network, Secret};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -35,13 +35,13 @@ fn main() -> Outcome {
 
 /// Downloads into the current directory.
 fn child(endpoint: &str) -> Outcome {
-    let options = Options {
+    let options = DownloadOptions {
         endpoint: endpoint.to_owned(),
         proxies: false,
-        ..Options::default()
+        ..DownloadOptions::default()
     };
-    let network = Network::new(options, Credentials::Token(Secret::new(TOKEN)))?;
-    let limits = Limits {
+    let network = Network::new(options, KaggleCredentials::Token(Secret::new(TOKEN)))?;
+    let limits = RunLimits {
         jobs: 1,
         memory: 1 << 30,
     };

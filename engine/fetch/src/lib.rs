@@ -54,18 +54,19 @@ mod wire;
 pub use bundle::directory::{DirectoryError, LocalDirectory};
 pub use bundle::downloaded::{discard, partial_bytes};
 pub use bundle::kaggle::KaggleBundle;
-pub use bundle::local::{BundleError, LocalBundle, PublishedChecksums};
+pub use bundle::local::{BundleChecksums, BundleError, LocalBundle};
 pub use bundle::members::Members;
 pub use bundle::part::PartOfBundle;
 pub use bundle::remote::{BundlePreview, RemoteZip};
 pub use bundle::web::{WebAddress, WebFile};
 pub use clock::Clock;
 pub use credentials::{
-    Credentials, CredentialsError, Environment, FoundCredentials, Login, Origin, find_credentials,
+    CredentialVariables, CredentialsError, FoundCredentials, KaggleCredentials, Login, Origin,
+    find_credentials,
 };
 pub use error::FetchError;
 pub use network::{LazyNetwork, Network};
-pub use options::{ENDPOINT, Options};
+pub use options::{DownloadOptions, ENDPOINT};
 pub use prep_cache::free_space;
 pub use secret::Secret;
 pub use trouble::Trouble;

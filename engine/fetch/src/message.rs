@@ -1,13 +1,13 @@
 //! Cleans messages of servers for display.
 
-use crate::credentials::Credentials;
+use crate::credentials::KaggleCredentials;
 
 /// Maximum length of a quoted message in characters.
 const MAX_CHARACTERS: usize = 200;
 
 /// Returns the `message` field of the API's JSON, or the beginning of a plain text; nothing for a web page. Removes
 /// control characters, and secrets that the server may have sent back.
-pub(crate) fn of_api(body: &str, credentials: &Credentials) -> String {
+pub(crate) fn of_api(body: &str, credentials: &KaggleCredentials) -> String {
     let text = match serde_json::from_str::<serde_json::Value>(body) {
         Ok(json) => of_json(&json).unwrap_or_default().to_owned(),
         Err(_) if body.trim_start().starts_with('<') || is_binary(body) => String::new(),
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn messages_are_one_line_without_secrets() {
-        let credentials = Credentials::Token(Secret::new("hush"));
+        let credentials = KaggleCredentials::Token(Secret::new("hush"));
         for (body, expected) in [
             (
                 r#"{"code":403,"message":"You must\naccept"}"#,

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::credentials::FoundCredentials;
 use crate::download::first::{SessionStop, first_answer};
 use crate::error::FetchError;
-use crate::options::Options;
+use crate::options::DownloadOptions;
 use crate::wire::api::{self, Account, DataFile, DataSummary};
 use crate::wire::item::Item;
 use crate::wire::retry::Retry;
@@ -44,7 +44,7 @@ impl Network {
     /// # Errors
     /// [`FetchError::Setup`] if the endpoint is not a URL, or if the system has no certificates.
     pub fn new(
-        options: Options,
+        options: DownloadOptions,
         credentials: impl Into<FoundCredentials>,
     ) -> Result<Network, FetchError> {
         let found = credentials.into();
@@ -57,7 +57,7 @@ impl Network {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_finder(
-        options: Options,
+        options: DownloadOptions,
         find: impl Fn() -> Result<FoundCredentials, FetchError> + Send + Sync + 'static,
     ) -> Result<Network, FetchError> {
         let shared = Shared::new(options, Box::new(find))?;

@@ -8,7 +8,7 @@ use crate::wire::api::endpoint::Protocol;
 
 /// Limits and timeouts of all downloads of a process.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct DownloadOptions {
     /// URL of the API, with or without `/api/v1`.
     pub endpoint: String,
     /// URL of the API's methods. `None`: derived from `endpoint`.
@@ -45,9 +45,9 @@ pub struct Options {
 /// URL of Kaggle's API.
 pub const ENDPOINT: &str = "https://www.kaggle.com/api/v1";
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for DownloadOptions {
+    fn default() -> DownloadOptions {
+        DownloadOptions {
             endpoint: ENDPOINT.to_owned(),
             rpc_endpoint: None,
             protocol: Protocol::default(),

@@ -5,22 +5,23 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use prep_fetch::{
-    Credentials, CredentialsError, Environment, FoundCredentials, Origin, Secret, find_credentials,
+    CredentialVariables, CredentialsError, FoundCredentials, KaggleCredentials, Origin, Secret,
+    find_credentials,
 };
 use tempfile::TempDir;
 
 const JSON: &str = r#"{"username":"filed","key":"key-in-json"}"#;
 const LOGIN: &str = r#"{"refresh_token":"refresh","access_token":"access","access_token_expiration":"2026-01-01T00:00:00+00:00","username":"logged-in","scopes":[]}"#;
 
-fn key(username: &str, key: &str) -> Credentials {
-    Credentials::Key {
+fn key(username: &str, key: &str) -> KaggleCredentials {
+    KaggleCredentials::Key {
         username: username.into(),
         key: Secret::new(key),
     }
 }
 
-fn token(token: &str) -> Credentials {
-    Credentials::Token(Secret::new(token))
+fn token(token: &str) -> KaggleCredentials {
+    KaggleCredentials::Token(Secret::new(token))
 }
 
 /// A home directory, and variables.
@@ -63,7 +64,7 @@ impl World {
             Some(found.1.clone())
         };
         let dirs = [".kaggle", ".config/kaggle"].map(|dir| self.home.path().join(dir));
-        find_credentials(&Environment {
+        find_credentials(&CredentialVariables {
             variable: &variable,
             home: Some(self.home.path()),
             config_dirs: &dirs,
@@ -76,7 +77,7 @@ type Source = (
     &'static str,
     fn(World) -> World,
     fn(World) -> World,
-    fn() -> Option<Credentials>,
+    fn() -> Option<KaggleCredentials>,
 );
 
 /// The places in the order of Kaggle's SDK: the name, with credentials, without credentials, the credentials. A login is
@@ -166,7 +167,7 @@ fn assert_found(found: &FoundCredentials, source: &Source, place: &str) {
     match credentials() {
         Some(expected) => assert_eq!(found.credentials, expected, "{place}"),
         None => assert!(
-            matches!(found.credentials, Credentials::Login(_)),
+            matches!(found.credentials, KaggleCredentials::Login(_)),
             "{place}"
         ),
     }
@@ -374,7 +375,7 @@ fn what_is_missing_or_malformed_is_named_without_its_content() {
     }
     let variable = |_: &str| None;
     let dirs = ["/nowhere/a", "/nowhere/b"].map(PathBuf::from);
-    let places = Environment {
+    let places = CredentialVariables {
         variable: &variable,
         home: None,
         config_dirs: &dirs,

@@ -16,7 +16,7 @@ use prep_core::Cancel;
 use prep_fault_server::{
     Bundle, FaultServer, KEY, MemberFile, REFRESH_TOKEN, Request, Side, TOKEN, USERNAME,
 };
-use prep_fetch::{Environment, Network, find_credentials};
+use prep_fetch::{CredentialVariables, Network, find_credentials};
 use prep_formats::zip::{ZipMethod, ZipWriter};
 use tempfile::TempDir;
 
@@ -378,7 +378,7 @@ fn the_sdk_takes_the_same_of_two_places() -> Outcome {
     let decided: Vec<String> = serde_json::from_str(&decided)?;
     assert_eq!(decided.len(), 28);
     for ((name, world, variables), expected) in cases.iter().zip(decided) {
-        let found = find_credentials(&Environment {
+        let found = find_credentials(&CredentialVariables {
             variable: &|name| {
                 let mut known = variables.iter();
                 known

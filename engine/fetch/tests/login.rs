@@ -12,7 +12,7 @@ use common::{ID, content, options};
 use prep_core::Cancel;
 use prep_fault_server::{ACCESS_TOKEN, At, Bundle, Fault, FaultServer, Kind, REFRESH_TOKEN, Side};
 use prep_fetch::{
-    Clock, Credentials, Environment, FetchError, Network, Protocol, find_credentials,
+    Clock, CredentialVariables, FetchError, KaggleCredentials, Network, Protocol, find_credentials,
 };
 use tempfile::TempDir;
 
@@ -63,13 +63,13 @@ impl World {
     /// A new process.
     fn network(&self, protocol: Protocol) -> Network {
         let dirs = [self.dir.path().to_path_buf()];
-        let places = Environment {
+        let places = CredentialVariables {
             variable: &|_| None,
             home: None,
             config_dirs: &dirs,
         };
         let found = find_credentials(&places).unwrap();
-        assert!(matches!(found.credentials, Credentials::Login(_)));
+        assert!(matches!(found.credentials, KaggleCredentials::Login(_)));
         let now = Arc::clone(&self.now);
         let mut options = options(&self.server.endpoint());
         options.protocol = protocol;

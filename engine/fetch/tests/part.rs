@@ -9,7 +9,7 @@ use common::{ID, Outcome, World, content};
 use prep_core::{FileValue, Source};
 use prep_fault_server::{At, Bundle, Fault, Kind, MemberFile, Side};
 use prep_fetch::{FetchError, Members, PartOfBundle, Protocol};
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipListing, ZipMethod, ZipWriter};
 
 /// Ten members of a million bytes: `a/0.bin` to `a/4.bin`, `b/5.bin` to `b/9.bin`.
@@ -45,7 +45,8 @@ fn part(world: &World, members: &[&str]) -> PartOfBundle {
 /// Path and content of the members of an archive.
 fn unpack(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let range = 0..bytes.len() as u64;
-    let listing = ZipListing::read(bytes, range, &Limits::default().budget(1 << 20)).unwrap();
+    let listing =
+        ZipListing::read(bytes, range, &DecodingLimits::default().budget(1 << 20)).unwrap();
     let members = listing.entries.iter().map(|entry| {
         let mut out = Vec::new();
         std::io::copy(&mut entry.open(bytes).unwrap(), &mut out).unwrap();
@@ -64,7 +65,7 @@ fn a_listing_moves_little() -> Outcome {
     let local = ZipListing::read(
         &bytes,
         0..bytes.len() as u64,
-        &Limits::default().budget(bytes.len() as u64),
+        &DecodingLimits::default().budget(bytes.len() as u64),
     )?;
     assert_eq!(remote.entries, local.entries);
     assert_eq!(remote.bytes, bytes.len() as u64);

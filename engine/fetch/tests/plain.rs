@@ -4,7 +4,7 @@ use crate::common;
 use common::{ID, World, content, key, options};
 use prep_core::Source;
 use prep_fault_server::Bundle;
-use prep_fetch::{LazyNetwork, Network, PublishedChecksums, WebAddress, WebFile};
+use prep_fetch::{BundleChecksums, LazyNetwork, Network, WebAddress, WebFile};
 
 #[test]
 fn credentials_do_not_go_to_a_plain_endpoint() {
@@ -34,7 +34,7 @@ fn a_file_at_a_plain_address_needs_a_checksum() {
             file: "f.bin",
             url,
         };
-        let sums = PublishedChecksums {
+        let sums = BundleChecksums {
             md5: md5.map(str::to_owned),
             sha256: None,
         };

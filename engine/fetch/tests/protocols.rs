@@ -288,7 +288,7 @@ fn an_account_is_asked_for() -> Outcome {
         .set_faults(vec![Fault::at(At::Rpc, Kind::status(404)).always()]);
     let account = world.network.account(&Cancel::default())?;
     assert_eq!(account.user, None);
-    let stranger = prep_fetch::Credentials::Token(prep_fetch::Secret::new("unknown"));
+    let stranger = prep_fetch::KaggleCredentials::Token(prep_fetch::Secret::new("unknown"));
     for faults in [
         Vec::new(),
         vec![Fault::at(At::Rpc, Kind::status(404)).always()],

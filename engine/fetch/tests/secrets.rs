@@ -9,7 +9,7 @@ use base64::Engine as _;
 use common::{ID, World, content, key};
 use prep_core::Cancel;
 use prep_fault_server::{At, Bundle, Fault, KEY, Kind, SIGNATURE, Side, TOKEN, USERNAME};
-use prep_fetch::{Credentials, Network, Secret};
+use prep_fetch::{KaggleCredentials, Network, Secret};
 
 fn secrets() -> [String; 4] {
     let pair = base64::engine::general_purpose::STANDARD.encode(format!("{USERNAME}:{KEY}"));
@@ -131,9 +131,9 @@ fn a_token_is_accepted_and_not_shown() {
     let world = World::new(Bundle::new(ID, content(1000, 1)), Vec::new());
     let options = common::options(&world.server.endpoint());
     for (credentials, accepted) in [
-        (Credentials::Token(Secret::new(TOKEN)), true),
+        (KaggleCredentials::Token(Secret::new(TOKEN)), true),
         (key(), true),
-        (Credentials::Token(Secret::new(KEY)), false),
+        (KaggleCredentials::Token(Secret::new(KEY)), false),
     ] {
         let network = Network::new(options.clone(), credentials.clone()).unwrap();
         assert_eq!(

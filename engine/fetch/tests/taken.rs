@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{ID, Outcome, content, context};
 use prep_core::Source;
-use prep_fetch::{LazyNetwork, Network, PublishedChecksums, WebAddress, WebFile};
+use prep_fetch::{BundleChecksums, LazyNetwork, Network, WebAddress, WebFile};
 use prep_formats::zip::{ZipMethod, ZipWriter};
 use tempfile::TempDir;
 
@@ -36,15 +36,7 @@ fn source(data: &Path) -> WebFile {
     };
     let network =
         LazyNetwork::new(|| -> Result<Network, _> { Err(prep_fetch::FetchError::NotAllowed) });
-    WebFile::new(
-        ID,
-        address,
-        data,
-        &[],
-        PublishedChecksums::default(),
-        network,
-    )
-    .unwrap()
+    WebFile::new(ID, address, data, &[], BundleChecksums::default(), network).unwrap()
 }
 
 fn target(data: &Path) -> PathBuf {

@@ -2,7 +2,7 @@
 //!
 //! Bytes are untrusted if this project did not write them: bundles, submissions, other people's prepared directories,
 //! responses of servers. A few kilobytes can declare terabytes. Every decoder therefore checks declared numbers against
-//! [`Limits`] before it allocates, loops or descends, and fails with [`LimitExceeded`].
+//! [`DecodingLimits`] before it allocates, loops or descends, and fails with [`LimitExceeded`].
 //!
 //! A limit decides whether bytes are decoded, and never affects the result. With more memory, the same bytes give the
 //! same result, or the error disappears.
@@ -117,7 +117,7 @@ impl From<LimitExceeded> for io::Error {
 
 /// The limits for decoding untrusted bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct DecodingLimits {
     /// [`Limit::Nesting`]: 1 is an archive, 2 is an archive in an archive.
     pub nesting: u64,
     /// [`Limit::Members`]. A member counts once, and once more for every 128 bytes of its path.
@@ -146,7 +146,7 @@ const MAX_RATIO: u64 = 100;
 const MIN_CELLS: u64 = 1 << 24;
 /// A table in a longer file may have this number of cells for each byte.
 const CELLS_PER_BYTE: u64 = 64;
-/// Memory and disk budgets of [`Limits::default`], in bytes.
+/// Memory and disk budgets of [`DecodingLimits::default`], in bytes.
 const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
 const DEFAULT_DISK_BYTES: u64 = 16 << 30;
 /// Bytes of memory for a member in a listing, including its path.
@@ -154,7 +154,7 @@ const MEMBER_BYTES: u64 = 128;
 /// Bytes of memory for a pixel during decoding: two copies of four samples of two bytes.
 const PIXEL_BYTES: u64 = 16;
 
-impl Limits {
+impl DecodingLimits {
     /// Computes limits from the memory that decoding may use and the free disk space, both in bytes.
     ///
     /// One record or image may use a quarter of the memory, a listing of members half of it, and the copy of a member a
@@ -202,7 +202,7 @@ impl Limits {
     }
 
     /// Checks the size of a record that is stored compressed. It may have the size [`Limit::Record`], or
-    /// [`Limits::ratio`] times its compressed size if that is larger.
+    /// [`DecodingLimits::ratio`] times its compressed size if that is larger.
     ///
     /// # Errors
     /// [`LimitExceeded`] if `unpacked` is larger than both.
@@ -221,7 +221,7 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
+impl Default for DecodingLimits {
     /// The limits for a small computer: 1 GiB of memory, 16 GiB of disk.
     fn default() -> Self {
         Self::from_budgets(DEFAULT_MEMORY_BYTES, DEFAULT_DISK_BYTES)
@@ -262,7 +262,7 @@ impl Counter {
     }
 }
 
-/// The number of members and bytes that an archive may still produce, made by [`Limits::budget`].
+/// The number of members and bytes that an archive may still produce, made by [`DecodingLimits::budget`].
 #[derive(Debug, Clone)]
 pub struct ArchiveBudget {
     members: Counter,
@@ -312,7 +312,7 @@ pub struct BoundedReader<R> {
 
 impl<R: Read> BoundedReader<R> {
     /// Reads at most as many bytes from `inner` as `limits` allow for `limit`.
-    pub fn new(inner: R, limits: &Limits, limit: Limit) -> Self {
+    pub fn new(inner: R, limits: &DecodingLimits, limit: Limit) -> Self {
         Self {
             inner,
             limit,
@@ -343,12 +343,12 @@ mod tests {
 
     #[test]
     fn an_excess_is_told_with_limit_value_and_resource() {
-        let limits = Limits::default();
+        let limits = DecodingLimits::default();
         assert_eq!(limits.check(Limit::Nesting, 8), Ok(()));
         let error = limits.check(Limit::Nesting, 9).unwrap_err();
         let message = "archives are nested 9 deep, over the limit of 8";
         assert_eq!(error.to_string(), message);
-        let small = Limits::from_budgets(64 << 20, 1 << 30);
+        let small = DecodingLimits::from_budgets(64 << 20, 1 << 30);
         let error = small.check(Limit::Record, 1 << 30).unwrap_err();
         assert_eq!((error.allowed, error.found), (64 << 20, 1 << 30));
         let inside = io::Error::from(error);
@@ -360,11 +360,11 @@ mod tests {
 
     #[test]
     fn a_budget_counts_members_long_paths_and_bytes() {
-        let limits = Limits {
+        let limits = DecodingLimits {
             members: 4,
             unpacked: 100,
             ratio: 10,
-            ..Limits::default()
+            ..DecodingLimits::default()
         };
         let budget = limits.budget(5);
         assert_eq!(budget.add("a", 150), Ok(()));
@@ -379,9 +379,9 @@ mod tests {
 
     #[test]
     fn a_bounded_reader_fails_beyond_the_limit_and_not_at_it() {
-        let limits = Limits {
+        let limits = DecodingLimits {
             record: 5,
-            ..Limits::default()
+            ..DecodingLimits::default()
         };
         for (length, whole) in [(0, true), (4, true), (5, true), (6, false), (900, false)] {
             let content = vec![1; length];

@@ -7,7 +7,7 @@ use std::io::{self, BufRead};
 
 use memchr::memchr2;
 
-use crate::limits::{Limit, LimitExceeded, Limits};
+use crate::limits::{DecodingLimits, Limit, LimitExceeded};
 
 /// An error while reading lines. Line numbers start at 1.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ pub struct TextLines<R> {
     after_cr: bool,
     /// Whether the last line had a line end.
     ended: bool,
-    limits: Limits,
+    limits: DecodingLimits,
 }
 
 impl<R: BufRead> TextLines<R> {
@@ -60,12 +60,12 @@ impl<R: BufRead> TextLines<R> {
             count: 0,
             after_cr: false,
             ended: true,
-            limits: Limits::default(),
+            limits: DecodingLimits::default(),
         }
     }
 
-    /// Limits the length of a line by `limits` instead of [`Limits::default`].
-    pub fn with_limits(mut self, limits: &Limits) -> Self {
+    /// Limits the length of a line by `limits` instead of [`DecodingLimits::default`].
+    pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
         self.limits = *limits;
         self
     }

@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 use png::{BitDepth, ColorType, Decoder, DecodingError, Transformations};
 
-use crate::limits::{Limit, LimitExceeded, Limits};
+use crate::limits::{DecodingLimits, Limit, LimitExceeded};
 use crate::sniff::{FileType, HumanSize, SNIFF_BYTES};
 
 /// An image with one byte per pixel.
@@ -82,7 +82,10 @@ const DECODER_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// [`PngError`].
-pub fn decoder<'a>(file: &'a [u8], limits: &Limits) -> Result<Decoder<Cursor<&'a [u8]>>, PngError> {
+pub fn decoder<'a>(
+    file: &'a [u8],
+    limits: &DecodingLimits,
+) -> Result<Decoder<Cursor<&'a [u8]>>, PngError> {
     let (width, height) = size(file)?;
     // If the checksum contradicts the header, the declared size is damage, not a demand.
     if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33))
@@ -106,7 +109,7 @@ pub fn decoder<'a>(file: &'a [u8], limits: &Limits) -> Result<Decoder<Cursor<&'a
 ///
 /// # Errors
 /// [`PngError`].
-pub fn decode_grey(file: &[u8], limits: &Limits) -> Result<GreyImage, PngError> {
+pub fn decode_grey(file: &[u8], limits: &DecodingLimits) -> Result<GreyImage, PngError> {
     let mut decoder = decoder(file, limits)?;
     decoder.set_transformations(Transformations::IDENTITY);
     let mut reader = decoder.read_info().map_err(PngError::Damaged)?;

@@ -9,7 +9,7 @@ use flate2::{Compression, GzBuilder};
 use prep_formats::archive::MemberKind;
 use prep_formats::gzip::GzipIndexer;
 use prep_formats::inflated::DeflateSpans;
-use prep_formats::limits::{ArchiveBudget, Limit, LimitExceeded, Limits};
+use prep_formats::limits::{ArchiveBudget, DecodingLimits, Limit, LimitExceeded};
 use prep_formats::paths::PathError;
 use prep_formats::read_at::{ByteSection, ReadAt};
 use prep_formats::sevenz::{self, PartSpans, SevenZError, SevenZReader, SevenZWriter};
@@ -18,10 +18,10 @@ use prep_formats::tar::{self as tarball, TarError, TarWriter};
 
 /// The budget of an archive that may unpack to `unpacked` bytes.
 fn limited(unpacked: u64) -> ArchiveBudget {
-    let limits = Limits {
+    let limits = DecodingLimits {
         unpacked,
         ratio: 0,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     limits.budget(0)
 }
@@ -63,7 +63,7 @@ fn read_7z(bytes: &[u8]) -> Result<Vec<Member>, SevenZError> {
     let mut members = Vec::new();
     sevenz::read(
         Cursor::new(bytes),
-        &Limits::default().budget(0),
+        &DecodingLimits::default().budget(0),
         |path, kind, reader| {
             let file = match kind {
                 MemberKind::Directory => None,
@@ -214,7 +214,7 @@ type Found<T> = Result<Option<T>, Box<dyn std::error::Error>>;
 
 /// Decodes an archive part by part. Returns the number of parts, and the content.
 fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
-    let archive = SevenZReader::open(Cursor::new(bytes), &Limits::default().budget(0))?;
+    let archive = SevenZReader::open(Cursor::new(bytes), &DecodingLimits::default().budget(0))?;
     let Some(parts) = archive.parts(&bytes)? else {
         return Ok(None);
     };
@@ -255,7 +255,7 @@ fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, SevenZError> {
     let mut joined = Vec::new();
     sevenz::read(
         Cursor::new(bytes),
-        &Limits::default().budget(0),
+        &DecodingLimits::default().budget(0),
         |_, _, reader| reader.read_to_end(&mut joined).map(drop),
     )?;
     Ok(joined)
@@ -471,7 +471,7 @@ fn sevenz_without_content() {
         let mut found = Vec::new();
         sevenz::read(
             Cursor::new(bytes),
-            &Limits::default().budget(0),
+            &DecodingLimits::default().budget(0),
             |path, kind, _| {
                 found.push((path.to_owned(), kind == MemberKind::Directory));
                 Ok(())
@@ -540,7 +540,7 @@ fn sevenz_refusals() {
     );
     let stopped = sevenz::read(
         Cursor::new(whole),
-        &Limits::default().budget(0),
+        &DecodingLimits::default().budget(0),
         |_, _, _| Err(std::io::Error::other("full")),
     );
     assert!(matches!(stopped, Err(SevenZError::Visitor { .. })));

@@ -2,7 +2,7 @@
 
 use crate::hex;
 use hex::unhex;
-use prep_formats::npy::{Elements, NpyArray, NpyError, NpyHeader, mask_code};
+use prep_formats::npy::{ArrayValues, NpyArray, NpyError, NpyHeader, mask_code};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn open(file: &[u8]) -> Result<NpyArray<&[u8]>, NpyError> {
 }
 
 /// The elements as Python prints them.
-fn printed(elements: Elements) -> Vec<String> {
+fn printed(elements: ArrayValues) -> Vec<String> {
     fn all<T>(values: Vec<T>, print: impl Fn(&T) -> String) -> Vec<String> {
         values.iter().map(print).collect()
     }
@@ -29,14 +29,14 @@ fn printed(elements: Elements) -> Vec<String> {
         text.replace("NaN", "nan")
     }
     match elements {
-        Elements::Bools(values) => all(values, |value| {
+        ArrayValues::Bools(values) => all(values, |value| {
             if *value { "True" } else { "False" }.to_owned()
         }),
-        Elements::Integers(values) => all(values, i64::to_string),
-        Elements::Unsigned(values) => all(values, u64::to_string),
-        Elements::Singles(values) => all(values, |value| float(format!("{value:?}"))),
-        Elements::Doubles(values) => all(values, |value| float(format!("{value:?}"))),
-        Elements::Texts(values) => values,
+        ArrayValues::Integers(values) => all(values, i64::to_string),
+        ArrayValues::Unsigned(values) => all(values, u64::to_string),
+        ArrayValues::Singles(values) => all(values, |value| float(format!("{value:?}"))),
+        ArrayValues::Doubles(values) => all(values, |value| float(format!("{value:?}"))),
+        ArrayValues::Texts(values) => values,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema};
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::parquet::{
     FastparquetWriter, ParquetFooter, ParquetTable, WriterVersions, with_versions,
 };
@@ -44,8 +44,12 @@ fn no_rows(versions: &WriterVersions) -> Vec<u8> {
 }
 
 fn rewritten(file: &[u8], versions: &WriterVersions, what: &str) -> Vec<u8> {
-    let table =
-        ParquetTable::open(file.to_vec(), 0..file.len() as u64, &Limits::default()).unwrap();
+    let table = ParquetTable::open(
+        file.to_vec(),
+        0..file.len() as u64,
+        &DecodingLimits::default(),
+    )
+    .unwrap();
     // A column in which all texts are missing is stored as bytes.
     let text = |field: &Field| match field.data_type() {
         DataType::Binary => Field::new(field.name(), DataType::Utf8, true),

@@ -2,7 +2,7 @@
 
 use crate::hex;
 use hex::unhex;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::png::{PngError, decode_grey, size};
 
 /// Number of pixels from which Pillow rejects an image as a decompression bomb.
@@ -10,10 +10,10 @@ const MAX_PIXELS: u64 = 178_956_970;
 use proptest::prelude::*;
 use serde_json::Value;
 
-fn pixels(pixels: u64) -> Limits {
-    Limits {
+fn pixels(pixels: u64) -> DecodingLimits {
+    DecodingLimits {
         pixels,
-        ..Limits::default()
+        ..DecodingLimits::default()
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use prep_formats::json::{JsonElements, JsonError, JsonErrorKind, JsonValue, WriteOptions, parse};
 use prep_formats::latin1::Latin1Reader;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use proptest::prelude::*;
 
 /// A reader that returns a few bytes at a time.
@@ -105,9 +105,9 @@ fn refusals() {
             other => panic!("{text}: {other:?}"),
         }
     }
-    let limits = Limits {
+    let limits = DecodingLimits {
         record: 1000,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     let long = format!(r#"{{"a": ["{}"]}}"#, "x".repeat(700_000));
     let elements = JsonElements::new(long.as_bytes(), ["a"]).with_limits(&limits);

@@ -7,7 +7,7 @@ use prep_formats::json::{
     JsonElements, JsonError, JsonErrorKind, JsonLines, JsonValue, JsonWriteError, WriteOptions,
     parse,
 };
-use prep_formats::limits::{Limit, Limits};
+use prep_formats::limits::{DecodingLimits, Limit};
 use proptest::prelude::*;
 
 fn options() -> [WriteOptions; 5] {
@@ -161,9 +161,9 @@ fn records_refuse_what_the_whole_reader_refuses() {
             .collect::<Result<Vec<_>, _>>();
         assert_eq!(read.is_ok(), parse(deep.as_bytes()).is_ok(), "{depth}");
     }
-    let limits = Limits {
+    let limits = DecodingLimits {
         record: 1000,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     let long = format!("[\"{}\"]", "x".repeat(600_000));
     let result: Result<Vec<_>, _> = JsonElements::list(long.as_bytes())

@@ -13,7 +13,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Field, Float32Type, Float64Type, Int16Type, Int64Type, Schema};
 use parquet::basic::{Compression, Encoding, Repetition};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use prep_formats::limits::{Limit, LimitExceeded, Limits};
+use prep_formats::limits::{DecodingLimits, Limit, LimitExceeded};
 use prep_formats::parquet::{ParquetError, ParquetTable, ParquetWriter};
 use prep_formats::read_at::ReadAt;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn python(name: &str) -> Vec<u8> {
 
 fn open(file: Vec<u8>) -> Result<ParquetTable<Vec<u8>>, ParquetError> {
     let length = file.len() as u64;
-    ParquetTable::open(file, 0..length, &Limits::default())
+    ParquetTable::open(file, 0..length, &DecodingLimits::default())
 }
 
 fn cell(column: &ArrayRef, row: usize) -> Value {
@@ -231,33 +231,33 @@ fn a_page_that_unpacks_to_more_than_the_limits_allow_is_not_decoded() {
         writer.write(&batch).unwrap();
         writer.close().unwrap();
         let length = file.len() as u64;
-        let read = |limits: Limits| {
+        let read = |limits: DecodingLimits| {
             let table = ParquetTable::open(file.clone(), 0..length, &limits)?;
             let batches = table.batches(None, None, 1000)?;
             batches
                 .map(|batch| Ok(batch?.num_rows()))
                 .sum::<Result<usize, ParquetError>>()
         };
-        assert_eq!(read(Limits::default()).unwrap(), 1 << 17);
-        let exceeded = |limits: Limits| {
+        assert_eq!(read(DecodingLimits::default()).unwrap(), 1 << 17);
+        let exceeded = |limits: DecodingLimits| {
             let error = read(limits).unwrap_err();
             *LimitExceeded::find_in(&error).unwrap_or_else(|| panic!("{error:?}"))
         };
         let record = 1 << 16;
-        let of_a_page = exceeded(Limits {
+        let of_a_page = exceeded(DecodingLimits {
             record,
             ratio: 2,
-            ..Limits::default()
+            ..DecodingLimits::default()
         });
         assert_eq!(
             (of_a_page.limit, of_a_page.allowed),
             (Limit::Record, record)
         );
         assert!(of_a_page.found >= 1 << 17, "{of_a_page:?}");
-        let of_all = exceeded(Limits {
+        let of_all = exceeded(DecodingLimits {
             unpacked: 1 << 20,
             ratio: 1,
-            ..Limits::default()
+            ..DecodingLimits::default()
         });
         assert_eq!(of_all.limit, Limit::Unpacked);
     }
@@ -303,7 +303,8 @@ fn files_are_read_where_they_lie() {
     let mut file = tempfile::tempfile().unwrap();
     std::io::Write::write_all(&mut file, &outer).unwrap();
     let range = 6..6 + inner.len() as u64;
-    let table: ParquetTable<File> = ParquetTable::open(file, range, &Limits::default()).unwrap();
+    let table: ParquetTable<File> =
+        ParquetTable::open(file, range, &DecodingLimits::default()).unwrap();
     assert_eq!(
         rows(table.batches(None, None, 100).unwrap().map(Result::unwrap)).len(),
         50
@@ -336,11 +337,12 @@ fn a_disk_that_fails_is_told_from_a_damaged_file() {
                 file,
                 reads_left: AtomicI64::new(reads),
             };
-            let read = ParquetTable::open(disk, 0..length, &Limits::default()).and_then(|table| {
-                table
-                    .batches(None, None, 10)?
-                    .collect::<Result<Vec<_>, _>>()
-            });
+            let read =
+                ParquetTable::open(disk, 0..length, &DecodingLimits::default()).and_then(|table| {
+                    table
+                        .batches(None, None, 10)?
+                        .collect::<Result<Vec<_>, _>>()
+                });
             match read {
                 Ok(_) => break,
                 Err(ParquetError::Io(error)) => assert_eq!(error.raw_os_error(), Some(5), "{name}"),

@@ -3,7 +3,7 @@
 use crate::support;
 use std::io::Read;
 
-use prep_formats::limits::{Limit, Limits};
+use prep_formats::limits::{DecodingLimits, Limit};
 use prep_formats::paths::PathError;
 use prep_formats::sniff::FileType;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError, ZipListing};
@@ -13,7 +13,7 @@ fn list(bytes: &[u8]) -> Result<Vec<ZipEntry>, ZipError> {
     ZipListing::read(
         bytes,
         0..bytes.len() as u64,
-        &Limits::default().budget(bytes.len() as u64),
+        &DecodingLimits::default().budget(bytes.len() as u64),
     )
     .map(|zip| zip.entries)
 }
@@ -423,21 +423,22 @@ fn bombs() {
         Member::stored("a", &[1; 600]),
         Member::stored("b", &[2; 600]),
     ]);
-    let limits = Limits {
+    let limits = DecodingLimits {
         unpacked: 1000,
         ratio: 0,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
-    let read = |limits: Limits| ZipListing::read(&bytes, 0..bytes.len() as u64, &limits.budget(0));
+    let read =
+        |limits: DecodingLimits| ZipListing::read(&bytes, 0..bytes.len() as u64, &limits.budget(0));
     let error = read(limits).unwrap_err();
     assert!(
         matches!(&error, ZipError::Limit { member, cause, .. }
             if member == "b" && (cause.limit, cause.found) == (Limit::Unpacked, 1200)),
         "{error:?}"
     );
-    let limits = Limits {
+    let limits = DecodingLimits {
         members: 1,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     let error = read(limits).unwrap_err();
     assert!(

@@ -3,7 +3,7 @@
 use crate::support;
 use std::io::Read;
 
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, MemberInflater, ZipEntry, ZipListing, ZipMethod, ZipWriter};
 use proptest::prelude::*;
 use support::{Member, archive};
@@ -12,7 +12,7 @@ fn list(bytes: &[u8]) -> Vec<ZipEntry> {
     ZipListing::read(
         bytes,
         0..bytes.len() as u64,
-        &Limits::default().budget(1 << 20),
+        &DecodingLimits::default().budget(1 << 20),
     )
     .unwrap()
     .entries
@@ -110,7 +110,7 @@ fn an_inner_stored_archive_is_read_in_place() {
     ]);
     let entry = list(&outer).remove(1);
     let range = entry.section(&outer).unwrap().expect("stored");
-    let members = ZipListing::read(&outer, range, &Limits::default().budget(1 << 20))
+    let members = ZipListing::read(&outer, range, &DecodingLimits::default().budget(1 << 20))
         .unwrap()
         .entries;
     let mut content = Vec::new();
@@ -152,7 +152,7 @@ proptest! {
         let length = bytes.len();
         bytes[position % length] = value;
         if cut % 3 == 0 { bytes.truncate(cut % length); }
-        if let Ok(zip) = ZipListing::read(&bytes, 0..bytes.len() as u64, &Limits::default().budget(1 << 20)) {
+        if let Ok(zip) = ZipListing::read(&bytes, 0..bytes.len() as u64, &DecodingLimits::default().budget(1 << 20)) {
             for entry in zip.entries {
                 let mut content = Vec::new();
                 let whole = MemberInflater::default().read_into(&bytes, &entry, &mut content);

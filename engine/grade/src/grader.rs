@@ -28,7 +28,7 @@ pub struct Grader {
 
 /// The result of grading.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum GradeOutcome {
     /// The submission is valid.
     Score {
         /// The score as computed.
@@ -40,12 +40,12 @@ pub enum Outcome {
     Invalid(Refusal),
 }
 
-impl Outcome {
+impl GradeOutcome {
     /// Returns the reported score, if there is one. It may be NaN or infinite.
     pub fn rounded(&self) -> Option<f64> {
         match self {
-            Outcome::Score { rounded, .. } => Some(*rounded),
-            Outcome::Invalid(_) => None,
+            GradeOutcome::Score { rounded, .. } => Some(*rounded),
+            GradeOutcome::Invalid(_) => None,
         }
     }
 }
@@ -85,11 +85,11 @@ impl Grader {
     }
 
     /// Checks and scores a submission in memory.
-    pub fn grade_bytes(&self, answers: &Frame, bytes: &[u8]) -> Outcome {
+    pub fn grade_bytes(&self, answers: &Frame, bytes: &[u8]) -> GradeOutcome {
         match self.grade_content(answers, FileContent::Bytes(bytes)) {
             Ok(outcome) => outcome,
             Err(error) => {
-                Outcome::Invalid(Refusal::new(RefusalKind::Unreadable, error.to_string()))
+                GradeOutcome::Invalid(Refusal::new(RefusalKind::Unreadable, error.to_string()))
             }
         }
     }
@@ -99,30 +99,30 @@ impl Grader {
     ///
     /// # Errors
     /// If the file cannot be read. That does not make the submission invalid.
-    pub fn grade_file(&self, answers: &Frame, file: &File) -> io::Result<Outcome> {
+    pub fn grade_file(&self, answers: &Frame, file: &File) -> io::Result<GradeOutcome> {
         self.grade_content(answers, FileContent::File(file))
     }
 
-    fn grade_content(&self, answers: &Frame, content: FileContent<'_>) -> io::Result<Outcome> {
+    fn grade_content(&self, answers: &Frame, content: FileContent<'_>) -> io::Result<GradeOutcome> {
         let options = ReadOptions::default();
         let scanned = match submission::scan(content, &options)? {
             Ok(scanned) => scanned,
-            Err(refusal) => return Ok(Outcome::Invalid(refusal)),
+            Err(refusal) => return Ok(GradeOutcome::Invalid(refusal)),
         };
         let submission = LazySubmission::new(scanned);
         let pair = Pair::unread(answers, &submission);
         let outcome = pair.and_then(|pair| self.outcome(pair));
         match submission.failure() {
             Some(error) => Err(error),
-            None => Ok(outcome.unwrap_or_else(Outcome::Invalid)),
+            None => Ok(outcome.unwrap_or_else(GradeOutcome::Invalid)),
         }
     }
 
     /// Checks the submission by the rules, in order, and scores it.
-    pub fn grade(&self, answers: &Frame, submission: &Frame) -> Outcome {
+    pub fn grade(&self, answers: &Frame, submission: &Frame) -> GradeOutcome {
         let pair = Pair::new(answers, submission);
         let outcome = pair.and_then(|pair| self.outcome(pair));
-        outcome.unwrap_or_else(Outcome::Invalid)
+        outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
     /// Returns the columns that these rules and the metric name.
@@ -132,7 +132,7 @@ impl Grader {
         names.map(String::as_str)
     }
 
-    fn outcome(&self, mut pair: Pair<'_>) -> Result<Outcome, Refusal> {
+    fn outcome(&self, mut pair: Pair<'_>) -> Result<GradeOutcome, Refusal> {
         let mut rules = self.spec.rules.as_slice();
         let mut knows_rows = false;
         while let [rule, later @ ..] = rules {
@@ -151,7 +151,7 @@ impl Grader {
             self.check_rows(&mut pair, rules)?;
         }
         let score = self.spec.metric.score(&pair)?;
-        Ok(Outcome::Score {
+        Ok(GradeOutcome::Score {
             value: score.value,
             rounded: score.rounded(),
         })

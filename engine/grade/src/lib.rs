@@ -1,7 +1,7 @@
 //! Grading, the last stage of a pipeline.
 //!
 //! The `grade:` section of a pipeline lists *rules*, which a submission must satisfy in order, and one *metric*.
-//! [`Grader`] parses the section and grades submissions. An [`Outcome`] is either a score or a [`Refusal`], which shows
+//! [`Grader`] parses the section and grades submissions. A [`GradeOutcome`] is either a score or a [`Refusal`], which shows
 //! the author the correction. If a grader of MLE-bench raises any exception, the submission is invalid here; if it
 //! returns a number, the score is the same at five decimals.
 //!
@@ -22,7 +22,7 @@
 //! # Example
 //!
 //! ```
-//! use prep_grade::{Grader, Outcome};
+//! use prep_grade::{Grader, GradeOutcome};
 //! let section = serde_json::json!({ "rules": ["same_rows"], "metric": { "accuracy": "label" } });
 //! let grader = Grader::parse(&section).unwrap();
 //! let answers = grader.read_answers(b"id,label\n1,a\n2,b\n").unwrap();
@@ -44,7 +44,7 @@ mod refusal;
 mod shapes;
 mod words;
 
-pub use grader::{Grader, Outcome};
+pub use grader::{GradeOutcome, Grader};
 pub use refusal::{Refusal, RefusalKind};
 pub use spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use table::answers::AnswersError;

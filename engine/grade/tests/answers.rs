@@ -1,7 +1,7 @@
 //! Answers in JSON lines are converted to rows, and errors in them are reported.
 
 use prep_grade::table::submission;
-use prep_grade::{Grader, Outcome};
+use prep_grade::{GradeOutcome, Grader};
 use serde_json::{Value, json};
 
 fn grader(rows: Value) -> Result<Grader, String> {
@@ -46,7 +46,7 @@ fn records_become_rows() {
         "id,p\n7-b,1:2:3\nx-c,\ny-c,\n",
     ] {
         let outcome = grader.grade(&answers, &submission::parse(text.as_bytes()).unwrap());
-        let Outcome::Invalid(refusal) = outcome else {
+        let GradeOutcome::Invalid(refusal) = outcome else {
             panic!("{text} {outcome:?}")
         };
         assert!(

@@ -1,7 +1,7 @@
 //! Complete `grade:` sections give the scores of MLE-bench's graders and reject the same submissions.
 
 use prep_grade::table::submission;
-use prep_grade::{Grader, Outcome};
+use prep_grade::{GradeOutcome, Grader};
 use serde_json::Value;
 
 #[test]
@@ -18,8 +18,9 @@ fn recorded_graders() {
             let text = expected["text"].as_str().unwrap();
             let outcome = grader.grade_bytes(&answers, text.as_bytes());
             let table = submission::parse(text.as_bytes());
-            let of_table =
-                table.map_or_else(Outcome::Invalid, |table| grader.grade(&answers, &table));
+            let of_table = table.map_or_else(GradeOutcome::Invalid, |table| {
+                grader.grade(&answers, &table)
+            });
             // NaN does not equal itself.
             assert_eq!(format!("{outcome:?}"), format!("{of_table:?}"), "{text:?}");
             scores += usize::from(outcome.rounded().is_some());
@@ -40,15 +41,15 @@ fn recorded_graders() {
     assert!(scores > 200, "only {scores} submissions have a score");
 }
 
-fn holds(outcome: &Outcome, expected: &Value) -> bool {
+fn holds(outcome: &GradeOutcome, expected: &Value) -> bool {
     let number = |key: &str| {
         expected[key]
             .as_str()
             .map(|text| text.parse::<f64>().unwrap())
     };
     match (outcome, number("score"), number("rounded")) {
-        (Outcome::Invalid(_), None, _) => true,
-        (Outcome::Score { value, rounded }, Some(score), Some(at_five)) => {
+        (GradeOutcome::Invalid(_), None, _) => true,
+        (GradeOutcome::Score { value, rounded }, Some(score), Some(at_five)) => {
             let close = (value - score).abs() <= 1e-13 * score.abs().max(1e-3);
             (close || value == &score || (value.is_nan() && score.is_nan()))
                 && (rounded == &at_five || (rounded.is_nan() && at_five.is_nan()))

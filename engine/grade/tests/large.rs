@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use prep_grade::table::submission;
-use prep_grade::{Grader, Outcome};
+use prep_grade::{GradeOutcome, Grader};
 use serde_json::{Value, json};
 
 const ROWS: usize = 1_100_000;
@@ -13,7 +13,9 @@ fn grade(section: &Value, answers: &str, text: &str) -> String {
     let grader = Grader::parse(section).unwrap();
     let answers = grader.read_answers(answers.as_bytes()).unwrap();
     let table = submission::parse(text.as_bytes());
-    let of_table = table.map_or_else(Outcome::Invalid, |table| grader.grade(&answers, &table));
+    let of_table = table.map_or_else(GradeOutcome::Invalid, |table| {
+        grader.grade(&answers, &table)
+    });
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(text.as_bytes()).unwrap();
     let of_file = format!("{:?}", grader.grade_file(&answers, &file).unwrap());

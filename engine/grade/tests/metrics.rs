@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use prep_grade::table::submission;
-use prep_grade::{Grader, Outcome};
+use prep_grade::{GradeOutcome, Grader};
 use serde_json::{Value, json};
 
 fn grader(metric: &str) -> Grader {
@@ -46,8 +46,8 @@ fn recorded_scores() {
         let outcome = grade(&grader(text("metric")), text("answers"), text("submission"));
         let parse = |key: &str| case[key].as_str().map(|text| text.parse::<f64>().unwrap());
         let holds = match (&outcome, parse("score"), parse("rounded")) {
-            (Outcome::Invalid(_), None, _) => true,
-            (Outcome::Score { value, rounded }, Some(score), Some(expected)) => {
+            (GradeOutcome::Invalid(_), None, _) => true,
+            (GradeOutcome::Score { value, rounded }, Some(score), Some(expected)) => {
                 // For nearly equal directions, the arc cosine turns an error in the last digit of a cosine into 1e-8.
                 let tolerance = match text("metric") {
                     "mean_angular_error" => 5e-8,
@@ -79,11 +79,11 @@ fn same(a: f64, b: f64, tolerance: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance
 }
 
-fn grade(grader: &Grader, answers: &str, submission: &str) -> Outcome {
+fn grade(grader: &Grader, answers: &str, submission: &str) -> GradeOutcome {
     let answers = submission::parse(answers.as_bytes()).unwrap();
     match submission::parse(submission.as_bytes()) {
         Ok(submission) => grader.grade(&answers, &submission),
-        Err(refusal) => Outcome::Invalid(refusal),
+        Err(refusal) => GradeOutcome::Invalid(refusal),
     }
 }
 

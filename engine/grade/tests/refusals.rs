@@ -1,7 +1,7 @@
 //! Messages of invalid submissions name the column, the row, the found value and the expected one.
 
 use prep_grade::table::submission;
-use prep_grade::{Grader, Outcome, RefusalKind};
+use prep_grade::{GradeOutcome, Grader, RefusalKind};
 use serde_json::json;
 
 const ANSWERS: &str = "id,y\na,0\nb,1\nc,1\n";
@@ -21,8 +21,8 @@ fn refusal_by(section: &serde_json::Value, answers: &str, text: &str) -> (Refusa
     let grader = Grader::parse(section).unwrap();
     let answers = submission::parse(answers.as_bytes()).unwrap();
     match grader.grade_bytes(&answers, text.as_bytes()) {
-        Outcome::Invalid(refusal) => (refusal.kind, refusal.to_string()),
-        Outcome::Score { value, .. } => panic!("{text:?} has the score {value}"),
+        GradeOutcome::Invalid(refusal) => (refusal.kind, refusal.to_string()),
+        GradeOutcome::Score { value, .. } => panic!("{text:?} has the score {value}"),
     }
 }
 
@@ -237,7 +237,7 @@ fn of_millions_of_rows_too_many_no_cell_is_read() {
         let spec = json!({ "rules": rules, "metric": { "accuracy": "y" } });
         let grader = Grader::parse(&spec).unwrap();
         let text = format!("id,y\n{}", "7,8\n".repeat(rows));
-        let Outcome::Invalid(refusal) = grader.grade_bytes(&answers, text.as_bytes()) else {
+        let GradeOutcome::Invalid(refusal) = grader.grade_bytes(&answers, text.as_bytes()) else {
             panic!("{spec}");
         };
         assert_eq!(refusal.kind, expected, "{spec}");

@@ -2,16 +2,16 @@
 
 use jiff::Timestamp;
 use jiff::civil::date;
-use prep_grade::report::list::{self, Entry};
+use prep_grade::report::list::{self, ListedSubmission};
 use prep_grade::report::medals::Leaderboard;
-use prep_grade::report::{CompetitionReport, Variant, aggregate, file_name, pretty};
-use prep_grade::{Outcome, Refusal, RefusalKind};
+use prep_grade::report::{CompetitionReport, GradedData, aggregate, file_name, pretty};
+use prep_grade::{GradeOutcome, Refusal, RefusalKind};
 use serde_json::Value;
 
-fn report(outcome: Option<Outcome>) -> CompetitionReport {
+fn report(outcome: Option<GradeOutcome>) -> CompetitionReport {
     let board = Leaderboard::parse("score\n0.9\n0.8\n0.7\n").unwrap();
     let at = date(2026, 11, 21).at(12, 5, 6, 7_000);
-    let variant = Variant {
+    let variant = GradedData {
         name: "v1".to_owned(),
         not_comparable_because: Vec::new(),
     };
@@ -21,7 +21,7 @@ fn report(outcome: Option<Outcome>) -> CompetitionReport {
 
 #[test]
 fn keys_and_order() {
-    let text = pretty(aggregate(&[report(Some(Outcome::Score {
+    let text = pretty(aggregate(&[report(Some(GradeOutcome::Score {
         value: 0.850_001,
         rounded: 0.85,
     }))]));
@@ -62,8 +62,10 @@ fn no_score() {
     let refusal = Refusal::new(RefusalKind::Type, "found `x`, expected a number")
         .in_column("y")
         .in_row(3);
-    let value: Value =
-        serde_json::from_str(&pretty(report(Some(Outcome::Invalid(refusal))).to_json())).unwrap();
+    let value: Value = serde_json::from_str(&pretty(
+        report(Some(GradeOutcome::Invalid(refusal))).to_json(),
+    ))
+    .unwrap();
     assert_eq!(value["score"], Value::Null);
     assert_eq!(value["submission_exists"], true);
     assert_eq!(
@@ -78,7 +80,7 @@ fn no_score() {
 
 #[test]
 fn a_score_that_is_not_comparable_says_why() {
-    let variant = Variant {
+    let variant = GradedData {
         name: "own".to_owned(),
         not_comparable_because: vec!["own pipeline".to_owned()],
     };
@@ -94,7 +96,7 @@ fn a_score_that_is_not_comparable_says_why() {
 
 #[test]
 fn nan_is_a_score() {
-    let report = report(Some(Outcome::Score {
+    let report = report(Some(GradeOutcome::Score {
         value: f64::NAN,
         rounded: f64::NAN,
     }));
@@ -118,7 +120,7 @@ fn file_names() {
 #[test]
 fn lists() {
     let text = "# comment\n\n{\"competition_id\": \"a\", \"submission_path\": \"x.csv\", \"more\": 1}\r\n// {\n";
-    let entry = Entry {
+    let entry = ListedSubmission {
         line: 3,
         competition_id: "a".to_owned(),
         submission_path: "x.csv".to_owned(),

@@ -1,6 +1,6 @@
 //! Sorting gives the order of NumPy's introsort, although the implementation takes shortcuts.
 
-use prep_formats::pandas::{Cell, ColumnData, Frame, FrameColumn};
+use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectValue};
 use prep_grade::Pair;
 use prep_grade::table::sort::{argsort, sort_positions};
 use proptest::collection::vec;
@@ -36,8 +36,8 @@ proptest! {
         // With duplicates, so that the order among equal ones matters.
         let cells: Vec<Option<String>> = std::iter::repeat_n(cells, times).flatten().collect();
         let objects = cells.iter().map(|cell| match cell {
-            Some(text) => Cell::Text(text.as_str()),
-            None => Cell::Missing,
+            Some(text) => ObjectValue::Text(text.as_str()),
+            None => ObjectValue::Missing,
         });
         let present: Vec<bool> = cells.iter().map(Option::is_some).collect();
         check(ColumnData::Object(objects.collect()), cells.len(), &present, |a, b| {

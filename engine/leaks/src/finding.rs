@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Levels of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum LeakLevel {
     /// Worth knowing; honest data have such things, too.
     Note,
     /// The parts are not apart: groups on both sides, copies, order.
@@ -14,20 +14,20 @@ pub enum Level {
     Leak,
 }
 
-impl Level {
+impl LeakLevel {
     pub fn name(self) -> &'static str {
         match self {
-            Level::Note => "note",
-            Level::Risk => "risk",
-            Level::Leak => "leak",
+            LeakLevel::Note => "note",
+            LeakLevel::Risk => "risk",
+            LeakLevel::Leak => "leak",
         }
     }
 }
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Finding {
-    pub level: Level,
+pub struct LeakFinding {
+    pub level: LeakLevel,
     /// The detector's name: part of the interface.
     pub detector: &'static str,
     /// The finding, in one sentence.
@@ -42,9 +42,13 @@ pub struct Finding {
     pub accepted: Option<String>,
 }
 
-impl Finding {
-    pub(crate) fn new(level: Level, detector: &'static str, what: impl Into<String>) -> Finding {
-        Finding {
+impl LeakFinding {
+    pub(crate) fn new(
+        level: LeakLevel,
+        detector: &'static str,
+        what: impl Into<String>,
+    ) -> LeakFinding {
+        LeakFinding {
             level,
             detector,
             what: what.into(),
@@ -58,14 +62,14 @@ impl Finding {
     pub(crate) fn evidence<T: Into<String>>(
         mut self,
         some: impl IntoIterator<Item = T>,
-    ) -> Finding {
+    ) -> LeakFinding {
         self.evidence
             .extend(some.into_iter().take(3).map(Into::into));
         self
     }
 
     #[must_use]
-    pub(crate) fn p_value(mut self, p: f64) -> Finding {
+    pub(crate) fn p_value(mut self, p: f64) -> LeakFinding {
         self.p_value = Some(p);
         self
     }

@@ -37,25 +37,25 @@ mod world;
 use std::collections::BTreeMap;
 
 pub use detectors::NAMES;
-pub use finding::{Finding, Level};
-pub use world::{LeaksError, Place};
+pub use finding::{LeakFinding, LeakLevel};
+pub use world::{LeakInput, LeaksError};
 
 use world::World;
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Report {
+pub struct LeakReport {
     /// The worst first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<LeakFinding>,
     /// Test items.
     pub items: usize,
     /// Whether the bundle was looked at, too.
     pub bundle: bool,
 }
 
-impl Report {
+impl LeakReport {
     /// The worst level among findings that nobody accepted.
-    pub fn worst(&self) -> Option<Level> {
+    pub fn worst(&self) -> Option<LeakLevel> {
         let open = self.findings.iter().filter(|one| one.accepted.is_none());
         open.map(|one| one.level).max()
     }
@@ -65,7 +65,10 @@ impl Report {
 ///
 /// # Errors
 /// When something cannot be read, or the answers do not name the test items.
-pub fn find(place: &Place, accepted: &BTreeMap<String, String>) -> Result<Report, LeaksError> {
+pub fn find(
+    place: &LeakInput,
+    accepted: &BTreeMap<String, String>,
+) -> Result<LeakReport, LeaksError> {
     let world = World::look(place)?;
     let mut tests = detectors::Tests::default();
     let found = detectors::all(&world, &mut tests, &place.limits);
@@ -79,7 +82,7 @@ pub fn find(place: &Place, accepted: &BTreeMap<String, String>) -> Result<Report
     for finding in &mut findings {
         let chance = finding.p_value.is_some_and(|p| p > threshold);
         if chance || finding.p_value.is_some() && items < FEWEST {
-            finding.level = Level::Note;
+            finding.level = LeakLevel::Note;
         }
         finding.accepted = accepted.get(finding.detector).cloned();
     }
@@ -90,18 +93,18 @@ pub fn find(place: &Place, accepted: &BTreeMap<String, String>) -> Result<Report
             1 => "1 table or text was not read because of its size".to_owned(),
             count => format!("{count} tables or texts were not read because of their size"),
         };
-        findings.push(Finding::new(Level::Note, "unread", what).evidence(world.unread));
+        findings.push(LeakFinding::new(LeakLevel::Note, "unread", what).evidence(world.unread));
     }
     // Leaks that no detector can find are added.
     for (name, why) in accepted {
         if !NAMES.contains(&name.as_str()) {
-            let mut finding = Finding::new(Level::Note, "declared", name.clone());
+            let mut finding = LeakFinding::new(LeakLevel::Note, "declared", name.clone());
             finding.accepted = Some(why.clone());
             findings.push(finding);
         }
     }
     findings.sort_by(|a, b| b.level.cmp(&a.level).then(a.what.cmp(&b.what)));
-    Ok(Report {
+    Ok(LeakReport {
         findings,
         items,
         bundle: !world.bundle.is_empty(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use prep_contents::table::{Opened, unquoted};
-use prep_contents::{ContentsError, Format, Limits, Result, Row};
+use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row};
 use prep_formats::limits::Limit;
 
 /// Columns of cells; a missing one is empty.
@@ -22,8 +22,13 @@ impl Table {
     ///
     /// # Errors
     /// When the file cannot be read as a table of this format, or takes too much memory.
-    pub(crate) fn read(path: &Path, format: Format, limits: &Limits, room: u64) -> Result<Table> {
-        let limits = &Limits {
+    pub(crate) fn read(
+        path: &Path,
+        format: Format,
+        limits: &DecodingLimits,
+        room: u64,
+    ) -> Result<Table> {
+        let limits = &DecodingLimits {
             record: limits.record.min(room),
             ..*limits
         };
@@ -35,7 +40,7 @@ impl Table {
         let mut bytes = 0;
         while rows.next(&mut row)? {
             bytes += columns.len() as u64 * CELL_BYTES + row.bytes();
-            let within = Limits {
+            let within = DecodingLimits {
                 record: room,
                 ..*limits
             };
@@ -101,7 +106,7 @@ mod tests {
         let read = |text: &str, format| {
             let path = folder.path().join("table");
             std::fs::write(&path, text).unwrap();
-            Table::read(&path, format, &Limits::default(), u64::MAX)
+            Table::read(&path, format, &DecodingLimits::default(), u64::MAX)
         };
         let csv = read(
             "id,text\r\n1,\"a \"\"b\"\", c\"\r\n2,\r\n",
@@ -123,7 +128,14 @@ mod tests {
     fn a_table_that_takes_more_memory_than_there_is_room_is_not_read() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "a,b\n".to_owned() + &",\n".repeat(10_000)).unwrap();
-        let read = |room| Table::read(file.path(), Format::Csv(b','), &Limits::default(), room);
+        let read = |room| {
+            Table::read(
+                file.path(),
+                Format::Csv(b','),
+                &DecodingLimits::default(),
+                room,
+            )
+        };
         assert_eq!(read(4 << 20).unwrap().rows(), 10_000);
         assert!(matches!(read(1 << 20), Err(ContentsError::Limit(_))));
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use prep_contents::listing::Listing;
 use prep_contents::packing::{self, Packed};
-use prep_contents::{ContentsError, Format, Limits, Resources, entries, read};
+use prep_contents::{ContentsError, DecodingLimits, Format, Resources, entries, read};
 use prep_formats::image::ImageHeader;
 use prep_formats::sniff::HumanSize;
 use tempfile::TempPath;
@@ -56,7 +56,7 @@ const TEXT_MEMORY_PER_BYTE: u64 = 12;
 
 /// The data to search.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct LeakInput {
     /// `prepared/public`.
     pub public: PathBuf,
     /// The file with the answers: a table.
@@ -67,10 +67,10 @@ pub struct Place {
     pub bundle: Option<PathBuf>,
     /// A directory for members of archives while they are read.
     pub temp: PathBuf,
-    pub limits: Limits,
+    pub limits: DecodingLimits,
 }
 
-impl Place {
+impl LeakInput {
     fn resources(&self) -> Resources<'_> {
         Resources {
             limits: self.limits,
@@ -206,7 +206,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn look(place: &Place) -> Result<World, LeaksError> {
+    pub(crate) fn look(place: &LeakInput) -> Result<World, LeaksError> {
         let answers = table_in(&place.answers, &place.limits)?;
         let sample = table_in(&place.sample, &place.limits)?;
         let no_ids = || LeaksError::NoIds(place.answers.clone());
@@ -740,7 +740,7 @@ fn relative(public: &Path, path: &Path) -> String {
     inner.to_string_lossy().into_owned()
 }
 
-fn table_in(path: &Path, limits: &Limits) -> Result<Table, LeaksError> {
+fn table_in(path: &Path, limits: &DecodingLimits) -> Result<Table, LeaksError> {
     let no_ids = || LeaksError::NoIds(path.to_path_buf());
     let format = Format::of(&path.to_string_lossy()).ok_or_else(no_ids)?;
     Table::read(path, format, limits, u64::MAX).map_err(|cause| match cause {

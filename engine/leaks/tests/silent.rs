@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use prep_leaks::{Level, Place, Report};
+use prep_leaks::{LeakInput, LeakLevel, LeakReport};
 
 /// Numbers that look random.
 struct Random(u64);
@@ -586,15 +586,15 @@ impl Made {
         drawn
     }
 
-    fn report(&self) -> Report {
+    fn report(&self) -> LeakReport {
         let root = self.folder.path();
-        let place = Place {
+        let place = LeakInput {
             public: root.join("public"),
             answers: root.join("answers.csv"),
             sample: root.join("public/sample_submission.csv"),
             bundle: Some(root.join("bundle")),
             temp: root.join("temp"),
-            limits: prep_contents::Limits::default(),
+            limits: prep_contents::DecodingLimits::default(),
         };
         prep_leaks::find(&place, &BTreeMap::new()).unwrap()
     }
@@ -608,7 +608,11 @@ fn twenty_competitions_without_a_leak_give_no_more_than_notes() {
     for (number, kind) in kinds.into_iter().enumerate() {
         let report = Made::new(kind).report();
         assert_eq!(report.items, 300);
-        for finding in report.findings.iter().filter(|one| one.level > Level::Note) {
+        for finding in report
+            .findings
+            .iter()
+            .filter(|one| one.level > LeakLevel::Note)
+        {
             writeln!(wrong, "{number}: {finding:?}").unwrap();
         }
     }
@@ -632,7 +636,7 @@ fn a_table_that_is_too_large_to_be_read_is_reported() {
     let report = made.report();
     let unread = report.findings.iter().find(|one| one.detector == "unread");
     let unread = unread.expect("the table is reported");
-    assert_eq!(unread.level, Level::Note);
+    assert_eq!(unread.level, LeakLevel::Note);
     assert!(
         unread.evidence[0].starts_with("more/large.csv: "),
         "{unread:?}"
@@ -660,7 +664,7 @@ fn npy(rows: &[&[f32]]) -> Vec<u8> {
 
 #[test]
 fn planted_leaks_are_found() {
-    let found = |made: &Made, detector: &str, level: Level| {
+    let found = |made: &Made, detector: &str, level: LeakLevel| {
         let report = made.report();
         let hit = report
             .findings
@@ -677,7 +681,7 @@ fn planted_leaks_are_found() {
         .map(|row| format!("seen {} as {}\n", row.id, row.label))
         .collect();
     write(&public(&made, "log.txt"), lines);
-    found(&made, "answers-elsewhere", Level::Leak);
+    found(&made, "answers-elsewhere", LeakLevel::Leak);
     // Test rows in train.
     let made = Made::new(PLAIN);
     let mut both = table(&made.train, false, true);
@@ -688,7 +692,7 @@ fn planted_leaks_are_found() {
             .1,
     );
     write(&public(&made, "train.csv"), both);
-    found(&made, "rows", Level::Leak);
+    found(&made, "rows", LeakLevel::Leak);
     // Texts of train with another word, and the answer they have there.
     let mut made = Made::new(PLAIN);
     let mut random = Random(77);
@@ -709,7 +713,7 @@ fn planted_leaks_are_found() {
         row.cells.last_mut().unwrap().1 = format!("Other {rest}!");
     }
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
-    found(&made, "near", Level::Risk);
+    found(&made, "near", LeakLevel::Risk);
     // Windows of one sequence, dealt out row by row.
     let mut made = Made::new(PLAIN);
     let sequence: Vec<String> = (0..1300).map(|_| format!("{:.5}", random.unit())).collect();
@@ -724,7 +728,7 @@ fn planted_leaks_are_found() {
             .extend(names.iter().copied().zip(window.iter().cloned()));
     }
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
-    found(&made, "neighbours", Level::Risk);
+    found(&made, "neighbours", LeakLevel::Risk);
     // The same in arrays, of which one is larger than a block.
     let made = Made::new(PLAIN);
     let sequence: Vec<f32> = (0..120_000).map(|_| random.unit() as f32).collect();
@@ -735,7 +739,7 @@ fn planted_leaks_are_found() {
     };
     write(&public(&made, "train_features.npy"), npy(&windows(false)));
     write(&public(&made, "test_features.npy"), npy(&windows(true)));
-    found(&made, "neighbours", Level::Risk);
+    found(&made, "neighbours", LeakLevel::Risk);
     // Long stretches of the sequence are not a leak.
     let (train, test) = sequence.split_at(90_000);
     let windows = |part: &'static [f32]| part.windows(40).collect::<Vec<_>>();
@@ -765,7 +769,7 @@ fn planted_leaks_are_found() {
     let mut made = Made::new(PLAIN);
     made.test.sort_by(|a, b| a.label.cmp(&b.label));
     write(&public(&made, "test.csv"), table(&made.test, false, false));
-    found(&made, "order", Level::Risk);
+    found(&made, "order", LeakLevel::Risk);
     // A length that determines the class.
     let made = Made::new(Kind {
         files: true,
@@ -778,7 +782,7 @@ fn planted_leaks_are_found() {
             row.id.repeat(200).get(..length).unwrap(),
         );
     }
-    found(&made, "size", Level::Leak);
+    found(&made, "size", LeakLevel::Leak);
     // Copies of training files.
     let made = Made::new(Kind {
         files: true,
@@ -788,7 +792,7 @@ fn planted_leaks_are_found() {
         let from = public(&made, &format!("train/{}.bin", other.id));
         fs::copy(from, public(&made, &format!("test/{}.bin", row.id))).unwrap();
     }
-    found(&made, "equal-files", Level::Risk);
+    found(&made, "equal-files", LeakLevel::Risk);
     // Each of many groups has one answer.
     let mut made = Made::new(PLAIN);
     for row in made.train.iter_mut().chain(&mut made.test) {
@@ -798,7 +802,7 @@ fn planted_leaks_are_found() {
             .push(("owner", format!("owner{}", group * 7919 % 1009)));
     }
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
-    found(&made, "groups", Level::Risk);
+    found(&made, "groups", LeakLevel::Risk);
     // A column that is there only where the answer is one.
     let mut made = Made::new(PLAIN);
     for (number, row) in made.train.iter_mut().chain(&mut made.test).enumerate() {
@@ -813,7 +817,7 @@ fn planted_leaks_are_found() {
         ));
     }
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
-    found(&made, "column", Level::Leak);
+    found(&made, "column", LeakLevel::Leak);
     // A kind of file, and a column, that the own test part does not have.
     let made = Made::new(Kind {
         files: true,
@@ -832,7 +836,7 @@ fn planted_leaks_are_found() {
     for row in &made.test {
         write(&public(&made, &format!("test/{}.outline", row.id)), "o");
     }
-    found(&made, "shown-before", Level::Leak);
+    found(&made, "shown-before", LeakLevel::Leak);
 }
 
 #[test]
@@ -885,7 +889,7 @@ fn copies_of_pictures_and_sounds_are_found_however_they_are_saved() {
         made.write_media(Some(10));
         let findings = found(&made);
         assert!(
-            matches!(findings.as_slice(), [one] if one.level == Level::Risk),
+            matches!(findings.as_slice(), [one] if one.level == LeakLevel::Risk),
             "{findings:?}"
         );
     }

@@ -19,4 +19,4 @@ mod rpc;
 mod server;
 mod tools;
 
-pub use server::{Options, serve};
+pub use server::{McpOptions, serve};

@@ -3,12 +3,12 @@
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 
-use prep_app::{Catalog, Error, Grading, Log, Remedy, Settings};
+use prep_app::{Catalog, Error, Grading, GradingLog, Remedy, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::answer::result;
 use crate::rpc::{self, INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError};
-use crate::tools::{ALL, Arguments, Definition};
+use crate::tools::{ALL, Arguments, ToolDefinition};
 
 /// Versions of the protocol that this server speaks, the latest first. They agree in everything that it uses.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
@@ -20,7 +20,7 @@ const INSTRUCTIONS: &str = "Competitions of MLE-bench on this system. `list` sho
     `validate` checks a submission. All answers have a list `competitions`.";
 
 /// What a server serves, and all that its tools see.
-pub struct Options {
+pub struct McpOptions {
     pub catalog: Catalog,
     /// Settings of the variant that is served.
     pub settings: Settings,
@@ -30,12 +30,12 @@ pub struct Options {
     /// Whether agents may ask for scores.
     pub scores: bool,
     /// Where gradings with a score are noted.
-    pub log: Log,
+    pub log: GradingLog,
     /// Puts the remedy of an error into words.
     pub words: fn(&Remedy) -> String,
 }
 
-impl Options {
+impl McpOptions {
     /// The prepared answers of a competition. With scores, its gradings are noted in the log of the data directory.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Options {
         })
     }
 
-    fn tools(&self) -> impl Iterator<Item = &'static Definition> {
+    fn tools(&self) -> impl Iterator<Item = &'static ToolDefinition> {
         let scores = self.scores;
         let all = ALL.iter().copied();
         all.filter(move |tool| scores || !tool.has_scores)
@@ -59,7 +59,11 @@ impl Options {
 ///
 /// # Errors
 /// If a message cannot be read, is not UTF-8 or too long, or if a response cannot be written.
-pub fn serve(options: &Options, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+pub fn serve(
+    options: &McpOptions,
+    mut input: impl BufRead,
+    mut output: impl Write,
+) -> io::Result<()> {
     let mut line = String::new();
     loop {
         line.clear();
@@ -89,12 +93,12 @@ pub fn serve(options: &Options, mut input: impl BufRead, mut output: impl Write)
     }
 }
 
-fn answer(options: &Options, method: &str, params: Value) -> Result<Value, RpcError> {
+fn answer(options: &McpOptions, method: &str, params: Value) -> Result<Value, RpcError> {
     match method {
         "initialize" => Ok(initialize(&params)),
         "ping" => Ok(json!({})),
         "tools/list" => {
-            let tools: Vec<Value> = options.tools().map(Definition::schema).collect();
+            let tools: Vec<Value> = options.tools().map(ToolDefinition::schema).collect();
             Ok(json!({ "tools": tools }))
         }
         "tools/call" => call(options, params),
@@ -118,7 +122,7 @@ fn initialize(params: &Value) -> Value {
     })
 }
 
-fn call(options: &Options, params: Value) -> Result<Value, RpcError> {
+fn call(options: &McpOptions, params: Value) -> Result<Value, RpcError> {
     let name = params
         .get("name")
         .and_then(Value::as_str)

@@ -33,12 +33,12 @@ use crate::error::{NoCredentials, RemoteError};
 /// Settings and credentials of cloud stores: the values of environment variables by their names
 /// (`AWS_SECRET_ACCESS_KEY`). They are never printed.
 #[derive(Clone, Default)]
-pub struct Credentials(Vec<(String, String)>);
+pub struct CloudCredentials(Vec<(String, String)>);
 
-impl Credentials {
+impl CloudCredentials {
     /// Takes variables by name and value. Names that mean nothing to a cloud are ignored.
-    pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Credentials {
-        Credentials(variables.into_iter().collect())
+    pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> CloudCredentials {
+        CloudCredentials(variables.into_iter().collect())
     }
 
     fn for_each(&self, mut each: impl FnMut(&str, &str)) {
@@ -48,7 +48,7 @@ impl Credentials {
     }
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for CloudCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.0.iter().map(|(name, _)| name).collect();
         f.debug_tuple("Credentials").field(&names).finish()
@@ -101,7 +101,7 @@ impl Address {
     /// Opens the store and returns it with the path of the remote in it. Makes no request.
     pub(crate) fn open(
         &self,
-        credentials: &Credentials,
+        credentials: &CloudCredentials,
     ) -> Result<(Arc<dyn ObjectStore>, Path), RemoteError> {
         // The library's HTTP client uses the process's default provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -271,7 +271,7 @@ mod tests {
         }
         let error = Address::parse("ftp://host/x?password=pw").unwrap_err();
         assert!(!error.to_string().contains("pw"), "{error}");
-        let named = Credentials::new([("AWS_SECRET_ACCESS_KEY".to_owned(), "pw".to_owned())]);
+        let named = CloudCredentials::new([("AWS_SECRET_ACCESS_KEY".to_owned(), "pw".to_owned())]);
         assert!(!format!("{named:?}").contains("pw"));
     }
 
@@ -285,7 +285,7 @@ mod tests {
             ("AZURE_STORAGE_ACCOUNT_KEY", "ZA=="),
         ];
         let aws = aws.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let credentials = Credentials::new(aws);
+        let credentials = CloudCredentials::new(aws);
         for text in [
             "s3://b/p",
             "az://c/p",
@@ -325,7 +325,7 @@ mod tests {
             ];
             variables.extend(allow.map(|value| ("AWS_ALLOW_HTTP".to_owned(), value.to_owned())));
             let address = Address::parse("s3://bucket/team").unwrap();
-            let opened = address.open(&Credentials::new(variables)).map(drop);
+            let opened = address.open(&CloudCredentials::new(variables)).map(drop);
             assert_eq!(opened.is_ok(), is_good, "{endpoint} {allow:?}: {opened:?}");
         }
     }

@@ -37,9 +37,9 @@
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
-//! use prep_remote::{Address, Credentials, Remote};
+//! use prep_remote::{Address, CloudCredentials, Remote};
 //! let address = Address::parse(&format!("file://{}", dir.path().display()))?;
-//! let remote = Remote::open(&address, &Credentials::default(), None, &[])?;
+//! let remote = Remote::open(&address, &CloudCredentials::default(), None, &[])?;
 //! assert!(!remote.is_writable());
 //! # Ok(())
 //! # }
@@ -63,7 +63,7 @@ mod source;
 mod tier;
 mod trust;
 
-pub use address::{Address, Credentials};
+pub use address::{Address, CloudCredentials};
 pub use error::RemoteError;
 pub use key::{KeyError, PublicKey, SigningKey};
 pub use layout::Area;

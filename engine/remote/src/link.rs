@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use prep_cache::{Content, Digest, Store};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::address::{Address, Credentials};
+use crate::address::{Address, CloudCredentials};
 use crate::error::RemoteError;
 use crate::key::SigningKey;
 use crate::layout::Area;
@@ -43,7 +43,7 @@ pub struct LinkConfig {
     /// The remote's address.
     pub address: Address,
     /// Credentials of the store.
-    pub credentials: Credentials,
+    pub credentials: CloudCredentials,
     /// The key that signs offered results. Without a key, nothing is offered.
     pub key: Option<SigningKey>,
     /// Keys whose results are trusted, in addition to `key`.

@@ -15,7 +15,7 @@ use prep_core::canonical;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::address::{Address, Credentials};
+use crate::address::{Address, CloudCredentials};
 use crate::error::{RemoteError, classify, is_forbidden};
 use crate::key::{PublicKey, SigningKey};
 use crate::layout::{self, Area};
@@ -97,7 +97,7 @@ impl Remote {
     /// If the address cannot be used.
     pub fn open(
         address: &Address,
-        credentials: &Credentials,
+        credentials: &CloudCredentials,
         key: Option<SigningKey>,
         trusted: &[TrustedSigner],
     ) -> Result<Remote, RemoteError> {

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use prep_cache::{Content, Digest};
-use prep_remote::{Address, Credentials, Remote, RemoteError, RemoteSource, SigningKey};
+use prep_remote::{Address, CloudCredentials, Remote, RemoteError, RemoteSource, SigningKey};
 
 /// A server that gives the same answer to every request. Its thread ends with the process.
 fn server(status: &str, body: &str) -> String {
@@ -36,7 +36,7 @@ fn remote(endpoint: &str, url: &str) -> Remote {
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let address = Address::parse(url).unwrap();
     let key = SigningKey::make("a").unwrap();
-    Remote::open(&address, &Credentials::new(variables), Some(key), &[]).unwrap()
+    Remote::open(&address, &CloudCredentials::new(variables), Some(key), &[]).unwrap()
 }
 
 fn put(remote: &Remote) -> RemoteError {

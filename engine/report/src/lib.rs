@@ -19,7 +19,7 @@ pub mod graph;
 mod page;
 mod text;
 
-pub use collect::Graded;
+pub use collect::GradedExperiment;
 use prep_app::{Error, Task};
 
 /// The subject of a report.
@@ -29,7 +29,7 @@ pub struct Wanted<'a> {
     /// The variant to show. None: all that are prepared.
     pub variant: Option<&'a str>,
     /// Grading reports.
-    pub graded: &'a [Graded],
+    pub graded: &'a [GradedExperiment],
 }
 
 /// Makes the page. Reads prepared data and writes nothing.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// An answered request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct ServerEvent {
     pub client: SocketAddr,
     pub request: String,
     pub status: u16,
@@ -19,4 +19,4 @@ pub struct Event {
 }
 
 /// A function for events. Several threads call it.
-pub type Log = std::sync::Arc<dyn Fn(&Event) + Send + Sync>;
+pub type EventSink = std::sync::Arc<dyn Fn(&ServerEvent) + Send + Sync>;

@@ -32,5 +32,5 @@ mod server;
 mod upload;
 mod worker;
 
-pub use event::{Event, Log};
-pub use server::{Options, ServeError, Server};
+pub use event::{EventSink, ServerEvent};
+pub use server::{ServeError, Server, ServerOptions};

@@ -9,7 +9,7 @@ use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderValu
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use prep_app::{Error, Grading, Validation};
-use prep_grade::Outcome;
+use prep_grade::GradeOutcome;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -226,7 +226,7 @@ impl Shared {
 }
 
 /// Returns upstream's report, without the path of the file on this machine.
-fn report(grading: &Grading, outcome: Outcome) -> Answer {
+fn report(grading: &Grading, outcome: GradeOutcome) -> Answer {
     let report = grading.report_of(Path::new("submission.csv"), Some(outcome));
     answer::json(
         StatusCode::OK,

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use crate::connections::{Connection, Connections};
-use crate::event::{Event, Log};
+use crate::event::{EventSink, ServerEvent};
 use crate::gradings::Gradings;
 use crate::routes::{self, Handled, Shared};
 use crate::upload::Limits;
@@ -29,7 +29,7 @@ const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ServerOptions {
     /// Host and port, for example `127.0.0.1:5000`. Port 0 takes any free port.
     pub address: (String, u16),
     /// The competition. `None`: the header `exp-id` of each request names it, and answers have `is_valid`.
@@ -65,7 +65,7 @@ pub enum ServeError {
 pub struct Server {
     listener: StdListener,
     shared: Arc<Shared>,
-    log: Log,
+    log: EventSink,
     clients: usize,
     timeout: Duration,
 }
@@ -76,10 +76,10 @@ impl Server {
     /// # Errors
     /// When the address is not available.
     pub fn bind(
-        options: Options,
+        options: ServerOptions,
         settings: Settings,
         catalog: Catalog,
-        log: Log,
+        log: EventSink,
     ) -> Result<Server, ServeError> {
         let (host, port) = &options.address;
         let listen = || {
@@ -200,7 +200,7 @@ impl Server {
                         valid,
                         trouble,
                     } = routes::handle(shared, request).await;
-                    log(&Event {
+                    log(&ServerEvent {
                         client,
                         request: what,
                         status: answer.status().as_u16(),

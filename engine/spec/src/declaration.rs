@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Column, Output, Query, Spanned};
-use crate::words::{Key, KeyType, KindSpec, Section};
+use crate::words::{KeyType, KindSpec, Section, SectionKey};
 
 /// A kind with the values of its keys. All required keys exist, and every value has its key's type.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ pub struct Item {
 
 impl Item {
     /// Returns the keys that are set, with their values, in the order of the vocabulary.
-    pub fn settings(&self) -> impl Iterator<Item = (&'static Key, &Spanned<Setting>)> {
+    pub fn settings(&self) -> impl Iterator<Item = (&'static SectionKey, &Spanned<Setting>)> {
         let keys = self.section.keys.iter();
         keys.filter_map(|key| Some((key, self.settings.get(key.name)?)))
     }
@@ -178,7 +178,7 @@ impl Operator {
 
 impl Declaration {
     /// Returns the keys that are set, with their values, in the order of the vocabulary.
-    pub fn settings(&self) -> impl Iterator<Item = (&'static Key, &Spanned<Setting>)> {
+    pub fn settings(&self) -> impl Iterator<Item = (&'static SectionKey, &Spanned<Setting>)> {
         self.form
             .keys(self.method)
             .filter_map(|key| Some((key, self.settings.get(key.name)?)))

@@ -2,7 +2,7 @@
 //!
 //! The parser reads as much as it can and records errors. Checks that need more than this crate (planning a query, the
 //! rules of grading) examine the result and add their errors, so that all errors of a file are reported at once. Only
-//! [`Draft::finish`] turns it into a usable [`Pipeline`].
+//! [`ParsedFile::finish`] turns it into a usable [`Pipeline`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::suggest::nearest;
 
 /// A file that was parsed: its variants as far as they were understood, and the errors so far.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct ParsedFile {
     source: Arc<SourceFile>,
     /// The variants, the base first.
     readings: Vec<Reading>,
@@ -30,13 +30,13 @@ pub struct Reading {
     pub unread: BTreeSet<String>,
 }
 
-impl Draft {
+impl ParsedFile {
     pub(crate) fn new(
         source: Arc<SourceFile>,
         readings: Vec<Reading>,
         findings: Vec<Diagnostic>,
-    ) -> Draft {
-        Draft {
+    ) -> ParsedFile {
+        ParsedFile {
             source,
             readings,
             findings,

@@ -7,10 +7,10 @@ use serde_json::{Map, Number, Value};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::state::ParseState;
 use crate::suggest::nearest;
-use crate::yaml::{Kind, Node, Scalar, Style};
+use crate::yaml::{Kind, Scalar, Style, YamlNode};
 
 /// Converts a node to JSON. Reports duplicate keys.
-pub fn tree(context: &mut ParseState, node: &Node) -> Value {
+pub fn tree(context: &mut ParseState, node: &YamlNode) -> Value {
     match &node.kind {
         Kind::Scalar(one) => scalar(one),
         Kind::Sequence(items) => items.iter().map(|item| tree(context, item)).collect(),
@@ -30,7 +30,7 @@ pub fn tree(context: &mut ParseState, node: &Node) -> Value {
 }
 
 /// Converts `{ list: NAME }` to the texts of one of the pipeline's `lists`.
-fn list(context: &mut ParseState, name: &Node) -> Value {
+fn list(context: &mut ParseState, name: &YamlNode) -> Value {
     let text = match &name.kind {
         Kind::Scalar(scalar) => scalar.text.as_str(),
         _ => "",
@@ -51,7 +51,7 @@ fn list(context: &mut ParseState, name: &Node) -> Value {
 }
 
 /// Collects the position of each value by its JSON pointer.
-pub fn places(node: &Node, pointer: &str, places: &mut BTreeMap<String, Span>) {
+pub fn places(node: &YamlNode, pointer: &str, places: &mut BTreeMap<String, Span>) {
     places.insert(pointer.to_owned(), node.span);
     match &node.kind {
         Kind::Scalar(_) => {}

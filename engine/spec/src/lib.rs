@@ -2,7 +2,7 @@
 //!
 //! A pipeline is a YAML file with SQL in it. [`load`] parses it, resolves all names and checks every rule that needs no
 //! data. It reports all errors of a file at once, each with its position and, if possible, a suggestion. [`read`] does
-//! the same but returns a [`Draft`], to which other checks can add errors (queries that cannot be planned, unknown
+//! the same but returns a [`ParsedFile`], to which other checks can add errors (queries that cannot be planned, unknown
 //! metrics) before it becomes a pipeline. The modules, in the order in which a text passes them:
 //!
 //! - `yaml`: the YAML parser, which returns a tree of nodes with positions;
@@ -46,7 +46,7 @@ pub mod words;
 mod yaml;
 
 pub use diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-pub use draft::{Draft, Reading};
+pub use draft::{ParsedFile, Reading};
 pub use load::{BASE_VARIANT, known_variants, load, read, variants};
 pub use model::Pipeline;
 pub use paths::split_source;

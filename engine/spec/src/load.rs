@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-use crate::draft::{Draft, Reading};
+use crate::draft::{ParsedFile, Reading};
 use crate::merge::merge;
 use crate::model::{Pipeline, Variant};
 use crate::parse::resolve;
 use crate::words::{self, Vocabulary};
-use crate::yaml::{self, Entry, Kind, Node};
+use crate::yaml::{self, Kind, MappingEntry, YamlNode};
 
 /// The variant that a file describes outside of `variants`.
 pub const BASE_VARIANT: &str = "v1";
@@ -23,7 +23,7 @@ pub fn known_variants() -> impl Iterator<Item = &'static str> {
 /// messages call the file `file_name`.
 ///
 /// # Errors
-/// The errors of [`Draft::finish`]. If the text is not YAML, only the first syntax error.
+/// The errors of [`ParsedFile::finish`]. If the text is not YAML, only the first syntax error.
 pub fn load(
     vocabulary: &Vocabulary,
     id: &str,
@@ -35,13 +35,13 @@ pub fn load(
 }
 
 /// Parses a pipeline in all its variants.
-pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> Draft {
+pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> ParsedFile {
     let source = Arc::new(SourceFile::new(file_name, text));
     let (readings, findings) = match yaml::parse(&source) {
         Ok(root) => all_variants(vocabulary, id, &source, &root),
         Err(fault) => (Vec::new(), vec![fault]),
     };
-    Draft::new(source, readings, findings)
+    ParsedFile::new(source, readings, findings)
 }
 
 /// Returns the variants that a file defines: [`BASE_VARIANT`], then the keys of `variants`.
@@ -62,7 +62,7 @@ fn all_variants(
     vocabulary: &Vocabulary,
     id: &str,
     source: &Arc<SourceFile>,
-    root: &Node,
+    root: &YamlNode,
 ) -> (Vec<Reading>, Vec<Diagnostic>) {
     let (base, sections) = take_variants(root);
     let variant = |name: &str, differs| Variant {
@@ -99,7 +99,7 @@ fn all_variants(
 }
 
 /// Returns the tree without `variants`, and the variants that are mappings.
-fn take_variants(root: &Node) -> (Option<Node>, Vec<Entry>) {
+fn take_variants(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
     let Kind::Mapping(entries) = &root.kind else {
         return (None, Vec::new());
     };
@@ -114,7 +114,7 @@ fn take_variants(root: &Node) -> (Option<Node>, Vec<Entry>) {
         let known = words::VARIANTS.key(&section.key).is_some();
         known && matches!(section.value.kind, Kind::Mapping(_))
     });
-    let base = Node {
+    let base = YamlNode {
         span: root.span,
         kind: Kind::Mapping(base),
     };

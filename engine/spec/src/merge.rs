@@ -1,10 +1,10 @@
 //! Applies the differences of a variant to a pipeline.
 
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Kind, YamlNode};
 
 /// Applies `patch` to `base`. Mappings are merged key by key, other values are replaced, and null removes the key. New
 /// keys are appended in the order of the patch.
-pub fn merge(base: &mut Node, patch: &Node) {
+pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
     let (Kind::Mapping(entries), Kind::Mapping(changes)) = (&mut base.kind, &patch.kind) else {
         *base = patch.clone();
         return;

@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::model::Spanned;
 use crate::state::ParseState;
 use crate::suggest::nearest;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// An error of a path, and its help.
 type Fault = (&'static str, &'static str);
@@ -67,7 +67,7 @@ pub fn split_source(path: &str) -> (Option<&str>, &str) {
 
 impl ParseState {
     /// Parses and checks a path in the bundle or in another source.
-    fn source_path(&mut self, node: &Node) -> Option<Spanned<String>> {
+    fn source_path(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let path = self.text(node, "a path")?;
         let (source, inner) = split_source(&path.value);
         self.check_path(inner, node.span);
@@ -105,14 +105,14 @@ impl ParseState {
     }
 
     /// Parses a path in the bundle or in another source, without wildcards.
-    pub fn plain_source_path(&mut self, node: &Node) -> Option<Spanned<String>> {
+    pub fn plain_source_path(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let path = self.source_path(node)?;
         self.check_file(&path);
         Some(path)
     }
 
     /// Parses and checks a path.
-    pub fn path(&mut self, node: &Node) -> Option<Spanned<String>> {
+    pub fn path(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let path = self.text(node, "a path")?;
         self.check_path(&path.value, node.span);
         Some(path)
@@ -127,7 +127,7 @@ impl ParseState {
     }
 
     /// Parses and checks a path with wildcards.
-    pub fn glob(&mut self, node: &Node) -> Option<Spanned<String>> {
+    pub fn glob(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let glob = self.source_path(node)?;
         let (_, inner) = split_source(&glob.value);
         let built = globset::GlobBuilder::new(inner)

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::words::{
-    BUNDLE, COLUMN_KINDS, GRADE, Key, KeyType, KindSpec, PIPELINE, Produces, SOURCE, Section,
-    Vocabulary, Word,
+    BUNDLE, COLUMN_KINDS, GRADE, KeyType, KindSpec, PIPELINE, Produces, SOURCE, Section,
+    SectionKey, Vocabulary, Word,
 };
 
 const INTRODUCTION: &str = "\
@@ -145,7 +145,7 @@ fn cell(text: &str) -> String {
 }
 
 /// Describes the type of a value in a few words.
-fn kind(key: &Key) -> String {
+fn kind(key: &SectionKey) -> String {
     match &key.value {
         KeyType::Word(words) => words
             .iter()

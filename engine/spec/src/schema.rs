@@ -6,8 +6,8 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::words::{
-    COLUMN_KINDS, GRADE, Key, KeyType, KindSpec, PIPELINE, SOURCE, Section, VARIANTS, Vocabulary,
-    Word,
+    COLUMN_KINDS, GRADE, KeyType, KindSpec, PIPELINE, SOURCE, Section, SectionKey, VARIANTS,
+    Vocabulary, Word,
 };
 
 /// Returns the schema. `grade` is the schema of the keys of `grade` other than `answers` and `sample`: an object schema
@@ -56,7 +56,7 @@ fn section(section: &Section) -> Json {
     object(section.doc, section.keys.iter())
 }
 
-fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a Key>) -> Json {
+fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a SectionKey>) -> Json {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for key in keys {
@@ -76,7 +76,7 @@ fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a Key>) -> Json {
 
 /// Returns the schema of a key's value, with its description. Null is allowed for optional keys and means that the key
 /// is absent.
-fn described(key: &Key) -> Json {
+fn described(key: &SectionKey) -> Json {
     let mut schema = value(&key.value);
     if let Some(members) = schema.as_object_mut() {
         members.insert("description".to_owned(), Json::from(key.doc));

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, SourceFile, Span};
 use crate::model::Spanned;
 use crate::suggest::nearest;
 use crate::words::{Section, Vocabulary, Word};
-use crate::yaml::{Entry, Kind, Node, Style};
+use crate::yaml::{Kind, MappingEntry, Style, YamlNode};
 
 /// The part of a pipeline that reads a table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,12 +47,12 @@ pub struct ParseState {
 /// The entries of a mapping, by the keys of its section.
 pub struct Fields<'n> {
     section: &'static Section,
-    entries: BTreeMap<&'static str, &'n Node>,
+    entries: BTreeMap<&'static str, &'n YamlNode>,
 }
 
 impl<'n> Fields<'n> {
     /// Returns the value of a key, if it exists and is not null.
-    pub fn get(&self, key: &str) -> Option<&'n Node> {
+    pub fn get(&self, key: &str) -> Option<&'n YamlNode> {
         debug_assert!(
             self.section.key(key).is_some(),
             "`{key}` is not a key of {}",
@@ -92,7 +92,7 @@ impl ParseState {
         self.report(Diagnostic::error(code, span, message));
     }
 
-    pub fn wrong_type(&mut self, node: &Node, wanted: &str) {
+    pub fn wrong_type(&mut self, node: &YamlNode, wanted: &str) {
         let message = format!("expected {wanted}, found {}", node.describe());
         self.error("wrong-type", node.span, message);
     }
@@ -105,11 +105,11 @@ impl ParseState {
     /// Returns the entries of a mapping. Entries with a key that occurred before are reported as `code` and left out.
     pub fn entries<'n>(
         &mut self,
-        node: &'n Node,
+        node: &'n YamlNode,
         wanted: &str,
         code: &'static str,
         what: &str,
-    ) -> Option<Vec<&'n Entry>> {
+    ) -> Option<Vec<&'n MappingEntry>> {
         let Kind::Mapping(entries) = &node.kind else {
             self.wrong_type(node, wanted);
             return None;
@@ -131,14 +131,18 @@ impl ParseState {
     }
 
     /// Returns the entries of a mapping with fixed keys. Reports unknown, duplicate and missing keys.
-    pub fn fields<'n>(&mut self, node: &'n Node, section: &'static Section) -> Option<Fields<'n>> {
+    pub fn fields<'n>(
+        &mut self,
+        node: &'n YamlNode,
+        section: &'static Section,
+    ) -> Option<Fields<'n>> {
         let entries = self.keys(node, section.name)?;
         let known = self.known(&entries, node, &[section], section.name);
         Some(self.select(&known, node, section, section.name))
     }
 
     /// Returns all entries of a mapping with fixed keys. Reports duplicate keys.
-    pub fn keys<'n>(&mut self, node: &'n Node, name: &str) -> Option<Vec<&'n Entry>> {
+    pub fn keys<'n>(&mut self, node: &'n YamlNode, name: &str) -> Option<Vec<&'n MappingEntry>> {
         let wanted = format!("{name} as a mapping");
         self.entries(node, &wanted, "duplicate-key", "key")
     }
@@ -146,11 +150,11 @@ impl ParseState {
     /// Returns the entries whose key belongs to one of the sections. Reports the others.
     pub fn known<'n>(
         &mut self,
-        entries: &[&'n Entry],
-        node: &Node,
+        entries: &[&'n MappingEntry],
+        node: &YamlNode,
         sections: &[&'static Section],
         name: &str,
-    ) -> Vec<&'n Entry> {
+    ) -> Vec<&'n MappingEntry> {
         let keys = || {
             sections
                 .iter()
@@ -188,8 +192,8 @@ impl ParseState {
     /// Selects the entries of a section. Reports required keys that are missing.
     pub fn select<'n>(
         &mut self,
-        entries: &[&'n Entry],
-        node: &Node,
+        entries: &[&'n MappingEntry],
+        node: &YamlNode,
         section: &'static Section,
         name: &str,
     ) -> Fields<'n> {
@@ -213,7 +217,7 @@ impl ParseState {
         fields
     }
 
-    pub fn text(&mut self, node: &Node, wanted: &str) -> Option<Spanned<String>> {
+    pub fn text(&mut self, node: &YamlNode, wanted: &str) -> Option<Spanned<String>> {
         match &node.kind {
             Kind::Scalar(scalar) if !node.is_null() => Some(Spanned {
                 value: scalar.text.clone(),
@@ -226,7 +230,7 @@ impl ParseState {
         }
     }
 
-    pub fn list<'n>(&mut self, node: &'n Node, wanted: &str) -> Option<&'n [Node]> {
+    pub fn list<'n>(&mut self, node: &'n YamlNode, wanted: &str) -> Option<&'n [YamlNode]> {
         match &node.kind {
             Kind::Sequence(items) => Some(items),
             _ => {
@@ -237,7 +241,7 @@ impl ParseState {
     }
 
     /// Reads one word of a closed list and returns its name.
-    pub fn word(&mut self, node: &Node, words: &'static [Word]) -> Option<&'static str> {
+    pub fn word(&mut self, node: &YamlNode, words: &'static [Word]) -> Option<&'static str> {
         let names = || words.iter().map(|word| word.name);
         let wanted = format!("one of {}", quoted(names()));
         let text = self.text(node, &wanted)?;
@@ -251,7 +255,7 @@ impl ParseState {
     }
 
     /// Reads a delimiter: one ASCII character other than a quote or line break, or `tab`.
-    pub fn delimiter(&mut self, node: &Node) -> Option<u8> {
+    pub fn delimiter(&mut self, node: &YamlNode) -> Option<u8> {
         let text = self.text(node, "one character or `tab`")?;
         match text.value.as_bytes() {
             b"tab" => Some(b'\t'),
@@ -267,7 +271,7 @@ impl ParseState {
         }
     }
 
-    pub fn natural(&mut self, node: &Node) -> Option<usize> {
+    pub fn natural(&mut self, node: &YamlNode) -> Option<usize> {
         let wanted = "an integer";
         let text = self.text(node, wanted)?;
         match (scalar_style(node), text.value.parse()) {
@@ -280,7 +284,7 @@ impl ParseState {
         }
     }
 
-    pub fn number(&mut self, node: &Node) -> Option<f64> {
+    pub fn number(&mut self, node: &YamlNode) -> Option<f64> {
         let text = self.text(node, "a number")?;
         match text.value.parse::<f64>() {
             Ok(number) if number.is_finite() && scalar_style(node) == Some(Style::Plain) => {
@@ -315,14 +319,14 @@ impl ParseState {
 }
 
 /// Returns the first key of a mapping, or the span of another node.
-fn start_of(node: &Node) -> Span {
+fn start_of(node: &YamlNode) -> Span {
     match &node.kind {
         Kind::Mapping(entries) => entries.first().map_or(node.span, |entry| entry.key_span),
         _ => node.span,
     }
 }
 
-pub fn scalar_style(node: &Node) -> Option<Style> {
+pub fn scalar_style(node: &YamlNode) -> Option<Style> {
     match &node.kind {
         Kind::Scalar(scalar) => Some(scalar.style),
         _ => None,

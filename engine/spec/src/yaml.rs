@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, SourceFile, Span};
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node {
+pub struct YamlNode {
     pub span: Span,
     pub kind: Kind,
 }
@@ -20,9 +20,9 @@ pub struct Node {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     Scalar(Scalar),
-    Sequence(Vec<Node>),
+    Sequence(Vec<YamlNode>),
     /// In file order. Keys may occur twice; the reader of the mapping reports that.
-    Mapping(Vec<Entry>),
+    Mapping(Vec<MappingEntry>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -42,13 +42,13 @@ pub enum Style {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct MappingEntry {
     pub key: String,
     pub key_span: Span,
-    pub value: Node,
+    pub value: YamlNode,
 }
 
-impl Node {
+impl YamlNode {
     /// Whether the node is empty or `null`.
     pub fn is_null(&self) -> bool {
         matches!(&self.kind, Kind::Scalar(scalar) if scalar.style == Style::Plain && matches!(scalar.text.as_str(), "" | "~" | "null"))
@@ -67,20 +67,20 @@ impl Node {
 
 /// A collection that is not closed yet.
 enum OpenCollection {
-    Sequence(Span, Vec<Node>),
-    Mapping(Span, Vec<Entry>, Option<(String, Span)>),
+    Sequence(Span, Vec<YamlNode>),
+    Mapping(Span, Vec<MappingEntry>, Option<(String, Span)>),
 }
 
 /// Parses the only document of a file. An empty file is an empty mapping.
 ///
 /// # Errors
 /// The first position where the text is not YAML, or uses a part of YAML that the language does not support.
-pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
+pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     let text = source.text.as_str();
     let offsets = Offsets::new(text);
     let mut parser = Parser::new_from_str(text);
     let mut open: Vec<OpenCollection> = Vec::new();
-    let mut root: Option<Node> = None;
+    let mut root: Option<YamlNode> = None;
     while let Some(event) = parser.next_event() {
         let (event, range) = event.map_err(|error| {
             let at = offsets.byte(error.marker().index());
@@ -137,8 +137,8 @@ pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
                         // For an empty value, the parser's position is sometimes on the next line.
                         span = Span::new(key_span.end, key_span.end);
                     }
-                    let value = Node { span, kind };
-                    entries.push(Entry {
+                    let value = YamlNode { span, kind };
+                    entries.push(MappingEntry {
                         key,
                         key_span,
                         value,
@@ -149,13 +149,13 @@ pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
             },
         }
     }
-    Ok(root.unwrap_or(Node {
+    Ok(root.unwrap_or(YamlNode {
         span: Span::default(),
         kind: Kind::Mapping(Vec::new()),
     }))
 }
 
-fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span) -> Node {
+fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span) -> YamlNode {
     let style = match style {
         ScalarStyle::Plain => Style::Plain,
         ScalarStyle::SingleQuoted => Style::SingleQuoted,
@@ -164,27 +164,27 @@ fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span)
     };
     let trimmed = source.slice(span).trim_end().len();
     span.end = span.start + trimmed;
-    Node {
+    YamlNode {
         span,
         kind: Kind::Scalar(Scalar { text, style }),
     }
 }
 
-fn close(done: OpenCollection, end: Span) -> Node {
+fn close(done: OpenCollection, end: Span) -> YamlNode {
     // Only flow collections have an end of their own. A block ends with its last item.
     let until = |last: Option<Span>, start: Span| match last {
         Some(last) if end.start == end.end => last.end,
         _ => end.end.max(start.end),
     };
     match done {
-        OpenCollection::Sequence(start, items) => Node {
+        OpenCollection::Sequence(start, items) => YamlNode {
             span: Span::new(
                 start.start,
                 until(items.last().map(|node| node.span), start),
             ),
             kind: Kind::Sequence(items),
         },
-        OpenCollection::Mapping(start, entries, _) => Node {
+        OpenCollection::Mapping(start, entries, _) => YamlNode {
             span: Span::new(
                 start.start,
                 until(entries.last().map(|entry| entry.value.span), start),

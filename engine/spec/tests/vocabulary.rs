@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use prep_spec::Vocabulary;
-use prep_spec::words::{self, Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{self, KeyType, KindSpec, Produces, Section, SectionKey};
 use serde_json::{Value, json};
 
 fn vocabulary() -> &'static Vocabulary {
@@ -205,7 +205,7 @@ fn every_example_is_right() {
         for form in forms {
             for method in methods(form) {
                 // One optional key at a time with the required ones, because some keys exclude each other.
-                let all: Vec<&Key> = form.keys(method).collect();
+                let all: Vec<&SectionKey> = form.keys(method).collect();
                 for one in &all {
                     let used = all.iter().filter(|key| {
                         let needed = key.required || stands_in(key, one);
@@ -233,7 +233,7 @@ fn every_example_is_right() {
 }
 
 /// Whether a key requires another one: a generator is either seeded or continued, and some keys require JSON.
-fn stands_in(key: &Key, beside: &Key) -> bool {
+fn stands_in(key: &SectionKey, beside: &SectionKey) -> bool {
     match key.name {
         "seed" => beside.name != "after",
         "format" => matches!(beside.name, "at" | "encoding" | "dialect" | "chunksize"),

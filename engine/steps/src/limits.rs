@@ -1,12 +1,12 @@
 //! Limits for decoding untrusted bytes.
 
 use prep_core::{BoxError, Context, StepError};
-use prep_formats::limits::{LimitExceeded, Limits};
+use prep_formats::limits::{DecodingLimits, LimitExceeded};
 
 /// Limits that follow from the memory of the run. Disk space is unlimited here, because a full disk is an error of its
 /// own.
-pub(crate) fn limits(context: &Context) -> Limits {
-    Limits::from_budgets(context.limits.memory, u64::MAX)
+pub(crate) fn limits(context: &Context) -> DecodingLimits {
+    DecodingLimits::from_budgets(context.limits.memory, u64::MAX)
 }
 
 /// The error of a step that cannot decode untrusted bytes. It is an error of the system if more memory would help, and

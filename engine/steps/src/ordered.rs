@@ -157,13 +157,13 @@ mod tests {
     use std::time::Duration;
 
     use prep_cache::Store;
-    use prep_core::{Cancel, Limits};
+    use prep_core::{Cancel, RunLimits};
 
     use super::*;
 
     fn context() -> (tempfile::TempDir, Context) {
         let folder = tempfile::tempdir().unwrap();
-        let limits = Limits {
+        let limits = RunLimits {
             jobs: 2,
             memory: 1 << 30,
         };

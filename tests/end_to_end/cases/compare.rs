@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use prep_formats::archive::MemberKind;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipListing};
 use prep_formats::{parquet::ParquetTable, sevenz, tar};
 use serde::Deserialize;
@@ -79,7 +79,7 @@ fn files_of(members: &BTreeMap<String, String>) -> BTreeMap<String, String> {
 fn zip_members(path: &Path) -> BTreeMap<String, String> {
     let bytes = fs::read(path).expect("archive");
     let length = bytes.len() as u64;
-    let listing = ZipListing::read(&bytes, 0..length, &Limits::default().budget(length))
+    let listing = ZipListing::read(&bytes, 0..length, &DecodingLimits::default().budget(length))
         .expect("a zip archive");
     let files = listing
         .entries
@@ -98,7 +98,7 @@ fn zip_members(path: &Path) -> BTreeMap<String, String> {
 fn sevenz_members(path: &Path) -> BTreeMap<String, String> {
     let mut members = BTreeMap::new();
     let file = File::open(path).expect("archive");
-    let budget = Limits::default().budget(1 << 40);
+    let budget = DecodingLimits::default().budget(1 << 40);
     sevenz::read(file, &budget, |name, kind, reader| {
         let mut content = Vec::new();
         reader.read_to_end(&mut content)?;
@@ -114,7 +114,7 @@ fn sevenz_members(path: &Path) -> BTreeMap<String, String> {
 fn tar_members(path: &Path) -> BTreeMap<String, String> {
     let mut members = BTreeMap::new();
     let file = File::open(path).expect("archive");
-    let budget = Limits::default().budget(1 << 40);
+    let budget = DecodingLimits::default().budget(1 << 40);
     tar::read(file, &budget, |name, kind, reader| {
         let mut content = Vec::new();
         reader.read_to_end(&mut content)?;
@@ -130,7 +130,8 @@ fn tar_members(path: &Path) -> BTreeMap<String, String> {
 fn holds(path: &Path, wanted: &Table) -> bool {
     let file = File::open(path).expect("table");
     let length = file.metadata().expect("metadata").len();
-    let table = ParquetTable::open(file, 0..length, &Limits::default()).expect("a Parquet table");
+    let table =
+        ParquetTable::open(file, 0..length, &DecodingLimits::default()).expect("a Parquet table");
     let names: Vec<&String> = table
         .schema()
         .fields()

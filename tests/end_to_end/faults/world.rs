@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prep_app::{Catalog, Options, Run, Settings, Task};
+use prep_app::{Catalog, PreparationOptions, Run, Settings, Task};
 use prep_core::{Cancel, Failure, NullReporter, Reporter};
 use prep_fetch::{FetchError, LazyNetwork};
 use serde::{Deserialize, Serialize};
@@ -128,11 +128,11 @@ pub fn prepare_in(
         boot: None,
         remote: None,
     };
-    let options = Options {
+    let options = PreparationOptions {
         source: Some(root.join("source")),
         download: false,
         check_outputs: false,
-        ..Options::default()
+        ..PreparationOptions::default()
     };
     let catalog = Catalog::of(&settings).expect("pipelines");
     let task = Task {

@@ -4,7 +4,7 @@
 use prep_spec::{BASE_VARIANT, Pipeline};
 use serde_json::{Value, json};
 
-use super::Entry;
+use super::CatalogEntry;
 
 /// Upstream's facts about its 82 competitions, by id.
 const TABLE: &str = include_str!("../../data/benchmark.csv");
@@ -14,7 +14,7 @@ const LISTS: &str = include_str!("../../data/lists.csv");
 
 /// One competition of the benchmark. Paths are below `prepared`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Definition {
+pub struct CompetitionDefinition {
     pub id: &'static str,
     pub name: &'static str,
     /// `code` for competitions whose submissions were notebooks, otherwise `simple`.
@@ -28,11 +28,11 @@ pub struct Definition {
 }
 
 /// All of them, in order of their ids.
-pub fn definitions() -> impl Iterator<Item = Definition> {
+pub fn definitions() -> impl Iterator<Item = CompetitionDefinition> {
     TABLE.lines().skip(1).filter_map(|line| {
         let mut cells = line.split(',');
         let mut cell = || cells.next();
-        Some(Definition {
+        Some(CompetitionDefinition {
             id: cell()?,
             name: cell()?,
             kind: cell()?,
@@ -45,13 +45,13 @@ pub fn definitions() -> impl Iterator<Item = Definition> {
 }
 
 /// The one with this id.
-pub fn definition(id: &str) -> Option<Definition> {
+pub fn definition(id: &str) -> Option<CompetitionDefinition> {
     definitions().find(|one| one.id == id)
 }
 
 /// Returns all facts and files of a competition for programs that were written for upstream. For competitions of the benchmark, these
 /// are upstream's facts, for others those of the pipeline. `None` if they do not suffice for grading.
-pub fn described(entry: &Entry) -> Option<Value> {
+pub fn described(entry: &CatalogEntry) -> Option<Value> {
     let (name, facts) = match definition(&entry.id) {
         Some(one) => {
             let facts = json!({

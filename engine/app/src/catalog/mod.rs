@@ -17,8 +17,8 @@ use prep_spec::Pipeline;
 use crate::error::Error;
 use crate::settings::Settings;
 
-pub use self::benchmark::{Definition, definition, definitions, described, lists};
-pub use self::samples::{SAMPLES, Sample};
+pub use self::benchmark::{CompetitionDefinition, definition, definitions, described, lists};
+pub use self::samples::{SAMPLES, SampleBundle};
 
 /// A competition's files in the binary.
 pub struct Embedded {
@@ -36,7 +36,7 @@ const SIZES: &str = include_str!("../../data/sizes.csv");
 
 /// One competition's files. A file may be missing, for example the pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct CatalogEntry {
     pub id: String,
     /// The name of `pipeline.yaml` in messages.
     pub file_name: String,
@@ -51,7 +51,7 @@ pub struct Entry {
 /// All competitions by id.
 #[derive(Debug, Clone)]
 pub struct Catalog {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, CatalogEntry>,
 }
 
 /// Minimum letters of a part of an id that is suggested.
@@ -73,7 +73,7 @@ impl Catalog {
     /// The built-in competitions.
     pub fn embedded() -> Catalog {
         let own = |text: Option<&'static str>| text.map(Cow::Borrowed);
-        let entries = EMBEDDED.iter().map(|one| Entry {
+        let entries = EMBEDDED.iter().map(|one| CatalogEntry {
             id: one.id.to_owned(),
             file_name: format!("pipelines/{}/pipeline.yaml", one.id),
             folder: None,
@@ -106,7 +106,7 @@ impl Catalog {
             };
             found = true;
             let id = id.to_string_lossy().into_owned();
-            let entry = Entry::of_folder(id.clone(), &path, &folder, pipeline)?;
+            let entry = CatalogEntry::of_folder(id.clone(), &path, &folder, pipeline)?;
             self.entries.insert(id, entry);
         }
         if found {
@@ -122,12 +122,12 @@ impl Catalog {
     }
 
     /// All competitions, by id.
-    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub fn iter(&self) -> impl Iterator<Item = &CatalogEntry> {
         self.entries.values()
     }
 
     /// A competition, if it is one of them.
-    pub fn find(&self, id: &str) -> Option<&Entry> {
+    pub fn find(&self, id: &str) -> Option<&CatalogEntry> {
         self.entries.get(id)
     }
 
@@ -135,7 +135,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When there is no competition with this id. The error suggests a similar one.
-    pub fn get(&self, id: &str) -> Result<&Entry, Error> {
+    pub fn get(&self, id: &str) -> Result<&CatalogEntry, Error> {
         self.entries.get(id).ok_or_else(|| {
             let error = Error::request(format!("there is no competition `{id}`"));
             match self.near(id) {
@@ -157,7 +157,7 @@ impl Catalog {
     }
 }
 
-impl Entry {
+impl CatalogEntry {
     /// Reads a competition of the user: a pipeline's text, and the other files of its directory.
     ///
     /// # Errors
@@ -167,8 +167,8 @@ impl Entry {
         file: &Path,
         folder: &Path,
         pipeline: Cow<'static, str>,
-    ) -> Result<Entry, Error> {
-        Ok(Entry {
+    ) -> Result<CatalogEntry, Error> {
+        Ok(CatalogEntry {
             id,
             file_name: file.display().to_string(),
             folder: Some(folder.to_owned()),

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use prep_core::Failure;
 use prep_fetch::BundlePreview;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::pandas::{ColumnSchema, ColumnType, CsvScanner, Frame, ReadOptions, read_frame};
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
@@ -34,15 +34,15 @@ const SNIFFED: usize = 100;
 
 /// A bundle.
 #[derive(Debug, Default)]
-pub struct Bundle {
+pub struct BundleContent {
     pub md5: Option<String>,
-    pub tables: Vec<Table>,
-    pub files: Vec<Files>,
+    pub tables: Vec<CsvFile>,
+    pub files: Vec<FileGroup>,
 }
 
 /// A CSV file.
 #[derive(Debug)]
-pub struct Table {
+pub struct CsvFile {
     /// Its path in a pipeline: `train.zip/train.csv`.
     pub path: String,
     pub columns: Vec<ColumnSchema>,
@@ -56,7 +56,7 @@ pub struct Table {
 
 /// Files of one directory and suffix.
 #[derive(Debug)]
-pub struct Files {
+pub struct FileGroup {
     /// Their pattern in a pipeline: `train/*/*.jpg`.
     pub pattern: String,
     /// The last part of the directory.
@@ -67,13 +67,13 @@ pub struct Files {
     pub nested: bool,
 }
 
-impl Bundle {
+impl BundleContent {
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.files.is_empty()
     }
 }
 
-impl Table {
+impl CsvFile {
     /// The file's name in lower case, without its suffix.
     pub fn stem(&self) -> String {
         let name = self.path.rsplit('/').next().unwrap_or_default();
@@ -95,7 +95,7 @@ pub fn is_table(path: &str) -> bool {
 ///
 /// # Errors
 /// When the file cannot be read, or is not a zip archive.
-pub fn local(path: &Path, limits: &Limits) -> Result<Bundle, Error> {
+pub fn local(path: &Path, limits: &DecodingLimits) -> Result<BundleContent, Error> {
     let failed = |error| Error::reading("read the bundle", path, &error);
     let file = File::open(path).map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
@@ -114,7 +114,7 @@ pub fn local(path: &Path, limits: &Limits) -> Result<Bundle, Error> {
 }
 
 /// Reads a bundle on Kaggle: its listing, and the beginning of its tables.
-pub fn remote(looked: &BundlePreview) -> Bundle {
+pub fn remote(looked: &BundlePreview) -> BundleContent {
     let found = looked
         .zip
         .entries
@@ -138,12 +138,12 @@ pub fn remote(looked: &BundlePreview) -> Bundle {
 /// Returns the path of a file in a pipeline.
 struct Found {
     path: String,
-    table: Option<Table>,
+    table: Option<CsvFile>,
 }
 
 /// A walk through a bundle and the archives within it.
 struct Walk<'a> {
-    limits: &'a Limits,
+    limits: &'a DecodingLimits,
     found: Vec<Found>,
 }
 
@@ -221,7 +221,7 @@ fn is_hidden(path: &str) -> bool {
 }
 
 /// Reads a table's columns and first rows. `None` if pandas would not read it.
-fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
+fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<CsvFile> {
     let mut buffer = vec![0; 1 << 18];
     let mut begin = Vec::new();
     let most = buffer.len() as u64;
@@ -261,7 +261,7 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
     }
     // A row may be cut within quotes. Then values are unknown, but columns are known.
     let frame = read_frame(&front, &ReadOptions { text, ..options }).unwrap_or_default();
-    (!columns.is_empty()).then(|| Table {
+    (!columns.is_empty()).then(|| CsvFile {
         path: path.to_owned(),
         rows: scan.schema.rows,
         columns,
@@ -335,10 +335,10 @@ fn fields(line: &[u8]) -> Vec<u8> {
 }
 
 /// Tables and groups of files.
-fn sorted(found: Vec<Found>, md5: Option<String>) -> Bundle {
-    let mut bundle = Bundle {
+fn sorted(found: Vec<Found>, md5: Option<String>) -> BundleContent {
+    let mut bundle = BundleContent {
         md5,
-        ..Bundle::default()
+        ..BundleContent::default()
     };
     let mut groups: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for Found { path, table } in found {
@@ -373,7 +373,7 @@ fn top(path: &str) -> String {
     top.join("/")
 }
 
-fn group(top: &str, suffix: &str, paths: &[String]) -> Files {
+fn group(top: &str, suffix: &str, paths: &[String]) -> FileGroup {
     let inside = |path: &str| match top {
         "" => path.to_owned(),
         top => path.get(top.len() + 1..).unwrap_or_default().to_owned(),
@@ -400,7 +400,7 @@ fn group(top: &str, suffix: &str, paths: &[String]) -> Files {
         .iter()
         .take(NAMES)
         .filter_map(|path| path.rsplit('/').next());
-    Files {
+    FileGroup {
         pattern: format!("{around}{between}{name}"),
         folder: top.rsplit('/').next().unwrap_or_default().to_owned(),
         count: paths.len(),

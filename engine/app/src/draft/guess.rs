@@ -2,31 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use prep_formats::pandas::{Cell, ColumnData, ColumnType, FrameColumn};
+use prep_formats::pandas::{ColumnData, ColumnType, FrameColumn, ObjectValue};
 
-use super::bundle::{Bundle, Files, NAMES, Table};
+use super::bundle::{BundleContent, CsvFile, FileGroup, NAMES};
 
 /// Maximum classes of one-hot answers.
 const CLASSES: usize = 300;
 
 /// The input of a draft.
 pub struct Guess {
-    pub split: Split,
+    pub split: SplitGuess,
     /// The sample submission among the tables.
     pub sample: Option<usize>,
     pub notes: Vec<String>,
 }
 
 /// The thing to split.
-pub enum Split {
+pub enum SplitGuess {
     /// A table's rows.
-    Rows(Rows),
+    Rows(TargetTable),
     /// Files of one pattern, or all files. If they are in several directories, the directory is their label.
     Files { files: Option<usize>, folders: bool },
 }
 
 /// A table with a target.
-pub struct Rows {
+pub struct TargetTable {
     /// The table among the tables.
     pub table: usize,
     pub id: String,
@@ -65,13 +65,13 @@ pub enum Match {
     Stem,
 }
 
-pub fn guess(bundle: &Bundle) -> Guess {
+pub fn guess(bundle: &BundleContent) -> Guess {
     let mut notes = Vec::new();
     let is_sample =
-        |table: &Table| table.stem().contains("sample") || table.stem().contains("submission");
+        |table: &CsvFile| table.stem().contains("sample") || table.stem().contains("submission");
     let sample = bundle.tables.iter().position(is_sample);
     let is_test =
-        |table: &Table| table.stem().starts_with("test") || table.stem().ends_with("test");
+        |table: &CsvFile| table.stem().starts_with("test") || table.stem().ends_with("test");
     // The most likely table first: by name, then by size.
     let mut tables: Vec<usize> = (0..bundle.tables.len()).collect();
     let table = |at: &usize| bundle.tables.get(*at);
@@ -115,7 +115,7 @@ pub fn guess(bundle: &Bundle) -> Guess {
                 notes.push(format!("rows: {}, identified by `{}`", table.path, rows.id));
                 rows.files = matching(bundle, table, &rows.id);
             }
-            Split::Rows(rows)
+            SplitGuess::Rows(rows)
         }
         None => {
             notes.push("no table to split: files are split instead".to_owned());
@@ -130,7 +130,7 @@ pub fn guess(bundle: &Bundle) -> Guess {
 }
 
 /// Returns whether its columns can be named in a pipeline.
-fn is_plain(table: &Table) -> bool {
+fn is_plain(table: &CsvFile) -> bool {
     let mut seen = BTreeSet::new();
     let names = table.columns.iter().map(|column| column.name.as_str());
     names.clone().all(|name| {
@@ -144,7 +144,12 @@ fn is_plain(table: &Table) -> bool {
 
 /// A submission has an id, which the test table has, too, and a target, which the test table does not have. Without a test table, the
 /// id is the first column.
-fn by_sample(at: usize, table: &Table, sample: &Table, test: Option<&Table>) -> Option<Rows> {
+fn by_sample(
+    at: usize,
+    table: &CsvFile,
+    sample: &CsvFile,
+    test: Option<&CsvFile>,
+) -> Option<TargetTable> {
     let names = sample.columns.iter().map(|column| column.name.clone());
     let (mut known, mut targets): (Vec<String>, Vec<String>) =
         names.partition(|name| test.is_some_and(|test| test.has(name)));
@@ -163,7 +168,7 @@ fn by_sample(at: usize, table: &Table, sample: &Table, test: Option<&Table>) -> 
 }
 
 /// Finds a column of texts whose values are the names of the sample's columns.
-fn one_hot(table: &Table, id: &str, targets: &[String]) -> Option<Target> {
+fn one_hot(table: &CsvFile, id: &str, targets: &[String]) -> Option<Target> {
     if targets.len() < 2 || targets.len() > CLASSES {
         return None;
     }
@@ -186,7 +191,7 @@ fn one_hot(table: &Table, id: &str, targets: &[String]) -> Option<Target> {
 }
 
 /// The target is the column that the test table does not have.
-fn by_test(at: usize, table: &Table, test: &Table) -> Option<Rows> {
+fn by_test(at: usize, table: &CsvFile, test: &CsvFile) -> Option<TargetTable> {
     let names = table.columns.iter().map(|column| column.name.clone());
     let (known, targets): (Vec<String>, Vec<String>) = names.partition(|name| test.has(name));
     let id = known
@@ -198,7 +203,7 @@ fn by_test(at: usize, table: &Table, test: &Table) -> Option<Rows> {
 }
 
 /// The first column with different values is the id, the last other one is the target.
-fn by_place(at: usize, table: &Table) -> Option<Rows> {
+fn by_place(at: usize, table: &CsvFile) -> Option<TargetTable> {
     let names: Vec<&String> = table.columns.iter().map(|column| &column.name).collect();
     let id = names
         .iter()
@@ -213,8 +218,8 @@ fn by_place(at: usize, table: &Table) -> Option<Rows> {
     ))
 }
 
-fn rows(at: usize, table: &Table, id: String, target: Target) -> Rows {
-    Rows {
+fn rows(at: usize, table: &CsvFile, id: String, target: Target) -> TargetTable {
+    TargetTable {
         table: at,
         unique: is_unique(table, &id),
         id,
@@ -224,7 +229,7 @@ fn rows(at: usize, table: &Table, id: String, target: Target) -> Rows {
 }
 
 /// Returns whether values are unique in the first rows.
-fn is_unique(table: &Table, name: &str) -> bool {
+fn is_unique(table: &CsvFile, name: &str) -> bool {
     let Some(column) = table.frame.column(name) else {
         return false;
     };
@@ -247,25 +252,25 @@ pub fn texts(column: &FrameColumn) -> Vec<Option<String>> {
         ColumnData::Object(cells) => cells
             .iter()
             .map(|cell| match cell {
-                Cell::Missing => None,
-                Cell::Bool(value) => boolean(value),
-                Cell::Int(value) => Some(value.to_string()),
-                Cell::UInt(value) => Some(value.to_string()),
-                Cell::Float(value) => Some(value.to_string()),
-                Cell::Text(value) => Some(value.to_string()),
+                ObjectValue::Missing => None,
+                ObjectValue::Bool(value) => boolean(value),
+                ObjectValue::Int(value) => Some(value.to_string()),
+                ObjectValue::UInt(value) => Some(value.to_string()),
+                ObjectValue::Float(value) => Some(value.to_string()),
+                ObjectValue::Text(value) => Some(value.to_string()),
             })
             .collect(),
     }
 }
 
 /// Finds files whose names are ids, the best match first.
-fn matching(bundle: &Bundle, table: &Table, id: &str) -> Vec<RowFiles> {
+fn matching(bundle: &BundleContent, table: &CsvFile, id: &str) -> Vec<RowFiles> {
     let Some(column) = table.frame.column(id) else {
         return Vec::new();
     };
     let all: Vec<String> = texts(column).into_iter().flatten().collect();
     let values = all.get(..2000).unwrap_or(&all);
-    let found = |files: &Files, how: Match, values: &[String]| {
+    let found = |files: &FileGroup, how: Match, values: &[String]| {
         let stems: BTreeSet<&str> = match how {
             Match::Name => files.names.iter().map(String::as_str).collect(),
             Match::Stem => files.names.iter().map(|name| stem(name)).collect(),
@@ -307,7 +312,7 @@ fn stem(name: &str) -> &str {
 }
 
 /// Finds the largest group of files, of training data if there is a separate directory for them.
-fn by_files(bundle: &Bundle) -> Split {
+fn by_files(bundle: &BundleContent) -> SplitGuess {
     let mut groups: Vec<usize> = (0..bundle.files.len()).collect();
     groups.sort_by_key(|at| {
         let files = bundle.files.get(*at);
@@ -318,7 +323,7 @@ fn by_files(bundle: &Bundle) -> Split {
     let at = groups.first().copied();
     // Single files of different kinds are split together.
     let at = at.filter(|at| bundle.files.get(*at).is_some_and(|files| files.count > 1));
-    Split::Files {
+    SplitGuess::Files {
         files: at,
         folders: at
             .and_then(|at| bundle.files.get(at))
@@ -340,7 +345,7 @@ pub enum Values {
 }
 
 /// Returns the kind of a column's values.
-pub fn values(table: &Table, name: &str) -> Values {
+pub fn values(table: &CsvFile, name: &str) -> Values {
     let column = table.columns.iter().find(|column| column.name == name);
     let Some((column, frame)) = column.zip(table.frame.column(name)) else {
         return Values::Other;

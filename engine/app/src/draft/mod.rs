@@ -23,8 +23,8 @@ use prep_fetch::LazyNetwork;
 use crate::bundles;
 use crate::error::Error;
 use crate::settings::Settings;
-use bundle::Bundle;
-use guess::Split;
+use bundle::BundleContent;
+use guess::SplitGuess;
 
 /// A pipeline that was written for a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub fn draft(
         return Err(Error::new(Failure::Input, message));
     }
     let guess = guess::guess(&bundle);
-    if let Split::Files { files, .. } = &guess.split {
+    if let SplitGuess::Files { files, .. } = &guess.split {
         let groups = bundle.files.iter().enumerate();
         let groups = groups.filter(|(at, _)| files.is_none_or(|own| own == *at));
         let tables = if files.is_none() {
@@ -89,7 +89,7 @@ pub fn draft(
 }
 
 /// A pipeline that splits a single file would not run.
-fn nothing_to_split(id: &str, bundle: &Bundle) -> Error {
+fn nothing_to_split(id: &str, bundle: &BundleContent) -> Error {
     let only = bundle.files.iter().flat_map(|files| &files.names).next();
     let only = only.map_or_else(|| "train.json".to_owned(), |name| words::yaml(name));
     let message = format!(

@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 use prep_core::units;
 use prep_formats::pandas::ColumnType;
 
-use super::bundle::{self, Bundle, Files, Table};
-use super::guess::{Guess, Match, RowFiles, Rows, Split, Target, Values, texts, values};
+use super::bundle::{self, BundleContent, CsvFile, FileGroup};
+use super::guess::{
+    Guess, Match, RowFiles, SplitGuess, Target, TargetTable, Values, texts, values,
+};
 use super::words::{sql_name, sql_text, table_name, yaml, yaml_query};
 
 /// Columns of one table that are listed.
@@ -25,14 +27,14 @@ struct Join {
 }
 
 /// A pipeline for the bundle of `id`.
-pub fn pipeline(id: &str, bundle: &Bundle, guess: &Guess) -> String {
+pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess) -> String {
     let category = match (
         &guess.split,
         bundle.files.iter().any(|files| is_image(&files.pattern)),
     ) {
         (_, true) => "Image Classification",
-        (Split::Rows(_), false) => "Tabular",
-        (Split::Files { .. }, false) => "Other",
+        (SplitGuess::Rows(_), false) => "Tabular",
+        (SplitGuess::Files { .. }, false) => "Other",
     };
     let md5 = bundle
         .md5
@@ -48,12 +50,12 @@ pub fn pipeline(id: &str, bundle: &Bundle, guess: &Guess) -> String {
         yaml(id),
     );
     match &guess.split {
-        Split::Rows(rows) => {
+        SplitGuess::Rows(rows) => {
             if let Some(table) = bundle.tables.get(rows.table) {
                 by_rows(&mut out, bundle, guess, rows, table);
             }
         }
-        Split::Files { files, folders } => by_files(&mut out, bundle, *files, *folders),
+        SplitGuess::Files { files, folders } => by_files(&mut out, bundle, *files, *folders),
     }
     out
 }
@@ -77,7 +79,7 @@ fn is_image(pattern: &str) -> bool {
 
 /// A column's type in the language, as pandas reads it. Of a table that was not read to its end the next row may be of
 /// another type: its columns are what pandas infers.
-fn kind(table: &Table, column: &prep_formats::pandas::ColumnSchema) -> &'static str {
+fn kind(table: &CsvFile, column: &prep_formats::pandas::ColumnSchema) -> &'static str {
     match column.kind {
         // Whatever follows, a text stays one.
         ColumnType::Text => "text",
@@ -90,7 +92,7 @@ fn kind(table: &Table, column: &prep_formats::pandas::ColumnSchema) -> &'static 
 }
 
 /// A table's declaration. Lines begin with `start`.
-fn declaration(out: &mut String, start: &str, name: &str, table: &Table, columns: usize) {
+fn declaration(out: &mut String, start: &str, name: &str, table: &CsvFile, columns: usize) {
     let _ = writeln!(out, "{start}{name}:\n{start}  read: {}", yaml(&table.path));
     if table.delimiter != bundle::usual_delimiter(&table.path) {
         let delimiter = match table.delimiter {
@@ -114,7 +116,13 @@ fn declaration(out: &mut String, start: &str, name: &str, table: &Table, columns
     }
 }
 
-fn by_rows(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, table: &Table) {
+fn by_rows(
+    out: &mut String,
+    bundle: &BundleContent,
+    guess: &Guess,
+    rows: &TargetTable,
+    table: &CsvFile,
+) {
     let mut taken = vec!["train".to_owned(), "test".to_owned()];
     let labelled = table_name("labelled", &taken);
     taken.push(labelled.clone());
@@ -166,7 +174,12 @@ fn by_rows(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, table:
 }
 
 /// Declares the table of a group of files; its name.
-fn files_table(out: &mut String, before: &str, files: &Files, taken: &mut Vec<String>) -> String {
+fn files_table(
+    out: &mut String,
+    before: &str,
+    files: &FileGroup,
+    taken: &mut Vec<String>,
+) -> String {
     let folder = match files.folder.as_str() {
         "" => "files",
         folder => folder,
@@ -183,7 +196,13 @@ fn files_table(out: &mut String, before: &str, files: &Files, taken: &mut Vec<St
 }
 
 /// What else is in the bundle, as comments.
-fn further(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, taken: &[String]) {
+fn further(
+    out: &mut String,
+    bundle: &BundleContent,
+    guess: &Guess,
+    rows: &TargetTable,
+    taken: &[String],
+) {
     let mut taken = taken.to_vec();
     let tables = bundle
         .tables
@@ -212,7 +231,7 @@ fn further(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, taken:
 }
 
 /// The columns that agents must not see.
-fn hidden(rows: &Rows) -> Vec<&str> {
+fn hidden(rows: &TargetTable) -> Vec<&str> {
     match &rows.target {
         Target::Columns(names) => names.iter().map(String::as_str).collect(),
         Target::OneHot { column, .. } => vec![column],
@@ -223,7 +242,7 @@ fn entry(out: &mut String, path: &str, query: &str) {
     let _ = writeln!(out, "  {path}:{}", yaml_query(query, 2));
 }
 
-fn outputs(out: &mut String, rows: &Rows, table: &Table, id: &str, joins: &[Join]) {
+fn outputs(out: &mut String, rows: &TargetTable, table: &CsvFile, id: &str, joins: &[Join]) {
     let hidden = hidden(rows);
     let excluded: Vec<String> = hidden.iter().map(|name| sql_name(name)).collect();
     out.push_str("\npublic:\n");
@@ -314,7 +333,7 @@ fn outputs(out: &mut String, rows: &Rows, table: &Table, id: &str, joins: &[Join
 }
 
 /// A placeholder of a column's type.
-fn constant(table: &Table, name: &str) -> String {
+fn constant(table: &CsvFile, name: &str) -> String {
     let first = || {
         let column = table.frame.column(name)?;
         texts(column)
@@ -338,7 +357,14 @@ fn constant(table: &Table, name: &str) -> String {
     }
 }
 
-fn checks(out: &mut String, rows: &Rows, id: &str, labelled: &str, classes: bool, joins: &[Join]) {
+fn checks(
+    out: &mut String,
+    rows: &TargetTable,
+    id: &str,
+    labelled: &str,
+    classes: bool,
+    joins: &[Join],
+) {
     out.push_str("\n# Queries that must return no row.\nchecks:\n");
     if rows.unique {
         entry(
@@ -399,7 +425,7 @@ fn checks(out: &mut String, rows: &Rows, id: &str, labelled: &str, classes: bool
     }
 }
 
-fn grade(out: &mut String, rows: &Rows, table: &Table) {
+fn grade(out: &mut String, rows: &TargetTable, table: &CsvFile) {
     let (columns, metric, others): (Vec<&str>, String, &str) = match &rows.target {
         Target::OneHot { classes, .. } => (
             classes.iter().map(String::as_str).collect(),
@@ -454,7 +480,7 @@ fn grade(out: &mut String, rows: &Rows, table: &Table) {
 }
 
 /// Where no table can be split, files are: what they are labelled with is in the folder's name, or somebody's to say.
-fn by_files(out: &mut String, bundle: &Bundle, at: Option<usize>, folders: bool) {
+fn by_files(out: &mut String, bundle: &BundleContent, at: Option<usize>, folders: bool) {
     let files = at.and_then(|at| bundle.files.get(at));
     let pattern = files.map_or("**", |files| files.pattern.as_str());
     let count = files.map(|files| units::count(files.count as u64, "file"));

@@ -14,17 +14,17 @@ const PREFIX: &str = ".prep-export-";
 const LOCK: &str = "lock";
 
 /// A directory that is removed when this value is dropped.
-pub struct Draft {
+pub struct TemporaryCopy {
     dir: TempDir,
     _lock: Option<LockGuard>,
 }
 
-impl Draft {
+impl TemporaryCopy {
     /// Makes a directory in `parent`, and removes abandoned ones.
     ///
     /// # Errors
     /// When `parent` cannot be written.
-    pub fn new(parent: &Path) -> io::Result<Draft> {
+    pub fn new(parent: &Path) -> io::Result<TemporaryCopy> {
         // One process at a time, because a directory that is not locked yet would look abandoned. On file systems without locks, that
         // moment is short.
         let _turn = File::open(parent).and_then(|folder| folder.lock().map(|()| folder));
@@ -36,7 +36,7 @@ impl Draft {
         }
         let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
         let lock = try_lock_file(&dir.path().join(LOCK)).ok().flatten();
-        Ok(Draft { dir, _lock: lock })
+        Ok(TemporaryCopy { dir, _lock: lock })
     }
 
     pub fn join(&self, name: &str) -> PathBuf {
@@ -66,9 +66,9 @@ mod tests {
         fs::write(left.join(LOCK), "").unwrap();
         let other = dir.path().join(".prep-export-notes");
         fs::create_dir(&other).unwrap();
-        let one = Draft::new(dir.path()).unwrap();
+        let one = TemporaryCopy::new(dir.path()).unwrap();
         assert!(!left.exists() && other.exists());
-        let two = Draft::new(dir.path()).unwrap();
+        let two = TemporaryCopy::new(dir.path()).unwrap();
         assert!(one.join(LOCK).exists() && two.join(LOCK).exists());
         drop((one, two));
         let names: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();

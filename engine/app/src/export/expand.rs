@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use prep_core::{Cancel, Failure, Remedy};
 use prep_digests::digest_of_file;
 use prep_formats::archive::MemberKind;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipListing};
 use prep_formats::{sevenz, tar};
 use prep_steps::Expand;
@@ -28,7 +28,7 @@ pub fn expand(
     found: &mut Found,
     wanted: Expand,
     staging: &Path,
-    limits: &Limits,
+    limits: &DecodingLimits,
     cancel: &Cancel,
 ) -> Result<(), Error> {
     let archives: Vec<Item> = found
@@ -119,7 +119,12 @@ fn base<'a>(staging: &Path, folder: &'a str) -> &'a str {
 }
 
 /// Unpacks the files and directories of an archive into a directory, which also exists if the archive is empty.
-fn unpack(archive: &Item, staging: &Path, limits: &Limits, cancel: &Cancel) -> io::Result<()> {
+fn unpack(
+    archive: &Item,
+    staging: &Path,
+    limits: &DecodingLimits,
+    cancel: &Cancel,
+) -> io::Result<()> {
     let Some((kind, _)) = kind(&archive.path) else {
         return Ok(());
     };
@@ -195,7 +200,7 @@ mod tests {
             &mut found,
             wanted,
             staging,
-            &Limits::default(),
+            &DecodingLimits::default(),
             &Cancel::default(),
         )?;
         Ok(found)

@@ -26,7 +26,7 @@ use prep_formats::pandas::{CsvScanner, ReadOptions, Schema};
 use prep_steps::Expand;
 use serde::Serialize;
 
-use self::draft::Draft;
+use self::draft::TemporaryCopy;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::prepared;
@@ -37,19 +37,19 @@ const CROISSANT: &str = "croissant.json";
 
 /// The form of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ExportForm {
     /// A directory.
     Folder,
     /// A tar archive. Equal contents give equal bytes.
     Tar,
 }
 
-impl Form {
+impl ExportForm {
     /// The form of a target with this name: `.tar` is an archive, any other name a directory.
     ///
     /// # Errors
     /// When the name has the ending of another archive format, because a directory of that name would be a mistake.
-    pub fn of(target: &Path) -> Result<Form, Error> {
+    pub fn of(target: &Path) -> Result<ExportForm, Error> {
         const OTHERS: [&str; 14] = [
             "7z", "bz2", "gz", "img", "rar", "sfs", "sqfs", "squashfs", "tbz2", "tgz", "txz", "xz",
             "zip", "zst",
@@ -57,13 +57,13 @@ impl Form {
         let suffix = target.extension().and_then(|suffix| suffix.to_str());
         let suffix = suffix.unwrap_or_default().to_ascii_lowercase();
         match suffix.as_str() {
-            "tar" => Ok(Form::Tar),
+            "tar" => Ok(ExportForm::Tar),
             other if OTHERS.contains(&other) => {
                 let message = format!("copies are not written as .{other}");
                 Err(Error::request(message)
                     .help("name a .tar file or a directory, and convert the copy"))
             }
-            _ => Ok(Form::Folder),
+            _ => Ok(ExportForm::Folder),
         }
     }
 }
@@ -71,7 +71,7 @@ impl Form {
 /// The requested copy.
 #[derive(Debug, Clone)]
 pub struct Export {
-    pub form: Form,
+    pub form: ExportForm,
     /// Whether private files such as the answers are copied.
     pub private: bool,
     /// Whether archives in `public` are unpacked.
@@ -176,7 +176,7 @@ pub fn export(
         false => Error::writing("write", target, &error),
     };
     fs::create_dir_all(parent).map_err(failed)?;
-    let draft = Draft::new(parent).map_err(failed)?;
+    let draft = TemporaryCopy::new(parent).map_err(failed)?;
     if let Some(expand) = wanted.expand {
         let limits = settings.content_limits(1);
         expand::expand(&mut found, expand, &draft.join("expanded"), &limits, cancel)?;
@@ -185,8 +185,8 @@ pub fn export(
     items.sort();
     let made = draft.join("made");
     let mut copier: Box<dyn Copier> = match wanted.form {
-        Form::Folder => Box::new(folder::Folder::new(&made, id)),
-        Form::Tar => Box::new(tar::Tar::new(&made, id).map_err(failed)?),
+        ExportForm::Folder => Box::new(folder::Folder::new(&made, id)),
+        ExportForm::Tar => Box::new(tar::Tar::new(&made, id).map_err(failed)?),
     };
     let mut exported = Exported {
         competition: id.to_owned(),

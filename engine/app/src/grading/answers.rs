@@ -10,7 +10,7 @@ use prep_digests::Trees;
 use prep_steps::Manifest;
 
 use super::comparable::has_published_checksum;
-use crate::catalog::Entry;
+use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::prepared;
 use crate::settings::Settings;
@@ -71,7 +71,7 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     /// When they are missing or differ.
-    pub(crate) fn answers(&self, entry: &Entry, path: &str) -> Result<Vec<u8>, Error> {
+    pub(crate) fn answers(&self, entry: &CatalogEntry, path: &str) -> Result<Vec<u8>, Error> {
         let place = self.place(path);
         if self.manifest.is_none() && !place.exists() {
             return Err(prepared::not_prepared(self.id));

@@ -16,12 +16,12 @@ use std::fmt;
 
 use md5::{Digest as _, Md5};
 use prep_digests::{ChecksumStatus, DataOrigin};
-use prep_grade::report::Variant;
+use prep_grade::report::GradedData;
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::{Manifest, PublishedChecksums};
 
 use super::Given;
-use crate::catalog::Entry;
+use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::outline::outline;
 
@@ -106,13 +106,13 @@ impl Comparability {
     ///
     /// # Errors
     /// When the pipeline has mistakes.
-    pub fn of_prepared(entry: &Entry, manifest: &Manifest) -> Result<Comparability, Error> {
+    pub fn of_prepared(entry: &CatalogEntry, manifest: &Manifest) -> Result<Comparability, Error> {
         Comparability::of_data(entry, &manifest.variant, manifest.origin.as_ref())
     }
 
     /// Returns the comparability of scores on data of a variant with this origin.
     pub(crate) fn of_data(
-        entry: &Entry,
+        entry: &CatalogEntry,
         variant: &str,
         origin: Option<&DataOrigin>,
     ) -> Result<Comparability, Error> {
@@ -123,7 +123,7 @@ impl Comparability {
     }
 
     /// Returns the comparability of thresholds, which need no prepared data.
-    pub(crate) fn of_files(entry: &Entry) -> Comparability {
+    pub(crate) fn of_files(entry: &CatalogEntry) -> Comparability {
         let mut found = Comparability::default();
         found.judge_files(entry);
         found
@@ -134,7 +134,7 @@ impl Comparability {
     /// # Errors
     /// When the pipeline has mistakes.
     pub(crate) fn of_grading(
-        entry: &Entry,
+        entry: &CatalogEntry,
         path: &str,
         answers: &Answers<'_>,
     ) -> Result<Comparability, Error> {
@@ -162,7 +162,7 @@ impl Comparability {
         self
     }
 
-    fn judge_files(&mut self, entry: &Entry) {
+    fn judge_files(&mut self, entry: &CatalogEntry) {
         match entry.own_files() {
             None => self.0.push(Obstacle::OwnCompetition),
             Some(files) if files.is_empty() => {}
@@ -171,7 +171,7 @@ impl Comparability {
     }
 
     /// The variants of an own pipeline are never comparable.
-    fn judge_variant(&mut self, entry: &Entry, variant: &str) -> Result<(), Error> {
+    fn judge_variant(&mut self, entry: &CatalogEntry, variant: &str) -> Result<(), Error> {
         if variant == BASE_VARIANT || self.is_own() {
             return Ok(());
         }
@@ -252,14 +252,14 @@ impl Comparability {
     }
 
     /// Returns the name of the variant in reports. Only verified data of the built-in pipeline have the variant's own name.
-    pub(crate) fn variant(&self, prepared: &str) -> Variant {
+    pub(crate) fn variant(&self, prepared: &str) -> GradedData {
         let name = match self {
             _ if self.is_own() => "own".to_owned(),
             _ if self.differs() => format!("{prepared}-differs"),
             _ if self.is_unverified() => format!("{prepared}-unverified"),
             _ => prepared.to_owned(),
         };
-        Variant {
+        GradedData {
             name,
             not_comparable_because: self.obstacles(),
         }
@@ -268,7 +268,11 @@ impl Comparability {
 
 /// Returns whether the answers have the published checksum of the file `path` (`private/test.csv`). `None` if there is no such
 /// checksum.
-pub(crate) fn has_published_checksum(answers: &[u8], entry: &Entry, path: &str) -> Option<bool> {
+pub(crate) fn has_published_checksum(
+    answers: &[u8],
+    entry: &CatalogEntry,
+    path: &str,
+) -> Option<bool> {
     let sums = entry.checksums.as_deref()?;
     let sums: PublishedChecksums = serde_json::from_str(sums).ok()?;
     let expected = sums.private.get(path.strip_prefix("private/")?)?;
@@ -280,7 +284,7 @@ pub(crate) fn has_published_checksum(answers: &[u8], entry: &Entry, path: &str) 
 }
 
 /// Whether a variant of the entry's pipeline has the test rows, answers, rules and metric of the base.
-fn has_same_grading(entry: &Entry, other: &Pipeline) -> Result<bool, Error> {
+fn has_same_grading(entry: &CatalogEntry, other: &Pipeline) -> Result<bool, Error> {
     if !other.variant.differs {
         return Ok(true);
     }
@@ -336,7 +340,7 @@ mod tests {
 
     const ID: &str = "spooky-author-identification";
 
-    fn judged(entry: &Entry, variant: &str, origin: Option<DataOrigin>) -> Comparability {
+    fn judged(entry: &CatalogEntry, variant: &str, origin: Option<DataOrigin>) -> Comparability {
         Comparability::of_data(entry, variant, origin.as_ref()).unwrap()
     }
 
@@ -398,7 +402,7 @@ mod tests {
         let same = |text: &Option<Cow<'static, str>>| {
             text.clone().map(|text| Cow::Owned(text.into_owned()))
         };
-        let copy = Entry {
+        let copy = CatalogEntry {
             folder: Some("there".into()),
             pipeline: same(&built_in.pipeline),
             ..built_in.clone()
@@ -411,28 +415,28 @@ mod tests {
         let other = || Some(Cow::Borrowed("score\n1\n"));
         for (own, file) in [
             (
-                Entry {
+                CatalogEntry {
                     pipeline: seed,
                     ..copy.clone()
                 },
                 "pipeline.yaml",
             ),
             (
-                Entry {
+                CatalogEntry {
                     leaderboard: other(),
                     ..copy.clone()
                 },
                 "leaderboard.csv",
             ),
             (
-                Entry {
+                CatalogEntry {
                     description: other(),
                     ..copy.clone()
                 },
                 "description.md",
             ),
             (
-                Entry {
+                CatalogEntry {
                     checksums: None,
                     ..copy.clone()
                 },
@@ -446,7 +450,7 @@ mod tests {
             );
             assert_eq!(found.variant("v1").name, "own");
         }
-        let new = Entry {
+        let new = CatalogEntry {
             id: "new".to_owned(),
             ..copy
         };
@@ -470,7 +474,7 @@ mod tests {
             (sums(&"0".repeat(32)), Some(Obstacle::AnswersDiffer)),
             (None, Some(Obstacle::NothingPublished)),
         ] {
-            let entry = Entry {
+            let entry = CatalogEntry {
                 checksums,
                 ..built_in.clone()
             };

@@ -10,19 +10,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use jiff::Timestamp;
 use prep_core::Failure;
 use prep_formats::json::JsonValue;
-use prep_grade::report::list::{self, Entry};
+use prep_grade::report::list::{self, ListedSubmission};
 use prep_grade::report::{CompetitionReport, JsonObject, aggregate, file_name, pretty};
 use tempfile::NamedTempFile;
 
-use super::{Grading, Log};
+use super::{Grading, GradingLog};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::settings::Settings;
 
 /// The results of a list of submissions.
-pub struct Graded {
+pub struct GradedList {
     /// Results in the order of the list, with an error for each entry that could not be graded.
-    pub results: Vec<(Entry, Result<CompetitionReport, Error>)>,
+    pub results: Vec<(ListedSubmission, Result<CompetitionReport, Error>)>,
     /// The text of the report.
     pub text: String,
     /// The path of the report.
@@ -38,8 +38,8 @@ pub fn grade_list(
     catalog: &Catalog,
     list: &Path,
     output_dir: &Path,
-    log: &Log,
-) -> Result<Graded, Error> {
+    log: &GradingLog,
+) -> Result<GradedList, Error> {
     let text = std::fs::read_to_string(list)
         .map_err(|error| Error::reading("read the list", list, &error))?;
     let entries = list::parse(&text)
@@ -61,7 +61,7 @@ pub fn grade_list(
     }
     let text = pretty(whole(&reports, &refused));
     let path = save(file, output_dir, &text, Timestamp::now()).map_err(cannot_write)?;
-    Ok(Graded {
+    Ok(GradedList {
         results,
         text,
         path,
@@ -72,8 +72,8 @@ pub fn grade_list(
 fn grade_all(
     settings: &Settings,
     catalog: &Catalog,
-    entries: &[Entry],
-    log: &Log,
+    entries: &[ListedSubmission],
+    log: &GradingLog,
 ) -> Vec<Result<CompetitionReport, Error>> {
     let gradings: HashMap<&str, OnceLock<Result<Grading, Error>>> = entries
         .iter()
@@ -124,7 +124,7 @@ fn defect() -> Error {
 }
 
 /// Upstream's report, followed by the entries that could not be graded, if there are any.
-fn whole(reports: &[CompetitionReport], refused: &[(&Entry, &Error)]) -> JsonObject {
+fn whole(reports: &[CompetitionReport], refused: &[(&ListedSubmission, &Error)]) -> JsonObject {
     let mut report = aggregate(reports);
     let not_graded = refused.iter().map(|(entry, error)| {
         JsonValue::from(JsonObject::from_iter([
@@ -174,7 +174,7 @@ fn save(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prep_grade::report::Variant;
+    use prep_grade::report::GradedData;
     use prep_grade::report::medals::Leaderboard;
 
     #[test]
@@ -185,13 +185,13 @@ mod tests {
             "a.csv",
             None,
             Some(&leaderboard),
-            &Variant {
+            &GradedData {
                 name: "v1".to_owned(),
                 not_comparable_because: Vec::new(),
             },
             jiff::civil::DateTime::default(),
         );
-        let entry = Entry {
+        let entry = ListedSubmission {
             line: 1,
             competition_id: "b".into(),
             submission_path: "b.csv".into(),

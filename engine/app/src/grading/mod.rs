@@ -24,20 +24,20 @@ use prep_digests::{Sha256, digest_of_file};
 use prep_formats::pandas::Frame;
 use prep_grade::metrics::Direction;
 use prep_grade::report::medals::{Leaderboard, LeaderboardError};
-use prep_grade::report::{CompetitionReport, Digests, Variant};
+use prep_grade::report::{CompetitionReport, Digests, GradedData};
 use prep_grade::table::{submission, typed};
-use prep_grade::{Grader, Outcome, Refusal, RefusalKind};
+use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
 use prep_spec::{BASE_VARIANT, Pipeline};
 
 use self::answers::Prepared;
 use self::comparable::Answers;
 use self::read_files::ReadFiles;
-use crate::catalog::{Catalog, Entry};
+use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
 use crate::settings::Settings;
 
 pub use self::comparable::Comparability;
-pub use self::list::{Graded, grade_list};
+pub use self::list::{GradedList, grade_list};
 pub use self::validation::{Validation, one_line};
 use crate::digests;
 
@@ -50,33 +50,33 @@ pub struct Grading {
     /// `None` if the competition has no leaderboard, and therefore no medals.
     leaderboard: Option<Leaderboard>,
     /// Origin of the prepared data.
-    variant: Variant,
+    variant: GradedData,
     grader: Grader,
     answers: Frame,
     /// Digest of the file with the answers.
     answers_digest: Sha256,
     digests: Digests,
     /// The data directory of the log.
-    log: Option<(PathBuf, Log)>,
+    log: Option<(PathBuf, GradingLog)>,
     /// The files that were read, as they were.
     read: ReadFiles,
 }
 
 /// Whether gradings are logged in the data directory, and the function that receives errors of the log.
 #[derive(Clone, Default)]
-pub struct Log(Option<Arc<Trouble>>);
+pub struct GradingLog(Option<Arc<Trouble>>);
 
 type Trouble = dyn Fn(&Error) + Send + Sync;
 
-impl Log {
+impl GradingLog {
     /// Logs gradings. A read-only data directory does not prevent grading.
-    pub fn kept(trouble: impl Fn(&Error) + Send + Sync + 'static) -> Log {
-        Log(Some(Arc::new(trouble)))
+    pub fn kept(trouble: impl Fn(&Error) + Send + Sync + 'static) -> GradingLog {
+        GradingLog(Some(Arc::new(trouble)))
     }
 
     /// Logs nothing.
-    pub fn off() -> Log {
-        Log(None)
+    pub fn off() -> GradingLog {
+        GradingLog(None)
     }
 }
 
@@ -117,7 +117,7 @@ impl Grading {
 
     /// Also logs every grading in the settings' data directory.
     #[must_use]
-    pub fn logged(self, settings: &Settings, log: &Log) -> Grading {
+    pub fn logged(self, settings: &Settings, log: &GradingLog) -> Grading {
         Grading {
             log: Some((settings.data_dir.clone(), log.clone())),
             ..self
@@ -191,12 +191,12 @@ impl Grading {
     }
 
     /// Validates and scores a submission. `None` if there is no file of that name with the ending `.csv`.
-    pub fn grade(&self, path: &Path) -> Option<Outcome> {
+    pub fn grade(&self, path: &Path) -> Option<GradeOutcome> {
         submission::exists(path).then(|| {
             let outcome = File::open(path).and_then(|file| self.grade_file(&file));
             outcome.unwrap_or_else(|error| {
                 let message = format!("cannot read `{}`: {error}", path.display());
-                Outcome::Invalid(Refusal::new(RefusalKind::Unreadable, message))
+                GradeOutcome::Invalid(Refusal::new(RefusalKind::Unreadable, message))
             })
         })
     }
@@ -205,7 +205,7 @@ impl Grading {
     ///
     /// # Errors
     /// If a typed frame cannot be read.
-    pub fn grade_table(&self, path: &Path) -> Result<Option<Outcome>, Error> {
+    pub fn grade_table(&self, path: &Path) -> Result<Option<GradeOutcome>, Error> {
         if !is_frame(path) {
             return Ok(self.grade(path));
         }
@@ -220,7 +220,7 @@ impl Grading {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn grade_file(&self, file: &File) -> io::Result<Outcome> {
+    pub fn grade_file(&self, file: &File) -> io::Result<GradeOutcome> {
         self.grader.grade_file(&self.answers, file)
     }
 
@@ -230,7 +230,7 @@ impl Grading {
     }
 
     /// Returns a report of an outcome with the present time. The report names the submission `path`.
-    pub fn report_of(&self, path: &Path, outcome: Option<Outcome>) -> CompetitionReport {
+    pub fn report_of(&self, path: &Path, outcome: Option<GradeOutcome>) -> CompetitionReport {
         let now = Zoned::now().datetime();
         let submission = outcome.as_ref().and_then(|_| digest_of_file(path).ok());
         let submission = submission.map(|(digest, _)| digest);
@@ -256,7 +256,7 @@ impl Grading {
 
     /// Logs a grading, if the log is on.
     fn note(&self, report: &CompetitionReport, submission: Option<Sha256>) {
-        let Some((data_dir, Log(Some(trouble)))) = &self.log else {
+        let Some((data_dir, GradingLog(Some(trouble)))) = &self.log else {
             return;
         };
         let noted = log::append(data_dir, report, submission, self.answers_digest);
@@ -275,7 +275,7 @@ pub struct Given {
 }
 
 impl Given {
-    fn leaderboard(&self, entry: &Entry) -> Result<Option<Leaderboard>, Error> {
+    fn leaderboard(&self, entry: &CatalogEntry) -> Result<Option<Leaderboard>, Error> {
         match &self.leaderboard {
             None => own_leaderboard(entry),
             Some(path) => read_leaderboard(path).map(Some),
@@ -295,7 +295,7 @@ pub fn read_leaderboard(path: &Path) -> Result<Leaderboard, Error> {
 }
 
 /// A competition's grader, and where its answers are below `prepared`.
-pub(crate) fn grader(entry: &Entry, pipeline: &Pipeline) -> Result<(Grader, String), Error> {
+pub(crate) fn grader(entry: &CatalogEntry, pipeline: &Pipeline) -> Result<(Grader, String), Error> {
     let no_grading = || {
         let message = format!("the pipeline of `{}` has no section `grade`", entry.id);
         Error::new(Failure::Pipeline, message)
@@ -344,7 +344,7 @@ pub fn report(
     id: &str,
     submission: &Path,
     given: Option<&Given>,
-    log: &Log,
+    log: &GradingLog,
 ) -> Result<CompetitionReport, Error> {
     if submission::exists(submission) {
         let grading = match given {
@@ -384,7 +384,7 @@ pub fn report(
 ///
 /// # Errors
 /// When it has none.
-pub fn leaderboard(entry: &Entry) -> Result<Leaderboard, Error> {
+pub fn leaderboard(entry: &CatalogEntry) -> Result<Leaderboard, Error> {
     own_leaderboard(entry)?.ok_or_else(|| {
         let message = format!("competition `{}` has no leaderboard.csv", entry.id);
         Error::new(Failure::Pipeline, message)
@@ -393,7 +393,7 @@ pub fn leaderboard(entry: &Entry) -> Result<Leaderboard, Error> {
 }
 
 /// The competition's leaderboard, if it has one.
-fn own_leaderboard(entry: &Entry) -> Result<Option<Leaderboard>, Error> {
+fn own_leaderboard(entry: &CatalogEntry) -> Result<Option<Leaderboard>, Error> {
     let pipeline = entry.load(BASE_VARIANT).ok();
     leaderboard_of(entry, pipeline.as_ref().and_then(direction))
 }
@@ -410,7 +410,7 @@ pub(crate) fn direction(pipeline: &Pipeline) -> Option<Direction> {
 /// # Errors
 /// When it cannot be read, or does not begin with the score that is the best in this direction.
 pub(crate) fn leaderboard_of(
-    entry: &Entry,
+    entry: &CatalogEntry,
     direction: Option<Direction>,
 ) -> Result<Option<Leaderboard>, Error> {
     let Some(text) = entry.leaderboard.as_deref() else {

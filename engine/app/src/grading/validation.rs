@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prep_grade::Outcome;
+use prep_grade::GradeOutcome;
 use prep_grade::table::submission;
 
 /// The answer to "is this submission valid?".
@@ -37,14 +37,14 @@ impl Validation {
     }
 
     /// Converts the result of grading.
-    pub fn of(outcome: &Outcome) -> Validation {
+    pub fn of(outcome: &GradeOutcome) -> Validation {
         match outcome {
-            Outcome::Score { .. } => Validation {
+            GradeOutcome::Score { .. } => Validation {
                 valid: true,
                 message: "Submission is valid.".to_owned(),
                 reason: None,
             },
-            Outcome::Invalid(refusal) => Validation {
+            GradeOutcome::Invalid(refusal) => Validation {
                 valid: false,
                 message: format!(
                     "Submission invalid! The attempt to grade the submission has resulted in the following error message:\n{}",
@@ -88,13 +88,13 @@ mod tests {
             message(&text),
             "Submission invalid! Submission file must be a CSV file."
         );
-        let score = Outcome::Score {
+        let score = GradeOutcome::Score {
             value: 0.123_456_7,
             rounded: 0.12346,
         };
         assert_eq!(Validation::of(&score).message, "Submission is valid.");
         let refusal = Refusal::new(RefusalKind::Ids, "cell {a\nb} is unknown");
-        let refused = Validation::of(&Outcome::Invalid(refusal));
+        let refused = Validation::of(&GradeOutcome::Invalid(refusal));
         assert!(
             refused
                 .message

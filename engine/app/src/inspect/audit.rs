@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use prep_audit::bundle::{self, Expected, known};
 use prep_audit::causes::{bundle as cause, files, writer};
-use prep_audit::published::{self, Checked};
+use prep_audit::published::{self, FileCheck};
 use prep_audit::tree::{self, Roles, SplitSearch};
-use prep_audit::{AuditError, Family, Finding, Harm, Report, Verdict};
+use prep_audit::{AuditError, AuditFinding, AuditReport, Family, Harm, Verdict};
 use prep_contents::Resources;
 use prep_core::{Failure, Remedy};
 use prep_spec::model::TableOrigin;
@@ -15,7 +15,7 @@ use prep_steps::PublishedChecksums;
 use serde::Serialize;
 
 use crate::bundles;
-use crate::catalog::Entry;
+use crate::catalog::CatalogEntry;
 use crate::error::{Error, failure_of};
 use crate::prepared;
 use crate::settings::Settings;
@@ -44,7 +44,7 @@ pub struct BundleAudit {
     pub bytes: u64,
     pub md5: String,
     pub published: Option<String>,
-    pub report: Report,
+    pub report: AuditReport,
 }
 
 /// Prepared files compared with their published checksums.
@@ -55,7 +55,7 @@ pub struct OutputsAudit {
     pub equal: Vec<String>,
     /// Files with a published checksum.
     pub published: usize,
-    pub report: Report,
+    pub report: AuditReport,
 }
 
 impl OutputsAudit {
@@ -72,7 +72,7 @@ pub struct TreeAudit {
     /// Files with equal bytes, and files of both trees.
     pub equal: u64,
     pub common: u64,
-    pub report: Report,
+    pub report: AuditReport,
 }
 
 /// Audits one competition. `sources` are directories with bundles, in addition to the data directory. `tree` has a `prepared` directory
@@ -81,7 +81,7 @@ pub struct TreeAudit {
 /// # Errors
 /// When there is nothing to audit, or it cannot be read.
 pub fn audit(
-    entry: &Entry,
+    entry: &CatalogEntry,
     settings: &Settings,
     sources: &[&Path],
     tree: Option<&Path>,
@@ -110,7 +110,7 @@ pub fn audit(
             variant: variant.to_owned(),
             equal: Vec::new(),
             published: 0,
-            report: Report::of([]),
+            report: AuditReport::of([]),
         }),
         (false, _) => None,
     };
@@ -166,7 +166,7 @@ fn failed(error: AuditError) -> Error {
 }
 
 fn audit_bundle(
-    entry: &Entry,
+    entry: &CatalogEntry,
     pipeline: &Pipeline,
     settings: &Settings,
     sources: &[&Path],
@@ -213,7 +213,7 @@ fn audit_bundle(
         bytes: checked.bytes,
         md5: checked.md5,
         published,
-        report: Report::of(checked.findings),
+        report: AuditReport::of(checked.findings),
     }))
 }
 
@@ -227,7 +227,7 @@ fn audit_outputs(
 ) -> Result<OutputsAudit, Error> {
     let limits = &resources.limits;
     let mut equal = Vec::new();
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut findings: Vec<AuditFinding> = Vec::new();
     let mut unknown: Vec<(usize, String)> = Vec::new();
     let mut count = 0;
     for (section, sums) in [("public", &sums.public), ("private", &sums.private)] {
@@ -236,12 +236,13 @@ fn audit_outputs(
             let path = format!("{section}/{name}");
             let place = home.join(&path);
             if !place.is_file() {
-                findings.push(Finding::new(&files::FILES_MISSING, path.as_str()).example(path));
+                findings
+                    .push(AuditFinding::new(&files::FILES_MISSING, path.as_str()).example(path));
                 continue;
             }
             match published::check(&path, &place, md5, limits).map_err(failed)? {
-                Checked::Equal => equal.push(path),
-                Checked::Other(finding) => {
+                FileCheck::Equal => equal.push(path),
+                FileCheck::Other(finding) => {
                     let read = AuditError::reading(&place);
                     let other = match (search, finding.cause.family) {
                         (Some(search), Family::Unknown) => {
@@ -278,7 +279,7 @@ fn audit_outputs(
                 return true;
             };
             let proof = format!("`{name}` of {} has the published MD5", bundle.display());
-            *finding = Finding::new(&files::BUNDLE_MEMBER, finding.path.as_str()).proof(proof);
+            *finding = AuditFinding::new(&files::BUNDLE_MEMBER, finding.path.as_str()).proof(proof);
             false
         });
     }
@@ -286,7 +287,7 @@ fn audit_outputs(
         variant: variant.to_owned(),
         equal,
         published: count,
-        report: Report::of(findings),
+        report: AuditReport::of(findings),
     })
 }
 
@@ -310,7 +311,7 @@ fn prepared_in(tree: &Path, id: &str) -> PathBuf {
 fn audit_tree(
     theirs: &Path,
     ours: &Path,
-    entry: &Entry,
+    entry: &CatalogEntry,
     pipeline: &Pipeline,
     settings: &Settings,
 ) -> Result<TreeAudit, Error> {
@@ -326,7 +327,7 @@ fn audit_tree(
     let roles = roles(pipeline);
     let search = split_search(pipeline);
     let temp = settings.temp_dir();
-    let options = tree::Options {
+    let options = tree::TreeOptions {
         threads: settings.jobs,
         roles: &roles,
         split: search.as_ref(),
@@ -337,7 +338,7 @@ fn audit_tree(
         path: theirs.to_owned(),
         equal: compared.equal,
         common: compared.common,
-        report: Report::of(compared.findings),
+        report: AuditReport::of(compared.findings),
     })
 }
 

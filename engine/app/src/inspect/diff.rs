@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use prep_core::Failure;
-use prep_diff::{FileDifference, Options, folders};
+use prep_diff::{DiffOptions, FileDifference, folders};
 use prep_spec::Pipeline;
 use serde::Serialize;
 
-use crate::catalog::{Catalog, Entry};
+use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::{Error, failure_of};
 use crate::outline::outline;
 use crate::settings::Settings;
 
 /// The result of a comparison.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Differences {
+pub struct DataDifferences {
     pub pipeline: Vec<PipelineDifference>,
     /// `None` if the outputs of a side do not exist.
     pub outputs: Option<Vec<FileDifference>>,
@@ -30,7 +30,7 @@ pub struct PipelineDifference {
     pub new: Option<String>,
 }
 
-impl Differences {
+impl DataDifferences {
     pub fn is_empty(&self) -> bool {
         self.pipeline.is_empty() && self.outputs.as_ref().is_none_or(Vec::is_empty)
     }
@@ -45,11 +45,11 @@ pub fn diff_variants(
     settings: &Settings,
     id: &str,
     variants: [&str; 2],
-) -> Result<Differences, Error> {
+) -> Result<DataDifferences, Error> {
     let entry = catalog.get(id)?;
     let [old, new] = variants.map(|variant| entry.load(variant));
     let [before, after] = variants.map(|variant| settings.folder_of(variant));
-    Ok(Differences {
+    Ok(DataDifferences {
         pipeline: pipelines(&old?, &new?),
         outputs: outputs(settings, &before, &after, id)?,
     })
@@ -59,11 +59,11 @@ pub fn diff_variants(
 ///
 /// # Errors
 /// When one cannot be read, or has mistakes.
-pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<Differences, Error> {
+pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<DataDifferences, Error> {
     let load = |path: &Path| {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error::reading("read the pipeline", path, &error))?;
-        let entry = Entry {
+        let entry = CatalogEntry {
             id: "pipeline".to_owned(),
             file_name: path.display().to_string(),
             folder: path.parent().map(Path::to_path_buf),
@@ -74,7 +74,7 @@ pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<Differenc
         };
         entry.load(variant)
     };
-    Ok(Differences {
+    Ok(DataDifferences {
         pipeline: pipelines(&load(old)?, &load(new)?),
         outputs: None,
     })
@@ -89,12 +89,12 @@ pub fn diff_data(
     old: &Path,
     new: &Path,
     id: &str,
-) -> Result<Differences, Error> {
+) -> Result<DataDifferences, Error> {
     let outputs = outputs(settings, old, new, id)?.ok_or_else(|| {
         let message = format!("`{id}` is not prepared in both folders");
         Error::new(Failure::Input, message)
     })?;
-    Ok(Differences {
+    Ok(DataDifferences {
         pipeline: Vec::new(),
         outputs: Some(outputs),
     })
@@ -112,7 +112,7 @@ fn outputs(
         return Ok(None);
     }
     let temp = settings.temp_dir();
-    let options = Options {
+    let options = DiffOptions {
         threads: settings.jobs,
         resources: settings.resources(&temp),
     };

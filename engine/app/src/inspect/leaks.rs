@@ -5,13 +5,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use prep_core::Failure;
-use prep_formats::pandas::{Cell, ColumnData};
-use prep_leaks::{LeaksError, Place, Report};
+use prep_formats::pandas::{ColumnData, ObjectValue};
+use prep_leaks::{LeakInput, LeakReport, LeaksError};
 use prep_spec::Pipeline;
 use tempfile::TempPath;
 
 use crate::bundles;
-use crate::catalog::{Catalog, Entry};
+use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::{Error, failure_of};
 use crate::grading;
 use crate::prepared;
@@ -27,7 +27,7 @@ pub fn leaks(
     settings: &Settings,
     id: &str,
     folders: &[&Path],
-) -> Result<Report, Error> {
+) -> Result<LeakReport, Error> {
     let entry = catalog.get(id)?;
     let manifest = prepared::manifest(&settings.data_dir, id)?;
     let variant = manifest.map_or_else(|| prep_spec::BASE_VARIANT.to_owned(), |one| one.variant);
@@ -43,7 +43,7 @@ pub fn leaks(
     let grade = &pipeline.grade.as_ref().ok_or_else(no_grading)?.value;
     let answers = folder.join(&grade.answers.value);
     let rows = rows_of_records(settings, entry, &pipeline, &answers)?;
-    let place = Place {
+    let place = LeakInput {
         public: folder.join("public"),
         answers: rows.as_ref().map_or(answers, |rows| rows.to_path_buf()),
         sample: folder.join(&grade.sample.value),
@@ -67,7 +67,7 @@ pub fn leaks(
 /// Returns the answers as a table, if grading makes rows from their records.
 fn rows_of_records(
     settings: &Settings,
-    entry: &Entry,
+    entry: &CatalogEntry,
     pipeline: &Pipeline,
     answers: &Path,
 ) -> Result<Option<TempPath>, Error> {
@@ -94,7 +94,7 @@ fn rows_of_records(
         for row in 0..frame.rows {
             let cells = frame.columns.iter().map(|column| match &column.data {
                 ColumnData::Object(objects) => match objects.get(row) {
-                    Some(Cell::Text(text)) => text,
+                    Some(ObjectValue::Text(text)) => text,
                     _ => "",
                 },
                 // Rows made from records are texts.

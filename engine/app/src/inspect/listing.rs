@@ -16,7 +16,7 @@ use crate::task::Task;
 
 /// The files of a bundle.
 #[derive(Debug, Default, Serialize)]
-pub struct Listing {
+pub struct BundleListing {
     pub id: String,
     /// The path of the bundle; none if Kaggle listed it.
     pub bundle: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub struct ListedSource {
 ///
 /// # Errors
 /// If the bundle cannot be read, or is not here and Kaggle does not list it.
-pub fn listing(task: &Task, id: &str) -> Result<Listing, Error> {
+pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
     let entry = task.catalog.find(id);
     let pipeline = entry.and_then(|entry| entry.load(BASE_VARIANT).ok());
     let members = match &pipeline {
@@ -98,7 +98,7 @@ pub fn listing(task: &Task, id: &str) -> Result<Listing, Error> {
         compressed_bytes: entry.compressed_size,
         path: entry.path,
     };
-    Ok(Listing {
+    Ok(BundleListing {
         id: id.to_owned(),
         bundle,
         bytes,

@@ -14,8 +14,10 @@ mod moments;
 mod rerun;
 
 pub use self::audit::{Audit, BundleAudit, OutputsAudit, TreeAudit, audit};
-pub use self::diff::{Differences, PipelineDifference, diff_data, diff_pipelines, diff_variants};
+pub use self::diff::{
+    DataDifferences, PipelineDifference, diff_data, diff_pipelines, diff_variants,
+};
 pub use self::leaks::leaks;
-pub use self::listing::{ListedFile, ListedSource, Listing, listing};
+pub use self::listing::{BundleListing, ListedFile, ListedSource, listing};
 pub use self::moments::diff_moments;
-pub use self::rerun::{Difference, Place, Rerun, RerunResult, RerunStep, rerun};
+pub use self::rerun::{Difference, Rerun, RerunPlace, RerunResult, RerunStep, rerun};

@@ -63,7 +63,7 @@ pub enum RerunResult {
 /// An output that differs from the recorded one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    pub recorded_in: Place,
+    pub recorded_in: RerunPlace,
     pub output: String,
     /// `None` if there is no such output.
     pub recorded: Option<Digest>,
@@ -72,7 +72,7 @@ pub struct Difference {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum RerunPlace {
     Cache,
     Remote,
 }
@@ -228,11 +228,14 @@ impl Rerunning<'_> {
         is_shared: bool,
         scratch: &Store,
     ) -> Result<RerunResult, Error> {
-        let mut entries = vec![(Place::Cache, self.recorded.lookup(key)?)];
+        let mut entries = vec![(RerunPlace::Cache, self.recorded.lookup(key)?)];
         if let Some(link) = self.task.settings.remote.as_ref().filter(|_| is_shared) {
             // This store has no entries and is only read, so it finds only the remote's entries.
             let nothing = Store::open_or_empty(&scratch.root().join("nothing"))?;
-            entries.push((Place::Remote, link.attach(&nothing).find(key, self.id)?));
+            entries.push((
+                RerunPlace::Remote,
+                link.attach(&nothing).find(key, self.id)?,
+            ));
         }
         let mut is_recorded = false;
         let mut differences = Vec::new();
@@ -250,7 +253,7 @@ impl Rerunning<'_> {
 }
 
 fn differing(
-    recorded_in: Place,
+    recorded_in: RerunPlace,
     entry: &LedgerEntry,
     made: &BTreeMap<String, Digest>,
 ) -> Vec<Difference> {

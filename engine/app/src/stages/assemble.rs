@@ -14,7 +14,7 @@ use super::load::{Loaded, Verification};
 use super::loader::Loader;
 use super::lock;
 use super::sources::{Found, FurtherSource};
-use crate::catalog::Entry;
+use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::task::Task;
 
@@ -32,7 +32,7 @@ pub struct Competition {
     pub(crate) md5: Option<String>,
     /// Published MD5 of the bundle.
     pub(crate) published_md5: Option<String>,
-    pub(crate) entry: Entry,
+    pub(crate) entry: CatalogEntry,
     /// The members of the bundle that the pipeline reads.
     pub(crate) members: Members,
     /// The partial bundle in its place, with `--partial`.
@@ -111,7 +111,7 @@ struct Assembler<'a> {
 }
 
 impl Assembler<'_> {
-    fn competition(&self, entry: &Entry) -> Result<(Graph, Competition), Error> {
+    fn competition(&self, entry: &CatalogEntry) -> Result<(Graph, Competition), Error> {
         let (options, settings) = (&self.task.options, &self.task.settings);
         let loaded = Loaded::of(entry, options, &self.loader)?;
         let locked = loaded.locked();

@@ -4,14 +4,14 @@ use prep_core::Failure;
 use prep_digests::Lockfile;
 
 use super::lock;
-use crate::catalog::Entry;
+use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::task::Task;
 
 /// The chosen competitions.
 pub(crate) struct Chosen<'a> {
     /// In the order of the ids.
-    pub entries: Vec<&'a Entry>,
+    pub entries: Vec<&'a CatalogEntry>,
     /// `prep.lock`, if the prepared data must agree with it.
     pub lock: Option<Lockfile>,
 }

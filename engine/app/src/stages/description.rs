@@ -8,13 +8,13 @@ use std::io::ErrorKind;
 use prep_core::Failure;
 
 use crate::error::Error;
-use crate::task::Options;
+use crate::task::PreparationOptions;
 
 /// The text of the user for a competition; `None` if none are used.
 ///
 /// # Errors
 /// If the directory has no text for it, or the text cannot be read.
-pub(super) fn given(options: &Options, id: &str) -> Result<Option<String>, Error> {
+pub(super) fn given(options: &PreparationOptions, id: &str) -> Result<Option<String>, Error> {
     let Some(dir) = &options.descriptions else {
         return Ok(None);
     };

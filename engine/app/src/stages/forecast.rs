@@ -19,13 +19,13 @@ use crate::task::Task;
 
 /// A missing bundle, or the missing file of a further source.
 #[derive(Clone, Copy)]
-pub struct Missing<'p> {
+pub struct MissingInput<'p> {
     pub competition: &'p Competition,
     /// The source. `None`: the bundle.
     pub source: Option<&'p FurtherSource>,
 }
 
-impl Missing<'_> {
+impl MissingInput<'_> {
     /// Competition and source.
     pub fn key(&self) -> (String, Option<String>) {
         let source = self.source.map(|source| source.name.clone());
@@ -67,7 +67,7 @@ impl Download {
 
 impl Plan {
     /// Returns the missing bundles, and the missing files of further sources.
-    pub fn missing(&self) -> Vec<Missing<'_>> {
+    pub fn missing(&self) -> Vec<MissingInput<'_>> {
         let mut missing = Vec::new();
         for competition in &self.competitions {
             for node in self.nodes_of(&competition.id) {
@@ -85,7 +85,7 @@ impl Plan {
                         _ => continue,
                     },
                 };
-                missing.push(Missing {
+                missing.push(MissingInput {
                     competition,
                     source,
                 });
@@ -145,7 +145,11 @@ impl Plan {
                 _ => published(one, None),
             },
         });
-        missing.iter().map(Missing::key).zip(downloads).collect()
+        missing
+            .iter()
+            .map(MissingInput::key)
+            .zip(downloads)
+            .collect()
     }
 
     /// Returns the disk space for downloads. `bytes` returns the size of each. `None` if nothing is downloaded.
@@ -155,7 +159,7 @@ impl Plan {
     pub fn peak(
         &self,
         task: &Task,
-        bytes: impl Fn(&Missing<'_>) -> Option<u64>,
+        bytes: impl Fn(&MissingInput<'_>) -> Option<u64>,
     ) -> Result<Option<Peak>, Error> {
         let missing = self.missing();
         if missing.is_empty() || !task.options.download {
@@ -188,7 +192,7 @@ impl Plan {
     /// If the bundles alone do not fit.
     pub(crate) fn require_disk(&self, task: &Task, notes: &dyn Fn(Note)) -> Result<(), Error> {
         // If downloads are turned off or impossible, they need no disk space. The step of each bundle then reports the reason.
-        let network = |one: &Missing<'_>| match one.source {
+        let network = |one: &MissingInput<'_>| match one.source {
             None => task.network.get(),
             Some(_) => task.network.any(),
         };
@@ -211,7 +215,7 @@ impl Plan {
 
 /// Returns the size of a bundle by Kaggle's listing. If it cannot be listed and has no published size, the sum of its files is used,
 /// which Kaggle returns also to accounts that have not accepted the rules.
-fn listed(one: &Missing<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
+fn listed(one: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
     let competition = one.competition;
     let cancel = Cancel::default();
     match network.list(&competition.kaggle, &cancel) {
@@ -241,7 +245,7 @@ fn listed(one: &Missing<'_>, network: &Network, is_limited: &AtomicBool) -> Down
     }
 }
 
-fn published(one: &Missing<'_>, error: Option<String>) -> Download {
+fn published(one: &MissingInput<'_>, error: Option<String>) -> Download {
     Download {
         bytes: one.published_bytes(),
         partial_bytes: one.source.and_then(|source| source.published_bytes),
@@ -251,7 +255,7 @@ fn published(one: &Missing<'_>, error: Option<String>) -> Download {
 }
 
 /// Returns the disk space of a competition with `download` bytes to download.
-fn need(task: &Task, one: &Missing<'_>, download: u64) -> Result<Need, Error> {
+fn need(task: &Task, one: &MissingInput<'_>, download: u64) -> Result<Need, Error> {
     let competition = one.competition;
     let prepared = match prepared::manifest(&task.data_dir(), &competition.id)? {
         // Existing files are replaced one by one.

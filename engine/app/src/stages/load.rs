@@ -8,10 +8,10 @@ use prep_spec::Pipeline;
 use prep_steps::PublishedChecksums;
 
 use super::loader::Loader;
-use crate::catalog::Entry;
+use crate::catalog::CatalogEntry;
 use crate::digests;
 use crate::error::Error;
-use crate::task::Options;
+use crate::task::PreparationOptions;
 
 /// How the outputs are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Verification {
 
 /// A competition whose pipeline has been checked.
 pub(crate) struct Loaded {
-    pub entry: Entry,
+    pub entry: CatalogEntry,
     pub pipeline: Pipeline,
     /// The published checksums that the outputs must have.
     pub checksums: Option<PublishedChecksums>,
@@ -38,7 +38,11 @@ impl Loaded {
     ///
     /// # Errors
     /// If the entry has no pipeline, or a file of it has mistakes.
-    pub(crate) fn of(entry: &Entry, options: &Options, loader: &Loader) -> Result<Loaded, Error> {
+    pub(crate) fn of(
+        entry: &CatalogEntry,
+        options: &PreparationOptions,
+        loader: &Loader,
+    ) -> Result<Loaded, Error> {
         let pipeline = loader.load(entry, &options.variant)?;
         // The published checksums are those of the base.
         let published = match pipeline.variant.differs {
@@ -107,7 +111,7 @@ impl Loaded {
 ///
 /// # Errors
 /// If `checksums.json` has mistakes.
-pub(crate) fn published(entry: &Entry) -> Result<Option<PublishedChecksums>, Error> {
+pub(crate) fn published(entry: &CatalogEntry) -> Result<Option<PublishedChecksums>, Error> {
     let parse = |text: &str| {
         serde_json::from_str(text).map_err(|error| {
             let message = format!("checksums.json of `{}`: {error}", entry.id);

@@ -13,7 +13,7 @@ use prep_grade::{GradeSpecError, Grader, PathSegment};
 use prep_spec::model::{Grade, Spanned};
 use prep_spec::{Diagnostic, Pipeline};
 
-use crate::catalog::Entry;
+use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::grading;
 
@@ -48,7 +48,7 @@ impl<'a> Loader<'a> {
     ///
     /// # Errors
     /// All findings in the file; the error of the leaderboard; or that there is no pipeline.
-    pub fn load(&self, entry: &Entry, variant: &str) -> Result<Pipeline, Error> {
+    pub fn load(&self, entry: &CatalogEntry, variant: &str) -> Result<Pipeline, Error> {
         let text = entry.pipeline()?;
         let mut draft =
             prep_spec::read(prep_steps::vocabulary(), &entry.id, &entry.file_name, text);
@@ -85,7 +85,7 @@ impl<'a> Loader<'a> {
         Ok(pipeline)
     }
 
-    fn note(&self, entry: &Entry, text: &str) -> KeyRecord {
+    fn note(&self, entry: &CatalogEntry, text: &str) -> KeyRecord {
         KeyRecord {
             step: "pipeline-check".to_owned(),
             version: 3,
@@ -145,8 +145,8 @@ fn mistake_in_grading(grade: &Spanned<Grade>, error: &GradeSpecError) -> Diagnos
 mod tests {
     use super::*;
 
-    fn entry(text: &str) -> Entry {
-        Entry {
+    fn entry(text: &str) -> CatalogEntry {
+        CatalogEntry {
             id: "a".into(),
             file_name: "a.yaml".into(),
             folder: None,
@@ -251,7 +251,7 @@ grade:
             (TEXT, "0.9 x", Some("`x` is not a number")),
         ] {
             let leaderboard = format!("score\n{}\n", scores.replace(' ', "\n"));
-            let entry = Entry {
+            let entry = CatalogEntry {
                 leaderboard: Some(leaderboard.into()),
                 ..entry(text)
             };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use prep_core::{Failure, Source};
 use prep_fetch::{
-    KaggleBundle, LocalDirectory, Members, PartOfBundle, PublishedChecksums, WebAddress, WebFile,
+    BundleChecksums, KaggleBundle, LocalDirectory, Members, PartOfBundle, WebAddress, WebFile,
 };
 use prep_remote::MirroredSource;
 use prep_spec::Pipeline;
@@ -13,7 +13,7 @@ use prep_spec::model::{RemoteFile, SourceLocation};
 use serde::Serialize;
 
 use super::load::Loaded;
-use crate::catalog::Entry;
+use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::settings::Settings;
 use crate::task::Task;
@@ -125,7 +125,11 @@ impl Further {
     ///
     /// # Errors
     /// If the pipeline names something that cannot be a source.
-    pub(crate) fn of(entry: &Entry, pipeline: &Pipeline, task: &Task) -> Result<Further, Error> {
+    pub(crate) fn of(
+        entry: &CatalogEntry,
+        pipeline: &Pipeline,
+        task: &Task,
+    ) -> Result<Further, Error> {
         let mut found = Further::default();
         for source in &pipeline.sources {
             let name = source.name.value.clone();
@@ -161,7 +165,7 @@ pub(crate) fn remembered_as(id: &str, source: &str, file: &str) -> String {
 }
 
 fn web_file(
-    entry: &Entry,
+    entry: &CatalogEntry,
     source: &str,
     remote: &RemoteFile,
     task: &Task,
@@ -172,11 +176,11 @@ fn web_file(
         url: &remote.url,
     };
     let sums = match task.options.checks_sources() {
-        true => PublishedChecksums {
+        true => BundleChecksums {
             md5: remote.md5.clone(),
             sha256: remote.sha256.clone(),
         },
-        false => PublishedChecksums::default(),
+        false => BundleChecksums::default(),
     };
     let folders = task.options.source_dirs();
     let (data, network) = (&task.settings.data_dir, task.network.clone());
@@ -185,7 +189,7 @@ fn web_file(
 }
 
 /// Returns the directory of a source: absolute, or relative to the pipeline's file.
-fn resolve(entry: &Entry, name: &str, folder: &str) -> Result<PathBuf, Error> {
+fn resolve(entry: &CatalogEntry, name: &str, folder: &str) -> Result<PathBuf, Error> {
     let folder = Path::new(folder);
     match &entry.folder {
         _ if folder.is_absolute() => Ok(folder.to_path_buf()),

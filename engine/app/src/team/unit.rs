@@ -45,7 +45,7 @@ const UNKNOWN: u64 = 1 << 30;
 
 /// Returns the competitions of unit `number` (from 1 on) of `of`, the largest first.
 pub fn unit(catalog: &Catalog, ids: &[String], number: usize, of: usize) -> Vec<String> {
-    let size = |id: &String| catalog.find(id).and_then(crate::Entry::size);
+    let size = |id: &String| catalog.find(id).and_then(crate::CatalogEntry::size);
     let sized = ids.iter().map(|id| (size(id).unwrap_or(UNKNOWN), id));
     share(sized.collect(), number, of)
 }

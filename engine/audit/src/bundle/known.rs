@@ -8,9 +8,9 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-use prep_contents::{ContentsError, Limits};
+use prep_contents::{ContentsError, DecodingLimits};
 
-use super::members::{self, Member};
+use super::members::{self, BundleMember};
 use crate::error::AuditError;
 
 /// Path of the list of a bundle in `folder`, by the bundle's MD5.
@@ -27,7 +27,7 @@ pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsErr
     if place.exists() {
         return Ok(());
     }
-    let list = members::of_file(path, &Limits::default())?;
+    let list = members::of_file(path, &DecodingLimits::default())?;
     std::fs::create_dir_all(folder)?;
     let part = folder.join(format!("{md5}.{}.part", std::process::id()));
     let mut out = GzEncoder::new(File::create(&part)?, Compression::fast());
@@ -44,7 +44,7 @@ pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsErr
 ///
 /// # Errors
 /// The list cannot be read, or it is damaged.
-pub fn recall(folder: &Path, md5: &str) -> Result<Option<Vec<Member>>, AuditError> {
+pub fn recall(folder: &Path, md5: &str) -> Result<Option<Vec<BundleMember>>, AuditError> {
     let path = place(folder, md5);
     let read = || {
         let file = match File::open(&path) {
@@ -66,10 +66,10 @@ pub fn recall(folder: &Path, md5: &str) -> Result<Option<Vec<Member>>, AuditErro
 }
 
 /// Parses the line of a member.
-fn member(line: &str) -> Option<Member> {
+fn member(line: &str) -> Option<BundleMember> {
     let (crc, rest) = line.split_once(' ')?;
     let (size, name) = rest.split_once(' ')?;
-    Some(Member {
+    Some(BundleMember {
         name: serde_json::from_str(name).ok()?,
         size: size.parse().ok()?,
         crc: u32::from_str_radix(crc, 16).ok()?,

@@ -6,12 +6,12 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use prep_contents::read::each_chunk;
-use prep_contents::{ContentsError, Limits};
+use prep_contents::{ContentsError, DecodingLimits};
 use prep_formats::limits::{Limit, LimitExceeded};
 
 /// One member.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Member {
+pub struct BundleMember {
     pub name: String,
     pub size: u64,
     pub crc: u32,
@@ -21,7 +21,7 @@ pub struct Member {
     pub method: u16,
 }
 
-impl Member {
+impl BundleMember {
     pub fn is_folder(&self) -> bool {
         self.name.ends_with('/') || (self.name.ends_with('\\') && self.size == 0)
     }
@@ -63,7 +63,7 @@ const END_LENGTH: u64 = END_BYTES as u64 + 0xffff + 20;
 ///
 /// # Errors
 /// When the file cannot be read, or is not an archive.
-pub fn of_file(path: &Path, limits: &Limits) -> Result<Vec<Member>, ContentsError> {
+pub fn of_file(path: &Path, limits: &DecodingLimits) -> Result<Vec<BundleMember>, ContentsError> {
     let file = File::open(path).map_err(ContentsError::at(path))?;
     Ok(read(&file, limits)?)
 }
@@ -83,7 +83,7 @@ pub fn tail(file: &File) -> Result<u64, NoList> {
 
 /// # Errors
 /// [`NoList`].
-pub fn read(file: &File, limits: &Limits) -> Result<Vec<Member>, NoList> {
+pub fn read(file: &File, limits: &DecodingLimits) -> Result<Vec<BundleMember>, NoList> {
     let length = file.metadata()?.len();
     let tail = at(file, length.saturating_sub(END_LENGTH), END_LENGTH)?;
     let place = memchr::memmem::rfind(&tail, END).ok_or(NoList::NoEnd)?;
@@ -132,7 +132,7 @@ pub fn read(file: &File, limits: &Limits) -> Result<Vec<Member>, NoList> {
         let name = rest.get(46..name_end).unwrap_or_default();
         // Lists are only compared with lists, so names in other encodings need not be decoded correctly, only equally.
         let name = String::from_utf8_lossy(name).into_owned();
-        let mut member = Member {
+        let mut member = BundleMember {
             name,
             size: u64::from(u32_at(rest, 24)),
             crc: u32_at(rest, 16),
@@ -161,7 +161,7 @@ pub fn read(file: &File, limits: &Limits) -> Result<Vec<Member>, NoList> {
 }
 
 /// Sizes and offsets of more than 32 bits are in an extra field.
-fn wide_fields(mut extra: &[u8], member: &mut Member) {
+fn wide_fields(mut extra: &[u8], member: &mut BundleMember) {
     while extra.len() >= 4 {
         let (id, length) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
         let mut content = extra.get(4..4 + length).unwrap_or_default();
@@ -178,7 +178,7 @@ fn wide_fields(mut extra: &[u8], member: &mut Member) {
 }
 
 /// Returns the offset of the member's bytes, or the contradiction between its own record and the directory.
-pub(super) fn data_offset(file: &File, member: &Member) -> io::Result<Result<u64, String>> {
+pub(super) fn data_offset(file: &File, member: &BundleMember) -> io::Result<Result<u64, String>> {
     let missing = || {
         Ok(Err(format!(
             "no record of a member at byte {}",
@@ -241,7 +241,11 @@ pub(super) struct Content {
 
 /// # Errors
 /// [`ContentsError::Damaged`] when it cannot be unpacked.
-pub(super) fn content(file: &File, member: &Member, begin: u64) -> Result<Content, ContentsError> {
+pub(super) fn content(
+    file: &File,
+    member: &BundleMember,
+    begin: u64,
+) -> Result<Content, ContentsError> {
     use md5::Digest as _;
     let mut raw = file.try_clone()?;
     raw.seek(SeekFrom::Start(begin))?;

@@ -17,11 +17,11 @@ use prep_formats::sniff::{FileType, HumanSize, SNIFF_BYTES};
 
 use crate::causes::{Cause, Harm, bundle as cause};
 use crate::error::AuditError;
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use crate::read::hex;
-use members::{Member, NoList};
+use members::{BundleMember, NoList};
 use prep_contents::read::each_chunk;
-use prep_contents::{ContentsError, Limits};
+use prep_contents::{ContentsError, DecodingLimits};
 
 /// The known properties of the right bundle.
 #[derive(Debug, Clone, Default)]
@@ -29,34 +29,38 @@ pub struct Expected {
     pub md5: Option<String>,
     pub size: Option<u64>,
     /// Members of a bundle with that MD5.
-    pub members: Option<Vec<Member>>,
+    pub members: Option<Vec<BundleMember>>,
     /// Paths that the pipeline reads, without wildcards.
     pub paths: Vec<String>,
 }
 
 /// The result of the audit.
 #[derive(Debug)]
-pub struct Checked {
+pub struct BundleCheck {
     pub md5: String,
     pub bytes: u64,
     /// Empty if the bundle has its published MD5, or is sound and has no published MD5.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<AuditFinding>,
 }
 
 /// Audits the bundle at `path`.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn check(path: &Path, expected: &Expected, limits: &Limits) -> Result<Checked, AuditError> {
+pub fn check(
+    path: &Path,
+    expected: &Expected,
+    limits: &DecodingLimits,
+) -> Result<BundleCheck, AuditError> {
     let name = path
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
     let read = AuditError::reading(path);
-    let look = || -> Result<Checked, ContentsError> {
+    let look = || -> Result<BundleCheck, ContentsError> {
         let file = File::open(path)?;
         let raw = Raw::read(&file)?;
-        let mut checked = Checked {
+        let mut checked = BundleCheck {
             md5: raw.md5.clone(),
             bytes: raw.bytes,
             findings: Vec::new(),
@@ -153,15 +157,15 @@ struct Bundle<'a> {
     name: &'a str,
     raw: &'a Raw,
     expected: &'a Expected,
-    limits: &'a Limits,
+    limits: &'a DecodingLimits,
 }
 
 impl Bundle<'_> {
-    fn finding(&self, cause: &'static Cause) -> Finding {
-        Finding::new(cause, self.name)
+    fn finding(&self, cause: &'static Cause) -> AuditFinding {
+        AuditFinding::new(cause, self.name)
     }
 
-    fn look(&self) -> Result<Vec<Finding>, ContentsError> {
+    fn look(&self) -> Result<Vec<AuditFinding>, ContentsError> {
         let one = |finding| Ok(vec![finding]);
         let size = HumanSize(self.raw.bytes);
         match FileType::detect(&self.raw.head) {
@@ -211,7 +215,7 @@ impl Bundle<'_> {
     }
 
     /// Converted line ends are a single cause for damage in all places.
-    fn or_text_mode(&self, damage: Vec<Finding>) -> Vec<Finding> {
+    fn or_text_mode(&self, damage: Vec<AuditFinding>) -> Vec<AuditFinding> {
         match self.raw.is_text_mode() {
             Some(proof) => vec![
                 self.finding(&cause::BUNDLE_TEXT_MODE)
@@ -222,7 +226,7 @@ impl Bundle<'_> {
     }
 
     /// The end is missing: truncated, or replaced by zeros.
-    fn without_end(&self) -> io::Result<Vec<Finding>> {
+    fn without_end(&self) -> io::Result<Vec<AuditFinding>> {
         if self.raw.zeros >= HOLE as u64 {
             let begin = self.raw.bytes - self.raw.zeros;
             let example = format!(
@@ -251,7 +255,7 @@ impl Bundle<'_> {
     }
 
     /// Members with wrong bytes.
-    fn damage(&self, list: &[Member]) -> Result<Vec<Finding>, ContentsError> {
+    fn damage(&self, list: &[BundleMember]) -> Result<Vec<AuditFinding>, ContentsError> {
         // Members that share bytes could unpack to any amount.
         let claimed = list
             .iter()
@@ -265,7 +269,7 @@ impl Bundle<'_> {
                 self.finding(&cause::BUNDLE_DIRECTORY_DAMAGED).proof(proof),
             ]);
         }
-        let mut found: BTreeMap<&'static str, Finding> = BTreeMap::new();
+        let mut found: BTreeMap<&'static str, AuditFinding> = BTreeMap::new();
         let mut add = |cause: &'static Cause, example: String| {
             let finding = found.entry(cause.id).or_insert_with(|| self.finding(cause));
             finding.cells += 1;
@@ -337,8 +341,8 @@ impl Bundle<'_> {
     }
 
     /// A sound archive with another MD5, or without a published MD5.
-    fn sound(&self, list: &[Member]) -> Result<Vec<Finding>, ContentsError> {
-        let files: Vec<&Member> = list.iter().filter(|member| !member.is_folder()).collect();
+    fn sound(&self, list: &[BundleMember]) -> Result<Vec<AuditFinding>, ContentsError> {
+        let files: Vec<&BundleMember> = list.iter().filter(|member| !member.is_folder()).collect();
         let mut found = Vec::new();
         let mut names = BTreeSet::new();
         let mut twice = self.finding(&cause::BUNDLE_NAME_TWICE);
@@ -418,7 +422,7 @@ impl Bundle<'_> {
     }
 
     /// Whether this member is the bundle itself.
-    fn is_bundle(&self, member: &Member) -> Result<Option<String>, ContentsError> {
+    fn is_bundle(&self, member: &BundleMember) -> Result<Option<String>, ContentsError> {
         let Ok(begin) = members::data_offset(self.file, member)? else {
             return Ok(None);
         };
@@ -442,7 +446,7 @@ impl Bundle<'_> {
     }
 
     /// The top directory of all members, if they would be right without it.
-    fn folder(&self, files: &[&Member]) -> Option<String> {
+    fn folder(&self, files: &[&BundleMember]) -> Option<String> {
         let (folder, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{folder}/");
         let inner: Option<Vec<&str>> = files
@@ -474,12 +478,12 @@ impl Bundle<'_> {
     }
 
     /// Compares the members with the list of the good bundle.
-    fn changed(&self, files: &[&Member], known: &[Member]) -> Finding {
-        let here: BTreeMap<&str, &Member> = files
+    fn changed(&self, files: &[&BundleMember], known: &[BundleMember]) -> AuditFinding {
+        let here: BTreeMap<&str, &BundleMember> = files
             .iter()
             .map(|member| (member.name.as_str(), *member))
             .collect();
-        let good: BTreeMap<&str, &Member> = known
+        let good: BTreeMap<&str, &BundleMember> = known
             .iter()
             .filter(|member| !member.is_folder())
             .map(|member| (member.name.as_str(), member))
@@ -530,11 +534,11 @@ impl Bundle<'_> {
     }
 }
 
-fn contents(members: &[Member]) -> BTreeSet<(&str, u64, u32)> {
+fn contents(members: &[BundleMember]) -> BTreeSet<(&str, u64, u32)> {
     members
         .iter()
         .filter(|member| !member.is_folder())
-        .map(Member::content)
+        .map(BundleMember::content)
         .collect()
 }
 

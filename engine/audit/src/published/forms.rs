@@ -8,7 +8,7 @@ use prep_formats::pandas::{FloatParser, parse_f64, push_f64};
 use crate::causes::{Cause, rows, text};
 use crate::read::hex;
 use prep_contents::table::CsvTable;
-use prep_contents::{ContentsError, Format, Limits, Result, Row, Table};
+use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
 
 /// The quoted fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,7 +202,7 @@ pub(super) fn search(
     path: &Path,
     format: Format,
     md5: &str,
-    limits: &Limits,
+    limits: &DecodingLimits,
 ) -> Result<Option<Rendering>> {
     let table = match format {
         Format::Csv(delimiter) => CsvTable::open(path, delimiter, limits)?,

@@ -12,9 +12,9 @@ use std::path::Path;
 
 use crate::causes::{NOT_CLASSIFIED, writer};
 use crate::error::AuditError;
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use crate::read;
-use prep_contents::{ContentsError, Format, Limits};
+use prep_contents::{ContentsError, DecodingLimits, Format};
 
 pub use forms::Rendering;
 pub use members::members;
@@ -22,45 +22,50 @@ pub use splits::search as search_split;
 
 /// The result for a file.
 #[derive(Debug)]
-pub enum Checked {
+pub enum FileCheck {
     /// It has its published checksum.
     Equal,
     /// It has another checksum, for this reason.
-    Other(Finding),
+    Other(AuditFinding),
 }
 
 /// Compares the file at `place`, called `path`, with its published MD5.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn check(path: &str, place: &Path, md5: &str, limits: &Limits) -> Result<Checked, AuditError> {
-    let look = || -> Result<Checked, ContentsError> {
+pub fn check(
+    path: &str,
+    place: &Path,
+    md5: &str,
+    limits: &DecodingLimits,
+) -> Result<FileCheck, AuditError> {
+    let look = || -> Result<FileCheck, ContentsError> {
         let found = read::md5(place)?;
         if found.eq_ignore_ascii_case(md5) {
-            return Ok(Checked::Equal);
+            return Ok(FileCheck::Equal);
         }
         let unknown = || {
             let proof = format!(
                 "published is MD5 {md5}, it has {found}; no other form of its content has that sum"
             );
-            Finding::new(&NOT_CLASSIFIED, path).proof(proof)
+            AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof)
         };
         let finding = match Format::of(path) {
             Some(Format::Parquet) => match footers::search(place, md5)? {
                 footers::Found::Versions(there, here) => {
-                    let finding = Finding::new(&writer::PARQUET_VERSIONS, path);
+                    let finding = AuditFinding::new(&writer::PARQUET_VERSIONS, path);
                     finding.proof(format!(
                         "with {there} in the footer instead of {here}, it has the published MD5"
                     ))
                 }
                 footers::Found::Tried(pairs) => {
-                    let finding = Finding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
+                    let finding = AuditFinding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
                     finding.proof(format!(
                         "{pairs} pairs of versions of fastparquet and pandas were tried"
                     ))
                 }
                 footers::Found::OtherWriter => {
-                    let finding = Finding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
+                    let finding = AuditFinding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
                     finding.proof("it was written by another library than fastparquet")
                 }
             },
@@ -71,14 +76,14 @@ pub fn check(path: &str, place: &Path, md5: &str, limits: &Limits) -> Result<Che
                             "{}: rendered so, our content has the published MD5",
                             rendering.words()
                         );
-                        Finding::new(rendering.cause(), path).proof(proof)
+                        AuditFinding::new(rendering.cause(), path).proof(proof)
                     }
                     None => unknown(),
                 }
             }
             _ => unknown(),
         };
-        Ok(Checked::Other(finding))
+        Ok(FileCheck::Other(finding))
     };
     look().map_err(AuditError::reading(place))
 }

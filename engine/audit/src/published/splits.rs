@@ -10,12 +10,12 @@ use prep_splits::SplitSize;
 
 use super::forms::Rendering;
 use crate::causes::split as cause;
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use crate::read::hex;
 use crate::tree::SplitSearch;
 use crate::tree::split::{merged, parts, seeds};
 use prep_contents::table::CsvTable;
-use prep_contents::{ContentsError, Format, Limits, Result, Row, Table};
+use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
 
 /// Maximum hashed bytes. For larger files, fewer seeds are tried.
 const BUDGET: u64 = 8 << 30;
@@ -31,7 +31,7 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn read(home: &Path, path: &str, limits: &Limits) -> Result<Option<Loaded>> {
+    fn read(home: &Path, path: &str, limits: &DecodingLimits) -> Result<Option<Loaded>> {
         let place = home.join(path);
         let is_csv = Format::of(path) == Some(Format::Csv(b','));
         if !is_csv || !place.is_file() {
@@ -67,8 +67,8 @@ pub fn search(
     path: &str,
     md5: &str,
     search: &SplitSearch,
-    limits: &Limits,
-) -> Result<Option<Finding>> {
+    limits: &DecodingLimits,
+) -> Result<Option<AuditFinding>> {
     let answers = search.answers.as_deref().unwrap_or_default();
     let is_train = path == search.train;
     if !is_train && path != search.test && path != answers {
@@ -145,7 +145,9 @@ pub fn search(
                     let proof = format!(
                         "divided with seed {seed} and {words}, our content has the published MD5"
                     );
-                    return Ok(Some(Finding::new(&cause::OTHER_SPLIT, path).proof(proof)));
+                    return Ok(Some(
+                        AuditFinding::new(&cause::OTHER_SPLIT, path).proof(proof),
+                    ));
                 }
             }
         }

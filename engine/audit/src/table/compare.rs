@@ -2,17 +2,19 @@
 
 use std::collections::HashSet;
 
-use prep_contents::pairing::{Alone, Column, Columns, Keys, Moved, Paired, pair_rows};
-use prep_contents::{Result, Row, Table};
+use prep_contents::pairing::{
+    Alone, ColumnComparison, CommonColumn, Keys, Moved, Paired, pair_rows,
+};
+use prep_contents::{Result, Row, TableReader};
 
 use super::tally::{Natures, Tally, shown};
 use crate::causes::{Cause, Harm, rows, text};
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use crate::harm::{COLUMNS_BY_PLACE, PRIVATE, ROWS_BY_PLACE};
 
 /// The role of a table.
 #[derive(Debug, Clone, Default)]
-pub struct Role {
+pub struct TableUse {
     /// It is in the private part.
     pub answers: bool,
     /// Label columns.
@@ -27,14 +29,14 @@ pub struct Role {
     pub is_followed: bool,
 }
 
-impl Role {
+impl TableUse {
     pub(crate) fn is_label(&self, column: &str) -> bool {
         let all = self.answers && self.labels.is_empty();
         (all || self.labels.contains(column)) && !self.ids.contains(column)
     }
 
     /// Differences of answers are harmful.
-    fn harm(&self, finding: Finding) -> Finding {
+    fn harm(&self, finding: AuditFinding) -> AuditFinding {
         match self.answers {
             true => finding.raised(Harm::Answers, PRIVATE),
             false => finding,
@@ -44,8 +46,8 @@ impl Role {
 
 /// The result of comparing two tables.
 #[derive(Debug, Default)]
-pub struct Outcome {
-    pub findings: Vec<Finding>,
+pub struct TableComparison {
+    pub findings: Vec<AuditFinding>,
     /// Number of rows, if all are equal in order.
     pub rows: Option<u64>,
     /// Rows of one side only, by the key that pairs rows, because they may be in another file.
@@ -54,15 +56,15 @@ pub struct Outcome {
 
 pub(super) fn compare(
     path: &str,
-    theirs: &dyn Table,
-    ours: &dyn Table,
-    role: &Role,
+    theirs: &dyn TableReader,
+    ours: &dyn TableReader,
+    role: &TableUse,
     is_typed: bool,
-) -> Result<Outcome> {
-    let columns = Columns::of(theirs, ours)?;
-    let mut outcome = Outcome {
+) -> Result<TableComparison> {
+    let columns = ColumnComparison::of(theirs, ours)?;
+    let mut outcome = TableComparison {
         findings: of_columns(path, role, &columns, theirs, ours),
-        ..Outcome::default()
+        ..TableComparison::default()
     };
     if columns.common.is_empty() {
         return Ok(outcome);
@@ -99,22 +101,22 @@ pub(super) fn compare(
 
 fn of_columns(
     path: &str,
-    role: &Role,
-    columns: &Columns,
-    theirs: &dyn Table,
-    ours: &dyn Table,
-) -> Vec<Finding> {
+    role: &TableUse,
+    columns: &ColumnComparison,
+    theirs: &dyn TableReader,
+    ours: &dyn TableReader,
+) -> Vec<AuditFinding> {
     let mut findings = Vec::new();
     if let Some(index) = &columns.index {
         let words = match index.counts {
             true => "it counts the rows from 0",
             false => "it holds the rows' numbers in another table",
         };
-        let finding = Finding::new(&text::INDEX_COLUMN, path).proof(words);
+        let finding = AuditFinding::new(&text::INDEX_COLUMN, path).proof(words);
         findings.push(finding.example(format!("the column {:?}", index.name)));
     }
     if !columns.renamed.is_empty() {
-        let mut finding = Finding::new(&rows::COLUMNS_RENAMED, path)
+        let mut finding = AuditFinding::new(&rows::COLUMNS_RENAMED, path)
             .cells(columns.renamed.len() as u64)
             .proof("the columns' values are equal");
         for (there, here) in &columns.renamed {
@@ -127,7 +129,7 @@ fn of_columns(
         (&rows::COLUMNS_ADDED, &columns.added),
     ] {
         if !names.is_empty() {
-            let mut finding = Finding::new(cause, path).cells(names.len() as u64);
+            let mut finding = AuditFinding::new(cause, path).cells(names.len() as u64);
             for name in names {
                 finding = finding.example(format!("`{name}`"));
             }
@@ -135,7 +137,7 @@ fn of_columns(
         }
     }
     if columns.reordered {
-        let mut finding = Finding::new(&rows::COLUMN_ORDER, path);
+        let mut finding = AuditFinding::new(&rows::COLUMN_ORDER, path);
         // If grading pairs columns by position, another column is compared.
         if role.columns_by_place && role.is_followed {
             finding.raise(Harm::Answers, COLUMNS_BY_PLACE);
@@ -149,12 +151,12 @@ fn of_columns(
 /// Rows of one side only.
 fn unpaired(
     path: &str,
-    role: &Role,
+    role: &TableUse,
     cause: &'static Cause,
     alone: &Alone,
     theirs: bool,
-    columns: &[Column],
-) -> Option<Finding> {
+    columns: &[CommonColumn],
+) -> Option<AuditFinding> {
     if alone.count == 0 {
         return None;
     }
@@ -165,7 +167,7 @@ fn unpaired(
         });
         cells.collect::<Vec<_>>().join(", ")
     };
-    let mut finding = Finding::new(cause, path).rows(alone.count);
+    let mut finding = AuditFinding::new(cause, path).rows(alone.count);
     for row in &alone.examples {
         finding = finding.example(name(row));
     }
@@ -173,12 +175,12 @@ fn unpaired(
 }
 
 /// Returns the finding if pairs have another order.
-fn order(path: &str, role: &Role, paired: &Paired<Tally<'_>>) -> Option<Finding> {
+fn order(path: &str, role: &TableUse, paired: &Paired<Tally<'_>>) -> Option<AuditFinding> {
     if paired.reordered == 0 {
         return None;
     }
     let [_, count] = paired.rows;
-    let mut finding = Finding::new(&rows::ROW_ORDER, path)
+    let mut finding = AuditFinding::new(&rows::ROW_ORDER, path)
         .rows(paired.reordered)
         .proof(format!(
             "{} of {count} rows have their pair, at any position",

@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 
-use prep_contents::Table;
-use prep_contents::table::{ArrayFile, Encoding, Form, ParquetFile, Records};
+use prep_contents::TableReader;
+use prep_contents::table::{ArrayFile, CsvDialect, Encoding, ParquetFile, Records};
 
 use crate::causes::{rows, text, writer};
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 
-pub(super) fn of_text(path: &str, theirs: &Form, ours: &Form) -> Vec<Finding> {
+pub(super) fn of_text(path: &str, theirs: &CsvDialect, ours: &CsvDialect) -> Vec<AuditFinding> {
     let mut found = Vec::new();
     let mut add = |cause, count: u64, example: String| {
-        found.push(Finding::new(cause, path).rows(count).example(example));
+        found.push(AuditFinding::new(cause, path).rows(count).example(example));
     };
     if theirs.line_end() != ours.line_end()
         && theirs.line_end() != "none"
@@ -24,7 +24,7 @@ pub(super) fn of_text(path: &str, theirs: &Form, ours: &Form) -> Vec<Finding> {
             format!("{} there, {} here", theirs.line_end(), ours.line_end()),
         );
     }
-    let wide = |form: &Form| matches!(form.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+    let wide = |form: &CsvDialect| matches!(form.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
     if theirs.byte_order_mark != ours.byte_order_mark && !wide(theirs) && !wide(ours) {
         let there = if theirs.byte_order_mark {
             "there"
@@ -82,14 +82,14 @@ pub(super) fn of_parquet(
     theirs: &ParquetFile,
     ours: &ParquetFile,
     equal: Option<u64>,
-) -> Vec<Finding> {
+) -> Vec<AuditFinding> {
     let mut found = Vec::new();
     let own: HashSet<&String> = ours.columns().iter().collect();
     let both = theirs
         .columns()
         .iter()
         .filter(|column| own.contains(column));
-    let mut types = Finding::new(&rows::COLUMN_TYPES, path);
+    let mut types = AuditFinding::new(&rows::COLUMN_TYPES, path);
     let mut changed = 0;
     for column in both {
         if let (Some(there), Some(here)) = (theirs.type_of(column), ours.type_of(column))
@@ -104,7 +104,7 @@ pub(super) fn of_parquet(
     }
     let (there, here) = (theirs.written_by(), ours.written_by());
     if there != here || (equal.is_some() && changed == 0) {
-        let mut finding = Finding::new(&writer::PARQUET_WRITER, path);
+        let mut finding = AuditFinding::new(&writer::PARQUET_WRITER, path);
         if let Some(count) = equal {
             finding = finding
                 .rows(count)
@@ -121,7 +121,7 @@ pub(super) fn of_records(
     theirs: &Records,
     ours: &Records,
     equal: bool,
-) -> Vec<Finding> {
+) -> Vec<AuditFinding> {
     let mut found = Vec::new();
     if theirs.compact != ours.compact {
         let name = |compact| {
@@ -136,13 +136,15 @@ pub(super) fn of_records(
             name(theirs.compact),
             name(ours.compact)
         );
-        found.push(Finding::new(&text::DOCUMENT_LAYOUT, path).example(example));
+        found.push(AuditFinding::new(&text::DOCUMENT_LAYOUT, path).example(example));
     }
     if equal && theirs.key_order != ours.key_order {
-        found.push(Finding::new(&text::KEY_ORDER, path).proof("all values are equal"));
+        found.push(AuditFinding::new(&text::KEY_ORDER, path).proof("all values are equal"));
     }
     if equal && found.is_empty() {
-        found.push(Finding::new(&text::DOCUMENT_LAYOUT, path).proof("values and keys are equal"));
+        found.push(
+            AuditFinding::new(&text::DOCUMENT_LAYOUT, path).proof("values and keys are equal"),
+        );
     }
     found
 }
@@ -153,19 +155,19 @@ pub(super) fn of_arrays(
     theirs: &ArrayFile,
     ours: &ArrayFile,
     equal: Option<u64>,
-) -> Vec<Finding> {
+) -> Vec<AuditFinding> {
     let (there, here) = (theirs.header(), ours.header());
     let mut found = Vec::new();
     if there.shape != here.shape {
         let example = format!("{:?} there, {:?} here", there.shape, here.shape);
-        found.push(Finding::new(&rows::ARRAY_SHAPE, path).example(example));
+        found.push(AuditFinding::new(&rows::ARRAY_SHAPE, path).example(example));
     }
     if there.descr != here.descr {
         let example = format!("`{}` there, `{}` here", there.descr, here.descr);
-        found.push(Finding::new(&rows::COLUMN_TYPES, path).example(example));
+        found.push(AuditFinding::new(&rows::COLUMN_TYPES, path).example(example));
     }
     if found.is_empty() && equal.is_some() {
-        let finding = Finding::new(&writer::ARRAY_LAYOUT, path);
+        let finding = AuditFinding::new(&writer::ARRAY_LAYOUT, path);
         let order = |is_fortran| if is_fortran { "Fortran" } else { "C" };
         let example = format!(
             "{} order there, {} order here",

@@ -9,12 +9,12 @@ mod tally;
 use std::path::Path;
 
 use prep_contents::table::Opened;
-use prep_contents::{ContentsError, Format, Limits, Result};
+use prep_contents::{ContentsError, DecodingLimits, Format, Result};
 
 use crate::causes::{files, rows};
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 
-pub use compare::{Outcome, Role};
+pub use compare::{TableComparison, TableUse};
 
 /// Compares two files of different bytes as tables.
 ///
@@ -25,17 +25,17 @@ pub fn compare(
     theirs: &Path,
     ours: &Path,
     format: Format,
-    role: &Role,
-    limits: &Limits,
-) -> Result<Outcome> {
+    role: &TableUse,
+    limits: &DecodingLimits,
+) -> Result<TableComparison> {
     let ours = Opened::open(ours, format, limits)?;
     let theirs = match Opened::open(theirs, format, limits) {
         Ok(theirs) => theirs,
         Err(ContentsError::Damaged(reason)) => {
-            let finding = Finding::new(&files::FILES_DAMAGED, path).example(reason);
-            return Ok(Outcome {
+            let finding = AuditFinding::new(&files::FILES_DAMAGED, path).example(reason);
+            return Ok(TableComparison {
                 findings: vec![finding],
-                ..Outcome::default()
+                ..TableComparison::default()
             });
         }
         Err(error) => return Err(error),
@@ -62,7 +62,7 @@ pub fn compare(
         _ => {}
     }
     if findings.is_empty() {
-        findings.push(Finding::new(&crate::causes::NOT_CLASSIFIED, path));
+        findings.push(AuditFinding::new(&crate::causes::NOT_CLASSIFIED, path));
     }
     Ok(outcome)
 }

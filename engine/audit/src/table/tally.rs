@@ -3,13 +3,13 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
-use prep_contents::pairing::{Column, Differences, Pair};
-use prep_contents::{ContentsError, Result, Row, Table};
+use prep_contents::pairing::{CommonColumn, RowDifferences, RowPair};
+use prep_contents::{ContentsError, Result, Row, TableReader};
 
 use super::cell::{Difference, Nature};
-use super::compare::Role;
+use super::compare::TableUse;
 use crate::causes::{Cause, Harm, labels, text};
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use crate::harm::{LABELS, PRIVATE};
 
 /// Longest value that an example shows in full.
@@ -33,8 +33,8 @@ struct Count {
 
 /// The types of our columns. Finding them reads all rows, so that is done on first use.
 pub(crate) struct Natures<'a> {
-    ours: &'a dyn Table,
-    columns: &'a [Column],
+    ours: &'a dyn TableReader,
+    columns: &'a [CommonColumn],
     /// Whether the format distinguishes texts and numbers.
     is_typed: bool,
     found: OnceCell<Vec<Nature>>,
@@ -42,7 +42,11 @@ pub(crate) struct Natures<'a> {
 }
 
 impl<'a> Natures<'a> {
-    pub(crate) fn new(ours: &'a dyn Table, columns: &'a [Column], is_typed: bool) -> Self {
+    pub(crate) fn new(
+        ours: &'a dyn TableReader,
+        columns: &'a [CommonColumn],
+        is_typed: bool,
+    ) -> Self {
         let found = OnceCell::new();
         Natures {
             ours,
@@ -104,14 +108,18 @@ impl<'a> Natures<'a> {
 
 /// All differences between paired rows of two tables.
 pub(crate) struct Tally<'a> {
-    columns: &'a [Column],
-    role: &'a Role,
+    columns: &'a [CommonColumn],
+    role: &'a TableUse,
     natures: &'a Natures<'a>,
     counts: BTreeMap<&'static str, (&'static Cause, Count)>,
 }
 
 impl<'a> Tally<'a> {
-    pub(crate) fn new(columns: &'a [Column], role: &'a Role, natures: &'a Natures<'a>) -> Self {
+    pub(crate) fn new(
+        columns: &'a [CommonColumn],
+        role: &'a TableUse,
+        natures: &'a Natures<'a>,
+    ) -> Self {
         Self {
             columns,
             role,
@@ -121,7 +129,7 @@ impl<'a> Tally<'a> {
     }
 
     /// The position of a pair, for examples.
-    fn name(&self, pair: &Pair<'_>) -> String {
+    fn name(&self, pair: &RowPair<'_>) -> String {
         if let Some(key) = pair.key {
             return format!("{} {}", key.name, shown(pair.ours.cell(key.here)));
         }
@@ -135,7 +143,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    pub(crate) fn findings(self, path: &str) -> Vec<Finding> {
+    pub(crate) fn findings(self, path: &str) -> Vec<AuditFinding> {
         let role = self.role;
         let all = self.counts.into_values();
         all.map(|(cause, count)| finding(path, cause, count, role))
@@ -143,8 +151,8 @@ impl<'a> Tally<'a> {
     }
 }
 
-impl Differences for Tally<'_> {
-    fn pair(&mut self, pair: &Pair<'_>) -> bool {
+impl RowDifferences for Tally<'_> {
+    fn pair(&mut self, pair: &RowPair<'_>) -> bool {
         let (mut hard, number) = (false, pair.here);
         for (place, column) in self.columns.iter().enumerate() {
             let (a, b) = (pair.theirs.cell(column.there), pair.ours.cell(column.here));
@@ -198,8 +206,8 @@ impl Differences for Tally<'_> {
     }
 }
 
-fn finding(path: &str, cause: &'static Cause, count: Count, role: &Role) -> Finding {
-    let mut finding = Finding::new(cause, path)
+fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> AuditFinding {
+    let mut finding = AuditFinding::new(cause, path)
         .rows(count.rows)
         .cells(count.cells);
     let columns: Vec<String> = count

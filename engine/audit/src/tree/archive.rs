@@ -2,42 +2,44 @@
 
 use std::path::Path;
 
-use prep_contents::members::{self, Comparison, Member, Side};
+use prep_contents::members::{self, ArchiveComparison, ArchiveSide, MemberDifference};
 use prep_contents::{ContentsError, Result};
 
 use super::pair::{self, Surroundings};
 use super::swapped;
 use crate::causes::{NOT_CLASSIFIED, files, writer};
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
     ours: &Path,
     around: &Surroundings<'_>,
-) -> Result<Vec<Finding>> {
+) -> Result<Vec<AuditFinding>> {
     let mut found = Vec::new();
     let inside = around.inside();
     inside.check_depth()?;
     let compared = members::compare(path, theirs, ours, around.resources, &mut |name, member| {
         let inner = format!("{path}/{name}");
         match member {
-            Member::OnlyHere { size } => found.push(
-                Finding::new(&files::FILES_MISSING, inner).example(format!("{name}, {size} bytes")),
+            MemberDifference::OnlyHere { size } => found.push(
+                AuditFinding::new(&files::FILES_MISSING, inner)
+                    .example(format!("{name}, {size} bytes")),
             ),
-            Member::OnlyThere { size } => found.push(
-                Finding::new(&files::FILES_SURPLUS, inner).example(format!("{name}, {size} bytes")),
+            MemberDifference::OnlyThere { size } => found.push(
+                AuditFinding::new(&files::FILES_SURPLUS, inner)
+                    .example(format!("{name}, {size} bytes")),
             ),
-            Member::Renamed { there, .. } => found.push(
-                Finding::new(&files::FILES_RENAMED, inner)
+            MemberDifference::Renamed { there, .. } => found.push(
+                AuditFinding::new(&files::FILES_RENAMED, inner)
                     .example(format!("{there} there, {name} here"))
                     .proof("contents are equal"),
             ),
-            Member::Swapped { there, .. } => {
+            MemberDifference::Swapped { there, .. } => {
                 let example = format!("{there} has there what {name} has here");
                 found.push(swapped::finding(&inner, &format!("{path}/{there}")).example(example));
             }
-            Member::Differ { theirs, ours } => {
+            MemberDifference::Differ { theirs, ours } => {
                 let paired = pair::compare(&inner, theirs, ours, &inside)?;
                 found.extend(paired.findings);
             }
@@ -45,18 +47,18 @@ pub(super) fn compare(
         Ok(())
     });
     let compared = match compared? {
-        Comparison::Compared(compared) => compared,
-        Comparison::Unreadable(Side::Theirs, ContentsError::Damaged(reason)) => {
-            found.push(Finding::new(&files::FILES_DAMAGED, path).example(reason));
+        ArchiveComparison::Compared(compared) => compared,
+        ArchiveComparison::Unreadable(ArchiveSide::Theirs, ContentsError::Damaged(reason)) => {
+            found.push(AuditFinding::new(&files::FILES_DAMAGED, path).example(reason));
             return Ok(found);
         }
-        Comparison::Unreadable(side, error) => {
+        ArchiveComparison::Unreadable(side, error) => {
             let whose = match side {
-                Side::Theirs => "theirs",
-                Side::Ours => "ours",
+                ArchiveSide::Theirs => "theirs",
+                ArchiveSide::Ours => "ours",
             };
             let proof = format!("{whose} cannot be looked into: {error}");
-            found.push(Finding::new(&NOT_CLASSIFIED, path).proof(proof));
+            found.push(AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof));
             return Ok(found);
         }
     };
@@ -65,7 +67,7 @@ pub(super) fn compare(
         if compared.reordered {
             proof.push_str(", in another order");
         }
-        found.push(Finding::new(&writer::ARCHIVE_REPACKED, path).proof(proof));
+        found.push(AuditFinding::new(&writer::ARCHIVE_REPACKED, path).proof(proof));
     }
     Ok(found)
 }

@@ -6,13 +6,13 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use prep_contents::table::parse_within;
-use prep_contents::{ContentsError, Format, Limits, Result, read};
+use prep_contents::{ContentsError, DecodingLimits, Format, Result, read};
 use prep_formats::json::{JsonString, JsonValue, WriteOptions};
 
 use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files, rows, text};
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use crate::table::cell::{Difference, Nature};
-use crate::table::{self, Role};
+use crate::table::{self, TableUse};
 
 /// Maximum depth at which values are compared separately. Deeper values are only equal or different.
 const DEPTH: usize = 64;
@@ -21,9 +21,9 @@ pub(super) fn compare(
     path: &str,
     theirs: &Path,
     ours: &Path,
-    role: &Role,
-    limits: &Limits,
-) -> Result<Vec<Finding>> {
+    role: &TableUse,
+    limits: &DecodingLimits,
+) -> Result<Vec<AuditFinding>> {
     let parse = |file: &Path| parse_within(&read::whole(file, limits)?, limits);
     let (there, here) = match (parse(theirs), parse(ours)) {
         (Ok(there), Ok(here)) => (there, here),
@@ -36,11 +36,11 @@ pub(super) fn compare(
             }
             let proof =
                 format!("documents other than lists are compared by their bytes: {exceeded}");
-            return Ok(vec![Finding::new(&NOT_CLASSIFIED, path).proof(proof)]);
+            return Ok(vec![AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof)]);
         }
         (_, Err(error)) => return Err(error),
         (Err(error), _) => {
-            let finding = Finding::new(&files::FILES_DAMAGED, path).example(error.to_string());
+            let finding = AuditFinding::new(&files::FILES_DAMAGED, path).example(error.to_string());
             return Ok(vec![finding]);
         }
     };
@@ -59,9 +59,9 @@ pub(super) fn compare(
     if is_other && is_of_objects(&there) && is_of_objects(&here) {
         return Ok(table::compare(path, theirs, ours, Format::Json, role, limits)?.findings);
     }
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut findings: Vec<AuditFinding> = Vec::new();
     for (cause, count, examples) in walk.found.into_values() {
-        let mut finding = Finding::new(cause, path).cells(count);
+        let mut finding = AuditFinding::new(cause, path).cells(count);
         for example in examples {
             finding = finding.example(example);
         }
@@ -69,19 +69,19 @@ pub(super) fn compare(
     }
     // Another order has the same length.
     let length = |file: &Path| file.metadata().map_err(ContentsError::at(file));
-    let is_order = |finding: &Finding| finding.cause.id == rows::ROW_ORDER.id;
+    let is_order = |finding: &AuditFinding| finding.cause.id == rows::ROW_ORDER.id;
     let reordered = walk.key_order || !findings.is_empty();
     let only_order = reordered && findings.iter().all(is_order);
     if only_order && length(theirs)?.len() != length(ours)?.len() {
         let proof = "all values are equal, but not how long the files are";
-        findings.push(Finding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
+        findings.push(AuditFinding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
     }
     if walk.key_order {
-        findings.push(Finding::new(&text::KEY_ORDER, path).proof("all values are equal"));
+        findings.push(AuditFinding::new(&text::KEY_ORDER, path).proof("all values are equal"));
     }
     if findings.is_empty() {
         let proof = "all values and the order of keys are equal";
-        findings.push(Finding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
+        findings.push(AuditFinding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
     }
     Ok(findings)
 }
@@ -126,7 +126,7 @@ enum Step<'a> {
 }
 
 struct Walk<'a> {
-    role: &'a Role,
+    role: &'a TableUse,
     found: BTreeMap<&'static str, (&'static Cause, u64, Vec<String>)>,
     key_order: bool,
     /// The path in the documents.
@@ -340,11 +340,11 @@ mod tests {
         let found = |record, there: &str, here: &str| -> Vec<&str> {
             std::fs::write(&theirs, there).unwrap();
             std::fs::write(&ours, here).unwrap();
-            let limits = Limits {
+            let limits = DecodingLimits {
                 record,
-                ..Limits::default()
+                ..DecodingLimits::default()
             };
-            let found = compare("x.json", &theirs, &ours, &Role::default(), &limits);
+            let found = compare("x.json", &theirs, &ours, &TableUse::default(), &limits);
             let mut causes: Vec<&str> = found.unwrap().iter().map(|one| one.cause.id).collect();
             causes.sort_unstable();
             causes

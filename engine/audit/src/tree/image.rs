@@ -3,44 +3,43 @@
 use std::path::Path;
 
 use prep_contents::pixels::Pixels;
-use prep_contents::{ContentsError, Limits, Result, read};
+use prep_contents::{ContentsError, DecodingLimits, Result, read};
 
 use crate::causes::{NOT_CLASSIFIED, images};
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
     ours: &Path,
-    limits: &Limits,
-) -> Result<Vec<Finding>> {
+    limits: &DecodingLimits,
+) -> Result<Vec<AuditFinding>> {
     let decode = |file: &Path| Pixels::decode(&read::whole(file, limits)?, limits);
-    let finding =
-        match (decode(theirs), decode(ours)) {
-            (Err(error), _) | (_, Err(error)) if error.is_of_the_system() => return Err(error),
-            (Ok(a), Ok(b)) if a == b => {
-                Finding::new(&images::IMAGE_BYTES, path).proof("all pixels are equal")
-            }
-            (Ok(a), Ok(b)) => {
-                let finding = Finding::new(&images::IMAGE_PIXELS, path);
-                match (a.width, a.height) == (b.width, b.height) {
-                    true => {
-                        let differ = a.bytes.iter().zip(&b.bytes).filter(|(x, y)| x != y).count();
-                        finding.example(format!("{differ} of {} samples differ", b.bytes.len()))
-                    }
-                    false => finding.example(format!(
-                        "{}x{} there, {}x{} here",
-                        a.width, a.height, b.width, b.height
-                    )),
+    let finding = match (decode(theirs), decode(ours)) {
+        (Err(error), _) | (_, Err(error)) if error.is_of_the_system() => return Err(error),
+        (Ok(a), Ok(b)) if a == b => {
+            AuditFinding::new(&images::IMAGE_BYTES, path).proof("all pixels are equal")
+        }
+        (Ok(a), Ok(b)) => {
+            let finding = AuditFinding::new(&images::IMAGE_PIXELS, path);
+            match (a.width, a.height) == (b.width, b.height) {
+                true => {
+                    let differ = a.bytes.iter().zip(&b.bytes).filter(|(x, y)| x != y).count();
+                    finding.example(format!("{differ} of {} samples differ", b.bytes.len()))
                 }
+                false => finding.example(format!(
+                    "{}x{} there, {}x{} here",
+                    a.width, a.height, b.width, b.height
+                )),
             }
-            (Err(ContentsError::Damaged(reason)), Ok(_)) => {
-                Finding::new(&images::IMAGE_DAMAGED, path).example(reason)
-            }
-            (Err(error), Ok(_)) => Finding::new(&NOT_CLASSIFIED, path)
-                .proof(format!("theirs cannot be decoded: {error}")),
-            (_, Err(error)) => Finding::new(&NOT_CLASSIFIED, path)
-                .proof(format!("ours cannot be decoded: {error}")),
-        };
+        }
+        (Err(ContentsError::Damaged(reason)), Ok(_)) => {
+            AuditFinding::new(&images::IMAGE_DAMAGED, path).example(reason)
+        }
+        (Err(error), Ok(_)) => AuditFinding::new(&NOT_CLASSIFIED, path)
+            .proof(format!("theirs cannot be decoded: {error}")),
+        (_, Err(error)) => AuditFinding::new(&NOT_CLASSIFIED, path)
+            .proof(format!("ours cannot be decoded: {error}")),
+    };
     Ok(vec![finding])
 }

@@ -21,7 +21,7 @@ use prep_contents::Resources;
 use prep_contents::listing::Listing;
 
 use crate::error::AuditError;
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use names::OneSided;
 use pair::{Paired, Surroundings};
 
@@ -51,7 +51,7 @@ fn listing(root: &Path) -> Result<Listing, AuditError> {
 
 /// Options of a comparison.
 #[derive(Debug, Clone)]
-pub struct Options<'a> {
+pub struct TreeOptions<'a> {
     /// Maximum files that are compared at the same time.
     pub threads: usize,
     /// The tables' roles in grading.
@@ -63,8 +63,8 @@ pub struct Options<'a> {
 
 /// The result of comparing two trees.
 #[derive(Debug)]
-pub struct Compared {
-    pub findings: Vec<Finding>,
+pub struct TreeComparison {
+    pub findings: Vec<AuditFinding>,
     /// Files with equal bytes, and files that exist on both sides.
     pub equal: u64,
     pub common: u64,
@@ -74,7 +74,11 @@ pub struct Compared {
 ///
 /// # Errors
 /// When a tree does not exist, or the system fails. A damaged file is a finding.
-pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Compared, AuditError> {
+pub fn compare(
+    theirs: &Path,
+    ours: &Path,
+    options: &TreeOptions<'_>,
+) -> Result<TreeComparison, AuditError> {
     let (their_list, our_list) = (listing(theirs)?, listing(ours)?);
     let resources = &options.resources;
     let roles = options.roles.completed(ours, &our_list, &resources.limits);
@@ -129,7 +133,7 @@ pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Comp
     findings.extend(names::compare(theirs, ours, left, explained)?);
     let raised = shown::raise(&mut findings, &places, &roles, &resources.limits);
     raised.map_err(AuditError::reading(theirs))?;
-    Ok(Compared {
+    Ok(TreeComparison {
         findings,
         equal: equal.into_inner() as u64,
         common: common.len() as u64,

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use prep_contents::archive::Archive;
 use prep_contents::listing::Listing;
-use prep_contents::{ContentsError, Limits, read};
+use prep_contents::{ContentsError, DecodingLimits, read};
 
 use super::pair::{self, Surroundings, ending};
 use crate::bundle::members;
 use crate::causes::{Harm, NOT_CLASSIFIED, files};
 use crate::error::{AuditError, unless_damaged};
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use crate::harm::PRIVATE;
 
 /// Files of one side only, by path, with their lengths.
@@ -56,7 +56,7 @@ impl OneSided {
     pub(super) fn unpacked(
         &mut self,
         ours: &Path,
-        limits: &Limits,
+        limits: &DecodingLimits,
     ) -> Result<Vec<(String, String)>, AuditError> {
         let mut found = Vec::new();
         let mut failed = None;
@@ -96,8 +96,8 @@ impl OneSided {
     }
 }
 
-pub(super) fn of_case(there: &str, here: &str) -> Finding {
-    Finding::new(&files::FILE_NAMES_CASE, here).example(format!("{there} there, {here} here"))
+pub(super) fn of_case(there: &str, here: &str) -> AuditFinding {
+    AuditFinding::new(&files::FILE_NAMES_CASE, here).example(format!("{there} there, {here} here"))
 }
 
 /// Findings for an archive that was unpacked in `theirs`: that fact, and differences of its members.
@@ -107,7 +107,7 @@ pub(super) fn of_unpacked(
     theirs: &Path,
     ours: &Path,
     around: &Surroundings<'_>,
-) -> Result<Vec<Finding>, ContentsError> {
+) -> Result<Vec<AuditFinding>, ContentsError> {
     let (mut found, mut count) = (Vec::new(), 0_u64);
     let place = ours.join(path);
     let length = place.metadata().map_err(ContentsError::at(&place))?.len();
@@ -126,10 +126,10 @@ pub(super) fn of_unpacked(
             return Err(error);
         }
         let proof = format!("ours cannot be looked into: {error}");
-        found.push(Finding::new(&NOT_CLASSIFIED, path).proof(proof));
+        found.push(AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof));
     }
     let example = format!("{count} members of {path} are in {folder}");
-    found.push(Finding::new(&files::ARCHIVE_UNPACKED, path).example(example));
+    found.push(AuditFinding::new(&files::ARCHIVE_UNPACKED, path).example(example));
     Ok(found)
 }
 
@@ -139,7 +139,7 @@ pub(super) fn compare(
     ours: &Path,
     left: OneSided,
     other_split: bool,
-) -> Result<Vec<Finding>, AuditError> {
+) -> Result<Vec<AuditFinding>, AuditError> {
     let OneSided {
         mut surplus,
         mut missing,
@@ -154,13 +154,13 @@ pub(super) fn compare(
     )?);
     for (path, size) in missing {
         found.push(of_part(
-            Finding::new(&files::FILES_MISSING, path.as_str())
+            AuditFinding::new(&files::FILES_MISSING, path.as_str())
                 .example(format!("{path}, {size} bytes")),
         ));
     }
     for (path, size) in surplus {
         found.push(
-            Finding::new(&files::FILES_SURPLUS, path.as_str())
+            AuditFinding::new(&files::FILES_SURPLUS, path.as_str())
                 .example(format!("{path}, {size} bytes")),
         );
     }
@@ -168,7 +168,7 @@ pub(super) fn compare(
 }
 
 /// Missing files of the private part are answers.
-fn of_part(finding: Finding) -> Finding {
+fn of_part(finding: AuditFinding) -> AuditFinding {
     match finding.path.starts_with("private/") {
         true => finding.raised(Harm::Answers, PRIVATE),
         false => finding,
@@ -205,7 +205,7 @@ fn renamed(
     ours: &Path,
     missing: &mut BTreeMap<String, u64>,
     other_split: bool,
-) -> Result<Vec<Finding>, AuditError> {
+) -> Result<Vec<AuditFinding>, AuditError> {
     let sizes: HashSet<u64> = missing.values().copied().collect();
     let mut by_content: HashMap<blake3::Hash, Vec<String>> = HashMap::new();
     let mut common: HashSet<u64> = HashSet::new();
@@ -246,7 +246,7 @@ fn renamed(
             &files::FILES_RENAMED
         };
         found.push(
-            Finding::new(cause, path.as_str())
+            AuditFinding::new(cause, path.as_str())
                 .example(format!("{other} there, {path} here"))
                 .proof("contents are equal"),
         );

@@ -11,7 +11,7 @@ use prep_contents::{ContentsError, Format, Resources, Result};
 use super::roles::Roles;
 use super::{archive, document, image};
 use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files};
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use crate::harm::PRIVATE;
 use crate::table;
 
@@ -42,7 +42,7 @@ impl Surroundings<'_> {
 #[derive(Debug)]
 pub(super) struct Paired {
     pub path: String,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<AuditFinding>,
     /// Rows that can be in another file.
     pub moved: Option<Moved>,
 }
@@ -84,8 +84,8 @@ pub(super) fn compare(
 }
 
 /// A file of a format that its content does not have.
-fn unreadable(path: &str, error: &ContentsError) -> Finding {
-    Finding::new(&NOT_CLASSIFIED, path).proof(format!("it cannot be looked into: {error}"))
+fn unreadable(path: &str, error: &ContentsError) -> AuditFinding {
+    AuditFinding::new(&NOT_CLASSIFIED, path).proof(format!("it cannot be looked into: {error}"))
 }
 
 fn look(
@@ -94,7 +94,7 @@ fn look(
     ours: &Path,
     around: &Surroundings<'_>,
     moved: &mut Option<Moved>,
-) -> Result<Vec<Finding>> {
+) -> Result<Vec<AuditFinding>> {
     let at = match read::compare(theirs, ours)? {
         Bytes::Equal => return Ok(Vec::new()),
         Bytes::TheirsIsBeginning => None,
@@ -102,7 +102,8 @@ fn look(
     };
     let (their_size, our_size) = (size(theirs)?, size(ours)?);
     let sizes = format!("{their_size} bytes there, {our_size} here");
-    let simple = |cause: &'static Cause| Ok(vec![Finding::new(cause, path).example(sizes.clone())]);
+    let simple =
+        |cause: &'static Cause| Ok(vec![AuditFinding::new(cause, path).example(sizes.clone())]);
     if their_size == 0 {
         return simple(&files::FILES_EMPTY);
     }
@@ -136,7 +137,7 @@ fn look(
     if is_text && is_binary(theirs)? && !is_binary(ours)? {
         let example = format!("it is not text; {sizes}");
         return Ok(vec![
-            Finding::new(&files::FILES_DAMAGED, path).example(example),
+            AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
         ]);
     }
     if at.is_none() && is_text && is_cut_within_line(theirs, ours)? {
@@ -150,7 +151,7 @@ fn look(
             String::from_utf8_lossy(&tail)
         );
         return Ok(vec![
-            Finding::new(&files::BYTES_APPENDED, path)
+            AuditFinding::new(&files::BYTES_APPENDED, path)
                 .proof("before them all bytes are equal")
                 .example(example),
         ]);
@@ -167,7 +168,7 @@ fn look(
         _ if is_document => document::compare(path, theirs, ours, &role, limits),
         "png" | "jpg" | "jpeg" => image::compare(path, theirs, ours, limits),
         _ => {
-            let finding = Finding::new(&files::FILES_CHANGED, path);
+            let finding = AuditFinding::new(&files::FILES_CHANGED, path);
             let finding = match at {
                 Some(at) => finding.example(format!("from byte {at} on; {sizes}")),
                 None => finding.example(sizes),
@@ -184,7 +185,7 @@ fn wrapped(
     ours: &Path,
     around: &Surroundings<'_>,
     moved: &mut Option<Moved>,
-) -> Result<Option<Vec<Finding>>> {
+) -> Result<Option<Vec<AuditFinding>>> {
     let (there, here) = (Wrapping::of(theirs)?, Wrapping::of(ours)?);
     let Some(wrapping) = there.filter(|there| Some(*there) != here) else {
         return Ok(None);
@@ -192,7 +193,7 @@ fn wrapped(
     if Archive::of(path) == wrapping.archive() && wrapping.archive().is_some() {
         return Ok(None);
     }
-    let finding = Finding::new(&files::FILES_DAMAGED, path);
+    let finding = AuditFinding::new(&files::FILES_DAMAGED, path);
     let Some(archive) = wrapping.archive() else {
         let example = format!(
             "it begins as {} data do, which are not looked into",

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use prep_contents::listing::Listing;
 use prep_contents::table::columns_of;
-use prep_contents::{Format, Limits, Result};
+use prep_contents::{DecodingLimits, Format, Result};
 
 use crate::error::unless_damaged;
-use crate::table::Role;
+use crate::table::TableUse;
 
 /// The known roles of a competition's tables.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +36,7 @@ impl Roles {
         &self,
         root: &Path,
         listing: &Listing,
-        limits: &Limits,
+        limits: &DecodingLimits,
     ) -> Result<Roles> {
         let mut roles = self.clone();
         if !roles.ids.is_empty() {
@@ -96,11 +96,11 @@ impl Roles {
     }
 
     /// Returns the role of the table at this path.
-    pub(super) fn of(&self, path: &str) -> Role {
+    pub(super) fn of(&self, path: &str) -> TableUse {
         let name = path.rsplit('/').next().unwrap_or_default();
         let is_test = path.starts_with("public/") && name.starts_with("test");
         let is_sample = self.sample.as_deref() == Some(path);
-        Role {
+        TableUse {
             answers: path.starts_with("private/"),
             labels: if is_sample {
                 HashSet::new()

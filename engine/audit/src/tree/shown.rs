@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use prep_contents::table::{Opened, column};
-use prep_contents::{Format, Limits, Result, Row};
+use prep_contents::{DecodingLimits, Format, Result, Row};
 
 use super::Places;
 use super::roles::Roles;
 use crate::causes::{Harm, files, labels, rows};
 use crate::error::unless_damaged;
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use crate::harm::ANSWERS_SHOWN;
 
 /// Items that must have their answer, of those that the table has.
@@ -20,10 +20,10 @@ const SHARE: f64 = 0.9;
 /// # Errors
 /// When a table cannot be read.
 pub(super) fn raise(
-    findings: &mut [Finding],
+    findings: &mut [AuditFinding],
     places: &Places<'_>,
     roles: &Roles,
-    limits: &Limits,
+    limits: &DecodingLimits,
 ) -> Result<()> {
     let suspicious = [
         rows::COLUMNS_ADDED.id,
@@ -63,7 +63,11 @@ struct Answers {
 }
 
 impl Answers {
-    fn read(places: &Places<'_>, roles: &Roles, limits: &Limits) -> Result<Option<Answers>> {
+    fn read(
+        places: &Places<'_>,
+        roles: &Roles,
+        limits: &DecodingLimits,
+    ) -> Result<Option<Answers>> {
         let (Some(path), Some(id)) = (roles.answers.as_deref(), roles.first_id()) else {
             return Ok(None);
         };
@@ -87,7 +91,12 @@ impl Answers {
     }
 
     /// Which column of their table holds answers that ours does not.
-    fn shown_in(&self, path: &str, places: &Places<'_>, limits: &Limits) -> Result<Option<String>> {
+    fn shown_in(
+        &self,
+        path: &str,
+        places: &Places<'_>,
+        limits: &DecodingLimits,
+    ) -> Result<Option<String>> {
         let Some(format) = Format::of(path) else {
             return Ok(None);
         };
@@ -149,7 +158,7 @@ impl Answers {
         path: &str,
         name: &str,
         answers: &HashMap<String, String>,
-        limits: &Limits,
+        limits: &DecodingLimits,
     ) -> Result<f64> {
         let (ids, cells) = (
             texts(place, path, &self.id, limits)?,
@@ -191,7 +200,7 @@ fn texts(
     place: &std::path::Path,
     path: &str,
     name: &str,
-    limits: &Limits,
+    limits: &DecodingLimits,
 ) -> Result<Option<Vec<String>>> {
     let Some(format) = Format::of(path).filter(|_| place.is_file()) else {
         return Ok(None);

@@ -8,13 +8,13 @@ use std::path::Path;
 
 use prep_contents::pairing::Moved;
 use prep_contents::table::{column, columns_of};
-use prep_contents::{Format, Limits, Result, Row};
+use prep_contents::{DecodingLimits, Format, Result, Row};
 use prep_splits::{KeyRole, SplitAlgorithm, SplitKeys, SplitSize, split};
 
 use super::pair::Paired;
 use crate::causes::{rows, split as cause};
 use crate::error::unless_damaged;
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 
 /// The split of the benchmark, if it shuffles rows.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ impl Hypothesis {
 pub(super) struct Trees<'a> {
     pub theirs: &'a Path,
     pub ours: &'a Path,
-    pub limits: &'a Limits,
+    pub limits: &'a DecodingLimits,
 }
 
 impl Trees<'_> {
@@ -98,7 +98,7 @@ pub(super) fn explain(
     trees: &Trees<'_>,
     search: Option<&SplitSearch>,
     id: Option<&str>,
-) -> Result<Vec<Finding>> {
+) -> Result<Vec<AuditFinding>> {
     let mut moved: Vec<usize> = Vec::new();
     for (number, pair) in pairs.iter().enumerate() {
         let Some(own) = &pair.moved else { continue };
@@ -133,7 +133,7 @@ pub(super) fn explain(
         let count = own.only_here.len();
         let keys = trees.keys(trees.ours, &pair.path, &own.key)?;
         swapped &= keys.is_some_and(|keys| keys.len() == count);
-        let mut finding = Finding::new(&cause::OTHER_SPLIT, pair.path.as_str());
+        let mut finding = AuditFinding::new(&cause::OTHER_SPLIT, pair.path.as_str());
         finding.rows = count as u64;
         finding.examples.push(format!(
             "{count} items of ours are in another part there, and {} of theirs here, by `{}`",

@@ -6,13 +6,13 @@ use super::Places;
 use super::pair::Paired;
 use crate::causes::{Harm, files};
 use crate::error::AuditError;
-use crate::finding::Finding;
+use crate::finding::AuditFinding;
 use crate::harm::{PRIVATE, TEST_ITEMS};
 use prep_contents::read;
 
 /// A file that has there what another file has here.
-pub(super) fn finding(path: &str, other: &str) -> Finding {
-    let mut finding = Finding::new(&files::FILES_SWAPPED, path).proof("contents are equal");
+pub(super) fn finding(path: &str, other: &str) -> AuditFinding {
+    let mut finding = AuditFinding::new(&files::FILES_SWAPPED, path).proof("contents are equal");
     if is_of_test(path) || is_of_test(other) {
         finding.raise(Harm::Answers, TEST_ITEMS);
     }

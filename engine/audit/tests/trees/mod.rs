@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prep_audit::tree::{self, Options, Roles, SplitSearch};
-use prep_audit::{Harm, Report};
-use prep_contents::{Limits, Resources};
+use prep_audit::tree::{self, Roles, SplitSearch, TreeOptions};
+use prep_audit::{AuditReport, Harm};
+use prep_contents::{DecodingLimits, Resources};
 use prep_splits::{KeyRole, Split, SplitAlgorithm, SplitKeys, SplitSize, split};
 
 use cases::CASES;
@@ -238,13 +238,13 @@ const GAP: usize = 2;
 const KIND: usize = 3;
 
 /// Without a known split.
-fn plain<'a>(roles: &'a Roles, temp: &'a Path) -> Options<'a> {
-    Options {
+fn plain<'a>(roles: &'a Roles, temp: &'a Path) -> TreeOptions<'a> {
+    TreeOptions {
         threads: 1,
         roles,
         split: None,
         resources: Resources {
-            limits: Limits::default(),
+            limits: DecodingLimits::default(),
             temp,
         },
     }
@@ -268,12 +268,12 @@ fn every_mismatch_has_its_causes_and_no_others() {
         test_size: Some(SplitSize::Fraction(0.2)),
         answers: Some("private/test.csv".into()),
     };
-    let options = Options {
+    let options = TreeOptions {
         threads: 2,
         roles: &roles,
         split: Some(&search),
         resources: Resources {
-            limits: Limits::default(),
+            limits: DecodingLimits::default(),
             temp: &home.path().join("temp"),
         },
     };
@@ -284,7 +284,7 @@ fn every_mismatch_has_its_causes_and_no_others() {
         write(&theirs, 0, 0.2);
         change(&Change(&theirs));
         let compared = tree::compare(&theirs, &ours, &options).unwrap();
-        let report = Report::of(compared.findings);
+        let report = AuditReport::of(compared.findings);
         let mut found: Vec<(&str, Harm)> = report
             .blocks
             .iter()

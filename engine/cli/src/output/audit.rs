@@ -1,7 +1,7 @@
 //! An audit as text: the verdict, the three corners, one block per cause.
 
 use prep_app::{Audit, BundleAudit, OutputsAudit, TreeAudit};
-use prep_audit::{Block, Report, Verdict};
+use prep_audit::{AuditReport, Block, Verdict};
 use prep_core::units;
 
 use crate::exit::Exit;
@@ -38,7 +38,7 @@ pub fn text(audit: &Audit) -> String {
     if let Some(one) = &audit.tree {
         text.push_str(&format!("  tree     {}\n", tree(one)));
     }
-    let reports: [Option<&Report>; 3] = [
+    let reports: [Option<&AuditReport>; 3] = [
         audit.bundle.as_ref().map(|corner| &corner.report),
         audit.outputs.as_ref().map(|corner| &corner.report),
         audit.tree.as_ref().map(|corner| &corner.report),

@@ -2,13 +2,13 @@
 
 use std::process::{Command, Stdio};
 
-use crate::places::Places;
+use crate::places::Directories;
 
 /// Opens a page with the program that `BROWSER` names, or with the system's.
 ///
 /// # Errors
 /// A sentence, if no program can be started.
-pub fn open(url: &str, places: &Places) -> Result<(), String> {
+pub fn open(url: &str, places: &Directories) -> Result<(), String> {
     let system = if cfg!(target_os = "macos") {
         "open"
     } else {

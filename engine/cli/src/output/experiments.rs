@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use prep_experiments::{Experiment, METRICS, SetSummary};
 use serde_json::{Map, Value, json};
 
-use crate::output::table::{Align, Table};
+use crate::output::table::{Align, PrintedTable};
 
 /// Figures in the order of importance: heading and metric.
 const SHOWN: [(&str, &str); 7] = [
@@ -19,15 +19,20 @@ const SHOWN: [(&str, &str); 7] = [
 ];
 
 /// A row per experiment and set.
-pub fn by_set(experiments: &[Experiment]) -> Table {
+pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
     let mut columns = vec![
         ("experiment", Align::Left),
         ("set", Align::Left),
         ("seeds", Align::Right),
     ];
     columns.extend(SHOWN.iter().map(|(heading, _)| (*heading, Align::Right)));
-    let mut table =
-        Table::new(&columns).spare(&["submitted %", "bronze %", "silver %", "gold %", "valid %"]);
+    let mut table = PrintedTable::new(&columns).spare(&[
+        "submitted %",
+        "bronze %",
+        "silver %",
+        "gold %",
+        "valid %",
+    ]);
     for (experiment, set, figures) in rows(experiments) {
         let mut cells = vec![experiment.to_owned(), set.to_owned()];
         match figures {
@@ -43,9 +48,9 @@ pub fn by_set(experiments: &[Experiment]) -> Table {
 }
 
 /// A row per experiment and competition.
-pub fn by_competition(experiments: &[Experiment]) -> Table {
+pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
     let right = |name| (name, Align::Right);
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         ("competition", Align::Left),
         ("set", Align::Left),
         ("experiment", Align::Left),
@@ -220,7 +225,7 @@ fn rows(experiments: &[Experiment]) -> impl Iterator<Item = (&str, &str, Option<
 
 fn competitions(
     experiments: &[Experiment],
-) -> impl Iterator<Item = (&str, &prep_experiments::Competition)> {
+) -> impl Iterator<Item = (&str, &prep_experiments::CompetitionSummary)> {
     experiments.iter().flat_map(|experiment| {
         let competitions = experiment.competitions.iter();
         competitions.map(|one| (experiment.name.as_str(), one))

@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use prep_core::units;
 use prep_remote::Link;
 
-use crate::output::printer::{Level, Printer};
+use crate::output::printer::{MessageLevel, Printer};
 use crate::output::ticker::Ticker;
 
 const REDRAW: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ pub struct Moving {
 
 impl Moving {
     pub fn new(printer: &Printer, link: &Link) -> Moving {
-        if printer.level == Level::Quiet {
+        if printer.level == MessageLevel::Quiet {
             return Moving {
                 ticker: None,
                 bar: None,

@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::global::{Color, Global};
 use crate::output::aside::Aside;
 use crate::output::diagnostics;
-use crate::output::table::Table;
+use crate::output::table::PrintedTable;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -25,7 +25,7 @@ const HELP: Style = AnsiColor::Cyan.on_default();
 
 /// The amount of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum MessageLevel {
     /// On stderr errors only; results are not affected.
     Quiet,
     Normal,
@@ -53,7 +53,7 @@ pub fn shown(text: impl Display) -> String {
 /// Writes for the user. Colours are for terminals; anstream takes them out elsewhere.
 #[derive(Debug, Clone)]
 pub struct Printer {
-    pub level: Level,
+    pub level: MessageLevel,
     /// Results are JSON.
     pub json: bool,
     /// The display that draws on stderr.
@@ -71,9 +71,9 @@ impl Printer {
         }
         .write_global();
         let level = match (global.quiet, global.verbose) {
-            (true, _) => Level::Quiet,
-            (_, true) => Level::Verbose,
-            _ => Level::Normal,
+            (true, _) => MessageLevel::Quiet,
+            (_, true) => MessageLevel::Verbose,
+            _ => MessageLevel::Normal,
         };
         Printer {
             level,
@@ -104,7 +104,7 @@ impl Printer {
     }
 
     /// A result as a table: whole, but on a terminal no wider than that.
-    pub fn table(&self, table: &Table) -> Result<(), CliError> {
+    pub fn table(&self, table: &PrintedTable) -> Result<(), CliError> {
         self.result(&match terminal_size_of(std::io::stdout()) {
             Some((Width(width), _)) => table.within(width.into()),
             None => table.render(),
@@ -133,13 +133,13 @@ impl Printer {
 
     /// A message.
     pub fn message(&self, message: impl Display) {
-        self.say(Level::Normal, &format!("{}\n", shown(message)));
+        self.say(MessageLevel::Normal, &format!("{}\n", shown(message)));
     }
 
     /// A message while a display may draw on stderr.
     pub fn message_aside(&self, message: impl Display) {
         let message = message.to_string();
-        if self.level >= Level::Normal && !self.aside.show(&message) {
+        if self.level >= MessageLevel::Normal && !self.aside.show(&message) {
             self.message(message);
         }
     }
@@ -154,7 +154,7 @@ impl Printer {
 
     pub fn warning(&self, message: impl Display) {
         self.say(
-            Level::Normal,
+            MessageLevel::Normal,
             &format!("{WARNING}warning:{WARNING:#} {}\n", shown(message)),
         );
     }
@@ -165,16 +165,16 @@ impl Printer {
             Some(found) => diagnostics::render(found),
             None => format!("{ERROR}error:{ERROR:#} {}\n", shown(&error.message)),
         };
-        self.say(Level::Quiet, &text);
+        self.say(MessageLevel::Quiet, &text);
         if let Some(help) = &error.help {
             self.say(
-                Level::Quiet,
+                MessageLevel::Quiet,
                 &format!("  {HELP}help:{HELP:#} {}\n", shown(help)),
             );
         }
     }
 
-    fn say(&self, level: Level, text: &str) {
+    fn say(&self, level: MessageLevel, text: &str) {
         if level <= self.level {
             // If stderr is closed, the error cannot be shown.
             let _ = anstream::stderr().lock().write_all(text.as_bytes());

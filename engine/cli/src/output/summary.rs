@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::printer::Printer;
-use crate::output::table::{Align, Table};
+use crate::output::table::{Align, PrintedTable};
 use crate::remedy;
 
 /// The exit code of a competition.
@@ -182,8 +182,8 @@ fn with_any_id(message: &str, id: &str) -> String {
 }
 
 /// The table at the end of a run.
-fn table(summaries: &[Summary]) -> Table {
-    let mut table = Table::new(&[
+fn table(summaries: &[Summary]) -> PrintedTable {
+    let mut table = PrintedTable::new(&[
         ("competition", Align::Left),
         ("files", Align::Right),
         ("size", Align::Right),

@@ -12,7 +12,7 @@ pub enum Align {
 
 /// A table with a header line.
 #[derive(Debug)]
-pub struct Table {
+pub struct PrintedTable {
     columns: Vec<(&'static str, Align)>,
     /// All cells, row by row; there may be millions.
     cells: String,
@@ -22,9 +22,9 @@ pub struct Table {
     spare: &'static [&'static str],
 }
 
-impl Table {
-    pub fn new(columns: &[(&'static str, Align)]) -> Table {
-        Table {
+impl PrintedTable {
+    pub fn new(columns: &[(&'static str, Align)]) -> PrintedTable {
+        PrintedTable {
             columns: columns.to_vec(),
             cells: String::new(),
             ends: Vec::new(),
@@ -34,8 +34,8 @@ impl Table {
 
     /// Columns that may be left out where there is little room, the least important one first.
     #[must_use]
-    pub fn spare(self, spare: &'static [&'static str]) -> Table {
-        Table { spare, ..self }
+    pub fn spare(self, spare: &'static [&'static str]) -> PrintedTable {
+        PrintedTable { spare, ..self }
     }
 
     /// Adds a row; cells that are not given are empty.
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn columns_line_up_by_characters() {
-        let mut table = Table::new(&[
+        let mut table = PrintedTable::new(&[
             ("name", Align::Left),
             ("files", Align::Right),
             ("state", Align::Left),
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_gets_fewer_columns_then_a_shorter_first_one() {
-        let mut table = Table::new(&[
+        let mut table = PrintedTable::new(&[
             ("competition", Align::Left),
             ("files", Align::Right),
             ("time", Align::Right),

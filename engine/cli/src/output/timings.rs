@@ -8,7 +8,7 @@ use prep_core::{Timing, WaitTimes, units, write_trace};
 use crate::error::CliError;
 use crate::output::file::write_whole;
 use crate::output::printer::Printer;
-use crate::output::table::{Align, Table};
+use crate::output::table::{Align, PrintedTable};
 
 /// Steps that are shown; the trace has all.
 const SHOWN: usize = 15;
@@ -22,8 +22,8 @@ pub fn show(printer: &Printer, timings: &[Timing], trace: Option<&Path>) -> Resu
     Ok(write_whole(path, |mut out| write_trace(timings, &mut out))?)
 }
 
-fn table(timings: &[Timing]) -> Table {
-    let mut table = Table::new(&[
+fn table(timings: &[Timing]) -> PrintedTable {
+    let mut table = PrintedTable::new(&[
         ("slowest steps", Align::Left),
         ("kind", Align::Left),
         ("time", Align::Right),

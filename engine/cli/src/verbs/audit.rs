@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::options::{SourceArg, VariantArg};
 use crate::output::audit;
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Explain why files differ from the published ones
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub struct AuditArgs {
 }
 
 impl AuditArgs {
-    pub fn call(&self, session: &Session) -> VerbResult {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let settings = &self.variant.settings(session);
         let ids = self.selection.ids_or(|| self.found(&catalog, settings))?;

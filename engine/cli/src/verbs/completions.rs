@@ -9,14 +9,14 @@ use prep_app::Error;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::OutputArg;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Print shell completions, or write manual pages
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  prep completions bash -o ~/.local/share/bash-completion/completions/prep\n  prep completions zsh -o ~/.zfunc/_prep\n  prep completions man -o ~/.local/share/man/man1\n\nFor `man`, -o names a directory, which gets one page for each verb."
 )]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// bash, zsh, fish, elvish, powershell or man
     #[arg(value_name = "SHELL", hide_possible_values = true)]
     form: Form,
@@ -47,8 +47,8 @@ impl Form {
     }
 }
 
-impl Completions {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl CompletionsArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let mut command = (session.command)();
         match (self.form.shell(), self.output.path()) {
             (Some(shell), _) => {

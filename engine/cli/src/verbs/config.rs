@@ -8,10 +8,10 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, Table};
-use crate::prep_toml::Files;
-use crate::remote::{RemoteArgs, RemoteSettings, Setting};
-use crate::session::{Session, VerbResult};
+use crate::output::table::{Align, PrintedTable};
+use crate::prep_toml::ConfigFiles;
+use crate::remote::{RemoteArgs, RemoteSetting, RemoteSettings};
+use crate::session::{CliSession, VerbResult};
 use prep_core::units;
 
 /// Show the settings and where each comes from
@@ -46,9 +46,9 @@ struct Line {
 }
 
 impl ConfigArgs {
-    pub fn call(&self, session: &Session) -> VerbResult {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let lines = self.lines(session)?;
-        let files = Files::read(&session.places, Some(&session.settings.data_dir))?;
+        let files = ConfigFiles::read(&session.places, Some(&session.settings.data_dir))?;
         let is_used = |path: &PathBuf| files.found.iter().any(|(found, _)| found == path);
         if session.printer.json {
             let lines: Vec<_> = lines
@@ -60,7 +60,7 @@ impl ConfigArgs {
                 "files": files.searched.iter().map(|path| json!({ "path": path, "exists": is_used(path) })).collect::<Vec<_>>(),
             }))?;
         } else {
-            let mut table = Table::new(&[
+            let mut table = PrintedTable::new(&[
                 ("setting", Align::Left),
                 ("value", Align::Left),
                 ("from", Align::Left),
@@ -84,7 +84,7 @@ impl ConfigArgs {
         Ok(Exit::Success)
     }
 
-    fn lines(&self, session: &Session) -> Result<Vec<Line>, CliError> {
+    fn lines(&self, session: &CliSession) -> Result<Vec<Line>, CliError> {
         let (settings, places) = (&session.settings, &session.places);
         let path = |path: &std::path::Path| path.display().to_string();
         let own = [
@@ -120,14 +120,14 @@ impl ConfigArgs {
             .collect();
         let remote = RemoteSettings::of(&self.remote, places, &settings.data_dir)?;
         // Without what may be a secret.
-        let address = |url: &Setting<String>| -> Result<Setting<String>, CliError> {
+        let address = |url: &RemoteSetting<String>| -> Result<RemoteSetting<String>, CliError> {
             let address = prep_remote::Address::parse(&url.value);
-            Ok(Setting {
+            Ok(RemoteSetting {
                 value: address.map_err(prep_app::Error::from)?.without_secrets(),
                 origin: url.origin.clone(),
             })
         };
-        let mut push = |name, setting: Option<Setting<String>>| {
+        let mut push = |name, setting: Option<RemoteSetting<String>>| {
             let (value, origin) =
                 setting.map_or_else(Default::default, |setting| (setting.value, setting.origin));
             lines.push(Line {
@@ -137,7 +137,7 @@ impl ConfigArgs {
             });
         };
         push("remote.url", remote.url.as_ref().map(address).transpose()?);
-        let key = remote.signing(places)?.map(|key| Setting {
+        let key = remote.signing(places)?.map(|key| RemoteSetting {
             value: format!("{} {}", key.name(), key.public()),
             origin: remote
                 .key
@@ -146,18 +146,18 @@ impl ConfigArgs {
         });
         push("remote.key", key);
         for trusted in &remote.trusted {
-            let Setting { value, origin } = trusted.clone();
+            let RemoteSetting { value, origin } = trusted.clone();
             let value = value.to_string();
-            push("remote.trusted", Some(Setting { value, origin }));
+            push("remote.trusted", Some(RemoteSetting { value, origin }));
         }
         for same_as in &remote.same_as {
             push("remote.same_as", Some(address(same_as)?));
         }
-        let mirror = remote.mirror.as_ref().map(|mirror| Setting {
+        let mirror = remote.mirror.as_ref().map(|mirror| RemoteSetting {
             value: mirror.value.to_string(),
             origin: mirror.origin.clone(),
         });
-        let usual = || Setting {
+        let usual = || RemoteSetting {
             value: "false".to_owned(),
             origin: "default".to_owned(),
         };

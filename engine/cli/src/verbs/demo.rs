@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{
-    Catalog, Graded, Log, Options, Preparation, SAMPLES, Settings, Summary, grade_list,
+    Catalog, GradedList, GradingLog, Preparation, PreparationOptions, SAMPLES, Settings, Summary,
+    grade_list,
 };
 use prep_core::units;
 use prep_grade::report::CompetitionReport;
@@ -17,13 +18,13 @@ use serde_json::json;
 
 use super::grade;
 use super::run::{carry_out, exit};
-use crate::downloads::{Limits, Purpose};
+use crate::downloads::{DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::summary;
-use crate::output::table::{Align, Table};
+use crate::output::table::{Align, PrintedTable};
 use crate::samples;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Prepare and grade sample data that prep contains
 #[derive(Debug, Args)]
@@ -34,7 +35,7 @@ Examples:
 
 The demo needs no account and no network. It writes bundles, prepared data, cache and reports to DIR and nowhere else. If you \
 run it again, no step runs.")]
-pub struct Demo {
+pub struct DemoArgs {
     /// Directory of the demo: new, empty, or that of an earlier demo
     #[arg(long, short, value_name = "DIR", default_value = "prep-demo")]
     output: PathBuf,
@@ -52,11 +53,11 @@ struct Row {
     refusal: Option<String>,
 }
 
-impl Demo {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl DemoArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let dir = &self.output;
         samples::unpack(dir)?;
-        let session = Session {
+        let session = CliSession {
             source: None,
             settings: Settings {
                 data_dir: dir.join("data"),
@@ -67,14 +68,14 @@ impl Demo {
             ..session.clone()
         };
         let ids: Vec<String> = SAMPLES.iter().map(|one| one.id.to_owned()).collect();
-        let options = Options {
+        let options = PreparationOptions {
             source: Some(samples::bundles(dir)),
             // The published checksums are those of the real bundles.
             check_outputs: false,
             download: false,
-            ..Options::default()
+            ..PreparationOptions::default()
         };
-        let task = session.task(options, &Limits::default(), Purpose::Nothing)?;
+        let task = session.task(options, &DownloadLimits::default(), Purpose::Nothing)?;
         let preparation = carry_out(&session, &task, &ids, false)?;
         if exit(&preparation) != Exit::Success {
             summary::show(&session.printer, &preparation)?;
@@ -89,7 +90,7 @@ impl Demo {
             &task.catalog,
             &list,
             &dir.join("reports"),
-            &Log::off(),
+            &GradingLog::off(),
         )?;
         let rows = rows(&graded)?;
         if session.printer.json {
@@ -150,7 +151,7 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
     Ok(text)
 }
 
-fn rows(graded: &Graded) -> Result<Vec<Row>, CliError> {
+fn rows(graded: &GradedList) -> Result<Vec<Row>, CliError> {
     let row = |report: &CompetitionReport| Row {
         id: report.competition_id.clone(),
         submission: Path::new(&report.submission_path)
@@ -165,13 +166,13 @@ fn rows(graded: &Graded) -> Result<Vec<Row>, CliError> {
     reports(graded).map(|report| Ok(row(report?))).collect()
 }
 
-fn reports(graded: &Graded) -> impl Iterator<Item = Result<&CompetitionReport, CliError>> {
+fn reports(graded: &GradedList) -> impl Iterator<Item = Result<&CompetitionReport, CliError>> {
     let results = graded.results.iter();
     results.map(|(_, result)| result.as_ref().map_err(|error| error.clone().into()))
 }
 
-fn table(graded: &Graded, rows: &[Row]) -> String {
-    let mut table = Table::new(&[
+fn table(graded: &GradedList, rows: &[Row]) -> String {
+    let mut table = PrintedTable::new(&[
         ("competition", Align::Left),
         ("submission", Align::Left),
         ("score", Align::Right),

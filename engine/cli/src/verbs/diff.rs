@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use prep_app::Differences;
+use prep_app::DataDifferences;
 use prep_core::units;
 use prep_diff::{FileDifference, TableDifference};
 use prep_spec::{BASE_VARIANT, known_variants};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::VariantArg;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Compare variants, pipelines, data directories or runs
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ column. Outputs of variants are compared if both are prepared. @0 is the last ru
 it; the cache has the outputs of recent runs.
 
 The exit code is 0 if nothing differs, and 1 if something differs.")]
-pub struct Diff {
+pub struct DiffArgs {
     /// ID and two variants, data directories or runs (@1 @0); or two pipeline files
     #[arg(value_name = "WHAT", num_args = 2..=3, required = true)]
     what: Vec<String>,
@@ -37,8 +37,8 @@ pub struct Diff {
     variant: VariantArg,
 }
 
-impl Diff {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl DiffArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let found = self.differences(session)?;
         if session.printer.json {
             session.printer.json(&whole(self.id(), &found))?;
@@ -59,7 +59,7 @@ impl Diff {
         }
     }
 
-    fn differences(&self, session: &Session) -> Result<Differences, CliError> {
+    fn differences(&self, session: &CliSession) -> Result<DataDifferences, CliError> {
         let is_variant = |name: &str| known_variants().any(|known| known == name);
         let words: Vec<&str> = self.what.iter().map(String::as_str).collect();
         let catalog = session.catalog()?;
@@ -129,7 +129,7 @@ fn moment(word: &str) -> Option<usize> {
 }
 
 /// With every cell in one list: path, key, column, old, new.
-fn whole(id: Option<&str>, found: &Differences) -> Value {
+fn whole(id: Option<&str>, found: &DataDifferences) -> Value {
     let files = found.outputs.iter().flatten();
     let cells: Vec<Value> = files
         .filter_map(|file| Some((file, file.table.as_ref()?)))
@@ -148,7 +148,7 @@ fn whole(id: Option<&str>, found: &Differences) -> Value {
     json!({ "competitions": [{ "id": id, "pipeline": found.pipeline, "outputs": found.outputs, "cells": cells }] })
 }
 
-fn text(found: &Differences) -> String {
+fn text(found: &DataDifferences) -> String {
     let mut text = String::new();
     if !found.pipeline.is_empty() {
         text.push_str("pipeline\n");

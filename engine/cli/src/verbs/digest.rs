@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::options::VariantArg;
-use crate::output::table::{Align, Table};
+use crate::output::table::{Align, PrintedTable};
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Print digests of the data that scores depend on
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub struct DigestArgs {
 }
 
 impl DigestArgs {
-    pub fn call(&self, session: &Session) -> VerbResult {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let settings = self.variant.settings(session);
         let ids = self.selection.ids_or(|| {
@@ -81,8 +81,8 @@ fn one(id: &str, facts: &DatasetDigests) -> Value {
     })
 }
 
-fn table(found: &[(&str, &DatasetDigests)]) -> Table {
-    let mut table = Table::new(&[
+fn table(found: &[(&str, &DatasetDigests)]) -> PrintedTable {
+    let mut table = PrintedTable::new(&[
         ("competition", Align::Left),
         ("variant", Align::Left),
         ("digest", Align::Left),

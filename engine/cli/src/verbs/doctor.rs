@@ -3,21 +3,21 @@
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use prep_app::doctor::{self, Finding, Health};
-use prep_app::{Options, Pace, Permission, Remedy, for_people, permissions};
+use prep_app::doctor::{self, CheckResult, Health};
+use prep_app::{Pace, Permission, PreparationOptions, Remedy, for_people, permissions};
 use prep_core::{Cancel, units};
 use prep_fetch::{Account, FetchError, LazyNetwork, Network};
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 
-use crate::downloads::{self, Limits, Purpose};
+use crate::downloads::{self, DownloadLimits, Purpose};
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::output::table::{Align, Table};
+use crate::output::table::{Align, PrintedTable};
 use crate::remedy::words;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Check credentials, rules, disk and directories
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ With an ID or a set, prep also checks the rules of the competitions and the disk
 seconds per competition; `prep fetch --check-rules` shows the details.
 
 The exit code is 0 if there is no error, even if there are warnings.")]
-pub struct Doctor {
+pub struct DoctorArgs {
     #[command(flatten)]
     selection: Selection,
     /// Send no request to Kaggle or to a remote
@@ -57,13 +57,13 @@ const FILES_ALWAYS: u64 = 24;
 /// Findings, and the exit codes of errors.
 #[derive(Default)]
 struct Findings {
-    all: Vec<Finding>,
+    all: Vec<CheckResult>,
     exits: Vec<Exit>,
 }
 
 impl Findings {
     /// Adds a finding; `exit` is the code if it is an error.
-    fn add(&mut self, finding: Finding, exit: Exit) {
+    fn add(&mut self, finding: CheckResult, exit: Exit) {
         if finding.health == Health::Error {
             self.exits.push(exit);
         }
@@ -72,7 +72,7 @@ impl Findings {
 
     /// Adds an error with its remedy.
     fn failed(&mut self, check: &'static str, error: &FetchError) {
-        let finding = Finding::new(check, Health::Error, for_people(&error.to_string()));
+        let finding = CheckResult::new(check, Health::Error, for_people(&error.to_string()));
         self.add(
             with_help(finding, error.remedy()),
             Exit::of(error.failure()),
@@ -80,15 +80,15 @@ impl Findings {
     }
 }
 
-fn with_help(finding: Finding, help: Option<impl Into<Remedy>>) -> Finding {
+fn with_help(finding: CheckResult, help: Option<impl Into<Remedy>>) -> CheckResult {
     match help {
         Some(help) => finding.help(help),
         None => finding,
     }
 }
 
-impl Doctor {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl DoctorArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let mut findings = Findings::default();
         let ids = match self.selection.is_empty() {
@@ -96,7 +96,7 @@ impl Doctor {
             false => self.selection.ids()?,
         };
         let purpose = Purpose::question_unless(self.offline);
-        let network = downloads::network(session, &Limits::default(), purpose);
+        let network = downloads::network(session, &DownloadLimits::default(), purpose);
         credentials(session, &mut findings);
         if !self.offline {
             self.kaggle(session, &network, &ids, &cancel, &mut findings)?;
@@ -105,7 +105,11 @@ impl Doctor {
             findings.add(finding, Exit::Machine);
         }
         if !ids.is_empty() {
-            let task = session.task(Options::default(), &Limits::default(), purpose)?;
+            let task = session.task(
+                PreparationOptions::default(),
+                &DownloadLimits::default(),
+                purpose,
+            )?;
             findings.add(doctor::disk(&task, &ids)?, Exit::Machine);
         }
         findings.add(open_files(session), Exit::Machine);
@@ -121,7 +125,7 @@ impl Doctor {
     /// Checks that need Kaggle: account, clock, rules.
     fn kaggle(
         &self,
-        session: &Session,
+        session: &CliSession,
         network: &LazyNetwork,
         ids: &[String],
         cancel: &Cancel,
@@ -152,19 +156,19 @@ impl Doctor {
         Ok(())
     }
 
-    fn remote(&self, session: &Session, findings: &mut Findings) {
+    fn remote(&self, session: &CliSession, findings: &mut Findings) {
         let check = "remote";
         let remote = RemoteSettings::of(&self.remote, &session.places, &session.settings.data_dir);
         let remote = match remote {
             Ok(remote) => remote,
             Err(error) => {
-                let finding = Finding::new(check, Health::Error, error.message);
+                let finding = CheckResult::new(check, Health::Error, error.message);
                 findings.add(with_help(finding, error.help), error.exit);
                 return;
             }
         };
         if remote.url.is_none() {
-            findings.add(Finding::ok(check, "none is set"), Exit::Success);
+            findings.add(CheckResult::ok(check, "none is set"), Exit::Success);
             return;
         }
         let signing = match remote.signing(&session.places) {
@@ -172,7 +176,7 @@ impl Doctor {
             Ok(None) => "no key, so results are not sent".to_owned(),
             Err(error) => {
                 findings.add(
-                    Finding::new("key", Health::Error, error.message),
+                    CheckResult::new("key", Health::Error, error.message),
                     error.exit,
                 );
                 return;
@@ -185,23 +189,23 @@ impl Doctor {
             .map(|linked| linked.settings.remote.as_ref());
         match link {
             Err(error) => {
-                let finding = Finding::new(check, Health::Error, error.message.clone());
+                let finding = CheckResult::new(check, Health::Error, error.message.clone());
                 findings.add(with_help(finding, error.help.clone()), error.exit);
             }
             Ok(Some(link)) if !self.offline => match link.sources() {
                 Ok(_) => {
                     let text = format!("reachable; {signing}, {trusted}");
-                    findings.add(Finding::ok(check, text), Exit::Success);
+                    findings.add(CheckResult::ok(check, text), Exit::Success);
                 }
                 Err(error) => {
                     let error = prep_app::Error::from(error);
-                    let finding = Finding::new(check, Health::Error, error.message);
+                    let finding = CheckResult::new(check, Health::Error, error.message);
                     findings.add(with_help(finding, error.help), Exit::Away);
                 }
             },
             Ok(_) => {
                 findings.add(
-                    Finding::ok(check, format!("not contacted; {signing}, {trusted}")),
+                    CheckResult::ok(check, format!("not contacted; {signing}, {trusted}")),
                     Exit::Success,
                 );
             }
@@ -210,7 +214,7 @@ impl Doctor {
 }
 
 /// Which credentials are used, and which are not.
-fn credentials(session: &Session, findings: &mut Findings) {
+fn credentials(session: &CliSession, findings: &mut Findings) {
     let check = "credentials";
     match session.kaggle.credentials() {
         Err(error) => findings.failed(check, &error.into()),
@@ -221,17 +225,19 @@ fn credentials(session: &Session, findings: &mut Findings) {
                 text.push_str(&format!("; not used: {}", others.join(", ")));
             }
             let finding = match found.warnings.is_empty() {
-                true => Finding::ok(check, text),
-                false => Finding::new(check, Health::Warning, text).help(found.warnings.join("; ")),
+                true => CheckResult::ok(check, text),
+                false => {
+                    CheckResult::new(check, Health::Warning, text).help(found.warnings.join("; "))
+                }
             };
             findings.add(finding, Exit::Success);
         }
     }
 }
 
-fn known(account: &Account) -> Finding {
+fn known(account: &Account) -> CheckResult {
     let host = &account.host;
-    Finding::ok(
+    CheckResult::ok(
         "kaggle",
         match &account.user {
             Some(user) => format!("{host} accepts the credentials of {user}"),
@@ -240,7 +246,7 @@ fn known(account: &Account) -> Finding {
     )
 }
 
-fn clock(account: &Account) -> Option<Finding> {
+fn clock(account: &Account) -> Option<CheckResult> {
     let server = account.server_time?;
     let now = SystemTime::now();
     let difference = now
@@ -248,8 +254,8 @@ fn clock(account: &Account) -> Option<Finding> {
         .or_else(|_| server.duration_since(now));
     let difference = difference.unwrap_or_default();
     Some(match difference <= CLOCK_TOLERANCE {
-        true => Finding::ok("clock", "agrees with the server's"),
-        false => Finding::new(
+        true => CheckResult::ok("clock", "agrees with the server's"),
+        false => CheckResult::new(
             "clock",
             Health::Warning,
             format!("differs from the server's by {}", units::about(difference)),
@@ -259,7 +265,7 @@ fn clock(account: &Account) -> Option<Finding> {
 }
 
 fn rules(
-    session: &Session,
+    session: &CliSession,
     network: &Network,
     ids: &[String],
     cancel: &Cancel,
@@ -300,10 +306,10 @@ fn rules(
         text.push_str(&format!(", {not_asked} not checked"));
     }
     let finding = match refused.is_empty() {
-        true => Finding::ok("rules", text),
+        true => CheckResult::ok("rules", text),
         false => {
             text.push_str(&format!("; not {}", refused.join(", ")));
-            Finding::new("rules", Health::Error, text)
+            CheckResult::new("rules", Health::Error, text)
                 .help("run `prep fetch --check-rules` with the same selection")
         }
     };
@@ -312,11 +318,11 @@ fn rules(
 }
 
 /// Whether enough files may be open for the jobs.
-fn open_files(session: &Session) -> Finding {
+fn open_files(session: &CliSession) -> CheckResult {
     let check = "open files";
     let jobs = session.settings.jobs as u64;
     let Some(limit) = getrlimit(Resource::Nofile).current else {
-        return Finding::ok(check, "not limited");
+        return CheckResult::ok(check, "not limited");
     };
     let needed = FILES_ALWAYS + FILES_PER_JOB * jobs;
     let text = format!(
@@ -324,23 +330,23 @@ fn open_files(session: &Session) -> Finding {
         units::count(jobs, "job")
     );
     match limit >= needed {
-        true => Finding::ok(check, text),
+        true => CheckResult::ok(check, text),
         false => {
-            Finding::new(check, Health::Warning, text).help("raise the limit with `ulimit -n`")
+            CheckResult::new(check, Health::Warning, text).help("raise the limit with `ulimit -n`")
         }
     }
 }
 
-fn memory(session: &Session) -> Finding {
+fn memory(session: &CliSession) -> CheckResult {
     let memory = session.settings.memory;
     let text = format!("{} for steps", units::bytes(memory));
     match memory >= LITTLE_MEMORY {
-        true => Finding::ok("memory", text),
-        false => Finding::new("memory", Health::Warning, text).help(Remedy::RaiseMemory),
+        true => CheckResult::ok("memory", text),
+        false => CheckResult::new("memory", Health::Warning, text).help(Remedy::RaiseMemory),
     }
 }
 
-fn show(session: &Session, findings: &[Finding]) -> Result<(), crate::error::CliError> {
+fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), crate::error::CliError> {
     if session.printer.json {
         let checks: Vec<Value> = findings
             .iter()
@@ -354,7 +360,7 @@ fn show(session: &Session, findings: &[Finding]) -> Result<(), crate::error::Cli
             .collect();
         return session.printer.json(&json!({ "checks": checks }));
     }
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         ("check", Align::Left),
         ("state", Align::Left),
         ("found", Align::Left),

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{Export, Form};
+use prep_app::{Export, ExportForm};
 use prep_core::units;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::options::{ExpandArgs, VariantArg};
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Copy a prepared competition to a directory or tar file
 #[derive(Debug, Args)]
@@ -41,9 +41,9 @@ pub struct ExportArgs {
 }
 
 impl ExportArgs {
-    pub fn call(&self, session: &Session) -> VerbResult {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let wanted = Export {
-            form: Form::of(&self.output)?,
+            form: ExportForm::of(&self.output)?,
             private: self.private,
             expand: self.expand.expand(),
             target: self.output.clone(),

@@ -2,13 +2,13 @@
 
 use clap::Args;
 use prep_core::units;
-use prep_leaks::{Level, Report};
+use prep_leaks::{LeakLevel, LeakReport};
 use serde_json::json;
 
 use crate::exit::Exit;
 use crate::options::{SourceArg, VariantArg};
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Search prepared data for hints at the answers
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ The detectors know the place of the answers and nothing else about a competition
 compare the test part with the test part of the bundle.
 
 The exit code is 5 if there is a leak, and 1 if there is a risk and no leak.")]
-pub struct Leaks {
+pub struct LeaksArgs {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -31,8 +31,8 @@ pub struct Leaks {
     source: SourceArg,
 }
 
-impl Leaks {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl LeaksArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let settings = self.variant.settings(session);
         let mut folders = Vec::new();
@@ -60,15 +60,15 @@ impl Leaks {
         }
         let worst = reports.results().filter_map(|(_, report)| report.worst());
         let found = match worst.max() {
-            Some(Level::Leak) => Exit::Check,
-            Some(Level::Risk) => Exit::No,
-            Some(Level::Note) | None => Exit::Success,
+            Some(LeakLevel::Leak) => Exit::Check,
+            Some(LeakLevel::Risk) => Exit::No,
+            Some(LeakLevel::Note) | None => Exit::Success,
         };
         Ok(Exit::combine([found, reports.exit()]))
     }
 }
 
-fn text(id: &str, report: &Report) -> String {
+fn text(id: &str, report: &LeakReport) -> String {
     let count = |level| {
         report
             .findings
@@ -78,9 +78,9 @@ fn text(id: &str, report: &Report) -> String {
     };
     let mut text = format!(
         "{id}: {}, {}, {}; {}{}\n",
-        units::count(count(Level::Leak), "leak"),
-        units::count(count(Level::Risk), "risk"),
-        units::count(count(Level::Note), "note"),
+        units::count(count(LeakLevel::Leak), "leak"),
+        units::count(count(LeakLevel::Risk), "risk"),
+        units::count(count(LeakLevel::Note), "note"),
         units::count(report.items as u64, "test item"),
         match report.bundle {
             true => "",

@@ -1,16 +1,16 @@
 //! `prep list`: the competitions and their state.
 
 use clap::Args;
-use prep_app::{Comparability, Entry, PreparedState};
+use prep_app::{CatalogEntry, Comparability, PreparedState};
 use prep_core::units;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, Table};
+use crate::output::table::{Align, PrintedTable};
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// List competitions and their state
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ Examples:
   prep list
   prep list --lite
   prep list --json | jq -r '.competitions[] | select(.state == \"not prepared\") | .id'")]
-pub struct List {
+pub struct ListArgs {
     #[command(flatten)]
     selection: Selection,
 }
@@ -42,13 +42,13 @@ struct Row {
     not_comparable_because: Vec<String>,
 }
 
-impl List {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl ListArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let all = || Ok(catalog.iter().map(|entry| entry.id.clone()).collect());
         let ids = self.selection.ids_or(all)?;
         let entries = ids.iter().map(|id| catalog.get(id));
-        let entries: Vec<&Entry> = entries.collect::<Result<_, _>>()?;
+        let entries: Vec<&CatalogEntry> = entries.collect::<Result<_, _>>()?;
         let rows: Vec<Row> = entries
             .into_iter()
             .map(|entry| row(session, entry))
@@ -62,7 +62,7 @@ impl List {
     }
 }
 
-fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
+fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let text = entry.pipeline.as_deref();
     // A pipeline with mistakes is still listed; `prep plan` shows its mistakes.
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
@@ -117,8 +117,8 @@ fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
     })
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(&[
+fn table(rows: &[Row]) -> PrintedTable {
+    let mut table = PrintedTable::new(&[
         ("id", Align::Left),
         ("sets", Align::Left),
         ("size", Align::Right),
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn ids_and_states_fit_a_terminal() {
         let catalog = prep_app::Catalog::embedded();
-        let row = |entry: &Entry| Row {
+        let row = |entry: &CatalogEntry| Row {
             id: entry.id.clone(),
             name: Some("A name that takes its room".into()),
             sets: prep_splits::sets_of(&entry.id).collect(),

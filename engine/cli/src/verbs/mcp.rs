@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_mcp::Options;
+use prep_mcp::McpOptions;
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::VariantArg;
 use crate::remedy;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 use crate::verbs::grade::LogArgs;
 
 /// Serve tools for agents: list, describe, validate (MCP)
@@ -22,7 +22,7 @@ Examples:
 
 The server speaks the Model Context Protocol on stdin and stdout. Its tools are `list`, `describe` and `validate`; with \
 --scores also `grade`. Give --scores only where a score may guide the search: gradings are noted in DATA/grades.jsonl.")]
-pub struct Mcp {
+pub struct McpArgs {
     /// Also offer the tool `grade`, whose answers have scores and medals
     #[arg(long)]
     scores: bool,
@@ -40,12 +40,12 @@ pub struct Mcp {
     log: LogArgs,
 }
 
-impl Mcp {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl McpArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let submissions = self.submissions.canonicalize().map_err(|error| {
             prep_app::Error::reading("use the directory", &self.submissions, &error)
         })?;
-        let options = Options {
+        let options = McpOptions {
             catalog: session.catalog()?,
             settings: self.variant.settings(session),
             variant: self.variant.variant.clone(),

@@ -27,7 +27,7 @@ mod why;
 
 use clap::Subcommand;
 
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Declares the verbs in groups, and calls the chosen one.
 macro_rules! verbs {
@@ -38,7 +38,7 @@ macro_rules! verbs {
         }
 
         impl Verb {
-            pub fn call(self, session: &Session) -> VerbResult {
+            pub fn call(self, session: &CliSession) -> VerbResult {
                 match self {
                     $($(Verb::$name(verb) => verb.call(session),)*)*
                 }
@@ -56,22 +56,22 @@ verbs! {
         #[command(alias = "prepare")]
         Run(run::RunArgs),
         Plan(plan::PlanArgs),
-        Why(why::Why),
-        List(list::List),
-        Fetch(fetch::Fetch),
-        Remove(remove::Remove),
+        Why(why::WhyArgs),
+        List(list::ListArgs),
+        Fetch(fetch::FetchArgs),
+        Remove(remove::RemoveArgs),
     }
     "Grade" {
         Grade(grade::GradeArgs),
-        Validate(validate::Validate),
-        Summarize(summarize::Summarize),
-        Serve(serve::Serve),
-        Mcp(mcp::Mcp),
+        Validate(validate::ValidateArgs),
+        Summarize(summarize::SummarizeArgs),
+        Serve(serve::ServeArgs),
+        Mcp(mcp::McpArgs),
     }
     "Trust" {
         Audit(audit::AuditArgs),
-        Diff(diff::Diff),
-        Leaks(leaks::Leaks),
+        Diff(diff::DiffArgs),
+        Leaks(leaks::LeaksArgs),
         Digest(digest::DigestArgs),
         Report(report::ReportArgs),
         Export(export::ExportArgs),
@@ -83,12 +83,12 @@ verbs! {
         Remote(remote::RemoteVerbs),
     }
     "Cache" {
-        Cache(cache::Cache),
+        Cache(cache::CacheArgs),
     }
     "Other" {
-        Demo(demo::Demo),
-        Doctor(doctor::Doctor),
+        Demo(demo::DemoArgs),
+        Doctor(doctor::DoctorArgs),
         Config(config::ConfigArgs),
-        Completions(completions::Completions),
+        Completions(completions::CompletionsArgs),
     }
 }

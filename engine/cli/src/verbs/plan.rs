@@ -1,20 +1,22 @@
 //! `prep plan`: shows the steps of a run and their reasons. Writes nothing, not even a store.
 
 use clap::Args;
-use prep_app::{Download, FurtherSource, Options, Plan, PlannedStep, Runs, Task, reasons};
+use prep_app::{
+    Download, FurtherSource, Plan, PlannedStep, PreparationOptions, Runs, Task, reasons,
+};
 use prep_core::{Reason, units};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::downloads::{Limits, Purpose};
+use crate::downloads::{DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::PreparationArgs;
-use crate::output::printer::Level;
-use crate::output::table::{Align, Table};
+use crate::output::printer::MessageLevel;
+use crate::output::table::{Align, PrintedTable};
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Show what `run` would do, and write nothing
 #[derive(Debug, Args)]
@@ -40,14 +42,14 @@ pub struct PlanArgs {
 }
 
 impl PlanArgs {
-    pub fn call(&self, session: &Session) -> VerbResult {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let session = &session.linked(&self.remote)?;
-        let options = Options {
+        let options = PreparationOptions {
             download: !self.no_download,
             ..self.preparation.options()
         };
         let purpose = Purpose::question_unless(self.no_download);
-        let task = session.task(options, &Limits::default(), purpose)?;
+        let task = session.task(options, &DownloadLimits::default(), purpose)?;
         show(session, &task, &self.selection.ids()?)
     }
 }
@@ -86,7 +88,7 @@ struct PlannedSource {
 }
 
 /// Plans competitions and shows the plan. Also `run --dry-run`.
-pub fn show(session: &Session, task: &Task, ids: &[String]) -> VerbResult {
+pub fn show(session: &CliSession, task: &Task, ids: &[String]) -> VerbResult {
     let plan = Plan::look(task, ids)?;
     let mut downloads = plan.downloads(task);
     let peak = plan.peak(task, |one| {
@@ -136,7 +138,7 @@ pub fn show(session: &Session, task: &Task, ids: &[String]) -> VerbResult {
             .json(&serde_json::json!({ "competitions": plans, "disk": peak }))?;
     } else {
         let detail = match (session.printer.level, plans.len()) {
-            (Level::Verbose, _) => Detail::AllSteps,
+            (MessageLevel::Verbose, _) => Detail::AllSteps,
             (_, 1) => Detail::StepsToRun,
             _ => Detail::Line,
         };
@@ -161,7 +163,7 @@ pub fn show(session: &Session, task: &Task, ids: &[String]) -> VerbResult {
 ///
 /// # Errors
 /// When it cannot be prepared.
-pub fn of_one(session: &Session, id: &str, args: &PreparationArgs) -> Result<Plan, CliError> {
+pub fn of_one(session: &CliSession, id: &str, args: &PreparationArgs) -> Result<Plan, CliError> {
     let task = session.local_task(args)?;
     Ok(Plan::look(&task, &[id.to_owned()])?.complete()?)
 }
@@ -266,7 +268,7 @@ fn download_text(download: &Download, what: &str) -> String {
 
 /// Steps with their kinds and reasons.
 pub fn step_table<'a>(steps: impl Iterator<Item = &'a PlannedStep>) -> String {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         ("step", Align::Left),
         ("kind", Align::Left),
         ("why", Align::Left),

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, Table};
+use crate::output::table::{Align, PrintedTable};
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Remove prepared data, bundles and cached results
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ Examples:
 
 The command shows the space that it frees, and asks before it removes anything. It removes all variants. Bundles \
 outside of the data directory stay, and so do cached results that other competitions use.")]
-pub struct Remove {
+pub struct RemoveArgs {
     #[command(flatten)]
     selection: Selection,
     /// Only show what would be removed
@@ -39,8 +39,8 @@ pub struct Remove {
     keep_cache: bool,
 }
 
-impl Remove {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl RemoveArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let ids = self.selection.ids()?;
         let catalog = session.catalog()?;
         let removal = |dry_run| Removal {
@@ -86,7 +86,7 @@ impl Remove {
 }
 
 /// Asks on the terminal. Without one, the answer is no.
-fn confirmed(session: &Session, bytes: &str) -> Result<bool, CliError> {
+fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }
@@ -99,7 +99,7 @@ fn confirmed(session: &Session, bytes: &str) -> Result<bool, CliError> {
 
 /// A row per competition, and the cached results of all of them.
 fn text(removed: &Removed) -> String {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         ("competition", Align::Left),
         ("prepared", Align::Right),
         ("bundle", Align::Right),

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use prep_app::{Catalog, Options, Task};
+use prep_app::{Catalog, PreparationOptions, Task};
 use prep_core::units;
-use prep_report::{Graded, Wanted};
+use prep_report::{GradedExperiment, Wanted};
 use prep_spec::known_variants;
 use serde_json::json;
 
-use crate::downloads::{Limits, Purpose};
+use crate::downloads::{DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::file::write_whole;
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Write an HTML page about prepared and graded data
 #[derive(Debug, Args)]
@@ -44,12 +44,12 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    pub fn call(&self, session: &Session) -> VerbResult {
-        let options = Options {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let options = PreparationOptions {
             download: false,
-            ..Options::default()
+            ..PreparationOptions::default()
         };
-        let task = session.task(options, &Limits::default(), Purpose::Nothing)?;
+        let task = session.task(options, &DownloadLimits::default(), Purpose::Nothing)?;
         let graded = self.graded()?;
         warn_of_unknown(session, &task.catalog, &graded);
         let variant = self.variant.as_deref();
@@ -81,19 +81,19 @@ impl ReportArgs {
     }
 
     /// The grading reports, by experiment in the order of their first report.
-    fn graded(&self) -> Result<Vec<Graded>, CliError> {
-        let mut graded: Vec<Graded> = Vec::new();
+    fn graded(&self) -> Result<Vec<GradedExperiment>, CliError> {
+        let mut graded: Vec<GradedExperiment> = Vec::new();
         for text in &self.grading {
             // A path with `=` in it is one, if it is there.
             let (name, path) = match text.split_once('=') {
                 Some((name, path)) if !Path::new(text).exists() => (name, path),
                 _ => ("experiment", text.as_str()),
             };
-            let report = prep_experiments::Report::read(Path::new(path))
+            let report = prep_experiments::GradingReport::read(Path::new(path))
                 .map_err(super::summarize::failed)?;
             match graded.iter_mut().find(|one| one.name == name) {
                 Some(one) => one.reports.push(report),
-                None => graded.push(Graded {
+                None => graded.push(GradedExperiment {
                     name: name.to_owned(),
                     reports: vec![report],
                 }),
@@ -104,7 +104,7 @@ impl ReportArgs {
 }
 
 /// Names what was graded and cannot be shown, since there is no pipeline for it.
-fn warn_of_unknown(session: &Session, catalog: &Catalog, graded: &[Graded]) {
+fn warn_of_unknown(session: &CliSession, catalog: &Catalog, graded: &[GradedExperiment]) {
     let reports = graded.iter().flat_map(|one| &one.reports);
     let runs = reports.flat_map(|report| &report.runs);
     let ids: BTreeSet<&str> = runs
@@ -122,7 +122,7 @@ fn warn_of_unknown(session: &Session, catalog: &Catalog, graded: &[Graded]) {
 fn prepared_or_graded(
     task: &Task,
     variant: Option<&str>,
-    graded: &[Graded],
+    graded: &[GradedExperiment],
 ) -> Result<Vec<String>, CliError> {
     let variants = known_variants().filter(|one| variant.is_none_or(|variant| variant == *one));
     let folders: Vec<PathBuf> = variants.map(|one| task.settings.folder_of(one)).collect();

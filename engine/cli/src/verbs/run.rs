@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use clap::Args;
-use prep_app::{Catalog, LinkMode, Options, Preparation, Run, Task, Unit};
+use prep_app::{Catalog, LinkMode, Preparation, PreparationOptions, Run, Task, Unit};
 use prep_core::{Cancel, units};
 
-use crate::downloads::{Limits, Purpose};
+use crate::downloads::{DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
@@ -17,7 +17,7 @@ use crate::output::progress::Display;
 use crate::output::{summary, timings};
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Prepare competitions (only what changed runs)
 #[derive(Debug, Args)]
@@ -74,7 +74,7 @@ pub struct RunArgs {
     #[arg(long, help_heading = DOWNLOADS)]
     discard_bundle: bool,
     #[command(flatten)]
-    limits: Limits,
+    limits: DownloadLimits,
     #[command(flatten)]
     remote: RemoteArgs,
 }
@@ -115,10 +115,10 @@ DATA/prep.lock lists their digests."
 );
 
 impl RunArgs {
-    pub fn call(&self, session: &Session) -> VerbResult {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let downloads = !self.no_download && !self.available;
-        let options = Options {
+        let options = PreparationOptions {
             locked: self.locked,
             remove_unpublished: self.remove_unpublished,
             link_mode: self.link_mode.map(LinkMode::from),
@@ -156,7 +156,7 @@ impl UnitArg {
     /// If the number of the part is not known.
     pub fn part(
         &self,
-        session: &Session,
+        session: &CliSession,
         catalog: &Catalog,
         ids: Vec<String>,
     ) -> Result<Vec<String>, CliError> {
@@ -183,7 +183,7 @@ const ARRAYS: [(&str, Option<&str>); 3] = [
 ];
 
 /// From 1 on.
-fn unit_number(unit: Unit, session: &Session) -> Result<usize, CliError> {
+fn unit_number(unit: Unit, session: &CliSession) -> Result<usize, CliError> {
     if let Some(number) = unit.number {
         return Ok(number);
     }
@@ -206,7 +206,7 @@ fn unit_number(unit: Unit, session: &Session) -> Result<usize, CliError> {
 
 /// Carries out a task, shows its progress, and stops at signals. `find_only`: no step runs but checks.
 pub fn carry_out(
-    session: &Session,
+    session: &CliSession,
     task: &Task,
     ids: &[String],
     find_only: bool,

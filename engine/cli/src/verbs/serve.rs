@@ -6,13 +6,13 @@ use std::time::Duration;
 use clap::Args;
 use prep_app::Error;
 use prep_core::units;
-use prep_serve::{Event, Options, ServeError, Server};
+use prep_serve::{ServeError, Server, ServerEvent, ServerOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::VariantArg;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 use crate::values::at_least_one;
 
 /// Validate submissions over HTTP, without scores
@@ -28,7 +28,7 @@ This is the server that upstream runs next to an agent. POST /validate takes a s
 returns {\"result\": \"Submission is valid.\"} or {\"result\": \"Submission invalid! ...\"}. Without an ID, the header \
 exp-id names the competition, and responses also have `is_valid`. Answers that another program prepared are used \
 without verification. Requests are logged on stderr.")]
-pub struct Serve {
+pub struct ServeArgs {
     /// The competition
     #[arg(value_name = "ID")]
     id: Option<String>,
@@ -56,14 +56,14 @@ pub struct Serve {
     variant: VariantArg,
 }
 
-impl Serve {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl ServeArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let settings = &self.variant.settings(session);
         let catalog = session.catalog()?;
         if let Some(id) = &self.id {
             catalog.get(id)?.pipeline()?;
         }
-        let options = Options {
+        let options = ServerOptions {
             address: (self.host.clone(), self.port),
             competition: self.id.clone(),
             scores: self.scores,
@@ -74,7 +74,7 @@ impl Serve {
             uploads: std::env::temp_dir(),
         };
         let printer = session.printer.clone();
-        let log = Arc::new(move |event: &Event| {
+        let log = Arc::new(move |event: &ServerEvent| {
             if let Some(trouble) = &event.trouble {
                 printer.warning(trouble);
             }
@@ -109,7 +109,7 @@ async fn stopped() {
 }
 
 /// `127.0.0.1:1234 POST /validate 200 1.2 MB valid 0.03 s`.
-fn line(event: &Event) -> String {
+fn line(event: &ServerEvent) -> String {
     let mut text = format!("{} {} {}", event.client, event.request, event.status);
     if let Some(bytes) = event.bytes {
         text.push_str(&format!(" {}", units::bytes(bytes)));

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use prep_experiments::{
-    Choice, Experiment, ExperimentsError, Group, LeftOut, Missing, Report, Run, Set, Take,
-    reports_in, summarise,
+    Choice, Experiment, ExperimentsError, GradedRun, GradingReport, Group, LeftOut, Set,
+    SkipReason, Take, reports_in, summarise,
 };
 
 use prep_core::units;
@@ -13,7 +13,7 @@ use prep_core::units;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::experiments;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 use crate::values::at_least_one;
 
 /// Aggregate grading reports into leaderboard figures
@@ -29,7 +29,7 @@ The figures are means and standard errors over seeds, in percent. The k-th runs 
 The number of seeds is the smallest number of runs of any competition. If a competition has more runs, the first ones are \
 used, as in upstream's script (--take last: the last ones). Reports are in order of their paths, run groups in order of \
 their names.")]
-pub struct Summarize {
+pub struct SummarizeArgs {
     /// Grading reports of an experiment, or directories of *grading_report*.json
     #[arg(
         value_name = "REPORT.json|DIR",
@@ -93,8 +93,8 @@ enum Format {
     Markdown,
 }
 
-impl Summarize {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl SummarizeArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let sets = self.sets()?;
         let choice = Choice {
             take: match self.take {
@@ -148,7 +148,7 @@ impl Summarize {
     }
 
     /// The experiments' names, and the files of their reports in order.
-    fn experiments(&self, session: &Session) -> Result<Vec<(String, Vec<PathBuf>)>, CliError> {
+    fn experiments(&self, session: &CliSession) -> Result<Vec<(String, Vec<PathBuf>)>, CliError> {
         let Some(table) = &self.groups else {
             let mut reports = Vec::new();
             for path in &self.reports {
@@ -175,8 +175,8 @@ impl Summarize {
                         Err(why) => session.printer.warning(format!(
                             "{name}: the run group {group} is left out: {}",
                             match why {
-                                Missing::Folder => "there is no such directory",
-                                Missing::Report => "it has no grading report",
+                                SkipReason::Folder => "there is no such directory",
+                                SkipReason::Report => "it has no grading report",
                             }
                         )),
                     }
@@ -208,7 +208,7 @@ impl Summarize {
     }
 
     /// Reports sets without figures. Sets that were neither requested by name nor tried are not a failure.
-    fn complete(&self, session: &Session, found: &[Experiment]) -> Exit {
+    fn complete(&self, session: &CliSession, found: &[Experiment]) -> Exit {
         let mut exit = Exit::Success;
         for experiment in found {
             let nothing = experiment.sets.iter().all(|(_, figures)| figures.is_err());
@@ -258,10 +258,10 @@ fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
 }
 
 /// The runs of all reports, in order.
-fn runs(reports: &[PathBuf]) -> Result<Vec<Run>, CliError> {
+fn runs(reports: &[PathBuf]) -> Result<Vec<GradedRun>, CliError> {
     let mut runs = Vec::new();
     for path in reports {
-        runs.extend(Report::read(path).map_err(failed)?.runs);
+        runs.extend(GradingReport::read(path).map_err(failed)?.runs);
     }
     Ok(runs)
 }

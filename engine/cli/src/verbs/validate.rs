@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::VariantArg;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 use crate::verbs::grade::{GivenArgs, swapped};
 
 /// Check a submission without showing its score
@@ -20,7 +20,7 @@ Examples:
   prep validate spaceship-titanic submission.csv --json
 
 The exit code is 0 if the submission is valid, and 1 if it is not.")]
-pub struct Validate {
+pub struct ValidateArgs {
     /// The competition
     #[arg(value_name = "ID")]
     id: String,
@@ -33,8 +33,8 @@ pub struct Validate {
     variant: VariantArg,
 }
 
-impl Validate {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl ValidateArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let is_known = |name: &str| catalog.find(name).is_some();
         if !is_known(&self.id) && is_known(&self.submission.to_string_lossy()) {
@@ -59,7 +59,7 @@ impl Validate {
         Ok(if found.valid { Exit::Success } else { Exit::No })
     }
 
-    fn grade(&self, session: &Session, catalog: &Catalog) -> Result<Validation, CliError> {
+    fn grade(&self, session: &CliSession, catalog: &Catalog) -> Result<Validation, CliError> {
         let grading = match self.given.given() {
             Some(given) => Grading::with_answers(catalog, &self.id, &given)?,
             None => Grading::open(catalog, &self.variant.settings(session), &self.id)?,

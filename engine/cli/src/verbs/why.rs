@@ -9,7 +9,7 @@ use super::plan::{of_one, step_table};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::PreparationArgs;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Show why steps would run now, and why they last ran
 #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ Examples:
   prep why spaceship-titanic
   prep why spaceship-titanic public/train.csv
   prep why spaceship-titanic --json")]
-pub struct Why {
+pub struct WhyArgs {
     /// The competition
     #[arg(value_name = "ID")]
     id: String,
@@ -29,8 +29,8 @@ pub struct Why {
     preparation: PreparationArgs,
 }
 
-impl Why {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl WhyArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let plan = of_one(session, &self.id, &self.preparation)?;
         let last = plan.last_runs(&self.id)?;
         let mut steps = plan.steps(&self.id)?;

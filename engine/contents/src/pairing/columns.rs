@@ -3,14 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::error::Result;
-use crate::table::{Row, Table};
+use crate::table::{Row, TableReader};
 
 /// Number of rows that are compared to find renamed columns.
 const LOOK: usize = 10_000;
 
 /// A common column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct CommonColumn {
     /// Its name in `ours`.
     pub name: String,
     pub there: usize,
@@ -27,9 +27,9 @@ pub struct IndexColumn {
 
 /// The result of comparing the columns of two tables.
 #[derive(Debug, Clone, Default)]
-pub struct Columns {
+pub struct ColumnComparison {
     /// Common columns, in the order of `ours`.
-    pub common: Vec<Column>,
+    pub common: Vec<CommonColumn>,
     pub index: Option<IndexColumn>,
     /// Renamed columns with equal values: name in `theirs`, name in `ours`.
     pub renamed: Vec<(String, String)>,
@@ -40,17 +40,17 @@ pub struct Columns {
     pub reordered: bool,
 }
 
-impl Columns {
+impl ColumnComparison {
     /// # Errors
     /// When a table cannot be read.
-    pub fn of(theirs: &dyn Table, ours: &dyn Table) -> Result<Columns> {
+    pub fn of(theirs: &dyn TableReader, ours: &dyn TableReader) -> Result<ColumnComparison> {
         let (there, here) = (unique(theirs.columns()), unique(ours.columns()));
         let mut common = Vec::new();
         let mut missing = Vec::new();
         let places: HashMap<&String, usize> = there.iter().zip(0..).collect();
         for (place, name) in here.iter().enumerate() {
             match places.get(name) {
-                Some(other) => common.push(Column {
+                Some(other) => common.push(CommonColumn {
                     name: name.clone(),
                     there: *other,
                     here: place,
@@ -110,7 +110,7 @@ impl Columns {
                 *added = false;
             }
             renamed.push((name_of(other), name.clone()));
-            common.push(Column {
+            common.push(CommonColumn {
                 name,
                 there: other,
                 here: place,
@@ -121,7 +121,7 @@ impl Columns {
         let reordered = common
             .windows(2)
             .any(|pair| matches!(pair, [one, next] if one.there > next.there));
-        Ok(Columns {
+        Ok(ColumnComparison {
             common,
             index,
             renamed,
@@ -153,7 +153,7 @@ fn unique(names: &[String]) -> Vec<String> {
     names.iter().map(String::as_str).map(number).collect()
 }
 
-fn counts_rows(table: &dyn Table, place: usize) -> Result<bool> {
+fn counts_rows(table: &dyn TableReader, place: usize) -> Result<bool> {
     let (mut rows, mut row) = (table.rows()?, Row::default());
     let mut number = 0;
     while rows.next(&mut row)? {
@@ -169,7 +169,7 @@ fn counts_rows(table: &dyn Table, place: usize) -> Result<bool> {
 type Values = HashMap<blake3::Hash, VecDeque<usize>>;
 
 /// Hashes the first values of each of these columns. `None` for a column whose values are all equal.
-fn values(table: &dyn Table, places: &[usize]) -> Result<Vec<Option<blake3::Hash>>> {
+fn values(table: &dyn TableReader, places: &[usize]) -> Result<Vec<Option<blake3::Hash>>> {
     let mut columns: Vec<(blake3::Hasher, Vec<u8>, bool)> = Vec::with_capacity(places.len());
     let (mut rows, mut row) = (table.rows()?, Row::default());
     for number in 0..LOOK {
@@ -201,18 +201,18 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::Limits;
+    use crate::DecodingLimits;
     use crate::table::CsvTable;
 
-    fn columns(theirs: &str, ours: &str) -> Columns {
+    fn columns(theirs: &str, ours: &str) -> ColumnComparison {
         let table = |text: &str| {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), text).unwrap();
-            let table = CsvTable::open(file.path(), b',', &Limits::default()).unwrap();
+            let table = CsvTable::open(file.path(), b',', &DecodingLimits::default()).unwrap();
             (table, file)
         };
         let ((theirs, _one), (ours, _other)) = (table(theirs), table(ours));
-        Columns::of(&theirs, &ours).unwrap()
+        ColumnComparison::of(&theirs, &ours).unwrap()
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! 4. The remaining rows are paired by a key: a column whose values are unique on both sides, or a known id. Rows without a pair are
 //!    missing or added.
 //!
-//! The order of the pairs shows whether rows moved. A [`Differences`] receives and judges the differing cells.
+//! The order of the pairs shows whether rows moved. A [`RowDifferences`] receives and judges the differing cells.
 //! Memory: 32 bytes for each row that differs at its position, and up to two million rows or 256 MiB of rows without an equal one.
 
 mod columns;
@@ -15,11 +15,11 @@ mod pairs;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-pub use columns::{Column, Columns, IndexColumn};
+pub use columns::{ColumnComparison, CommonColumn, IndexColumn};
 use pairs::{InPlace, moved, pair};
 
 use crate::error::Result;
-use crate::table::{Row, Table};
+use crate::table::{Row, TableReader};
 
 /// Maximum rows without an equal one in memory, and their bytes.
 const KEPT: u64 = 2_000_000;
@@ -28,20 +28,20 @@ const KEPT_BYTES: u64 = 256 << 20;
 const KEPT_HASHES: u64 = 8 << 20;
 
 /// Two rows that belong together and differ.
-pub struct Pair<'a> {
+pub struct RowPair<'a> {
     /// Positions, from 0.
     pub there: u64,
     pub here: u64,
     pub theirs: &'a Row,
     pub ours: &'a Row,
     /// The key that paired them. `None`: their positions.
-    pub key: Option<&'a Column>,
+    pub key: Option<&'a CommonColumn>,
 }
 
 /// Receives rows that differ.
-pub trait Differences {
+pub trait RowDifferences {
     /// Returns whether the values differ, not only their spelling.
-    fn pair(&mut self, pair: &Pair<'_>) -> bool;
+    fn pair(&mut self, pair: &RowPair<'_>) -> bool;
 }
 
 /// Options for pairing rows.
@@ -80,7 +80,7 @@ pub struct Paired<D> {
     pub equal: bool,
     /// The judgement of pairs that differ.
     pub differences: D,
-    pub key: Option<Column>,
+    pub key: Option<CommonColumn>,
     pub missing: Alone,
     pub added: Alone,
     /// Rows that `theirs` has more often than `ours`.
@@ -97,10 +97,10 @@ pub struct Paired<D> {
 ///
 /// # Errors
 /// When a table cannot be read.
-pub fn pair_rows<D: Differences>(
-    theirs: &dyn Table,
-    ours: &dyn Table,
-    columns: &[Column],
+pub fn pair_rows<D: RowDifferences>(
+    theirs: &dyn TableReader,
+    ours: &dyn TableReader,
+    columns: &[CommonColumn],
     keys: &Keys<'_>,
     new: impl Fn() -> D,
 ) -> Result<Paired<D>> {
@@ -132,7 +132,7 @@ pub fn pair_rows<D: Differences>(
         match (more_there, more_here) {
             (false, false) => break,
             (true, true) if !is_equal => {
-                hard += u64::from(by_place.pair(&Pair {
+                hard += u64::from(by_place.pair(&RowPair {
                     there: a,
                     here: b,
                     theirs: &one,
@@ -229,7 +229,7 @@ fn in_order<D>(paired: &mut Paired<D>, pairs: &mut [(u64, u64)], in_place: &InPl
 /// Counts rows of one side only, and keeps the first of them as examples.
 fn alone<D>(
     paired: &mut Paired<D>,
-    [theirs, ours]: [&dyn Table; 2],
+    [theirs, ours]: [&dyn TableReader; 2],
     examples: usize,
     columns: &[usize],
     only_there: &[u64],
@@ -281,7 +281,7 @@ fn alone<D>(
 }
 
 /// The first rows at these places.
-fn first(table: &dyn Table, places: &[u64], count: usize) -> Result<Vec<Row>> {
+fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Row>> {
     let mut wanted = places.iter().copied().take(count).peekable();
     let mut found = Vec::new();
     if wanted.peek().is_none() {
@@ -297,7 +297,7 @@ fn first(table: &dyn Table, places: &[u64], count: usize) -> Result<Vec<Row>> {
 }
 
 /// Visits the rows of a table until `visit` stops.
-fn each(table: &dyn Table, mut visit: impl FnMut(u64, &Row) -> Result<bool>) -> Result<()> {
+fn each(table: &dyn TableReader, mut visit: impl FnMut(u64, &Row) -> Result<bool>) -> Result<()> {
     let (mut rows, mut row) = (table.rows()?, Row::default());
     let mut place = 0;
     while rows.next(&mut row)? && visit(place, &row)? {
@@ -308,7 +308,7 @@ fn each(table: &dyn Table, mut visit: impl FnMut(u64, &Row) -> Result<bool>) -> 
 
 /// Visits the rows at these positions until `visit` stops.
 fn each_at(
-    table: &dyn Table,
+    table: &dyn TableReader,
     places: &[u64],
     mut visit: impl FnMut(u64, &Row) -> Result<bool>,
 ) -> Result<()> {
@@ -332,7 +332,7 @@ struct Sample {
 
 impl Sample {
     /// As many of the rows at these places as are kept in memory.
-    fn read(table: &dyn Table, places: &[u64]) -> Result<Sample> {
+    fn read(table: &dyn TableReader, places: &[u64]) -> Result<Sample> {
         let mut sample = Sample {
             rows: Vec::new(),
             is_all: true,
@@ -352,8 +352,8 @@ impl Sample {
 
 /// Rows without an equal one.
 struct Sides<'a> {
-    theirs: &'a dyn Table,
-    ours: &'a dyn Table,
+    theirs: &'a dyn TableReader,
+    ours: &'a dyn TableReader,
     only_there: &'a [u64],
     only_here: &'a [u64],
 }
@@ -371,13 +371,13 @@ impl Sides<'_> {
     /// The column whose values are unique on both sides: one that is known to name items, else the one that is found most
     /// often on the other side, if that is at least every second time; else one that is known to name items and has some
     /// twice; else the first that is unique.
-    fn key(&self, columns: &[Column], keys: &Keys<'_>) -> Result<Option<Key>> {
+    fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {
         let theirs = Sample::read(self.theirs, self.only_there)?;
         let ours = Sample::read(self.ours, self.only_here)?;
         let bytes = theirs.bytes;
         let is_sampled = !theirs.is_all || !ours.is_all;
         let (theirs, ours) = (theirs.rows, ours.rows);
-        let mut found: Vec<(usize, &Column)> = Vec::new();
+        let mut found: Vec<(usize, &CommonColumn)> = Vec::new();
         for column in columns.iter().filter(|column| !(keys.never)(&column.name)) {
             // A repeated row has a known key anyway.
             let is_known = (keys.known)(&column.name);
@@ -414,15 +414,15 @@ impl Sides<'_> {
         // The best one, of equal ones the first.
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         drop((theirs, ours));
-        let columns: Vec<&Column> = found.into_iter().map(|(_, column)| column).collect();
-        let key = |column: Option<Column>| Ok(column.map(|column| Key { column, bytes }));
+        let columns: Vec<&CommonColumn> = found.into_iter().map(|(_, column)| column).collect();
+        let key = |column: Option<CommonColumn>| Ok(column.map(|column| Key { column, bytes }));
         if keys.strict {
             return key(first_unique(
                 &columns,
                 [(self.theirs, None), (self.ours, None)],
             )?);
         }
-        let is_known = |column: &Column| (keys.known)(&column.name);
+        let is_known = |column: &CommonColumn| (keys.known)(&column.name);
         let known = columns.iter().position(|column| is_known(column));
         if !is_sampled || known == Some(0) {
             return key(columns.first().map(|column| (*column).clone()));
@@ -435,7 +435,7 @@ impl Sides<'_> {
         key(unique.or_else(|| Some((**columns.get(known?)?).clone())))
     }
 
-    fn by_key(&self, key: &Key, differences: &mut impl Differences) -> Result<ByKey> {
+    fn by_key(&self, key: &Key, differences: &mut impl RowDifferences) -> Result<ByKey> {
         let rows = (self.only_there.len() as u64).div_ceil(KEPT);
         let stretches = u128::from(rows.max(key.bytes.div_ceil(KEPT_BYTES)).max(1));
         let key = &key.column;
@@ -464,7 +464,7 @@ impl Sides<'_> {
                 match by_key.remove(row.cell(key.here)) {
                     Some((there, other)) => {
                         found.pairs.push((there, here));
-                        differences.pair(&Pair {
+                        differences.pair(&RowPair {
                             there,
                             here,
                             theirs: &other,
@@ -492,15 +492,18 @@ impl Sides<'_> {
 
 /// The key of pairs, and the bytes of the rows of `theirs`.
 struct Key {
-    column: Column,
+    column: CommonColumn,
     bytes: u64,
 }
 
 /// A table and the rows to use. `None`: all.
-type Part<'a> = (&'a dyn Table, Option<&'a [u64]>);
+type Part<'a> = (&'a dyn TableReader, Option<&'a [u64]>);
 
 /// The first column without a value that occurs twice, on either side: theirs, ours. Several columns are checked in one pass.
-fn first_unique(columns: &[&Column], [theirs, ours]: [Part<'_>; 2]) -> Result<Option<Column>> {
+fn first_unique(
+    columns: &[&CommonColumn],
+    [theirs, ours]: [Part<'_>; 2],
+) -> Result<Option<CommonColumn>> {
     let mut at_once = 1;
     let mut left = columns;
     while !left.is_empty() {

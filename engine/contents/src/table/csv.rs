@@ -5,17 +5,17 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::latin1::Latin1Reader;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::sniff::{FileType, SNIFF_BYTES};
 
 use super::check_cells;
-use super::row::{Row, Rows, Table};
+use super::row::{Row, Rows, TableReader};
 use super::utf16::Utf16Reader;
 use crate::error::{ContentsError, Result};
 
 /// The dialect of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Form {
+pub struct CsvDialect {
     pub encoding: Encoding,
     pub byte_order_mark: bool,
     pub delimiter: u8,
@@ -28,7 +28,7 @@ pub struct Form {
     pub needless_quotes: u64,
 }
 
-impl Form {
+impl CsvDialect {
     pub fn line_end(&self) -> &'static str {
         match (self.crlf, self.lf, self.cr) {
             (0, 0, 0) => "none",
@@ -63,10 +63,10 @@ impl Encoding {
 /// A CSV file. Lines may be read as tables of one column, too.
 pub struct CsvTable {
     path: PathBuf,
-    pub form: Form,
+    pub form: CsvDialect,
     columns: Vec<String>,
     has_header: bool,
-    limits: Limits,
+    limits: DecodingLimits,
 }
 
 const BUFFER: usize = 1 << 18;
@@ -80,7 +80,7 @@ impl CsvTable {
     ///
     /// # Errors
     /// When the file cannot be read, is not text, or exceeds a limit.
-    pub fn open(path: &Path, delimiter: u8, limits: &Limits) -> Result<CsvTable> {
+    pub fn open(path: &Path, delimiter: u8, limits: &DecodingLimits) -> Result<CsvTable> {
         let mut form = look(path)?;
         form.delimiter = delimiter;
         let mut line = Vec::new();
@@ -131,7 +131,7 @@ impl CsvTable {
     ///
     /// # Errors
     /// When the file cannot be read, or is not text.
-    pub fn lines(path: &Path, limits: &Limits) -> Result<CsvTable> {
+    pub fn lines(path: &Path, limits: &DecodingLimits) -> Result<CsvTable> {
         let mut form = look(path)?;
         form.delimiter = 0;
         Ok(CsvTable {
@@ -154,7 +154,7 @@ impl CsvTable {
     }
 }
 
-impl Table for CsvTable {
+impl TableReader for CsvTable {
     fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -169,7 +169,7 @@ impl Table for CsvTable {
 }
 
 /// The file's text as UTF-8, without a byte order mark.
-fn decoded(path: &Path, form: &Form) -> io::Result<Box<dyn BufRead>> {
+fn decoded(path: &Path, form: &CsvDialect) -> io::Result<Box<dyn BufRead>> {
     let mut file = BufReader::with_capacity(BUFFER, File::open(path)?);
     Ok(match form.encoding {
         Encoding::Utf8 => {
@@ -208,10 +208,10 @@ fn other_format(head: &[u8]) -> Option<FileType> {
 }
 
 /// Properties of the bytes that need no division into rows.
-fn look(path: &Path) -> Result<Form> {
+fn look(path: &Path) -> Result<CsvDialect> {
     let file = File::open(path).map_err(ContentsError::at(path))?;
     let mut file = BufReader::with_capacity(BUFFER, file);
-    let mut form = Form {
+    let mut form = CsvDialect {
         encoding: Encoding::Utf8,
         byte_order_mark: false,
         delimiter: b',',
@@ -281,7 +281,7 @@ struct CsvRows {
     /// Whether quotes have a meaning.
     quotes: bool,
     needless: u64,
-    limits: Limits,
+    limits: DecodingLimits,
 }
 
 impl CsvRows {
@@ -381,11 +381,11 @@ impl Rows for CsvRows {
 mod tests {
     use super::*;
 
-    fn rows(text: &[u8]) -> (Form, Vec<String>, Vec<Vec<String>>) {
+    fn rows(text: &[u8]) -> (CsvDialect, Vec<String>, Vec<Vec<String>>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         std::fs::write(&path, text).unwrap();
-        let table = CsvTable::open(&path, b',', &Limits::default()).unwrap();
+        let table = CsvTable::open(&path, b',', &DecodingLimits::default()).unwrap();
         let mut reader = table.rows().unwrap();
         let mut row = Row::default();
         let mut found = Vec::new();
@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(forms[5].encoding, Encoding::Utf16Le);
     }
 
-    fn opened(text: &[u8], limits: &Limits) -> Result<CsvTable> {
+    fn opened(text: &[u8], limits: &DecodingLimits) -> Result<CsvTable> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         CsvTable::open(file.path(), b',', limits)
@@ -436,9 +436,9 @@ mod tests {
 
     #[test]
     fn long_rows_and_wide_tables_end_at_the_limit() {
-        let limits = Limits {
+        let limits = DecodingLimits {
             record: 1 << 20,
-            ..Limits::default()
+            ..DecodingLimits::default()
         };
         let quoted = [b"a\n\"".to_vec(), vec![b'x'; 2 << 20]].concat();
         for text in [vec![b'x'; 2 << 20], vec![b','; 1 << 18], quoted] {
@@ -448,7 +448,7 @@ mod tests {
         // Each row has a cell for each name in the header: 100,000 of them.
         let mut square = vec![b','; 100_000];
         square.extend(b"\n1".repeat(100_000));
-        let found = opened(&square, &Limits::default()).err();
+        let found = opened(&square, &DecodingLimits::default()).err();
         assert!(matches!(found, Some(ContentsError::Limit(_))), "{found:?}");
         assert!(opened(&square[..200_000], &limits).is_err());
         assert!(opened(b"a,b\n1\n", &limits).is_ok());
@@ -457,12 +457,12 @@ mod tests {
     #[test]
     fn other_formats_are_no_text() {
         for head in [b"\x1f\x8b\x08\0".as_slice(), b"PK\x03\x04", b"PAR1\x15\x04"] {
-            let found = opened(head, &Limits::default()).err();
+            let found = opened(head, &DecodingLimits::default()).err();
             assert!(
                 matches!(found, Some(ContentsError::Damaged(_))),
                 "{found:?}"
             );
         }
-        assert!(opened(b"PAR1,PAR2\n1,2\n", &Limits::default()).is_ok());
+        assert!(opened(b"PAR1,PAR2\n1,2\n", &DecodingLimits::default()).is_ok());
     }
 }

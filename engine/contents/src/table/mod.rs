@@ -12,15 +12,15 @@ mod utf16;
 
 use std::path::Path;
 
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 
 use crate::error::{ContentsError, Result};
 
-pub use csv::{CsvTable, Encoding, Form};
+pub use csv::{CsvDialect, CsvTable, Encoding};
 pub use npy::ArrayFile;
 pub use parquet::ParquetFile;
-pub use records::{Records, Source, is_json_lines, parse_within, unquoted};
-pub use row::{Row, Rows, Table};
+pub use records::{RecordLayout, Records, is_json_lines, parse_within, unquoted};
+pub use row::{Row, Rows, TableReader};
 
 /// A format that is read as a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,21 +67,21 @@ pub enum Opened {
 impl Opened {
     /// # Errors
     /// When the file cannot be read, or is not of this format.
-    pub fn open(path: &Path, format: Format, limits: &Limits) -> Result<Opened> {
+    pub fn open(path: &Path, format: Format, limits: &DecodingLimits) -> Result<Opened> {
         let records = |source| Records::open(path, source, limits).map(Opened::Records);
         match format {
             Format::Csv(delimiter) => CsvTable::open(path, delimiter, limits).map(Opened::Csv),
             Format::Lines => CsvTable::lines(path, limits).map(Opened::Csv),
-            Format::Json if is_json_lines(path)? => records(Source::Lines),
-            Format::JsonLines => records(Source::Lines),
-            Format::Json => records(Source::List),
-            Format::Bson => records(Source::Bson),
+            Format::Json if is_json_lines(path)? => records(RecordLayout::Lines),
+            Format::JsonLines => records(RecordLayout::Lines),
+            Format::Json => records(RecordLayout::List),
+            Format::Bson => records(RecordLayout::Bson),
             Format::Parquet => ParquetFile::open(path, limits).map(Opened::Parquet),
             Format::Array => ArrayFile::open(path, limits).map(Opened::Array),
         }
     }
 
-    pub fn table(&self) -> &dyn Table {
+    pub fn table(&self) -> &dyn TableReader {
         match self {
             Opened::Csv(table) => table,
             Opened::Records(table) => table,
@@ -99,7 +99,7 @@ pub fn column<T>(
     path: &Path,
     format: Format,
     column: &str,
-    limits: &Limits,
+    limits: &DecodingLimits,
     mut each: impl FnMut(&Row, usize) -> T,
 ) -> Result<Option<Vec<T>>> {
     let opened = Opened::open(path, format, limits)?;
@@ -119,13 +119,13 @@ pub fn column<T>(
 ///
 /// # Errors
 /// When the file cannot be read as such a table.
-pub fn columns_of(path: &Path, format: Format, limits: &Limits) -> Result<Vec<String>> {
+pub fn columns_of(path: &Path, format: Format, limits: &DecodingLimits) -> Result<Vec<String>> {
     let opened = Opened::open(path, format, limits)?;
     Ok(opened.table().columns().to_vec())
 }
 
 /// Checks the number of cells of a table in a file of this length.
-fn check_cells(limits: &Limits, bytes: u64, rows: u64, columns: usize) -> Result<()> {
+fn check_cells(limits: &DecodingLimits, bytes: u64, rows: u64, columns: usize) -> Result<()> {
     let cells = rows.saturating_mul(columns as u64);
     let checked = limits.check_cells(bytes, cells);
     checked.map_err(ContentsError::Limit)

@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::path::Path;
 
-use prep_formats::limits::{Limit, Limits};
+use prep_formats::limits::{DecodingLimits, Limit};
 use prep_formats::npy::{Element, NpyArray, NpyHeader};
 use prep_formats::pandas::{push_f32, push_f64};
 use prep_formats::read_at::ReadAt;
 
-use super::row::{Row, Rows, Table};
+use super::row::{Row, Rows, TableReader};
 use crate::error::{ContentsError, Result};
 
 /// Maximum columns. A longer last dimension is not treated as columns.
@@ -22,13 +22,13 @@ pub struct ArrayFile {
     file: File,
     header: NpyHeader,
     columns: Vec<String>,
-    limits: Limits,
+    limits: DecodingLimits,
 }
 
 impl ArrayFile {
     /// # Errors
     /// When the file cannot be read, or does not have an array of plain values.
-    pub fn open(path: &Path, limits: &Limits) -> Result<ArrayFile> {
+    pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ArrayFile> {
         let file = File::open(path).map_err(ContentsError::at(path))?;
         let length = file.metadata().map_err(ContentsError::at(path))?.len();
         let array = NpyArray::open(&file, 0..length).map_err(ContentsError::of)?;
@@ -72,7 +72,7 @@ impl ArrayFile {
     }
 }
 
-impl Table for ArrayFile {
+impl TableReader for ArrayFile {
     fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -293,7 +293,7 @@ mod tests {
 
     /// All rows, by bits and as text.
     fn rows(file: &tempfile::NamedTempFile) -> (Vec<Vec<u64>>, Vec<Vec<u64>>) {
-        let array = ArrayFile::open(file.path(), &Limits::default()).unwrap();
+        let array = ArrayFile::open(file.path(), &DecodingLimits::default()).unwrap();
         let (mut by_bits, mut bits) = (Vec::new(), array.bits());
         while let Some(row) = bits.next_row().unwrap() {
             by_bits.push(row.to_vec());

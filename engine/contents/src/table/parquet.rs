@@ -6,12 +6,12 @@ use std::path::Path;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use prep_formats::limits::{Limit, Limits};
+use prep_formats::limits::{DecodingLimits, Limit};
 use prep_formats::pandas::{push_f32, push_f64};
 use prep_formats::parquet::{ParquetBatches, ParquetTable};
 
 use super::check_cells;
-use super::row::{Row, Rows, Table};
+use super::row::{Row, Rows, TableReader};
 use crate::error::{ContentsError, Result};
 
 const BATCH: usize = 1 << 14;
@@ -24,13 +24,13 @@ pub struct ParquetFile {
     pub writer: String,
     /// pandas' version, if the footer has it.
     pub pandas: Option<String>,
-    limits: Limits,
+    limits: DecodingLimits,
 }
 
 impl ParquetFile {
     /// # Errors
     /// When the file cannot be read, or is not a Parquet file.
-    pub fn open(path: &Path, limits: &Limits) -> Result<ParquetFile> {
+    pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ParquetFile> {
         let file = File::open(path).map_err(ContentsError::at(path))?;
         let length = file.metadata().map_err(ContentsError::at(path))?.len();
         let table = ParquetTable::open(file, 0..length, limits).map_err(ContentsError::of)?;
@@ -80,7 +80,7 @@ impl ParquetFile {
     }
 }
 
-impl Table for ParquetFile {
+impl TableReader for ParquetFile {
     fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -100,7 +100,7 @@ impl Table for ParquetFile {
 
 struct ParquetRows {
     batches: ParquetBatches,
-    limits: Limits,
+    limits: DecodingLimits,
     batch: Option<RecordBatch>,
     at: usize,
 }
@@ -130,7 +130,7 @@ impl Rows for ParquetRows {
 }
 
 /// The value as pandas prints it in CSV. An empty text is in quotes, because missing values are empty.
-fn print(column: &ArrayRef, row: usize, limits: &Limits, out: &mut Vec<u8>) -> Result<()> {
+fn print(column: &ArrayRef, row: usize, limits: &DecodingLimits, out: &mut Vec<u8>) -> Result<()> {
     if column.is_null(row) {
         return Ok(());
     }
@@ -192,7 +192,7 @@ fn push_text(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-fn push_list(items: &ArrayRef, limits: &Limits, out: &mut Vec<u8>) -> Result<()> {
+fn push_list(items: &ArrayRef, limits: &DecodingLimits, out: &mut Vec<u8>) -> Result<()> {
     out.push(b'[');
     for item in 0..items.len() {
         if item > 0 {
@@ -207,7 +207,12 @@ fn push_list(items: &ArrayRef, limits: &Limits, out: &mut Vec<u8>) -> Result<()>
 }
 
 /// A nested value: texts are in quotes, and missing values are a word.
-fn push_inner(column: &ArrayRef, row: usize, limits: &Limits, out: &mut Vec<u8>) -> Result<()> {
+fn push_inner(
+    column: &ArrayRef,
+    row: usize,
+    limits: &DecodingLimits,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let text = match column.data_type() {
         _ if column.is_null(row) => {
             out.extend_from_slice(b"null");

@@ -9,17 +9,17 @@ use prep_formats::bson::BsonDocuments;
 use prep_formats::json::{
     JsonElements, JsonLines, JsonString, JsonValue, NestedValues, WriteOptions, parse,
 };
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 
 use super::check_cells;
-use super::row::{Row, Rows, Table, short};
+use super::row::{Row, Rows, TableReader, short};
 use crate::error::{ContentsError, Result};
 
 const BUFFER: usize = 1 << 18;
 
 /// Layout of the objects in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum RecordLayout {
     /// One on each line.
     Lines,
     /// The document is a list, or an object with lists: then the longest of them.
@@ -30,7 +30,7 @@ pub enum Source {
 /// The objects of a file.
 pub struct Records {
     path: PathBuf,
-    source: Source,
+    source: RecordLayout,
     /// Where in a document the list is.
     member: Option<String>,
     columns: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Records {
     pub compact: bool,
     /// A hash of the order of all objects' keys.
     pub key_order: u128,
-    limits: Limits,
+    limits: DecodingLimits,
 }
 
 /// Name of the column for values that are not objects.
@@ -49,16 +49,16 @@ type Values = Box<dyn Iterator<Item = Result<JsonValue>>>;
 impl Records {
     /// # Errors
     /// When the file cannot be read, or is not of this format.
-    pub fn open(path: &Path, source: Source, limits: &Limits) -> Result<Records> {
+    pub fn open(path: &Path, source: RecordLayout, limits: &DecodingLimits) -> Result<Records> {
         let mut records = Records {
             path: path.to_owned(),
             source,
             member: match source {
-                Source::List => longest(path, limits)?,
-                Source::Lines | Source::Bson => None,
+                RecordLayout::List => longest(path, limits)?,
+                RecordLayout::Lines | RecordLayout::Bson => None,
             },
             columns: Vec::new(),
-            compact: source != Source::Lines || is_compact(path)?,
+            compact: source != RecordLayout::Lines || is_compact(path)?,
             key_order: 0,
             limits: *limits,
         };
@@ -92,16 +92,16 @@ impl Records {
     fn values(&self) -> Result<Values> {
         let input = open(&self.path)?;
         Ok(match self.source {
-            Source::Lines => {
+            RecordLayout::Lines => {
                 let lines = JsonLines::new(input).with_limits(&self.limits);
                 Box::new(lines.map(|line| line.map_err(ContentsError::of)))
             }
-            Source::List => {
+            RecordLayout::List => {
                 let elements = elements(input, self.member.clone(), &self.limits);
                 let items = elements.map(|item| Ok(item.map_err(ContentsError::of)?.1));
                 Box::new(items)
             }
-            Source::Bson => {
+            RecordLayout::Bson => {
                 let documents = BsonDocuments::new(input);
                 let value = |document: Result<prep_formats::bson::BsonDocument, _>| {
                     let document = document.map_err(ContentsError::of)?;
@@ -121,7 +121,7 @@ fn open(path: &Path) -> Result<BufReader<File>> {
 fn elements<R: Read>(
     input: R,
     path: impl IntoIterator<Item = String>,
-    limits: &Limits,
+    limits: &DecodingLimits,
 ) -> JsonElements<R> {
     JsonElements::new(input, path).with_limits(limits)
 }
@@ -130,7 +130,7 @@ fn elements<R: Read>(
 ///
 /// # Errors
 /// When the text is not JSON, or exceeds the limit.
-pub fn parse_within(text: &[u8], limits: &Limits) -> Result<JsonValue> {
+pub fn parse_within(text: &[u8], limits: &DecodingLimits) -> Result<JsonValue> {
     prep_formats::json::parse_within(text, limits).map_err(ContentsError::of)
 }
 
@@ -195,7 +195,7 @@ pub fn is_json_lines(path: &Path) -> Result<bool> {
 }
 
 /// Finds the member of a document with the longest list. `None` if the document is a list itself.
-fn longest(path: &Path, limits: &Limits) -> Result<Option<String>> {
+fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     let damaged = |reason: &str| Err(ContentsError::Damaged(reason.to_owned()));
     let mut head = open(path)?;
     loop {
@@ -224,7 +224,7 @@ fn longest(path: &Path, limits: &Limits) -> Result<Option<String>> {
     }
 }
 
-impl Table for Records {
+impl TableReader for Records {
     fn columns(&self) -> &[String] {
         &self.columns
     }

@@ -1,6 +1,6 @@
 //! Rows, pulled one by one.
 
-use prep_formats::limits::{Limit, Limits};
+use prep_formats::limits::{DecodingLimits, Limit};
 
 use crate::error::{ContentsError, Result};
 
@@ -53,7 +53,7 @@ impl Row {
     }
 
     /// Fails when the row takes more memory than one record may.
-    pub(crate) fn check(&self, limits: &Limits) -> Result<()> {
+    pub(crate) fn check(&self, limits: &DecodingLimits) -> Result<()> {
         let checked = limits.check(Limit::Record, self.bytes());
         checked.map_err(ContentsError::Limit)
     }
@@ -87,7 +87,7 @@ pub(crate) fn short(hasher: &blake3::Hasher) -> u128 {
 }
 
 /// A table, as often as it is opened.
-pub trait Table: Sync {
+pub trait TableReader: Sync {
     fn columns(&self) -> &[String];
 
     /// # Errors

@@ -3,18 +3,18 @@
 
 use std::io::{self, Write};
 
-use prep_contents::{Limits, Resources, entries};
+use prep_contents::{DecodingLimits, Resources, entries};
 
 const UNPACKED: u64 = 1 << 20;
 
 pub fn check(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let resources = Resources {
-        limits: Limits {
+        limits: DecodingLimits {
             unpacked: UNPACKED,
             ratio: 0,
             spooled: 1 << 18,
-            ..Limits::default()
+            ..DecodingLimits::default()
         },
         temp: &folder.path().join("temp"),
     };

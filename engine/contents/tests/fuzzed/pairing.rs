@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use prep_contents::pairing::{Columns, Differences, Keys, Pair, pair_rows};
+use prep_contents::pairing::{ColumnComparison, Keys, RowDifferences, RowPair, pair_rows};
 use prep_contents::table::CsvTable;
-use prep_contents::{Limits, Table};
+use prep_contents::{DecodingLimits, TableReader};
 
 struct Count(u64);
 
-impl Differences for Count {
-    fn pair(&mut self, pair: &Pair<'_>) -> bool {
+impl RowDifferences for Count {
+    fn pair(&mut self, pair: &RowPair<'_>) -> bool {
         self.0 += 1;
         pair.there != pair.here
     }
@@ -20,13 +20,13 @@ pub fn check(data: &[u8]) {
     let open = |bytes: &[u8]| {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(bytes).expect("written");
-        let table = CsvTable::open(file.path(), b',', &Limits::default()).ok()?;
+        let table = CsvTable::open(file.path(), b',', &DecodingLimits::default()).ok()?;
         Some((table, file))
     };
     let (Some((theirs, _one)), Some((ours, _other))) = (open(theirs), open(ours)) else {
         return;
     };
-    let columns = Columns::of(&theirs, &ours).expect("columns");
+    let columns = ColumnComparison::of(&theirs, &ours).expect("columns");
     let common = columns.common.len();
     assert_eq!(common + columns.missing.len(), ours.columns().len());
     let of_index = usize::from(columns.index.is_some());

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use prep_contents::table::Opened;
-use prep_contents::{Format, Limits, Row};
+use prep_contents::{DecodingLimits, Format, Row};
 
 const FORMATS: [Format; 7] = [
     Format::Csv(b','),
@@ -17,9 +17,9 @@ const FORMATS: [Format; 7] = [
 ];
 
 pub fn check(data: &[u8]) {
-    let limits = Limits {
+    let limits = DecodingLimits {
         record: 4 << 20,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(data).expect("written");

@@ -10,7 +10,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use prep_core::{Context, StepError};
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipListing, ZipMethod, ZipWriter};
 
 use crate::bundle::kaggle::{fill, lock};
@@ -117,7 +117,7 @@ fn write(
 fn add(zip: &mut ZipWriter<BufWriter<File>>, path: &str, place: &Path) -> io::Result<()> {
     let file = File::open(place)?;
     let bytes = file.metadata()?.len();
-    let listing = ZipListing::read(&file, 0..bytes, &Limits::default().budget(bytes));
+    let listing = ZipListing::read(&file, 0..bytes, &DecodingLimits::default().budget(bytes));
     if let Ok(listing) = listing {
         let name = path.rsplit('/').next().unwrap_or(path);
         let entries: Vec<_> = listing

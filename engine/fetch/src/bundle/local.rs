@@ -20,7 +20,7 @@ pub struct LocalBundle {
     /// The name under which the store records the content.
     name: String,
     candidates: Vec<PathBuf>,
-    sums: PublishedChecksums,
+    sums: BundleChecksums,
 }
 
 /// Names of the file and its owner in messages.
@@ -32,7 +32,7 @@ pub(crate) struct FileLabel {
 
 /// Published checksums in hexadecimal. `None`: not checked.
 #[derive(Debug, Clone, Default)]
-pub struct PublishedChecksums {
+pub struct BundleChecksums {
     /// MD5.
     pub md5: Option<String>,
     /// SHA-256.
@@ -88,7 +88,7 @@ impl LocalBundle {
             title: "bundle".to_owned(),
             owner: "Kaggle".to_owned(),
         };
-        let sums = PublishedChecksums {
+        let sums = BundleChecksums {
             md5: md5.map(str::to_owned),
             sha256: None,
         };
@@ -100,7 +100,7 @@ impl LocalBundle {
         what: FileLabel,
         name: &str,
         candidates: Vec<PathBuf>,
-        sums: PublishedChecksums,
+        sums: BundleChecksums,
     ) -> LocalBundle {
         LocalBundle {
             what,

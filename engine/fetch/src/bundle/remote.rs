@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prep_core::Cancel;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{ZipEntry, ZipError, ZipListing};
 use tokio::time::sleep;
@@ -85,7 +85,7 @@ impl Network {
     pub fn list(&self, id: &str, cancel: &Cancel) -> Result<RemoteZip, FetchError> {
         let remote = Remote::open(self, id, cancel)?;
         let total = remote.object()?.total;
-        let listing = ZipListing::read(&remote, 0..total, &Limits::default().budget(total));
+        let listing = ZipListing::read(&remote, 0..total, &DecodingLimits::default().budget(total));
         // A failed read is reported with its own cause, not as a defect of the archive.
         if let Some(error) = remote.state().failed.take() {
             return Err(error);

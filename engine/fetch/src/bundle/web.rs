@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use prep_core::{Context, Source, SourceState, StepError, Value};
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use crate::bundle::downloaded::source_path;
 use crate::bundle::kaggle::{fill, lock};
-use crate::bundle::local::{FileLabel, LocalBundle, PublishedChecksums};
+use crate::bundle::local::{BundleChecksums, FileLabel, LocalBundle};
 use crate::error::FetchError;
 use crate::network::LazyNetwork;
 use crate::wire::item::Item;
@@ -53,7 +53,7 @@ impl WebFile {
         address: WebAddress<'_>,
         data: &Path,
         folders: &[&Path],
-        sums: PublishedChecksums,
+        sums: BundleChecksums,
         network: impl Into<LazyNetwork>,
     ) -> Result<WebFile, FetchError> {
         let WebAddress { source, file, url } = address;
@@ -91,7 +91,8 @@ impl WebFile {
         let file = File::open(self.bundles.path()?).ok()?;
         let bytes = file.metadata().ok()?.len();
         // Defects of the bundle are reported by the step that reads it.
-        let listing = ZipListing::read(&file, 0..bytes, &Limits::default().budget(bytes)).ok()?;
+        let listing =
+            ZipListing::read(&file, 0..bytes, &DecodingLimits::default().budget(bytes)).ok()?;
         let mut entries = listing.entries.into_iter();
         let entry =
             entries.find(|entry| entry.kind == EntryKind::File && entry.path == self.file)?;

@@ -14,10 +14,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::credentials::parts::{self, ParsedCredentials};
-use crate::credentials::{Credentials, CredentialsError, FoundCredentials, Origin};
+use crate::credentials::{CredentialsError, FoundCredentials, KaggleCredentials, Origin};
 
 /// The environment of the process. The caller reads it, because this library does not.
-pub struct Environment<'a> {
+pub struct CredentialVariables<'a> {
     /// Returns the value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// The user's home directory, for `~/` in a path.
@@ -31,7 +31,7 @@ pub struct Environment<'a> {
 /// # Errors
 /// If there are no credentials: the error of the first place that should have some, or [`CredentialsError::Missing`].
 pub fn find_credentials(
-    environment: &Environment<'_>,
+    environment: &CredentialVariables<'_>,
 ) -> Result<FoundCredentials, CredentialsError> {
     let mut search = Search::default();
     let variable = |name: &str| {
@@ -109,7 +109,7 @@ fn token_file(text: &str, home: Option<&Path>) -> Option<PathBuf> {
 
 #[derive(Default)]
 struct Search {
-    found: Option<(Credentials, Origin)>,
+    found: Option<(KaggleCredentials, Origin)>,
     others: Vec<Origin>,
     warnings: Vec<String>,
     /// The error of the first place that should contain credentials and does not.

@@ -1,4 +1,4 @@
-//! Credentials for Kaggle's API ([`Credentials`]), and their origin ([`FoundCredentials`]).
+//! Credentials for Kaggle's API ([`KaggleCredentials`]), and their origin ([`FoundCredentials`]).
 //!
 //! ```text
 //! find    searches the places in which Kaggle's own tools keep credentials
@@ -19,12 +19,12 @@ use thiserror::Error;
 
 use crate::secret::Secret;
 
-pub use find::{Environment, find_credentials};
+pub use find::{CredentialVariables, find_credentials};
 pub use login::Login;
 
 /// Credentials for the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Credentials {
+pub enum KaggleCredentials {
     /// A user and a key, sent as HTTP Basic authentication.
     Key {
         /// The user's name.
@@ -38,31 +38,33 @@ pub enum Credentials {
     Login(Login),
 }
 
-impl Credentials {
+impl KaggleCredentials {
     /// Removes the secrets from `text`, in each form in which they are sent, because a server may send them back.
     pub(crate) fn scrub(&self, text: &str) -> String {
         match self {
-            Credentials::Key { username, key } => {
+            KaggleCredentials::Key { username, key } => {
                 let pair = format!("{username}:{}", key.expose());
                 let sent = base64::engine::general_purpose::STANDARD.encode(pair);
                 key.scrub(&text.replace(&sent, "***"))
             }
-            Credentials::Token(token) => token.scrub(text),
-            Credentials::Login(login) => login.scrub(text),
+            KaggleCredentials::Token(token) => token.scrub(text),
+            KaggleCredentials::Login(login) => login.scrub(text),
         }
     }
 
     /// Returns an account name without secrets: the user, or a digest of the token.
     pub fn account(&self) -> String {
         match self {
-            Credentials::Key { username, .. } => username.clone(),
-            Credentials::Token(token) => {
+            KaggleCredentials::Key { username, .. } => username.clone(),
+            KaggleCredentials::Token(token) => {
                 let digest =
                     blake3::derive_key("prep: account of a token", token.expose().as_bytes());
                 let digest = digest.iter().take(8).map(|byte| format!("{byte:02x}"));
                 format!("token-{}", digest.collect::<String>())
             }
-            Credentials::Login(login) => login.username().unwrap_or_else(|| "login".to_owned()),
+            KaggleCredentials::Login(login) => {
+                login.username().unwrap_or_else(|| "login".to_owned())
+            }
         }
     }
 }
@@ -92,7 +94,7 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundCredentials {
     /// The credentials.
-    pub credentials: Credentials,
+    pub credentials: KaggleCredentials,
     /// Their origin.
     pub origin: Origin,
     /// Later places that also contain credentials. They are not used.
@@ -101,8 +103,8 @@ pub struct FoundCredentials {
     pub warnings: Vec<String>,
 }
 
-impl From<Credentials> for FoundCredentials {
-    fn from(credentials: Credentials) -> FoundCredentials {
+impl From<KaggleCredentials> for FoundCredentials {
+    fn from(credentials: KaggleCredentials) -> FoundCredentials {
         FoundCredentials {
             credentials,
             origin: Origin::Program,

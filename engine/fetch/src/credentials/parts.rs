@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::credentials::{Credentials, Login};
+use crate::credentials::{KaggleCredentials, Login};
 use crate::secret::Secret;
 
 /// The content of a place.
 pub(crate) enum ParsedCredentials {
-    Credentials(Credentials),
+    Credentials(KaggleCredentials),
     /// No credentials, for example a file with other settings only.
     Nothing,
 }
@@ -23,9 +23,8 @@ pub(crate) fn token(text: &str) -> Result<ParsedCredentials, &'static str> {
     let text = text.trim();
     match text.is_empty() {
         true => Ok(ParsedCredentials::Nothing),
-        false => {
-            sendable(text).map(|token| ParsedCredentials::Credentials(Credentials::Token(token)))
-        }
+        false => sendable(text)
+            .map(|token| ParsedCredentials::Credentials(KaggleCredentials::Token(token))),
     }
 }
 
@@ -43,7 +42,7 @@ pub(crate) fn pair(
         (_, Some(key)) if key.starts_with(TOKEN_PREFIX) => token(&key),
         (Some(username), Some(key)) => {
             let key = sendable(&key)?;
-            Ok(ParsedCredentials::Credentials(Credentials::Key {
+            Ok(ParsedCredentials::Credentials(KaggleCredentials::Key {
                 username,
                 key,
             }))
@@ -97,7 +96,7 @@ pub(crate) fn login(path: &Path, text: &str) -> Result<ParsedCredentials, &'stat
     }
     let login = Login::parse(path, text).ok_or("are not JSON as `kaggle auth login` writes it")?;
     Ok(match login.can_renew() {
-        true => ParsedCredentials::Credentials(Credentials::Login(login)),
+        true => ParsedCredentials::Credentials(KaggleCredentials::Login(login)),
         false => ParsedCredentials::Nothing,
     })
 }

@@ -7,7 +7,7 @@ mod pace;
 mod receive;
 mod session;
 
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipDirectory, ZipError};
 use tokio::time::sleep;
 
@@ -106,7 +106,7 @@ fn complete_zip(order: &Order, total: u64) -> Result<(), FetchError> {
     let listing = ZipDirectory::read(
         &*order.partial.file,
         0..total,
-        &Limits::default().budget(total),
+        &DecodingLimits::default().budget(total),
     );
     match listing {
         Err(error @ (ZipError::Truncated { .. } | ZipError::NotAZip { .. })) => {

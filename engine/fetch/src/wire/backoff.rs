@@ -4,18 +4,18 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, SystemTime};
 
-use crate::options::Options;
+use crate::options::DownloadOptions;
 
 /// Maximum pause, unless the server requests a longer one. A connection that works again is found within a minute.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Returns the pause after `failures` failures in a row, by the options.
-pub(crate) fn pause_after(failures: u32, options: &Options) -> Duration {
+pub(crate) fn pause_after(failures: u32, options: &DownloadOptions) -> Duration {
     pause(failures, options.backoff, options.patience.min(MAX_PAUSE))
 }
 
 /// Returns the approximate sum of all later pauses after `failures` failures in a row, if every attempt fails.
-pub(crate) fn later_pauses(failures: u32, options: &Options) -> Duration {
+pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration {
     let most = options.patience.min(MAX_PAUSE);
     let later = (failures + 1)..options.attempts;
     // On average, a pause is three quarters of its maximum.

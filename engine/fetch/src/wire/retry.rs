@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::error::FetchError;
-use crate::options::Options;
+use crate::options::DownloadOptions;
 use crate::trouble::Trouble;
 use crate::waiting::WaitReport;
 use crate::wire::backoff;
@@ -68,7 +68,7 @@ impl Retry {
     /// If there were too many failures, or the server requests a longer pause than the options allow.
     pub(crate) fn next(
         &mut self,
-        options: &Options,
+        options: &DownloadOptions,
         trouble: Trouble,
         kept: impl FnOnce() -> String,
     ) -> Result<RetryAction, FetchError> {
@@ -124,11 +124,11 @@ impl Retry {
 mod tests {
     use super::*;
 
-    fn options() -> Options {
-        Options {
+    fn options() -> DownloadOptions {
+        DownloadOptions {
             attempts: 3,
             patience: Duration::from_secs(60),
-            ..Options::default()
+            ..DownloadOptions::default()
         }
     }
 

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::credentials::FoundCredentials;
 use crate::error::FetchError;
-use crate::options::Options;
+use crate::options::DownloadOptions;
 use crate::wire::addresses::Addresses;
 use crate::wire::api::endpoint::Endpoint;
 use crate::wire::rate::RateLimit;
@@ -27,7 +27,7 @@ const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 pub(crate) struct Shared {
     pub(crate) client: Client,
-    pub(crate) options: Options,
+    pub(crate) options: DownloadOptions,
     pub(crate) endpoint: Endpoint,
     /// Found on the first API call.
     credentials: OnceLock<FoundCredentials>,
@@ -45,7 +45,7 @@ pub(crate) type CredentialsFinder = dyn Fn() -> Result<FoundCredentials, FetchEr
 impl Shared {
     /// Creates the shared state. Makes no connection.
     pub(crate) fn new(
-        options: Options,
+        options: DownloadOptions,
         find: Box<CredentialsFinder>,
     ) -> Result<Shared, FetchError> {
         let setup = |cause: String| FetchError::Setup { cause };
@@ -129,7 +129,7 @@ impl Drop for Shared {
 
 /// Creates the HTTP client. It uses HTTP/1.1 only, because with HTTP/2 all ranges would share one TCP connection and
 /// its throttling. Redirects are followed by hand, because only the API may receive the credentials.
-fn client(options: &Options) -> Result<Client, String> {
+fn client(options: &DownloadOptions) -> Result<Client, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use prep_cache::{Digest, Store};
-use prep_core::{Cancel, Context, Limits, Source, StepError, Value};
+use prep_core::{Cancel, Context, RunLimits, Source, StepError, Value};
 use prep_fault_server::{Bundle, Fault, FaultServer, KEY, USERNAME};
-use prep_fetch::{Credentials, FetchError, KaggleBundle, Network, Options, RemoteZip, Secret};
+use prep_fetch::{
+    DownloadOptions, FetchError, KaggleBundle, KaggleCredentials, Network, RemoteZip, Secret,
+};
 use tempfile::TempDir;
 
 pub type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -31,8 +33,8 @@ pub fn content(length: usize, seed: u64) -> Vec<u8> {
 }
 
 /// Small pieces and little patience.
-pub fn options(endpoint: &str) -> Options {
-    Options {
+pub fn options(endpoint: &str) -> DownloadOptions {
+    DownloadOptions {
         endpoint: endpoint.to_owned(),
         connections: 4,
         first_connections: 2,
@@ -43,12 +45,12 @@ pub fn options(endpoint: &str) -> Options {
         backoff: Duration::from_millis(5),
         patience: Duration::from_secs(3),
         proxies: false,
-        ..Options::default()
+        ..DownloadOptions::default()
     }
 }
 
-pub fn key() -> Credentials {
-    Credentials::Key {
+pub fn key() -> KaggleCredentials {
+    KaggleCredentials::Key {
         username: USERNAME.into(),
         key: Secret::new(KEY),
     }
@@ -69,7 +71,7 @@ impl World {
     pub fn with(
         bundles: Vec<Bundle>,
         faults: Vec<Fault>,
-        change: impl FnOnce(&mut Options),
+        change: impl FnOnce(&mut DownloadOptions),
     ) -> World {
         let server = FaultServer::start(bundles, faults).unwrap();
         let dir = tempfile::tempdir().unwrap();
@@ -130,7 +132,7 @@ impl World {
 
 pub fn context(dir: &TempDir) -> Context {
     let store = Store::open(&dir.path().join("store")).unwrap();
-    let limits = Limits {
+    let limits = RunLimits {
         jobs: 1,
         memory: 1 << 30,
     };

@@ -71,7 +71,7 @@ impl<'a> RawDocument<'a> {
     ///
     /// # Errors
     /// [`BsonError::Damaged`].
-    pub fn elements(&self) -> Result<Elements<'a>, BsonError> {
+    pub fn elements(&self) -> Result<DocumentElements<'a>, BsonError> {
         let damaged = |reason| BsonError::Damaged {
             place: self.start,
             reason,
@@ -89,7 +89,7 @@ impl<'a> RawDocument<'a> {
         ) else {
             return Err(damaged("it does not end with a zero"));
         };
-        Ok(Elements {
+        Ok(DocumentElements {
             rest: content,
             place: self.start + 4,
             is_array: self.is_array,
@@ -99,13 +99,13 @@ impl<'a> RawDocument<'a> {
 
 /// Iterates over the elements of a document. The iterator ends after an error.
 #[derive(Debug, Clone)]
-pub struct Elements<'a> {
+pub struct DocumentElements<'a> {
     rest: &'a [u8],
     place: usize,
     is_array: bool,
 }
 
-impl<'a> Iterator for Elements<'a> {
+impl<'a> Iterator for DocumentElements<'a> {
     type Item = Result<(&'a str, BsonValue<'a>), BsonError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -120,7 +120,7 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
-impl<'a> Elements<'a> {
+impl<'a> DocumentElements<'a> {
     fn element(&mut self) -> Result<(&'a str, BsonValue<'a>), BsonError> {
         let place = self.place;
         let [kind] = self.array()?;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::parse::{ParseOptions, parse_at};
 use super::scan::Scan;
 use super::{JsonError, JsonErrorKind, JsonGrammar, JsonString, JsonValue, NestedValues, Position};
-use crate::limits::{Limit, Limits};
+use crate::limits::{DecodingLimits, Limit};
 
 /// Size in bytes of the pieces in which the input is read.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -39,7 +39,7 @@ impl<R: Read> Cursor<R> {
     }
 
     /// Limits the memory of an element.
-    pub fn set_limits(&mut self, limits: &Limits) {
+    pub fn set_limits(&mut self, limits: &DecodingLimits) {
         self.options.limits = *limits;
     }
 

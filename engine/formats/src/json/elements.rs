@@ -8,7 +8,7 @@ use std::io::Read;
 
 use super::cursor::Cursor;
 use super::{JsonError, JsonErrorKind, JsonGrammar, JsonString, JsonValue, NestedValues};
-use crate::limits::Limits;
+use crate::limits::DecodingLimits;
 
 /// Iterates over the items of a list, or over the keys and values of an object.
 ///
@@ -82,8 +82,8 @@ impl<R: Read> JsonElements<R> {
         }
     }
 
-    /// Limits the memory of an element by `limits` instead of [`Limits::default`].
-    pub fn with_limits(mut self, limits: &Limits) -> Self {
+    /// Limits the memory of an element by `limits` instead of [`DecodingLimits::default`].
+    pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
         self.cursor.set_limits(limits);
         self
     }

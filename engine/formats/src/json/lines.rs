@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 
 use super::parse::{ParseOptions, parse_at};
 use super::{FormattedObject, JsonError, JsonGrammar, JsonValue, NestedValues, Position};
-use crate::limits::{Limit, Limits};
+use crate::limits::{DecodingLimits, Limit};
 use crate::python::is_python_space;
 
 /// The value of a line.
@@ -50,8 +50,8 @@ impl<R: BufRead> JsonLines<R> {
         self
     }
 
-    /// Limits the length of lines and the memory of values by `limits` instead of [`Limits::default`].
-    pub fn with_limits(mut self, limits: &Limits) -> Self {
+    /// Limits the length of lines and the memory of values by `limits` instead of [`DecodingLimits::default`].
+    pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
         self.options.limits = *limits;
         self
     }

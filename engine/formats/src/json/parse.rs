@@ -4,7 +4,7 @@ use super::scan::Scan;
 use super::{
     JsonError, JsonErrorKind, JsonObject, JsonString, JsonValue, Position, escape, number, pandas,
 };
-use crate::limits::{Limit, Limits};
+use crate::limits::{DecodingLimits, Limit};
 
 /// Maximum nesting of lists and objects. Python's limit depends on the depth of its call stack; with the default
 /// recursion limit of 1,000 it is slightly larger.
@@ -22,7 +22,7 @@ pub fn parse(text: &[u8]) -> Result<JsonValue, JsonError> {
 ///
 /// # Errors
 /// As [`parse`], and [`JsonErrorKind::Limit`].
-pub fn parse_within(text: &[u8], limits: &Limits) -> Result<JsonValue, JsonError> {
+pub fn parse_within(text: &[u8], limits: &DecodingLimits) -> Result<JsonValue, JsonError> {
     let options = ParseOptions {
         limits: *limits,
         ..ParseOptions::default()
@@ -76,7 +76,7 @@ pub(super) struct ParseOptions {
     pub grammar: JsonGrammar,
     pub nested: NestedValues,
     /// Limits the memory of a value.
-    pub limits: Limits,
+    pub limits: DecodingLimits,
 }
 
 /// Parses a part of a text. It begins at `start` inside `depth` lists and objects.
@@ -130,7 +130,7 @@ struct Parser<'a> {
     number: NumberReader,
     /// Lists and objects at a greater depth are skipped.
     deepest: usize,
-    limits: Limits,
+    limits: DecodingLimits,
     /// Memory in bytes of the values so far.
     used: u64,
 }

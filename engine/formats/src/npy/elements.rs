@@ -7,7 +7,7 @@ use crate::read_at::ReadAt;
 
 /// Values of a one-dimensional array.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Elements {
+pub enum ArrayValues {
     /// `bool`.
     Bools(Vec<bool>),
     /// Signed integers of any size.
@@ -126,7 +126,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     ///
     /// # Errors
     /// [`NpyError`], also if the array has another number of dimensions or elements without a plain value.
-    pub fn elements(&self, rows: &[u64]) -> Result<Elements, NpyError> {
+    pub fn elements(&self, rows: &[u64]) -> Result<ArrayValues, NpyError> {
         let header = self.header();
         let unsupported = || NpyError::UnsupportedType {
             descr: header.descr.clone(),
@@ -145,20 +145,20 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         // Texts of length 0 occupy no bytes, so there are no chunks to iterate over.
         let size = usize::try_from(header.item_size).map_err(|_| unsupported())?;
         if size == 0 {
-            return Ok(Elements::Texts(vec![String::new(); rows.len()]));
+            return Ok(ArrayValues::Texts(vec![String::new(); rows.len()]));
         }
         let items = bytes.chunks_exact(size);
         let bits = bytes.chunks_exact(size).map(|item| header.bits(item));
         Ok(match kind {
-            ElementKind::Bool => Elements::Bools(bits.map(|bits| bits != 0).collect()),
+            ElementKind::Bool => ArrayValues::Bools(bits.map(|bits| bits != 0).collect()),
             ElementKind::Integer => {
-                Elements::Integers(bits.map(|bits| signed(bits, size)).collect())
+                ArrayValues::Integers(bits.map(|bits| signed(bits, size)).collect())
             }
-            ElementKind::Unsigned => Elements::Unsigned(bits.collect()),
+            ElementKind::Unsigned => ArrayValues::Unsigned(bits.collect()),
             ElementKind::Single => {
-                Elements::Singles(bits.map(|bits| f32::from_bits(bits as u32)).collect())
+                ArrayValues::Singles(bits.map(|bits| f32::from_bits(bits as u32)).collect())
             }
-            ElementKind::Double => Elements::Doubles(bits.map(f64::from_bits).collect()),
+            ElementKind::Double => ArrayValues::Doubles(bits.map(f64::from_bits).collect()),
             ElementKind::Text => {
                 let texts = items.zip(rows).map(|(item, row)| {
                     let character = |code| {
@@ -166,7 +166,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
                     };
                     header.codes(item).into_iter().map(character).collect()
                 });
-                Elements::Texts(texts.collect::<Result<_, _>>()?)
+                ArrayValues::Texts(texts.collect::<Result<_, _>>()?)
             }
         })
     }

@@ -23,7 +23,7 @@ mod literal;
 mod mask;
 
 pub use array::NpyArray;
-pub use elements::{Element, ElementKind, Elements};
+pub use elements::{ArrayValues, Element, ElementKind};
 pub use header::NpyHeader;
 pub use mask::{MaskCode, mask_code};
 

@@ -16,11 +16,11 @@
 //! For grading, values are needed instead: [`read_frame`] reads an entire table into memory.
 //!
 //! ```
-//! use prep_formats::pandas::{Cell, ColumnData, ReadOptions, read_frame};
+//! use prep_formats::pandas::{ObjectValue, ColumnData, ReadOptions, read_frame};
 //!
 //! let frame = read_frame(b"id,name\n1,a\n2,\n", &ReadOptions::default())?;
 //! let ColumnData::Object(names) = &frame.columns[1].data else { unreachable!() };
-//! assert_eq!(names.iter().collect::<Vec<_>>(), [Cell::Text("a"), Cell::Missing]);
+//! assert_eq!(names.iter().collect::<Vec<_>>(), [ObjectValue::Text("a"), ObjectValue::Missing]);
 //! # Ok::<(), prep_formats::pandas::CsvError>(())
 //! ```
 //!
@@ -42,7 +42,7 @@ mod types;
 mod write;
 
 pub use error::CsvError;
-pub use frame::objects::{Cell, ObjectColumn};
+pub use frame::objects::{ObjectColumn, ObjectValue};
 pub use frame::packed::{PackedNumber, PackedNumbers};
 pub use frame::table::{ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
 pub use numbers::floats::parse_f64;

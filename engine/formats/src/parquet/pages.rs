@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::limits::{ArchiveBudget, LimitExceeded, Limits};
+use crate::limits::{ArchiveBudget, DecodingLimits, LimitExceeded};
 
 /// The page headers read so far, and the budget of all pages. Clones share both.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub(super) struct Pages(Arc<Mutex<PagesState>>);
 
 #[derive(Debug)]
 struct PagesState {
-    limits: Limits,
+    limits: DecodingLimits,
     /// Budget of all pages together.
     budget: ArchiveBudget,
     /// The offset and bytes of each header. Several columns may have read the header of their next page.
@@ -23,7 +23,7 @@ struct PagesState {
 
 impl Pages {
     /// Creates the checks of a file of `length` bytes.
-    pub(super) fn new(limits: &Limits, length: u64) -> Self {
+    pub(super) fn new(limits: &DecodingLimits, length: u64) -> Self {
         Self(Arc::new(Mutex::new(PagesState {
             limits: *limits,
             budget: limits.budget(length),

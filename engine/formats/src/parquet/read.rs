@@ -17,7 +17,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::ParquetError;
 use super::pages::Pages;
-use crate::limits::Limits;
+use crate::limits::DecodingLimits;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
 
@@ -31,7 +31,7 @@ const ROWS_PER_BYTE: u64 = 1000;
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
     source: ParquetSource<R>,
     metadata: ArrowReaderMetadata,
-    limits: Limits,
+    limits: DecodingLimits,
 }
 
 impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
@@ -41,7 +41,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     ///
     /// # Errors
     /// [`ParquetError::NotParquet`] if the file is not Parquet or is truncated.
-    pub fn open(base: R, range: Range<u64>, limits: &Limits) -> Result<Self, ParquetError> {
+    pub fn open(base: R, range: Range<u64>, limits: &DecodingLimits) -> Result<Self, ParquetError> {
         let source = ParquetSource::new(Arc::new(ByteSection::new(base, range)), None);
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         refuse_other_formats(&source.section)?;

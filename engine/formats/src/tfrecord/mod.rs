@@ -12,7 +12,7 @@ pub use example::{Example, Feature};
 
 use std::io::Read;
 
-use crate::limits::{Limit, Limits};
+use crate::limits::{DecodingLimits, Limit};
 
 /// Constant of the masking. The format masks CRCs because a CRC over data that contain their own CRC is weak.
 const MASK: u32 = 0xa282_ead8;
@@ -40,7 +40,7 @@ pub struct TfRecords<R> {
     input: R,
     offset: u64,
     done: bool,
-    limits: Limits,
+    limits: DecodingLimits,
 }
 
 impl<R: Read> TfRecords<R> {
@@ -50,12 +50,12 @@ impl<R: Read> TfRecords<R> {
             input,
             offset: 0,
             done: false,
-            limits: Limits::default(),
+            limits: DecodingLimits::default(),
         }
     }
 
-    /// Limits the size of a record by `limits` instead of [`Limits::default`].
-    pub fn with_limits(mut self, limits: &Limits) -> Self {
+    /// Limits the size of a record by `limits` instead of [`DecodingLimits::default`].
+    pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
         self.limits = *limits;
         self
     }

@@ -13,7 +13,7 @@
 //! contents.
 //!
 //! ```
-//! use prep_formats::limits::Limits;
+//! use prep_formats::limits::DecodingLimits;
 //! use prep_formats::zip::{ZipMethod, ZipListing, ZipWriter};
 //! use std::io::Read;
 //!
@@ -21,7 +21,7 @@
 //! writer.add_file("a/b.txt", ZipMethod::Deflate, &b"content"[..])?;
 //! let archive = writer.finish()?;
 //!
-//! let budget = Limits::default().budget(archive.len() as u64);
+//! let budget = DecodingLimits::default().budget(archive.len() as u64);
 //! let listing = ZipListing::read(&archive, 0..archive.len() as u64, &budget)?;
 //! let mut content = String::new();
 //! listing.entries[0].open(&archive)?.read_to_string(&mut content)?;

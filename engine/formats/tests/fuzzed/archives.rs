@@ -7,7 +7,7 @@ use std::io::{self, Cursor, Read};
 use prep_formats::archive::MemberKind;
 use prep_formats::gzip::GzipIndexer;
 use prep_formats::inflated::DeflateSpans;
-use prep_formats::limits::{ArchiveBudget, Limits};
+use prep_formats::limits::{ArchiveBudget, DecodingLimits};
 use prep_formats::read_at::{ByteSection, ReadAt};
 use prep_formats::sevenz::{self, PartSpans, SevenZReader};
 use prep_formats::spans::{SpanReader, Spans};
@@ -16,10 +16,10 @@ use prep_formats::tar;
 const LIMIT: u64 = 1 << 20;
 
 fn budget() -> ArchiveBudget {
-    let limits = Limits {
+    let limits = DecodingLimits {
         unpacked: LIMIT,
         ratio: 0,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     limits.budget(0)
 }

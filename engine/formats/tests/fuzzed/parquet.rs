@@ -1,13 +1,13 @@
 //! Any bytes are a table or rejected. A table has the declared number of rows.
 
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::parquet::ParquetTable;
 
 pub fn check(data: &[u8]) {
-    let limits = Limits {
+    let limits = DecodingLimits {
         record: 1 << 20,
         unpacked: 1 << 24,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     let Ok(table) = ParquetTable::open(data.to_vec(), 0..data.len() as u64, &limits) else {
         return;

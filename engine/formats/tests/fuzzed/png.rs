@@ -1,12 +1,12 @@
 //! Any bytes are decoded or rejected. A decoded image has all its pixels.
 
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::png::decode_grey;
 
 pub fn check(data: &[u8]) {
-    let limits = Limits {
+    let limits = DecodingLimits {
         pixels: 1 << 20,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     if let Ok(image) = decode_grey(data, &limits) {
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::sevenz::SevenZReader;
 
 pub fn check(data: &[u8]) {
@@ -14,7 +14,7 @@ pub fn check(data: &[u8]) {
     archive.extend(crc32fast::hash(&start).to_le_bytes());
     archive.extend(start);
     archive.extend(data);
-    let budget = Limits::default().budget(archive.len() as u64);
+    let budget = DecodingLimits::default().budget(archive.len() as u64);
     if let Ok(reader) = SevenZReader::open(Cursor::new(&archive), &budget) {
         let _ = (reader.members(), reader.parts(&archive));
     }

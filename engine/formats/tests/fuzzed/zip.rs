@@ -4,16 +4,16 @@ use std::cell::RefCell;
 use std::io::Read;
 
 use prep_formats::inflated::DeflateSpans;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::read_at::{ByteSection, ReadAt};
 use prep_formats::spans::SpanReader;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipListing, ZipMethod};
 
 pub fn check(data: &[u8]) {
-    let limits = Limits {
+    let limits = DecodingLimits {
         unpacked: 1 << 24,
         ratio: 0,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     let Ok(zip) = ZipListing::read(data, 0..data.len() as u64, &limits.budget(0)) else {
         return;

@@ -7,7 +7,7 @@ use crate::python::numeric::sum;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::RowPolicy;
 use crate::shapes::mask_columns::{
-    COLUMN, EMPTY, HEIGHT, MaskColumns, Masks, SURPLUS_ROWS, Size, TRUTH, WIDTH,
+    COLUMN, EMPTY, HEIGHT, MaskColumns, MaskSize, Masks, SURPLUS_ROWS, TRUTH, WIDTH,
 };
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
@@ -142,7 +142,7 @@ impl FBetaOfMasks {
 }
 
 fn check_one_size(masks: &Masks) -> Result<(), Refusal> {
-    let first: Option<Size> = masks.sizes.first().copied();
+    let first: Option<MaskSize> = masks.sizes.first().copied();
     if masks.sizes.iter().all(|size| Some(*size) == first) {
         return Ok(());
     }

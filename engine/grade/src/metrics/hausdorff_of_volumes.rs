@@ -10,7 +10,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::RowPolicy;
 use crate::shapes::mask::Mask;
 use crate::shapes::mask_columns::{
-    COLUMN, EMPTY, HEIGHT, MaskColumns, SURPLUS_ROWS, Size, TRUTH, WIDTH,
+    COLUMN, EMPTY, HEIGHT, MaskColumns, MaskSize, SURPLUS_ROWS, TRUTH, WIDTH,
 };
 use crate::shapes::volume::{MAX_VOXELS, Volume, hausdorff};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
@@ -119,7 +119,7 @@ impl HausdorffOfVolumes {
         &self,
         ids: &GradedColumn<'_>,
         masks: Vec<Mask>,
-        sizes: &[Size],
+        sizes: &[MaskSize],
     ) -> Result<Vec<Volume>, Refusal> {
         let mut rows: Vec<(&str, usize, Mask)> = Vec::with_capacity(masks.len());
         for (position, mask) in masks.into_iter().enumerate() {
@@ -142,7 +142,7 @@ impl HausdorffOfVolumes {
             let name = id.split(self.stacked_by.as_str()).next().unwrap_or(id);
             let place = *places.entry(name).or_insert(volumes.len());
             for &(_, position, _) in slice {
-                let size = sizes.get(position).copied().unwrap_or(Size {
+                let size = sizes.get(position).copied().unwrap_or(MaskSize {
                     width: 0,
                     height: 0,
                 });

@@ -7,7 +7,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::frame::ColumnData;
 use crate::table::numbers::doubles;
 use crate::table::pair::Pair;
@@ -37,7 +37,7 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KlDivergence {
-    columns: Columns,
+    columns: ColumnSelection,
     #[serde(default = "clip")]
     clip: f64,
 }

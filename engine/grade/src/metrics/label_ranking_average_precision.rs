@@ -6,7 +6,7 @@ use super::per_column::COLUMNS;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::frame::ColumnData;
 use crate::table::numbers::{finite, floats};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
@@ -46,7 +46,7 @@ enum Weights {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LabelRanking {
-    columns: Columns,
+    columns: ColumnSelection,
     #[serde(default)]
     weights: Weights,
 }

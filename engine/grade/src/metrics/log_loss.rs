@@ -7,7 +7,7 @@ use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::numbers::floats;
 use crate::table::pair::Pair;
 
@@ -34,7 +34,7 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LogLoss {
-    columns: Columns,
+    columns: ColumnSelection,
 }
 
 impl Metric for LogLoss {

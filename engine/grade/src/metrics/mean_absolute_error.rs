@@ -9,7 +9,7 @@ use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::numbers::differences;
 use crate::table::pair::Pair;
 
@@ -49,7 +49,7 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MeanAbsoluteError {
-    columns: Columns,
+    columns: ColumnSelection,
     groups: Option<String>,
     #[serde(default)]
     logarithm: bool,

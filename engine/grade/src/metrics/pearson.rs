@@ -7,7 +7,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::numbers::doubles;
 use crate::table::pair::Pair;
 
@@ -30,7 +30,7 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pearson {
-    columns: Columns,
+    columns: ColumnSelection,
 }
 
 impl Metric for Pearson {

@@ -4,7 +4,7 @@ use super::Score;
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::pair::{GradedColumn, Pair};
 
 /// The parameter for the columns to compare.
@@ -13,7 +13,7 @@ pub(super) const COLUMNS: Parameter =
 
 /// Returns the mean over `columns` of `score`, which compares a true and a predicted column.
 pub(super) fn mean_over(
-    columns: &Columns,
+    columns: &ColumnSelection,
     pair: &Pair<'_>,
     score: impl Fn(&GradedColumn<'_>, &GradedColumn<'_>) -> Result<f64, Refusal>,
 ) -> Result<Score, Refusal> {

@@ -8,7 +8,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::numbers::scores;
 use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::{Labels, LabelsAs};
@@ -52,7 +52,7 @@ enum Match {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RocAuc {
-    columns: Columns,
+    columns: ColumnSelection,
     #[serde(default, rename = "match")]
     matching: Match,
 }

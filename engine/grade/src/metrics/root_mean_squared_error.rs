@@ -8,7 +8,7 @@ use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::rules::RowPolicy;
 use crate::spec::definition::Definition;
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::numbers::differences;
 use crate::table::pair::Pair;
 
@@ -29,7 +29,7 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RootMeanSquaredError {
-    columns: Columns,
+    columns: ColumnSelection,
 }
 
 impl Metric for RootMeanSquaredError {

@@ -7,7 +7,7 @@ use super::root_mean_squared_error::root_mean_square;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::frame::ColumnData;
 use crate::table::numbers::floats;
 use crate::table::pair::{GradedColumn, Pair};
@@ -30,7 +30,7 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RootMeanSquaredLogError {
-    columns: Columns,
+    columns: ColumnSelection,
 }
 
 impl Metric for RootMeanSquaredLogError {

@@ -9,7 +9,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
@@ -32,7 +32,7 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Spearman {
-    columns: Columns,
+    columns: ColumnSelection,
 }
 
 impl Metric for Spearman {

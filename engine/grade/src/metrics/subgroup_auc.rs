@@ -6,7 +6,7 @@ use super::roc_auc::roc_auc;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::numbers::floats;
 use crate::table::pair::Pair;
 
@@ -43,7 +43,7 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[serde(deny_unknown_fields)]
 struct SubgroupAuc {
     column: String,
-    groups: Columns,
+    groups: ColumnSelection,
     power: f64,
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A submission to grade.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ListedSubmission {
     /// Line of the list, from 1.
     pub line: usize,
     /// Id of the competition.
@@ -45,7 +45,7 @@ pub enum ListError {
 ///
 /// # Errors
 /// The error of the first invalid line.
-pub fn parse(text: &str) -> Result<Vec<Entry>, ListError> {
+pub fn parse(text: &str) -> Result<Vec<ListedSubmission>, ListError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let skipped = |line: &str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
     text.lines()
@@ -63,7 +63,7 @@ fn without_line(error: &serde_json::Error) -> String {
         .replace(" at line 1 column ", " at column ")
 }
 
-fn entry(line: usize, json: &str) -> Result<Entry, ListError> {
+fn entry(line: usize, json: &str) -> Result<ListedSubmission, ListError> {
     let value: Value =
         serde_json::from_str(json).map_err(|source| ListError::Json { line, source })?;
     let Value::Object(map) = value else {
@@ -74,7 +74,7 @@ fn entry(line: usize, json: &str) -> Result<Entry, ListError> {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(_) => Err(ListError::NoText { line, key }),
     };
-    Ok(Entry {
+    Ok(ListedSubmission {
         line,
         competition_id: text("competition_id")?,
         submission_path: match map.get("submission_path") {

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 pub use prep_formats::json::JsonObject;
 use prep_formats::json::{JsonValue, WriteOptions};
 
-use crate::grader::Outcome;
+use crate::grader::GradeOutcome;
 use crate::refusal::Refusal;
 use crate::report::medals::{Leaderboard, Medals, Thresholds};
 
@@ -36,7 +36,7 @@ pub struct CompetitionReport {
     /// The path as given.
     pub submission_path: String,
     /// The data that were used.
-    pub variant: Variant,
+    pub variant: GradedData,
     /// The reason why there is no score.
     pub reason: Option<Refusal>,
     /// Digests of everything that the score depends on.
@@ -45,7 +45,7 @@ pub struct CompetitionReport {
 
 /// The data that a submission was graded on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variant {
+pub struct GradedData {
     /// `v1` or `fixed`; `own` or another name if the data are not those of a variant.
     pub name: String,
     /// The reasons why the score cannot be compared with the benchmark's; empty if it can.
@@ -88,15 +88,15 @@ impl CompetitionReport {
     pub fn new(
         competition_id: &str,
         submission_path: &str,
-        outcome: Option<Outcome>,
+        outcome: Option<GradeOutcome>,
         leaderboard: Option<&Leaderboard>,
-        variant: &Variant,
+        variant: &GradedData,
         created_at: DateTime,
     ) -> Self {
         let submission_exists = outcome.is_some();
         let (score, reason) = match outcome {
-            Some(Outcome::Score { rounded, .. }) => (Some(rounded), None),
-            Some(Outcome::Invalid(refusal)) => (None, Some(refusal)),
+            Some(GradeOutcome::Score { rounded, .. }) => (Some(rounded), None),
+            Some(GradeOutcome::Invalid(refusal)) => (None, Some(refusal)),
             None => (None, None),
         };
         CompetitionReport {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::key::{Key, key};
+use crate::table::key::{Identifier, key};
 use crate::table::pair::{GradedColumn, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
@@ -71,12 +71,15 @@ impl AlignGroups {
     }
 }
 
-type Groups<'a> = (Vec<(Key<'a>, usize)>, HashMap<Key<'a>, Vec<u32>>);
+type Groups<'a> = (
+    Vec<(Identifier<'a>, usize)>,
+    HashMap<Identifier<'a>, Vec<u32>>,
+);
 
 /// Returns the groups in order of appearance, with their first row, and the rows of each.
 fn groups<'a>(column: &GradedColumn<'a>) -> Groups<'a> {
     let mut order = Vec::new();
-    let mut rows: HashMap<Key<'a>, Vec<u32>> = HashMap::new();
+    let mut rows: HashMap<Identifier<'a>, Vec<u32>> = HashMap::new();
     for (row, position) in (0..column.len()).zip(0u32..) {
         let group = key(column, row);
         let members = rows.entry(group).or_default();

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, Pair, Side};
@@ -45,7 +45,7 @@ enum Of {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Binarize {
-    columns: Columns,
+    columns: ColumnSelection,
     from: f64,
     of: Of,
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::pair::Pair;
 
 pub(super) static KIND: RuleKind = RuleKind {
@@ -28,7 +28,7 @@ pub(super) static KIND: RuleKind = RuleKind {
 #[serde(deny_unknown_fields)]
 struct RequiredColumns {
     #[serde(default)]
-    columns: Columns,
+    columns: ColumnSelection,
 }
 
 impl Rule for RequiredColumns {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
@@ -27,7 +27,7 @@ pub(super) static KIND: RuleKind = RuleKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DropMissing {
-    columns: Columns,
+    columns: ColumnSelection,
 }
 
 impl Rule for DropMissing {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::pair::Pair;
 
 pub(super) static KIND: RuleKind = RuleKind {
@@ -41,7 +41,7 @@ pub(super) static KIND: RuleKind = RuleKind {
 #[serde(deny_unknown_fields)]
 struct ExactColumns {
     #[serde(default)]
-    columns: Columns,
+    columns: ColumnSelection,
     #[serde(default)]
     in_order: bool,
     first: Option<String>,

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
-use crate::table::frame::{Cell, ColumnData};
+use crate::table::columns::ColumnSelection;
+use crate::table::frame::{ColumnData, ObjectValue};
 use crate::table::pair::{Pair, Role};
 
 pub(super) static KIND: RuleKind = RuleKind {
@@ -39,12 +39,12 @@ enum Filling {
 }
 
 impl Filling {
-    fn cell(&self) -> Cell<'_> {
+    fn cell(&self) -> ObjectValue<'_> {
         match self {
-            Filling::Bool(value) => Cell::Bool(*value),
-            Filling::Int(value) => Cell::Int(*value),
-            Filling::Float(value) => Cell::Float(*value),
-            Filling::Text(text) => Cell::Text(text),
+            Filling::Bool(value) => ObjectValue::Bool(*value),
+            Filling::Int(value) => ObjectValue::Int(*value),
+            Filling::Float(value) => ObjectValue::Float(*value),
+            Filling::Text(text) => ObjectValue::Text(text),
         }
     }
 }
@@ -52,7 +52,7 @@ impl Filling {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FillMissing {
-    columns: Columns,
+    columns: ColumnSelection,
     with: Filling,
     #[serde(default)]
     answers: bool,
@@ -110,16 +110,16 @@ impl FillMissing {
                                 if v.is_nan() {
                                     self.with.cell()
                                 } else {
-                                    Cell::Float(v)
+                                    ObjectValue::Float(v)
                                 }
                             })
                             .collect(),
                     ),
                 })
             }
-            ColumnData::Object(cells) if cells.contains(Cell::Missing) => {
+            ColumnData::Object(cells) if cells.contains(ObjectValue::Missing) => {
                 let filled = cells.iter().map(|cell| match cell {
-                    Cell::Missing => self.with.cell(),
+                    ObjectValue::Missing => self.with.cell(),
                     cell => cell,
                 });
                 Some(ColumnData::Object(filled.collect()))

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, Pair};
 
@@ -28,7 +28,7 @@ pub(super) static KIND: RuleKind = RuleKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Finite {
-    columns: Columns,
+    columns: ColumnSelection,
 }
 
 impl Rule for Finite {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::key::key;
 use crate::table::numbers::number;
 use crate::table::pair::{GradedColumn, Pair};
@@ -57,7 +57,7 @@ pub(super) static KIND: RuleKind = RuleKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeepRows {
-    sum_of: Columns,
+    sum_of: ColumnSelection,
     min: Option<f64>,
     max: Option<f64>,
     by: Option<String>,

@@ -6,7 +6,7 @@ use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::frame::ColumnData;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
@@ -57,7 +57,7 @@ enum Booleans {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Numeric {
-    columns: Columns,
+    columns: ColumnSelection,
     #[serde(default)]
     text: Text,
     #[serde(default)]

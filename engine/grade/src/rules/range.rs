@@ -6,7 +6,7 @@ use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::python::numeric::python_repr;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, Pair};
 
@@ -42,7 +42,7 @@ enum Missing {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Range {
-    columns: Columns,
+    columns: ColumnSelection,
     min: Option<f64>,
     max: Option<f64>,
     #[serde(default)]

@@ -6,7 +6,7 @@ use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::python::numeric::{python_repr, round_numpy};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
@@ -45,7 +45,7 @@ pub(super) static KIND: RuleKind = RuleKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RowsSumTo {
-    columns: Columns,
+    columns: ColumnSelection,
     #[serde(default = "one")]
     total: f64,
     #[serde(default = "numpy_absolute")]

@@ -84,7 +84,7 @@ impl Rule for SameIds {
 /// reveals nothing.
 fn missing(
     answers: &GradedColumn<'_>,
-    seen: &HashMap<crate::table::key::Key<'_>, bool>,
+    seen: &HashMap<crate::table::key::Identifier<'_>, bool>,
 ) -> Result<(), Refusal> {
     let lacks = |row: &usize| seen.get(&key(answers, *row)) == Some(&false);
     let Some(first) = (0..answers.len()).find(lacks) else {

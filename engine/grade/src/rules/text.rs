@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::Columns;
+use crate::table::columns::ColumnSelection;
 use crate::table::pair::{CellValue, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
@@ -28,7 +28,7 @@ pub(super) static KIND: RuleKind = RuleKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
-    columns: Columns,
+    columns: ColumnSelection,
 }
 
 impl Rule for Text {

@@ -75,12 +75,12 @@ enum SurplusRows {
 
 /// Width and height of an image in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub struct MaskSize {
     pub width: u64,
     pub height: u64,
 }
 
-impl Size {
+impl MaskSize {
     pub fn pixels(self) -> u64 {
         self.width.saturating_mul(self.height)
     }
@@ -91,7 +91,7 @@ impl Size {
 pub struct Masks {
     pub predicted: Vec<Mask>,
     pub truth: Vec<Mask>,
-    pub sizes: Vec<Size>,
+    pub sizes: Vec<MaskSize>,
 }
 
 impl MaskColumns {
@@ -100,10 +100,10 @@ impl MaskColumns {
             pair.check_same_rows()?;
         }
         let (widths, heights) = (self.width.read(pair)?, self.height.read(pair)?);
-        let sizes: Vec<Size> = widths
+        let sizes: Vec<MaskSize> = widths
             .into_iter()
             .zip(heights)
-            .map(|(width, height)| Size { width, height })
+            .map(|(width, height)| MaskSize { width, height })
             .collect();
         let truth = pair.answers.column(self.truth())?;
         Ok(Masks {
@@ -125,8 +125,8 @@ impl MaskColumns {
         self.truth.as_deref().unwrap_or(&self.column)
     }
 
-    fn decode(&self, column: &GradedColumn<'_>, sizes: &[Size]) -> Result<Vec<Mask>, Refusal> {
-        let mask = |(position, (value, size)): (usize, (CellValue<'_>, &Size))| match value {
+    fn decode(&self, column: &GradedColumn<'_>, sizes: &[MaskSize]) -> Result<Vec<Mask>, Refusal> {
+        let mask = |(position, (value, size)): (usize, (CellValue<'_>, &MaskSize))| match value {
             CellValue::Text(text) if Some(text) == self.empty.as_deref() => Ok(Mask::default()),
             CellValue::Text(text) => Mask::decode(text, size.pixels())
                 .map_err(|expected| column.refuse(RefusalKind::Range, position, expected)),

@@ -4,7 +4,7 @@
 //! box around both volumes. The time grows with the size of the box, not with the product of the two numbers of voxels.
 
 use crate::shapes::mask::Mask;
-use crate::shapes::mask_columns::Size;
+use crate::shapes::mask_columns::MaskSize;
 
 /// Maximum number of voxels of the box in which distances are computed: 256 MB, twice the largest real volume. A
 /// submission can stack all its rows to one volume. All boxes together have at most twice the voxels of the true
@@ -14,7 +14,7 @@ pub const MAX_VOXELS: usize = 1 << 25;
 /// A stack of slices of the same size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
-    pub size: Size,
+    pub size: MaskSize,
     pub slices: Vec<Mask>,
 }
 

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
-use crate::table::frame::{Cell, ColumnData, Frame};
+use crate::table::frame::{ColumnData, Frame, ObjectValue};
 
 /// An error in the answers.
 #[derive(Debug, thiserror::Error)]
@@ -110,8 +110,8 @@ impl Rows {
                         None => String::new(),
                     };
                     cells.push(match text.as_str() {
-                        "" => Cell::Missing,
-                        text => Cell::Text(text),
+                        "" => ObjectValue::Missing,
+                        text => ObjectValue::Text(text),
                     });
                 }
             }

@@ -7,7 +7,7 @@ use crate::table::pair::{Pair, Side};
 /// One column, a list, or all columns with exceptions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub enum Columns {
+pub enum ColumnSelection {
     One(String),
     Many(Vec<String>),
     Others {
@@ -45,21 +45,21 @@ impl Names {
     }
 }
 
-impl Default for Columns {
+impl Default for ColumnSelection {
     /// All columns of the answers.
     fn default() -> Self {
-        Columns::Others {
+        ColumnSelection::Others {
             all_except: Names::Many(Vec::new()),
             of: Whose::Answers,
         }
     }
 }
 
-impl Columns {
+impl ColumnSelection {
     /// Returns the names in order.
     pub fn of<'s>(&'s self, pair: &'s Pair<'_>) -> Vec<&'s str> {
         match self {
-            Columns::Others {
+            ColumnSelection::Others {
                 of: Whose::Submission,
                 ..
             } => self.resolve(&pair.submission),
@@ -70,9 +70,9 @@ impl Columns {
     /// Returns the names in order; with `all_except`, those of `side`.
     pub fn resolve<'s>(&'s self, side: &'s Side<'_>) -> Vec<&'s str> {
         match self {
-            Columns::One(name) => vec![name],
-            Columns::Many(names) => names.iter().map(String::as_str).collect(),
-            Columns::Others { all_except, .. } => side
+            ColumnSelection::One(name) => vec![name],
+            ColumnSelection::Many(names) => names.iter().map(String::as_str).collect(),
+            ColumnSelection::Others { all_except, .. } => side
                 .names()
                 .filter(|name| !all_except.contains(name))
                 .collect(),

@@ -1,3 +1,3 @@
 //! The tables that are graded: CSV files as pandas reads them.
 
-pub use prep_formats::pandas::{Cell, ColumnData, Frame};
+pub use prep_formats::pandas::{ColumnData, Frame, ObjectValue};

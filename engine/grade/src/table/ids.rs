@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::table::key::{Key, key};
+use crate::table::key::{Identifier, key};
 use crate::table::pair::GradedColumn;
 
 /// Reports an identifier that the answers do not have, otherwise one that the submission repeats together with a
@@ -16,7 +16,7 @@ pub fn differ(
     answers: &GradedColumn<'_>,
     position: usize,
 ) -> Refusal {
-    let mut left: HashMap<Key<'_>, usize> = HashMap::new();
+    let mut left: HashMap<Identifier<'_>, usize> = HashMap::new();
     for row in 0..answers.len() {
         *left.entry(key(answers, row)).or_default() += 1;
     }

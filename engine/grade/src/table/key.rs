@@ -8,7 +8,7 @@ use crate::table::pair::{CellValue, GradedColumn};
 /// An identifier that can be looked up in a set. Numbers are compared by value whatever their type, text only with
 /// text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Key<'a> {
+pub enum Identifier<'a> {
     Whole(i128),
     Number(Bits),
     Text(&'a str),
@@ -37,20 +37,22 @@ impl Hash for Bits {
 }
 
 /// Returns the key of a cell.
-pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Key<'a> {
+pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
     match column.value(position) {
-        CellValue::Bool(value) => Key::Whole(i128::from(value)),
-        CellValue::Int(value) => Key::Whole(i128::from(value)),
-        CellValue::UInt(value) => Key::Whole(i128::from(value)),
+        CellValue::Bool(value) => Identifier::Whole(i128::from(value)),
+        CellValue::Int(value) => Identifier::Whole(i128::from(value)),
+        CellValue::UInt(value) => Identifier::Whole(i128::from(value)),
         // Beyond 1e38, a double does not equal any integer of 64 bits.
         CellValue::Float(value) if value.fract() == 0.0 && value.abs() < 1e38 => {
-            Key::Whole(value as i128)
+            Identifier::Whole(value as i128)
         }
-        CellValue::Float(value) => Key::Number(Bits(value)),
-        CellValue::Text(text) => Key::Text(text),
-        CellValue::Missing if matches!(column.data(), ColumnData::Object(_)) => Key::MissingText,
+        CellValue::Float(value) => Identifier::Number(Bits(value)),
+        CellValue::Text(text) => Identifier::Text(text),
+        CellValue::Missing if matches!(column.data(), ColumnData::Object(_)) => {
+            Identifier::MissingText
+        }
         CellValue::Missing => {
-            Key::Missing(column.file_row(position) << 1 | u64::from(column.role() as u8))
+            Identifier::Missing(column.file_row(position) << 1 | u64::from(column.role() as u8))
         }
     }
 }

@@ -11,7 +11,7 @@ use prep_formats::pandas::PREFETCH_ROWS;
 
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::suggest::closest;
-use crate::table::frame::{Cell, ColumnData, Frame};
+use crate::table::frame::{ColumnData, Frame, ObjectValue};
 use crate::table::lazy::{LazySubmission, unreadable};
 use crate::table::positions::Positions;
 
@@ -408,12 +408,12 @@ fn value_at(data: &ColumnData, row: usize) -> CellValue<'_> {
             .get(row)
             .map_or(CellValue::Missing, |&value| CellValue::Bool(value)),
         ColumnData::Object(values) => match values.get(row) {
-            None | Some(Cell::Missing) => CellValue::Missing,
-            Some(Cell::Bool(value)) => CellValue::Bool(value),
-            Some(Cell::Int(value)) => CellValue::Int(value),
-            Some(Cell::UInt(value)) => CellValue::UInt(value),
-            Some(Cell::Float(value)) => float(value),
-            Some(Cell::Text(text)) => CellValue::Text(text),
+            None | Some(ObjectValue::Missing) => CellValue::Missing,
+            Some(ObjectValue::Bool(value)) => CellValue::Bool(value),
+            Some(ObjectValue::Int(value)) => CellValue::Int(value),
+            Some(ObjectValue::UInt(value)) => CellValue::UInt(value),
+            Some(ObjectValue::Float(value)) => float(value),
+            Some(ObjectValue::Text(text)) => CellValue::Text(text),
         },
     }
 }

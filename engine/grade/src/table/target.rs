@@ -9,7 +9,7 @@ use crate::python::integer::python_int;
 use crate::python::numeric::python_repr;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::table::frame::ColumnData;
-use crate::table::key::{Key, key};
+use crate::table::key::{Identifier, key};
 use crate::table::pair::{CellValue, GradedColumn};
 use crate::words::words;
 
@@ -172,7 +172,9 @@ fn list_of_numbers<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labe
 
 fn whole<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let label = |position: usize, _| match key(column, position) {
-        Key::Whole(value) if value >= i128::from(i64::MIN) && value <= i128::from(u64::MAX) => {
+        Identifier::Whole(value)
+            if value >= i128::from(i64::MIN) && value <= i128::from(u64::MAX) =>
+        {
             let double = matches!(column.value(position), CellValue::Float(_));
             if double && value > i128::from(i64::MAX) {
                 return Err(column.refuse(
@@ -183,7 +185,7 @@ fn whole<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Re
             }
             Ok(value)
         }
-        Key::Missing(_) | Key::MissingText => {
+        Identifier::Missing(_) | Identifier::MissingText => {
             Err(column.refuse(RefusalKind::Missing, position, "a class label"))
         }
         _ => Err(column.refuse(RefusalKind::Type, position, expected)),

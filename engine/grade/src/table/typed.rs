@@ -18,7 +18,7 @@ use prep_formats::pandas::{FrameColumn, ObjectColumn};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::table::frame::{Cell, ColumnData, Frame};
+use crate::table::frame::{ColumnData, Frame, ObjectValue};
 
 /// Why bytes are not a typed frame.
 #[derive(Debug, Error)]
@@ -142,13 +142,15 @@ fn objects(name: &str, cells: &[u8], rows: usize) -> Result<ObjectColumn, TypedF
     let mut objects = ObjectColumn::with_capacity(rows);
     for cell in &cells {
         objects.push(match cell {
-            ObjectCell::Missing(()) => Cell::Missing,
-            ObjectCell::Bool(value) => Cell::Bool(*value),
-            ObjectCell::Int(value) => Cell::Int(*value),
-            ObjectCell::UInt(value) => Cell::UInt(*value),
-            ObjectCell::Float(value) => Cell::Float(*value),
-            ObjectCell::Text(text) => Cell::Text(text),
-            ObjectCell::NotInJson { float } => Cell::Float(float.parse().unwrap_or(f64::NAN)),
+            ObjectCell::Missing(()) => ObjectValue::Missing,
+            ObjectCell::Bool(value) => ObjectValue::Bool(*value),
+            ObjectCell::Int(value) => ObjectValue::Int(*value),
+            ObjectCell::UInt(value) => ObjectValue::UInt(*value),
+            ObjectCell::Float(value) => ObjectValue::Float(*value),
+            ObjectCell::Text(text) => ObjectValue::Text(text),
+            ObjectCell::NotInJson { float } => {
+                ObjectValue::Float(float.parse().unwrap_or(f64::NAN))
+            }
         });
     }
     Ok(objects)
@@ -192,15 +194,15 @@ mod tests {
         assert_eq!(data("b"), &ColumnData::Bool(vec![true; 9]));
         let mut expected = ObjectColumn::default();
         for cell in [
-            Cell::Text("007"),
-            Cell::Missing,
-            Cell::Int(-1),
-            Cell::UInt(u64::MAX),
-            Cell::Float(0.5),
-            Cell::Bool(true),
-            Cell::Float(f64::NEG_INFINITY),
-            Cell::Text(""),
-            Cell::Text("NA"),
+            ObjectValue::Text("007"),
+            ObjectValue::Missing,
+            ObjectValue::Int(-1),
+            ObjectValue::UInt(u64::MAX),
+            ObjectValue::Float(0.5),
+            ObjectValue::Bool(true),
+            ObjectValue::Float(f64::NEG_INFINITY),
+            ObjectValue::Text(""),
+            ObjectValue::Text("NA"),
         ] {
             expected.push(cell);
         }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::majority;
 use crate::world::{Label, World};
 
@@ -19,7 +19,7 @@ const WORDS: usize = 64;
 const FILES: usize = 200;
 const ANSWERS: usize = 100;
 
-pub(super) fn find(world: &World) -> Vec<Finding> {
+pub(super) fn find(world: &World) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     // The tables of test items are looked at column by column, by another detector.
     let tables: HashSet<&str> = world
@@ -49,7 +49,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Lines that name an item: does the word at some place tell its answer?
-fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<Finding> {
+fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<LeakFinding> {
     // By place of the word: label of the item, whether the word is it.
     let mut places: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
     let mut items = HashSet::new();
@@ -91,7 +91,7 @@ fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<Find
                     label.values.get(*item)?
                 ))
             });
-            return Some(Finding::new(Level::Leak, NAME, what).evidence(examples));
+            return Some(LeakFinding::new(LeakLevel::Leak, NAME, what).evidence(examples));
         }
     }
     None
@@ -106,7 +106,7 @@ fn same(word: &str, value: &str) -> bool {
 }
 
 /// The answers of an item, and of another one, that are in the item's files.
-fn in_files_of_items(world: &World, label: &Label) -> Option<Finding> {
+fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
     let mut by_item: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for (item, value) in &label.rows {
         if is_telling(value) {
@@ -167,7 +167,7 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<Finding> {
                 100.0 * chance
             );
             let examples = examples.remove(&kind).unwrap_or_default();
-            return Some(Finding::new(Level::Leak, NAME, what).evidence(examples));
+            return Some(LeakFinding::new(LeakLevel::Leak, NAME, what).evidence(examples));
         }
     }
     None

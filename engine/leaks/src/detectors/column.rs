@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Tests;
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{by_shuffling, correlation, counts, purity, ranks};
 use crate::table::{is_missing, numbers};
 use crate::world::{Label, World};
@@ -17,7 +17,7 @@ const NAME: &str = "column";
 /// Rows that must agree.
 const ENOUGH: usize = 20;
 
-pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
+pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let (mut found, mut seen) = (Vec::new(), HashSet::new());
     for (shown, key, items) in world.test_tables() {
         for (place, name) in shown.table.names.iter().enumerate() {
@@ -44,7 +44,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
     found
 }
 
-fn within(mut finding: Finding, path: &str) -> Finding {
+fn within(mut finding: LeakFinding, path: &str) -> LeakFinding {
     finding.what = format!("{path}: {}", finding.what);
     finding
 }
@@ -55,7 +55,7 @@ fn presence(
     label: &Label,
     rows: &[(&String, &String)],
     tests: &mut Tests,
-) -> Option<Finding> {
+) -> Option<LeakFinding> {
     if !label.is_class() {
         return None;
     }
@@ -116,7 +116,7 @@ fn presence(
             .filter(|(cell, _)| absent(cell) != side)
             .map(|(cell, label)| format!("{cell:?}: {label}"));
         return Some(
-            Finding::new(Level::Leak, NAME, what)
+            LeakFinding::new(LeakLevel::Leak, NAME, what)
                 .evidence(examples)
                 .p_value(p),
         );
@@ -130,7 +130,7 @@ fn value(
     label: &Label,
     rows: &[(&String, &String)],
     tests: &mut Tests,
-) -> Option<Finding> {
+) -> Option<LeakFinding> {
     let cells: Vec<String> = rows.iter().map(|(cell, _)| (*cell).clone()).collect();
     let labels: Vec<&String> = rows.iter().map(|(_, label)| *label).collect();
     if rows.len() < ENOUGH {
@@ -140,7 +140,7 @@ fn value(
         let examples = rows.iter().map(|(cell, label)| format!("{cell}: {label}"));
         let what = format!("`{name}` {how} `{}`", label.name);
         Some(
-            Finding::new(Level::Leak, NAME, what)
+            LeakFinding::new(LeakLevel::Leak, NAME, what)
                 .evidence(examples)
                 .p_value(p),
         )

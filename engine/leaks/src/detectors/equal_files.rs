@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::patterns::is_train;
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::world::World;
 
 const NAME: &str = "equal-files";
@@ -14,7 +14,7 @@ const NAME: &str = "equal-files";
 /// Shorter files are equal by chance, or because they are empty.
 const SHORTEST: u64 = 64;
 
-pub(super) fn find(world: &World) -> Option<Finding> {
+pub(super) fn find(world: &World) -> Option<LeakFinding> {
     let mut trained: HashMap<(u64, u32), &str> = HashMap::new();
     for file in &world.files {
         let is_item = world.item_of_path(&file.path).is_some();
@@ -51,8 +51,8 @@ pub(super) fn find(world: &World) -> Option<Finding> {
         .map(|(content, _)| content)
         .collect();
     let level = match items.len() >= 10 && share >= 0.01 && contents.len() >= 5 {
-        true => Level::Risk,
-        false => Level::Note,
+        true => LeakLevel::Risk,
+        false => LeakLevel::Note,
     };
     let what = format!(
         "{} of {} test items ({:.1} %) have a file that is in the training part, too ({files} files of test items)",
@@ -61,5 +61,5 @@ pub(super) fn find(world: &World) -> Option<Finding> {
         100.0 * share
     );
     let examples = copies.into_iter().map(|(_, example)| example);
-    Some(Finding::new(level, NAME, what).evidence(examples))
+    Some(LeakFinding::new(level, NAME, what).evidence(examples))
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Tests, facts};
 use crate::facts::Channel;
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{Random, correlation, counts, majority, purity, ranks, tail_of_binomial};
 use crate::view::View;
 use crate::world::Label;
@@ -19,7 +19,7 @@ const ENOUGH: usize = 20;
 /// Pairs of items that lines are drawn through.
 const LINES: usize = 300;
 
-pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Finding> {
+pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for ((channel, name), values) in &view.facts.all {
@@ -43,7 +43,7 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Fin
         let p = tests.made(p);
         let what = format!("{name} {how} `{}`", label.name);
         found.push(
-            Finding::new(Level::Leak, channel.detector(), what)
+            LeakFinding::new(LeakLevel::Leak, channel.detector(), what)
                 .evidence(facts::examples(view, label, &cells))
                 .p_value(p),
         );

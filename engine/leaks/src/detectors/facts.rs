@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 use super::{Tests, exact};
 use crate::facts::{Channel, ids};
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Baseline, Gain, Prediction, Targets, by_nearest, by_value, gain};
 use crate::view::View;
 use crate::world::Label;
@@ -40,11 +40,11 @@ struct Form<'a> {
 
 /// Why a fact is reported.
 pub(super) struct Told {
-    pub finding: Finding,
+    pub finding: LeakFinding,
     pub gain: f64,
 }
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<Finding> {
+pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (label, targets) in view.targets() {
         let baseline = view.baseline(label, targets);
@@ -59,7 +59,7 @@ fn of_label(
     targets: &Targets,
     baseline: &Baseline,
     tests: &mut Tests,
-) -> Vec<Finding> {
+) -> Vec<LeakFinding> {
     let mut found: Vec<Told> = Vec::new();
     let mut forms: Vec<Form<'_>> = Vec::new();
     let mut seen: HashSet<Vec<Option<&str>>> = HashSet::new();
@@ -94,7 +94,7 @@ fn of_label(
     // The clearest ones of each channel say enough.
     found.sort_by(|one, other| other.gain.total_cmp(&one.gain));
     let mut shown: Vec<&'static str> = Vec::new();
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut findings: Vec<LeakFinding> = Vec::new();
     for told in found {
         let same = shown
             .iter()
@@ -217,8 +217,8 @@ fn judged(
         None => gain.p,
     };
     let level = match gain.alone >= 0.5 || pure.is_some() {
-        true => Level::Leak,
-        false => Level::Risk,
+        true => LeakLevel::Leak,
+        false => LeakLevel::Risk,
     };
     let what = match &pure {
         Some(pure) if gain.alone < 0.5 => format!(
@@ -245,7 +245,7 @@ fn judged(
             )
         }
     };
-    let finding = Finding::new(level, channel.detector(), what)
+    let finding = LeakFinding::new(level, channel.detector(), what)
         .evidence(examples(view, label, cells))
         .p_value(p);
     Some(Told {
@@ -402,11 +402,11 @@ fn combined(name: &str, label: &Label, gain: &Gain) -> Told {
         label.name
     );
     let level = match gain.beyond >= 0.5 {
-        true => Level::Leak,
-        false => Level::Risk,
+        true => LeakLevel::Leak,
+        false => LeakLevel::Risk,
     };
     Told {
-        finding: Finding::new(level, "combined", what).p_value(gain.p),
+        finding: LeakFinding::new(level, "combined", what).p_value(gain.p),
         gain: gain.beyond,
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Tests;
 use super::patterns::is_train;
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{bins, by_shuffling, counts, majority};
 use crate::table::{is_missing, numbers};
 use crate::world::{Seen, Shown, World};
@@ -19,8 +19,8 @@ const NAME: &str = "groups";
 /// Fewer groups are classes or sites; more are names of single items.
 const FEWEST: usize = 20;
 
-pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
-    let mut found: Vec<Finding> = names(world).into_iter().collect();
+pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
+    let mut found: Vec<LeakFinding> = names(world).into_iter().collect();
     for (test, key, items) in world.test_tables() {
         for train in world.tables.iter().filter(|table| table.items.is_none()) {
             for label in &world.labels {
@@ -51,7 +51,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
 }
 
 /// Words of the bundle's names that were taken from test files.
-fn names(world: &World) -> Option<Finding> {
+fn names(world: &World) -> Option<LeakFinding> {
     let mut shown: HashMap<(u64, u32), Vec<&Seen>> = HashMap::new();
     for file in world.files.iter().filter(|file| file.bytes > 0) {
         shown
@@ -111,7 +111,9 @@ fn names(world: &World) -> Option<Finding> {
                 100.0 * both.len() as f64 / test.len() as f64,
                 place + 1
             );
-            return Some(Finding::new(Level::Risk, NAME, what).evidence(both.into_iter().cloned()));
+            return Some(
+                LeakFinding::new(LeakLevel::Risk, NAME, what).evidence(both.into_iter().cloned()),
+            );
         }
     }
     None
@@ -134,7 +136,7 @@ impl Column<'_> {
         train: &Shown,
         label: &str,
         tests: &mut Tests,
-    ) -> Option<Finding> {
+    ) -> Option<LeakFinding> {
         let groups = counts(self.other);
         if groups.len() < FEWEST || groups.len() * 2 > self.other.len() {
             return None;
@@ -175,13 +177,13 @@ impl Column<'_> {
         );
         // With few rows a group, honest categories reach as much, but a group has many values.
         let level = match groups.len() >= 50 && by_group >= honest + 0.15 {
-            true => Level::Risk,
-            false => Level::Note,
+            true => LeakLevel::Risk,
+            false => LeakLevel::Note,
         };
         let examples = rows.iter().map(|(own, _)| format!("{}: {own}", self.name));
         let _ = world;
         Some(
-            Finding::new(level, NAME, what)
+            LeakFinding::new(level, NAME, what)
                 .evidence(examples)
                 .p_value(p),
         )

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::Tests;
 use super::facts::{examples, numbers};
 use crate::facts::ids;
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Gain, Prediction, Targets, gain, nearest_from_train, value_from_train};
 use crate::table::is_missing;
 use crate::view::View;
@@ -32,7 +32,7 @@ struct Tie<'a> {
     train: Vec<&'a str>,
 }
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<Finding> {
+pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (label, targets) in view.targets() {
         let Some(train) = view.world.train_table(label) else {
@@ -69,7 +69,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<Finding> {
                     label.name,
                     view.chosen.len()
                 );
-                let finding = Finding::new(Level::Risk, detector, what)
+                let finding = LeakFinding::new(LeakLevel::Risk, detector, what)
                     .evidence(examples(view, label, &tie.test))
                     .p_value(told.p);
                 found.push((told.beyond, finding));

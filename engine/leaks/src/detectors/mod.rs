@@ -17,9 +17,9 @@ mod shown_before;
 
 pub(crate) use patterns::{is_train, pattern};
 
-use prep_contents::{Limits, Result};
+use prep_contents::{DecodingLimits, Result};
 
-use crate::finding::Finding;
+use crate::finding::LeakFinding;
 use crate::view::View;
 use crate::world::World;
 
@@ -64,7 +64,11 @@ impl Tests {
 ///
 /// # Errors
 /// When an array cannot be read.
-pub(crate) fn all(world: &World, tests: &mut Tests, limits: &Limits) -> Result<Vec<Finding>> {
+pub(crate) fn all(
+    world: &World,
+    tests: &mut Tests,
+    limits: &DecodingLimits,
+) -> Result<Vec<LeakFinding>> {
     let mut found = shown_before::find(world);
     found.extend(answers_elsewhere::find(world));
     found.extend(rows::find(world));
@@ -85,7 +89,7 @@ pub(crate) fn all(world: &World, tests: &mut Tests, limits: &Limits) -> Result<V
 }
 
 /// Whether a finding about cells is about a column that is reported for its values.
-fn is_of_column(one: &Finding, column: &Finding) -> bool {
+fn is_of_column(one: &LeakFinding, column: &LeakFinding) -> bool {
     let name = column.what.split('`').nth(1).unwrap_or_default();
     matches!(one.detector, "cells" | "combined") && one.what.contains(&format!("`{name}`"))
 }

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Tests;
 use super::rows::{normal, train_tables};
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{Random, by_shuffling, majority};
 use crate::world::World;
 
@@ -26,7 +26,7 @@ const ALIKE: f64 = 0.7;
 /// Rows of one band that are compared; more are a template.
 const MOST: usize = 50;
 
-pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
+pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     let Some(label) = world.labels.first() else {
         return found;
@@ -67,8 +67,8 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
                 let (agree, guess) = (right(&own_labels), majority(&label.values));
                 let p = tests.made(by_shuffling(&own_labels, right).p);
                 let level = match share >= 0.05 && agree >= guess + 0.1 {
-                    true => Level::Risk,
-                    false => Level::Note,
+                    true => LeakLevel::Risk,
+                    false => LeakLevel::Note,
                 };
                 let what = format!(
                     "`{name}` of {} of {} test rows ({:.1} %) is almost a text of {}, {:.0} % of them with the same `{}` (most frequent: {:.0} %)",
@@ -85,7 +85,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
                     Some(format!("{id} is near row {}", near + 1))
                 });
                 found.push(
-                    Finding::new(level, NAME, what)
+                    LeakFinding::new(level, NAME, what)
                         .evidence(examples)
                         .p_value(p),
                 );

@@ -16,7 +16,7 @@
 use std::collections::BTreeSet;
 
 use super::Tests;
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::sketch::{Medium, Sketched};
 use crate::statistics::{Random, tail_of_binomial};
 use crate::world::World;
@@ -43,13 +43,13 @@ struct Near<'a> {
     twentieth: f64,
 }
 
-pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
+pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let media = [Medium::Picture, Medium::Sound, Medium::Series];
     let found = media.iter().filter_map(|medium| of(world, *medium, tests));
     found.collect()
 }
 
-fn of(world: &World, medium: Medium, tests: &mut Tests) -> Option<Finding> {
+fn of(world: &World, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
     let (test, train) = (
         world.gallery.test.of(medium),
         world.gallery.train.of(medium),
@@ -82,8 +82,8 @@ fn of(world: &World, medium: Medium, tests: &mut Tests) -> Option<Finding> {
         .collect();
     let others: BTreeSet<&str> = near.iter().map(|near| near.train.path.as_str()).collect();
     let level = match items.len() >= 10 && others.len() >= 5 && share >= 2.0 * CHANCE {
-        true => Level::Risk,
-        false => Level::Note,
+        true => LeakLevel::Risk,
+        false => LeakLevel::Note,
     };
     let looked = match world.gallery.test.is_sample() || world.gallery.train.is_sample() {
         true => format!(
@@ -108,7 +108,7 @@ fn of(world: &World, medium: Medium, tests: &mut Tests) -> Option<Finding> {
         )
     });
     Some(
-        Finding::new(level, NAME, what)
+        LeakFinding::new(level, NAME, what)
             .evidence(examples)
             .p_value(p),
     )

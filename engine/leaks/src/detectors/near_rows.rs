@@ -6,7 +6,7 @@
 
 use super::Tests;
 use super::facts::examples;
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Prediction, gain};
 use crate::view::View;
 
@@ -22,7 +22,7 @@ const LEAST: f64 = 0.03;
 /// Training rows that are compared.
 const MAX_TRAIN: usize = 40_000;
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<Finding> {
+pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let train = view.world.train_table(label)?;
     let rows = targets.of(train.column(&label.name)?)?;
@@ -138,7 +138,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<Finding> {
         .map(|one| Some(one.as_str()).filter(|one| !one.is_empty()))
         .collect();
     Some(
-        Finding::new(Level::Risk, "near", what)
+        LeakFinding::new(LeakLevel::Risk, "near", what)
             .evidence(examples(view, label, &cells))
             .p_value(told.p),
     )

@@ -10,10 +10,10 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use prep_contents::table::npy::ArrayFile;
-use prep_contents::{ContentsError, Limits, Result, Table as _};
+use prep_contents::{ContentsError, DecodingLimits, Result, TableReader as _};
 
 use super::patterns::{is_test, is_train};
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::table::Table;
 use crate::world::World;
 
@@ -32,7 +32,7 @@ const MOST: usize = 20;
 
 /// # Errors
 /// When an array cannot be read.
-pub(super) fn find(world: &World, limits: &Limits) -> Result<Vec<Finding>> {
+pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFinding>> {
     let mut found = Vec::new();
     let wide = || {
         let tables = world.tables.iter();
@@ -165,7 +165,12 @@ struct Standing {
     seen: usize,
 }
 
-fn shifted(test: &str, train: &str, own: &Side<'_>, other: &Side<'_>) -> Result<Option<Finding>> {
+fn shifted(
+    test: &str,
+    train: &str,
+    own: &Side<'_>,
+    other: &Side<'_>,
+) -> Result<Option<LeakFinding>> {
     let most = ROWS.min(STRETCHES / own.width().max(1)).max(1) as u64;
     let step = own.rows().div_ceil(most).max(1);
     let mut looked: Vec<Looked> = Vec::new();
@@ -243,8 +248,8 @@ fn shifted(test: &str, train: &str, own: &Side<'_>, other: &Side<'_>) -> Result<
         return Ok(None);
     }
     let level = match hits.len() >= 20 && share >= 0.05 {
-        true => Level::Risk,
-        false => Level::Note,
+        true => LeakLevel::Risk,
+        false => LeakLevel::Note,
     };
     let what = format!(
         "{} of {} rows of {test} that were looked at are in {train} once more, shifted: windows of one sequence",
@@ -260,7 +265,7 @@ fn shifted(test: &str, train: &str, own: &Side<'_>, other: &Side<'_>) -> Result<
             shift.abs()
         )
     });
-    Ok(Some(Finding::new(level, NAME, what).evidence(examples)))
+    Ok(Some(LeakFinding::new(level, NAME, what).evidence(examples)))
 }
 
 /// Places and hashes of all stretches of a row.

@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::world::{Shown, World};
 
 const NAME: &str = "rows";
 
-pub(super) fn find(world: &World) -> Vec<Finding> {
+pub(super) fn find(world: &World) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (test, key, items) in world.test_tables() {
         for train in train_tables(world, test) {
@@ -31,7 +31,7 @@ pub(super) fn train_tables<'a>(
     })
 }
 
-fn same_ids(world: &World, train: &Shown, test: &Shown, key: usize) -> Option<Finding> {
+fn same_ids(world: &World, train: &Shown, test: &Shown, key: usize) -> Option<LeakFinding> {
     let column = train.table.column(test.table.names.get(key)?)?;
     let both: Vec<&String> = column
         .iter()
@@ -49,10 +49,10 @@ fn same_ids(world: &World, train: &Shown, test: &Shown, key: usize) -> Option<Fi
         train.path
     );
     let level = match different.len() >= 5 && different.len() * 50 >= world.ids.len() {
-        true => Level::Leak,
-        false => Level::Note,
+        true => LeakLevel::Leak,
+        false => LeakLevel::Note,
     };
-    Some(Finding::new(level, NAME, what).evidence(both.into_iter().cloned()))
+    Some(LeakFinding::new(level, NAME, what).evidence(both.into_iter().cloned()))
 }
 
 fn same_rows(
@@ -61,7 +61,7 @@ fn same_rows(
     test: &Shown,
     key: usize,
     items: &[Option<usize>],
-) -> Option<Finding> {
+) -> Option<LeakFinding> {
     let shared: Vec<(&[String], &[String])> = test
         .table
         .names
@@ -119,8 +119,8 @@ fn same_rows(
     }
     let level =
         match !has_files && !is_coarse && equal >= 20 && share >= 0.05 && right > guess + 0.1 {
-            true => Level::Risk,
-            false => Level::Note,
+            true => LeakLevel::Risk,
+            false => LeakLevel::Note,
         };
     let what = format!(
         "{equal} of {} test items ({:.1} %) have a row that is in {}, {agree} of them with the same `{}`",
@@ -129,7 +129,7 @@ fn same_rows(
         train.path,
         label.name
     );
-    Some(Finding::new(level, NAME, what).evidence(examples))
+    Some(LeakFinding::new(level, NAME, what).evidence(examples))
 }
 
 /// Texts are compared without case, spaces and signs.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::patterns::{ending, is_test, is_train, pattern};
 use crate::fields;
-use crate::finding::{Finding, Level};
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::world::{Seen, World};
 
 const NAME: &str = "shown-before";
@@ -19,7 +19,7 @@ const MANY: u64 = 10;
 /// Names that a finding lists.
 const MOST: usize = 20;
 
-pub(super) fn find(world: &World) -> Vec<Finding> {
+pub(super) fn find(world: &World) -> Vec<LeakFinding> {
     let own: Vec<&Seen> = parts(&world.bundle, is_test);
     let train: Vec<&Seen> = parts(&world.bundle, |path| is_train(path) && !is_test(path));
     let shown: Vec<&Seen> = world
@@ -50,7 +50,7 @@ fn patterns<'a>(files: &[&'a Seen]) -> BTreeMap<String, Vec<&'a Seen>> {
 }
 
 /// Kinds of files.
-fn kinds(world: &World, own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<Finding> {
+fn kinds(world: &World, own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<LeakFinding> {
     let (own, train, shown) = (patterns(own), patterns(train), patterns(shown));
     let mut found = Vec::new();
     // Without common files besides single tables, the one is a stub of the other or named in another way.
@@ -78,8 +78,8 @@ fn kinds(world: &World, own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<
             continue;
         }
         let level = match items.len() * 2 >= world.ids.len() || files.len() >= 3 {
-            true => Level::Leak,
-            false => Level::Note,
+            true => LeakLevel::Leak,
+            false => LeakLevel::Note,
         };
         let what = format!(
             "{} files `{kind}` are shown for test items; the bundle's own test part has none, its training part has {}",
@@ -87,13 +87,13 @@ fn kinds(world: &World, own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<
             train.get(kind).map_or(0, Vec::len)
         );
         let examples = files.iter().map(|file| file.path.clone());
-        found.push(Finding::new(level, NAME, what).evidence(examples));
+        found.push(LeakFinding::new(level, NAME, what).evidence(examples));
     }
     found
 }
 
 /// Names inside files: of tables file by file, of other formats all together.
-fn names(own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<Finding> {
+fn names(own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<LeakFinding> {
     let group = |file: &Seen| {
         let format = fields::format(&file.path)?;
         Some(match format {
@@ -160,10 +160,10 @@ fn names(own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<Finding> {
             .map(|file| format!("{}: {first}", file.path));
         // Texts may show more without harm: their columns are looked at by other detectors.
         let level = match group.split(' ').next() {
-            Some("table" | "json") => Level::Risk,
-            _ => Level::Leak,
+            Some("table" | "json") => LeakLevel::Risk,
+            _ => LeakLevel::Leak,
         };
-        found.push(Finding::new(level, NAME, what).evidence(examples));
+        found.push(LeakFinding::new(level, NAME, what).evidence(examples));
     }
     found
 }

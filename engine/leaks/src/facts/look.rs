@@ -5,7 +5,7 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use prep_contents::Limits;
+use prep_contents::DecodingLimits;
 use prep_contents::pixels::Pixels;
 
 /// Fields of light along each side.
@@ -16,9 +16,9 @@ const MAX_PIXELS: u64 = 50_000_000;
 
 /// Names and numbers of a picture: fields of light, contrast, grain, and how well its lines compress.
 pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
-    let limits = Limits {
+    let limits = DecodingLimits {
         pixels: MAX_PIXELS,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     let Ok(pixels) = Pixels::decode(file, &limits) else {
         return Vec::new();

@@ -1,6 +1,6 @@
 //! Pictures: the light of 16 x 16 fields, less its mean, and the colour of 4 x 4.
 
-use prep_contents::Limits;
+use prep_contents::DecodingLimits;
 use prep_contents::pixels::Pixels;
 
 use super::Sketch;
@@ -15,9 +15,9 @@ const MOST: u64 = 50_000_000;
 const LEAST: f64 = 6.0;
 
 pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
-    let limits = Limits {
+    let limits = DecodingLimits {
         pixels: MOST,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     of_pixels(&Pixels::decode(file, &limits).ok()?)
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Arguments, Definition, list};
+use super::{Arguments, ToolDefinition, list};
 use crate::answer::{Answer, ToolError};
-use crate::server::Options;
+use crate::server::McpOptions;
 
-pub const DESCRIBE: Definition = Definition {
+pub const DESCRIBE: ToolDefinition = ToolDefinition {
     name: "describe",
     description: "Describe a prepared competition: the task, the metric, and the public files with sizes, rows and columns.",
     parameters: &[("id", "id of the competition", true)],
@@ -17,7 +17,7 @@ pub const DESCRIBE: Definition = Definition {
 /// Below `prepared`. Nothing else of a competition is described.
 const PUBLIC: &str = "public/";
 
-fn describe(options: &Options, arguments: &Arguments) -> Answer {
+fn describe(options: &McpOptions, arguments: &Arguments) -> Answer {
     let id = arguments.text("id");
     let entry = options.catalog.get(id)?;
     let data_dir = &options.settings.data_dir;

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Arguments, Definition, submission};
+use super::{Arguments, ToolDefinition, submission};
 use crate::answer::{Answer, ToolError};
-use crate::server::Options;
+use crate::server::McpOptions;
 
-pub const GRADE: Definition = Definition {
+pub const GRADE: ToolDefinition = ToolDefinition {
     name: "grade",
     description: "Grade a submission against the prepared answers: score, medal, and the thresholds of the leaderboard.",
     parameters: submission::PARAMETERS,
@@ -14,7 +14,7 @@ pub const GRADE: Definition = Definition {
     call: grade,
 };
 
-fn grade(options: &Options, arguments: &Arguments) -> Answer {
+fn grade(options: &McpOptions, arguments: &Arguments) -> Answer {
     let id = arguments.text("id");
     let path = submission::path(options, arguments)?;
     let report = options.grading(id)?.report(&path);

@@ -1,13 +1,13 @@
 //! `list`: which competitions exist, and which of them are prepared.
 
-use prep_app::{Entry, PreparedState};
+use prep_app::{CatalogEntry, PreparedState};
 use serde_json::{Value, json};
 
-use super::{Arguments, Definition};
+use super::{Arguments, ToolDefinition};
 use crate::answer::{Answer, ToolError};
-use crate::server::Options;
+use crate::server::McpOptions;
 
-pub const LIST: Definition = Definition {
+pub const LIST: ToolDefinition = ToolDefinition {
     name: "list",
     description: "List the competitions of MLE-bench and the user's own: id, name, category, and whether its data are prepared here.",
     parameters: &[(
@@ -19,7 +19,7 @@ pub const LIST: Definition = Definition {
     call: list,
 };
 
-fn list(options: &Options, arguments: &Arguments) -> Answer {
+fn list(options: &McpOptions, arguments: &Arguments) -> Answer {
     let set = match arguments.get("set") {
         None => None,
         Some(name) => Some(prep_splits::set(name).ok_or_else(|| {
@@ -38,7 +38,7 @@ fn list(options: &Options, arguments: &Arguments) -> Answer {
 }
 
 /// A competition in a few words.
-pub fn row(options: &Options, entry: &Entry) -> Value {
+pub fn row(options: &McpOptions, entry: &CatalogEntry) -> Value {
     let pipeline = entry.load(&options.variant).ok();
     json!({
         "id": entry.id,
@@ -49,7 +49,7 @@ pub fn row(options: &Options, entry: &Entry) -> Value {
     })
 }
 
-fn words(options: &Options, id: &str) -> &'static str {
+fn words(options: &McpOptions, id: &str) -> &'static str {
     let Ok(manifest) = prep_app::manifest(&options.settings.data_dir, id) else {
         return "unreadable";
     };

@@ -9,28 +9,28 @@ mod validate;
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, ToolError};
-use crate::server::Options;
+use crate::server::McpOptions;
 
 /// A tool: what agents see of it, and what it does.
-pub struct Definition {
+pub struct ToolDefinition {
     pub name: &'static str,
     pub description: &'static str,
     /// Parameters: name, description, whether it is required.
     pub parameters: &'static [(&'static str, &'static str, bool)],
     /// Whether its answers have scores.
     pub has_scores: bool,
-    pub call: fn(&Options, &Arguments) -> Answer,
+    pub call: fn(&McpOptions, &Arguments) -> Answer,
 }
 
 /// All tools.
-pub const ALL: &[&Definition] = &[
+pub const ALL: &[&ToolDefinition] = &[
     &list::LIST,
     &describe::DESCRIBE,
     &validate::VALIDATE,
     &grade::GRADE,
 ];
 
-impl Definition {
+impl ToolDefinition {
     /// The tool as the protocol has it. All parameters are texts.
     pub fn schema(&self) -> Value {
         let property = |(name, description, _): &(&str, &str, bool)| {
@@ -62,7 +62,10 @@ impl Arguments {
     ///
     /// # Errors
     /// If one is unknown, missing, or not a text.
-    pub fn of(definition: &Definition, given: Map<String, Value>) -> Result<Arguments, ToolError> {
+    pub fn of(
+        definition: &ToolDefinition,
+        given: Map<String, Value>,
+    ) -> Result<Arguments, ToolError> {
         let names: Vec<&str> = definition
             .parameters
             .iter()

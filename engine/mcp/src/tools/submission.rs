@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::Arguments;
 use crate::answer::ToolError;
-use crate::server::Options;
+use crate::server::McpOptions;
 
 /// The parameters of tools that take a submission.
 pub const PARAMETERS: &[(&str, &str, bool)] = &[
@@ -20,7 +20,7 @@ pub const PARAMETERS: &[(&str, &str, bool)] = &[
 ///
 /// # Errors
 /// If the file is not below that directory: links are followed first.
-pub fn path(options: &Options, arguments: &Arguments) -> Result<PathBuf, ToolError> {
+pub fn path(options: &McpOptions, arguments: &Arguments) -> Result<PathBuf, ToolError> {
     let given = arguments.text("submission");
     let path = options.submissions.join(given);
     let outside = || {

@@ -3,11 +3,11 @@
 use prep_app::Validation;
 use serde_json::json;
 
-use super::{Arguments, Definition, submission};
+use super::{Arguments, ToolDefinition, submission};
 use crate::answer::{Answer, ToolError};
-use crate::server::Options;
+use crate::server::McpOptions;
 
-pub const VALIDATE: Definition = Definition {
+pub const VALIDATE: ToolDefinition = ToolDefinition {
     name: "validate",
     description: "Check whether a submission is valid: columns, ids, types. The answer has no score.",
     parameters: submission::PARAMETERS,
@@ -15,7 +15,7 @@ pub const VALIDATE: Definition = Definition {
     call: validate,
 };
 
-fn validate(options: &Options, arguments: &Arguments) -> Answer {
+fn validate(options: &McpOptions, arguments: &Arguments) -> Answer {
     let id = arguments.text("id");
     let path = submission::path(options, arguments)?;
     let found = match Validation::before_grading(&path) {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use prep_formats::pandas::{Cell, ColumnData, Frame, FrameColumn, ReadOptions, read_frame};
+use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectValue, ReadOptions, read_frame};
 use prep_steps::Manifest;
 
 /// Maximum bytes that are read of a table.
@@ -15,7 +15,7 @@ const MOST: u64 = 16 << 20;
 const TABLES: usize = 6;
 
 /// A table of `public`.
-pub struct Table {
+pub struct PublicTable {
     /// Path below `prepared`: `public/train.csv`.
     pub path: String,
     /// Number of rows of the entire file, if it is known.
@@ -26,14 +26,14 @@ pub struct Table {
 }
 
 /// Reads the tables among the outputs of `public`. Files that cannot be read as a table are skipped.
-pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<Table> {
+pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<PublicTable> {
     let outputs = manifest.outputs.iter();
     let outputs = outputs.filter(|output| {
         output.files == 1 && output.path.starts_with("public/") && output.path.ends_with(".csv")
     });
     let tables = outputs.filter_map(|output| {
         let (frame, whole) = frame(&prepared.join(&output.path))?;
-        Some(Table {
+        Some(PublicTable {
             path: output.path.clone(),
             rows: output.rows.or(whole.then_some(frame.rows as u64)),
             frame,
@@ -75,7 +75,7 @@ fn last_line_end(bytes: &[u8]) -> usize {
     end
 }
 
-impl Table {
+impl PublicTable {
     /// The file's name.
     pub fn name(&self) -> &str {
         self.path.strip_prefix("public/").unwrap_or(&self.path)
@@ -106,7 +106,10 @@ impl Table {
 fn missing(column: &FrameColumn) -> usize {
     match &column.data {
         ColumnData::Float64(values) => values.iter().filter(|value| value.is_nan()).count(),
-        ColumnData::Object(cells) => cells.iter().filter(|cell| *cell == Cell::Missing).count(),
+        ColumnData::Object(cells) => cells
+            .iter()
+            .filter(|cell| *cell == ObjectValue::Missing)
+            .count(),
         ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Bool(_) => 0,
     }
 }
@@ -123,12 +126,12 @@ pub fn text(column: &FrameColumn, row: usize) -> Option<String> {
         }
         ColumnData::Bool(values) => values.get(row).map(|value| boolean(*value)),
         ColumnData::Object(cells) => match cells.get(row)? {
-            Cell::Missing => None,
-            Cell::Bool(value) => Some(boolean(value)),
-            Cell::Int(value) => Some(value.to_string()),
-            Cell::UInt(value) => Some(value.to_string()),
-            Cell::Float(value) => Some(value.to_string()),
-            Cell::Text(value) => Some(value.to_string()),
+            ObjectValue::Missing => None,
+            ObjectValue::Bool(value) => Some(boolean(value)),
+            ObjectValue::Int(value) => Some(value.to_string()),
+            ObjectValue::UInt(value) => Some(value.to_string()),
+            ObjectValue::Float(value) => Some(value.to_string()),
+            ObjectValue::Text(value) => Some(value.to_string()),
         },
     }
 }
@@ -155,7 +158,7 @@ mod tests {
         let path = dir.path().join("a.csv");
         std::fs::write(&path, "x,y,z\n1,,a\n,,é\n").unwrap();
         let (frame, whole) = frame(&path).unwrap();
-        let table = Table {
+        let table = PublicTable {
             path: "public/a.csv".into(),
             rows: None,
             frame,

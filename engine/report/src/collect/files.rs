@@ -1,6 +1,6 @@
 //! Prepared outputs, and whether they have their published checksums.
 
-use prep_app::Entry;
+use prep_app::CatalogEntry;
 use prep_cache::{History, Store};
 use prep_digests::ChecksumStatus;
 use prep_spec::Pipeline;
@@ -8,7 +8,7 @@ use prep_steps::Manifest;
 
 /// The result of comparing an output with its published checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compared {
+pub enum OutputComparison {
     /// It has the published MD5. The time of the comparison is in seconds since 1970.
     Equal { when: Option<i64> },
     /// It has another MD5.
@@ -23,7 +23,7 @@ pub enum Compared {
 
 /// One output: a file, or a directory of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
+pub struct OutputFile {
     pub path: String,
     pub files: u64,
     pub bytes: u64,
@@ -33,16 +33,16 @@ pub struct File {
     pub digest: Option<String>,
     /// The published MD5.
     pub md5: Option<String>,
-    pub compared: Compared,
+    pub compared: OutputComparison,
 }
 
 pub fn files(
     manifest: &Manifest,
     pipeline: Option<&Pipeline>,
-    entry: &Entry,
+    entry: &CatalogEntry,
     history: &History,
     store: &Store,
-) -> Vec<File> {
+) -> Vec<OutputFile> {
     let published = super::published(entry);
     let is_base = pipeline.is_none_or(|pipeline| !pipeline.variant.differs);
     let md5_of = |path: &str| {
@@ -63,17 +63,17 @@ pub fn files(
     let outputs = outputs.map(|output| {
         let md5 = md5_of(&output.path);
         let compared = match &md5 {
-            _ if !is_base && published.is_some() => Compared::OtherVariant,
-            None => Compared::NotPublished,
-            Some(_) if differ.contains(&output.path) => Compared::Differs,
+            _ if !is_base && published.is_some() => OutputComparison::OtherVariant,
+            None => OutputComparison::NotPublished,
+            Some(_) if differ.contains(&output.path) => OutputComparison::Differs,
             Some(_) => match history.steps.get(&format!("checksum/{}", output.path)) {
-                None => Compared::Skipped,
-                Some(step) => Compared::Equal {
+                None => OutputComparison::Skipped,
+                Some(step) => OutputComparison::Equal {
                     when: super::steps::made(store, &step.key).map(|(when, _)| when),
                 },
             },
         };
-        File {
+        OutputFile {
             path: output.path.clone(),
             files: output.files,
             bytes: output.bytes,

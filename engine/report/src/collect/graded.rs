@@ -1,12 +1,12 @@
 //! Scores of grading reports, by competition and by experiment.
 
-use prep_experiments::{Choice, Experiment, Report as Grading, Run, Set, summarise};
+use prep_experiments::{Choice, Experiment, GradedRun, GradingReport as Grading, Set, summarise};
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, known_variants};
 
 /// Grading reports of one experiment, one per seed.
 #[derive(Debug, Clone)]
-pub struct Graded {
+pub struct GradedExperiment {
     pub name: String,
     /// In order of time.
     pub reports: Vec<Grading>,
@@ -14,7 +14,7 @@ pub struct Graded {
 
 /// A graded submission.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Score {
+pub struct SubmissionScore {
     pub experiment: String,
     /// The submission's file, and when it was graded, where the report names them.
     pub submission: Option<String>,
@@ -35,7 +35,7 @@ pub struct Experiments {
 }
 
 /// A result of a graded submission, and whether a run has it.
-type NamedResult = (&'static str, fn(&Run) -> bool);
+type NamedResult = (&'static str, fn(&GradedRun) -> bool);
 
 /// Results of graded submissions, best first.
 const RESULTS: [NamedResult; 6] = [
@@ -49,11 +49,11 @@ const RESULTS: [NamedResult; 6] = [
 
 /// The graded submissions to a variant of a competition.
 pub fn scores(
-    graded: &[Graded],
+    graded: &[GradedExperiment],
     id: &str,
     variant: &str,
     leaderboard: Option<&Leaderboard>,
-) -> Vec<Score> {
+) -> Vec<SubmissionScore> {
     let runs = graded.iter().flat_map(|graded| {
         let runs = graded.reports.iter().flat_map(|report| &report.runs);
         runs.map(move |run| (graded, run))
@@ -68,7 +68,7 @@ pub fn scores(
             true => "below median",
             false => "",
         };
-        Score {
+        SubmissionScore {
             experiment: graded.name.clone(),
             submission: run.submission.as_deref().and_then(file_of),
             when: run.created_at.as_deref().map(minute_of),
@@ -83,7 +83,7 @@ pub fn scores(
 }
 
 /// Whether a submission was graded against this variant. Reports of upstream name none: their data are the base.
-fn is_of(run: &Run, variant: &str) -> bool {
+fn is_of(run: &GradedRun, variant: &str) -> bool {
     let graded = run.variant.as_deref().unwrap_or(BASE_VARIANT);
     // `v1-differs`, `v1-unverified`: the base, with a mark.
     let graded = graded.split('-').next().unwrap_or(graded);
@@ -107,7 +107,7 @@ fn minute_of(time: &str) -> String {
 }
 
 /// Computes the metrics of every experiment: for upstream's sets whose competitions were run, else for all graded competitions.
-pub fn experiments(graded: &[Graded]) -> Experiments {
+pub fn experiments(graded: &[GradedExperiment]) -> Experiments {
     let mut run: Vec<String> = graded
         .iter()
         .flat_map(|graded| graded.reports.iter().flat_map(|report| &report.runs))
@@ -128,7 +128,7 @@ pub fn experiments(graded: &[Graded]) -> Experiments {
             .reports
             .iter()
             .flat_map(|report| report.runs.iter().cloned());
-        let runs: Vec<Run> = runs.collect();
+        let runs: Vec<GradedRun> = runs.collect();
         summarise(&graded.name, &runs, &sets, &Choice::default())
     });
     Experiments {
@@ -156,9 +156,9 @@ mod tests {
 
     #[test]
     fn a_submission_belongs_to_the_variant_that_it_was_graded_against() {
-        let run = |variant: Option<&str>| Run {
+        let run = |variant: Option<&str>| GradedRun {
             variant: variant.map(str::to_owned),
-            ..Run::default()
+            ..GradedRun::default()
         };
         for (graded, v1, fixed) in [
             (None, true, false),

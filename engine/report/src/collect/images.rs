@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::image::ImageHeader;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use super::thumbnail::{self, Thumbnail};
@@ -27,13 +27,13 @@ pub struct Images {
     /// Number of listed images.
     pub count: usize,
     /// Directories and archives, with the sizes of some of their images.
-    pub groups: Vec<(String, Vec<Size>)>,
+    pub groups: Vec<(String, Vec<ImageSize>)>,
     pub thumbnails: Vec<Thumbnail>,
 }
 
 /// A size in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub struct ImageSize {
     pub width: u32,
     pub height: u32,
 }
@@ -129,7 +129,7 @@ fn members(archive: &Path) -> Vec<Image> {
     let list = || {
         let file = File::open(archive).ok()?;
         let length = file.metadata().ok()?.len();
-        ZipListing::read(&file, 0..length, &Limits::default().budget(length)).ok()
+        ZipListing::read(&file, 0..length, &DecodingLimits::default().budget(length)).ok()
     };
     let entries = list().map_or_else(Vec::new, |listing| listing.entries);
     let entries = entries
@@ -147,7 +147,7 @@ fn is_image(name: &str) -> bool {
         .any(|suffix| name.ends_with(suffix))
 }
 
-fn size(image: &Image) -> Option<Size> {
+fn size(image: &Image) -> Option<ImageSize> {
     let header = match image {
         Image::File(path) => ImageHeader::read(BufReader::new(File::open(path).ok()?)),
         Image::Member(archive, entry) => {
@@ -155,7 +155,7 @@ fn size(image: &Image) -> Option<Size> {
         }
     };
     let header = header.ok()?;
-    Some(Size {
+    Some(ImageSize {
         width: header.width,
         height: header.height,
     })

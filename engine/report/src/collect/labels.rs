@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use prep_formats::pandas::{Cell, ColumnData, Frame, FrameColumn};
+use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectValue};
 use prep_spec::Pipeline;
 use serde_json::Value;
 
-use super::csv::{self, Table};
+use super::csv::{self, PublicTable};
 
 /// Maximum labels of one competition that are drawn.
 const LABELS: usize = 4;
@@ -23,7 +23,7 @@ const FEW: usize = 12;
 const BINS: usize = 24;
 
 /// One label.
-pub struct Labels {
+pub struct LabelChart {
     pub name: String,
     /// The table with the train labels, for example `train.csv`. `None` if no table has them.
     pub train: Option<String>,
@@ -51,7 +51,7 @@ pub struct Shares {
 }
 
 /// Returns the labels of a prepared competition. There are none if the answers are not a table or have free text.
-pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[Table]) -> Vec<Labels> {
+pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> Vec<LabelChart> {
     let Some(grade) = &pipeline.grade else {
         return Vec::new();
     };
@@ -66,7 +66,7 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[Table]) -> Vec<Lab
     }
     names.retain(|name| answers.column(name).is_some());
     names.dedup();
-    let public: Vec<&Table> = tables
+    let public: Vec<&PublicTable> = tables
         .iter()
         .filter(|table| table.path != *sample && !table.is_test())
         .collect();
@@ -100,7 +100,7 @@ fn words(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
 }
 
 /// Returns the label of one-hot columns, whose names are the values of a column of `public`.
-fn one_hot(names: &[String], answers: &Frame, public: &[&Table]) -> Option<Labels> {
+fn one_hot(names: &[String], answers: &Frame, public: &[&PublicTable]) -> Option<LabelChart> {
     if names.len() < 2 {
         return None;
     }
@@ -116,14 +116,14 @@ fn one_hot(names: &[String], answers: &Frame, public: &[&Table]) -> Option<Label
             all.then_some((table, column, counts))
         })
     })?;
-    Some(Labels {
+    Some(LabelChart {
         name: column.name.clone(),
         train: Some(table.name().to_owned()),
         spread: classes(Some(&train), &test)?,
     })
 }
 
-fn label(name: &str, answers: &Frame, public: &[&Table]) -> Option<Labels> {
+fn label(name: &str, answers: &Frame, public: &[&PublicTable]) -> Option<LabelChart> {
     let test = answers.column(name)?;
     let found = public
         .iter()
@@ -136,7 +136,7 @@ fn label(name: &str, answers: &Frame, public: &[&Table]) -> Option<Labels> {
         // A single odd cell can make a column text in one part and numbers in the other. Both are then compared as text.
         _ => classes(train.map(counts)?.as_ref(), &counts(test)?)?,
     };
-    Some(Labels {
+    Some(LabelChart {
         name: name.to_owned(),
         train: found.map(|(table, _)| table.name().to_owned()),
         spread,
@@ -160,12 +160,12 @@ fn is_few(values: &[f64]) -> bool {
 /// Returns a column as numbers, without missing ones. `None` if it has text.
 #[allow(clippy::cast_precision_loss)] // for a picture
 fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
-    let of = |cell: Cell<'_>| match cell {
-        Cell::Int(value) => Some(Some(value as f64)),
-        Cell::UInt(value) => Some(Some(value as f64)),
-        Cell::Float(value) => Some(Some(value)),
-        Cell::Missing => Some(None),
-        Cell::Bool(_) | Cell::Text(_) => None,
+    let of = |cell: ObjectValue<'_>| match cell {
+        ObjectValue::Int(value) => Some(Some(value as f64)),
+        ObjectValue::UInt(value) => Some(Some(value as f64)),
+        ObjectValue::Float(value) => Some(Some(value)),
+        ObjectValue::Missing => Some(None),
+        ObjectValue::Bool(_) | ObjectValue::Text(_) => None,
     };
     let values: Vec<f64> = match &column.data {
         ColumnData::Int64(values) => values.iter().map(|value| value as f64).collect(),
@@ -311,8 +311,8 @@ mod tests {
         read_frame(text.as_bytes(), &ReadOptions::default()).unwrap()
     }
 
-    fn table(text: &str) -> Table {
-        Table {
+    fn table(text: &str) -> PublicTable {
+        PublicTable {
             path: "public/train.csv".into(),
             rows: None,
             frame: frame(text),

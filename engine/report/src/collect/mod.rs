@@ -9,7 +9,7 @@ mod samples;
 mod steps;
 mod thumbnail;
 
-use prep_app::{Comparability, Entry, Error, Plan, PreparedState, Task};
+use prep_app::{CatalogEntry, Comparability, Error, Plan, PreparedState, Task};
 use prep_cache::Store;
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Pipeline, known_variants};
@@ -18,27 +18,27 @@ use prep_steps::Manifest;
 use crate::Wanted;
 use crate::graph::Drawing;
 
-pub use csv::Table;
-pub use files::{Compared, File};
-pub use graded::{Experiments, Graded, Score};
-pub use images::{Images, Size};
-pub use labels::{Labels, Shares, Spread};
-pub use samples::Sample;
-pub use steps::Step;
+pub use csv::PublicTable;
+pub use files::{OutputComparison, OutputFile};
+pub use graded::{Experiments, GradedExperiment, SubmissionScore};
+pub use images::{ImageSize, Images};
+pub use labels::{LabelChart, Shares, Spread};
+pub use samples::FileSample;
+pub use steps::StepRow;
 
 /// Maximum bytes of all thumbnails. A page of all competitions then stays below 10 MB.
 const THUMBNAILS: usize = 3_000_000;
 
 /// The content of the page.
-pub struct Report {
+pub struct PageContent {
     /// Time of the report.
     pub now: String,
-    pub competitions: Vec<Competition>,
+    pub competitions: Vec<CompetitionPage>,
     pub experiments: Experiments,
 }
 
 /// One competition.
-pub struct Competition {
+pub struct CompetitionPage {
     pub id: String,
     pub name: String,
     pub category: String,
@@ -50,18 +50,18 @@ pub struct Competition {
     pub problem: Option<String>,
     pub variant: String,
     pub bundle_md5: Option<String>,
-    pub files: Vec<File>,
-    pub steps: Vec<Step>,
+    pub files: Vec<OutputFile>,
+    pub steps: Vec<StepRow>,
     pub drawing: Option<Drawing>,
-    pub tables: Vec<Table>,
-    pub samples: Vec<Sample>,
-    pub labels: Vec<Labels>,
+    pub tables: Vec<PublicTable>,
+    pub samples: Vec<FileSample>,
+    pub labels: Vec<LabelChart>,
     pub images: Images,
     pub leaderboard: Option<Leaderboard>,
-    pub scores: Vec<Score>,
+    pub scores: Vec<SubmissionScore>,
 }
 
-impl Competition {
+impl CompetitionPage {
     pub fn file_count(&self) -> u64 {
         self.files.iter().map(|file| file.files).sum()
     }
@@ -98,7 +98,7 @@ impl Competition {
 }
 
 /// Collects the content of the page.
-pub fn collect(task: &Task, wanted: &Wanted<'_>) -> Result<Report, Error> {
+pub fn collect(task: &Task, wanted: &Wanted<'_>) -> Result<PageContent, Error> {
     let store = Store::open_or_empty(&task.settings.store_dir)?;
     let mut chosen = Vec::new();
     for id in wanted.ids {
@@ -111,7 +111,7 @@ pub fn collect(task: &Task, wanted: &Wanted<'_>) -> Result<Report, Error> {
         (*variant).clone_into(&mut task.options.variant);
         competition(&task, &store, wanted.graded, id, share)
     });
-    Ok(Report {
+    Ok(PageContent {
         now: jiff::Zoned::now().strftime("%Y-%m-%d %H:%M %Z").to_string(),
         competitions: competitions.collect::<Result<_, _>>()?,
         experiments: graded::experiments(wanted.graded),
@@ -139,10 +139,10 @@ fn variants<'w>(task: &Task, wanted: &Wanted<'w>, id: &str) -> Result<Vec<&'w st
 fn competition(
     task: &Task,
     store: &Store,
-    graded: &[Graded],
+    graded: &[GradedExperiment],
     id: &str,
     thumbnails: usize,
-) -> Result<Competition, Error> {
+) -> Result<CompetitionPage, Error> {
     let entry = task.catalog.get(id)?;
     let data_dir = task.settings.folder_of(&task.options.variant);
     let manifest = prep_app::manifest(&data_dir, id)?;
@@ -180,7 +180,7 @@ fn competition(
         None => None,
     };
     let leaderboard = prep_app::leaderboard(entry).ok();
-    Ok(Competition {
+    Ok(CompetitionPage {
         id: id.to_owned(),
         name: pipeline
             .as_ref()
@@ -221,9 +221,9 @@ fn competition(
 /// The content of opened files: tables, labels and images.
 #[derive(Default)]
 struct Looks {
-    tables: Vec<Table>,
-    samples: Vec<Sample>,
-    labels: Vec<Labels>,
+    tables: Vec<PublicTable>,
+    samples: Vec<FileSample>,
+    labels: Vec<LabelChart>,
     images: Images,
 }
 
@@ -254,6 +254,6 @@ fn plan(task: &Task, id: &str, variant: &str) -> Result<Plan, Error> {
 }
 
 /// Returns the published checksums of a competition.
-fn published(entry: &Entry) -> Option<prep_steps::PublishedChecksums> {
+fn published(entry: &CatalogEntry) -> Option<prep_steps::PublishedChecksums> {
     serde_json::from_str(entry.checksums.as_deref()?).ok()
 }

@@ -8,7 +8,7 @@ use prep_formats::pandas::ColumnData;
 use prep_steps::Manifest;
 use serde_json::{Map, Value};
 
-use super::csv::{Table, text};
+use super::csv::{PublicTable, text};
 
 /// JSON files of one competition.
 const MAX_FILES: usize = 4;
@@ -21,7 +21,7 @@ const MAX_LINES_BYTES: u64 = 4 << 20;
 const MAX_JSON_BYTES: u64 = 16 << 20;
 
 /// The front of a file.
-pub struct Sample {
+pub struct FileSample {
     /// Below `prepared`: `public/train.csv`.
     pub path: String,
     /// Of the whole file, where that is known.
@@ -38,8 +38,8 @@ pub struct Sample {
 }
 
 /// The tables, and then the JSON files among the outputs. What cannot be read as rows is left out.
-pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[Table]) -> Vec<Sample> {
-    let mut samples: Vec<Sample> = tables.iter().map(of_table).collect();
+pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[PublicTable]) -> Vec<FileSample> {
+    let mut samples: Vec<FileSample> = tables.iter().map(of_table).collect();
     let outputs = manifest.outputs.iter();
     let outputs = outputs.filter(|output| output.files == 1 && output.path.starts_with("public/"));
     let json = outputs.filter_map(|output| {
@@ -55,14 +55,14 @@ pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[Table]) -> Vec<Sa
     samples
 }
 
-fn of_table(table: &Table) -> Sample {
+fn of_table(table: &PublicTable) -> FileSample {
     let columns = || table.frame.columns.iter().take(MAX_COLUMNS);
     let row = |row: usize| {
         let cells = columns().map(|column| text(column, row).map(|text| shortened(&text)));
         cells.collect()
     };
     let is_text = |data: &ColumnData| matches!(data, ColumnData::Object(_) | ColumnData::Bool(_));
-    Sample {
+    FileSample {
         path: table.path.clone(),
         rows: table.rows,
         header: columns().map(|column| column.name.clone()).collect(),
@@ -112,7 +112,7 @@ fn array(path: &Path) -> Option<CountedObjects> {
 }
 
 /// Members are columns, in order of first appearance.
-fn of_objects(path: &str, rows: Option<u64>, objects: &[Map<String, Value>]) -> Option<Sample> {
+fn of_objects(path: &str, rows: Option<u64>, objects: &[Map<String, Value>]) -> Option<FileSample> {
     let mut header: Vec<&String> = Vec::new();
     for name in objects.iter().flat_map(Map::keys) {
         if !header.contains(&name) {
@@ -134,7 +134,7 @@ fn of_objects(path: &str, rows: Option<u64>, objects: &[Map<String, Value>]) -> 
         let mut values = objects.iter().filter_map(|object| object.get(*name));
         values.all(Value::is_number)
     });
-    (!header.is_empty()).then(|| Sample {
+    (!header.is_empty()).then(|| FileSample {
         path: path.to_owned(),
         rows,
         is_number: is_number.collect(),
@@ -161,7 +161,7 @@ pub fn shortened(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn sample_of(name: &str, content: &str) -> Option<Sample> {
+    fn sample_of(name: &str, content: &str) -> Option<FileSample> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(name);
         std::fs::write(&path, content).unwrap();

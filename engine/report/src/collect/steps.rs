@@ -5,7 +5,7 @@ use prep_cache::{Digest, History, Store};
 
 /// One step of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct StepRow {
     pub name: String,
     pub kind: &'static str,
     /// Time of its result, in seconds since 1970. `None` for steps without a result.
@@ -21,7 +21,12 @@ pub struct Step {
 ///
 /// # Errors
 /// When the history cannot be read.
-pub fn steps(plan: &Plan, id: &str, history: &History, store: &Store) -> Result<Vec<Step>, Error> {
+pub fn steps(
+    plan: &Plan,
+    id: &str,
+    history: &History,
+    store: &Store,
+) -> Result<Vec<StepRow>, Error> {
     let last = plan.last_runs(id)?;
     let planned = plan.steps(id)?.into_iter();
     let steps = planned.map(|step| {
@@ -36,7 +41,7 @@ pub fn steps(plan: &Plan, id: &str, history: &History, store: &Store) -> Result<
             (Runs::No | Runs::Maybe, _) | (_, None) => None,
             (Runs::Yes, Some(reason)) => Some(reasons::short(reason)),
         };
-        Step {
+        StepRow {
             kind: step.kind,
             when: made.map(|(when, _)| when),
             millis: made.map(|(_, millis)| millis),

@@ -1,7 +1,7 @@
 //! Thumbnails of PNG and JPEG images. Each pixel is the mean of the pixels that it covers. Thumbnails are PNG.
 
 use png::{ColorType, Encoder};
-use prep_contents::Limits;
+use prep_contents::DecodingLimits;
 use prep_contents::pixels::Pixels;
 
 /// Length of the longer side in pixels.
@@ -14,7 +14,7 @@ pub struct Thumbnail {
     /// Path below `public`.
     pub path: String,
     /// Size of the image.
-    pub image: super::Size,
+    pub image: super::ImageSize,
     /// Size of the thumbnail.
     pub width: u32,
     pub height: u32,
@@ -34,7 +34,7 @@ pub fn of(path: &str, bytes: &[u8]) -> Option<Thumbnail> {
     let small = image.scaled();
     Some(Thumbnail {
         path: path.to_owned(),
-        image: super::Size {
+        image: super::ImageSize {
             width: image.width,
             height: image.height,
         },
@@ -45,9 +45,9 @@ pub fn of(path: &str, bytes: &[u8]) -> Option<Thumbnail> {
 }
 
 fn decode(bytes: &[u8]) -> Option<Rgb> {
-    let limits = Limits {
+    let limits = DecodingLimits {
         pixels: PIXELS,
-        ..Limits::default()
+        ..DecodingLimits::default()
     };
     let image = Pixels::decode(bytes, &limits).ok()?;
     // The first byte of a sample is the higher one.

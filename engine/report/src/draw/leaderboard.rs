@@ -6,7 +6,7 @@ use prep_grade::report::medals::Leaderboard;
 
 use super::histogram::{HEIGHT, axes, grid};
 use super::{Alternative, BRONZE, GOLD, INK, SILVER, TEAMS, TEST, number, picture};
-use crate::collect::Score;
+use crate::collect::SubmissionScore;
 
 const BINS: usize = 40;
 const LABELS: f64 = 46.0;
@@ -18,7 +18,7 @@ const LABELS: f64 = 46.0;
 pub fn leaderboard(
     title: &str,
     leaderboard: &Leaderboard,
-    scores: &[Score],
+    scores: &[SubmissionScore],
 ) -> Result<String, Error> {
     let lower = leaderboard.is_lower_better();
     let thresholds = leaderboard.thresholds();
@@ -124,7 +124,7 @@ pub fn leaderboard(
     })
 }
 
-fn describe(leaderboard: &Leaderboard, scores: &[Score], beyond: usize) -> String {
+fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], beyond: usize) -> String {
     let thresholds = leaderboard.thresholds();
     let mut text = format!(
         "{} teams, {} is better. Gold from {}, silver from {}, bronze from {}; the median is {}.",

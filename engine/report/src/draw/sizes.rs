@@ -4,7 +4,7 @@ use plotters::style::text_anchor::HPos;
 use prep_app::Error;
 
 use super::{Alternative, GRID, INK, Scale, TEST, THIRD, TRAIN, WIDTH, number, picture};
-use crate::collect::Size;
+use crate::collect::ImageSize;
 
 const LEFT: f64 = 44.0;
 const BOTTOM: f64 = 34.0;
@@ -17,9 +17,9 @@ const COLORS: [plotters::style::RGBColor; 3] = [TRAIN, TEST, THIRD];
 ///
 /// # Errors
 /// When the picture cannot be drawn.
-pub fn sizes(title: &str, groups: &[(String, Vec<Size>)]) -> Result<String, Error> {
+pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String, Error> {
     let all = || groups.iter().flat_map(|(_, sizes)| sizes);
-    let most = |of: fn(&Size) -> u32| f64::from(all().map(of).max().unwrap_or(1)) * 1.05;
+    let most = |of: fn(&ImageSize) -> u32| f64::from(all().map(of).max().unwrap_or(1)) * 1.05;
     let x = Scale::new(
         (0.0, most(|size| size.width)),
         (LEFT, f64::from(WIDTH) - 14.0),
@@ -27,7 +27,7 @@ pub fn sizes(title: &str, groups: &[(String, Vec<Size>)]) -> Result<String, Erro
     let bottom = f64::from(HEIGHT) - BOTTOM;
     let y = Scale::new((0.0, most(|size| size.height)), (bottom, 8.0));
     let described = groups.iter().map(|(name, sizes)| {
-        let range = |of: fn(&Size) -> u32| {
+        let range = |of: fn(&ImageSize) -> u32| {
             let (low, high) = (
                 sizes.iter().map(of).min().unwrap_or(0),
                 sizes.iter().map(of).max().unwrap_or(0),
@@ -72,7 +72,7 @@ pub fn sizes(title: &str, groups: &[(String, Vec<Size>)]) -> Result<String, Erro
         )?;
         for (at, (_, sizes)) in groups.iter().enumerate() {
             let color = COLORS.get(at).copied().unwrap_or(INK);
-            let mut seen: Vec<Size> = Vec::new();
+            let mut seen: Vec<ImageSize> = Vec::new();
             for size in sizes {
                 // Equal sizes have one mark.
                 if seen.contains(size) {

@@ -7,7 +7,7 @@ use prep_core::{Graph, NodeId};
 
 /// A step to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct DrawnStep {
     pub name: String,
     pub kind: String,
 }
@@ -16,7 +16,7 @@ pub struct Node {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawing {
     /// Nodes, inputs first.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<DrawnStep>,
     /// Edges as (from, to), each pair once.
     pub edges: Vec<(usize, usize)>,
 }
@@ -39,7 +39,7 @@ impl Drawing {
         edges.sort_unstable();
         edges.dedup();
         let nodes = order.iter().map(|id| graph.node(*id));
-        let nodes = nodes.map(|node| Node {
+        let nodes = nodes.map(|node| DrawnStep {
             name: node.name.clone(),
             kind: node.action.kind().to_owned(),
         });
@@ -121,7 +121,7 @@ pub mod tests {
     use super::*;
 
     pub fn drawing(nodes: &[&str], edges: &[(usize, usize)]) -> Drawing {
-        let node = |name: &&str| Node {
+        let node = |name: &&str| DrawnStep {
             name: (*name).to_owned(),
             kind: "csv".into(),
         };

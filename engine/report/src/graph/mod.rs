@@ -5,5 +5,5 @@ mod layers;
 mod svg;
 
 pub use dot::dot;
-pub use layers::{Drawing, Node};
+pub use layers::{Drawing, DrawnStep};
 pub use svg::svg;

@@ -11,7 +11,7 @@ mod parts;
 use maud::{DOCTYPE, PreEscaped, html};
 use prep_app::Error;
 
-use crate::collect::Report;
+use crate::collect::PageContent;
 use crate::text::visible;
 
 const STYLE: &str = include_str!("style.css");
@@ -26,7 +26,7 @@ const MAX_OPEN: usize = 3;
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub fn render(report: &Report) -> Result<String, Error> {
+pub fn render(report: &PageContent) -> Result<String, Error> {
     let experiments = experiments::section(&report.experiments)?;
     let all_open = report.competitions.len() <= MAX_OPEN;
     let mut sections = Vec::with_capacity(report.competitions.len());

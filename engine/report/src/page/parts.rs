@@ -4,29 +4,29 @@ use maud::{Markup, PreEscaped, html};
 
 /// A column of a table.
 #[derive(Clone, Copy)]
-pub struct Column {
+pub struct PageColumn {
     pub heading: &'static str,
     pub is_number: bool,
 }
 
 /// A column of text.
-pub const fn text(heading: &'static str) -> Column {
-    Column {
+pub const fn text(heading: &'static str) -> PageColumn {
+    PageColumn {
         heading,
         is_number: false,
     }
 }
 
 /// A column of numbers, which are aligned to the right.
-pub const fn number(heading: &'static str) -> Column {
-    Column {
+pub const fn number(heading: &'static str) -> PageColumn {
+    PageColumn {
         heading,
         is_number: true,
     }
 }
 
 /// A table that scrolls sideways where it is too wide.
-pub fn table(caption: &str, columns: &[Column], rows: &[Vec<Markup>]) -> Markup {
+pub fn table(caption: &str, columns: &[PageColumn], rows: &[Vec<Markup>]) -> Markup {
     let headings: Vec<(&str, bool)> = columns
         .iter()
         .map(|one| (one.heading, one.is_number))

@@ -12,14 +12,14 @@ use crate::model::{Column, ColumnKind, Query, Spanned};
 use crate::query::is_row;
 use crate::state::{ParseState, quoted, scalar_style};
 use crate::suggest::nearest;
-use crate::words::{self, Key, KeyType, KindSpec, Section};
-use crate::yaml::{Entry, Kind, Node, Style};
+use crate::words::{self, KeyType, KindSpec, Section, SectionKey};
+use crate::yaml::{Kind, MappingEntry, Style, YamlNode};
 
 impl ParseState {
     /// Parses a mapping of one of several kinds. The kind is recognised by its first key.
     pub fn declared(
         &mut self,
-        node: &Node,
+        node: &YamlNode,
         forms: &[&'static KindSpec],
         place: &Spanned<String>,
         what: &str,
@@ -75,7 +75,7 @@ impl ParseState {
     /// Parses a query as the first key of a kind.
     pub fn by_query(
         &mut self,
-        node: &Node,
+        node: &YamlNode,
         form: &'static KindSpec,
         place: &Spanned<String>,
     ) -> Option<Declaration> {
@@ -109,8 +109,8 @@ impl ParseState {
     /// Returns the kind whose first key is in the mapping.
     fn form(
         &mut self,
-        entries: &[&Entry],
-        node: &Node,
+        entries: &[&MappingEntry],
+        node: &YamlNode,
         forms: &[&'static KindSpec],
         what: &str,
     ) -> Option<&'static KindSpec> {
@@ -158,8 +158,8 @@ impl ParseState {
     /// Returns the method that the key `method` names.
     fn method(
         &mut self,
-        entries: &[&Entry],
-        node: &Node,
+        entries: &[&MappingEntry],
+        node: &YamlNode,
         form: &'static KindSpec,
         methods: &'static [&'static Section],
     ) -> Option<&'static Section> {
@@ -183,7 +183,7 @@ impl ParseState {
     }
 
     /// Parses the value of a key by the key's type.
-    pub fn setting(&mut self, key: &'static Key, node: &Node) -> Option<Setting> {
+    pub fn setting(&mut self, key: &'static SectionKey, node: &YamlNode) -> Option<Setting> {
         let text = |found: Option<Spanned<String>>| found.map(|text| Setting::Text(text.value));
         match &key.value {
             KeyType::Rows
@@ -230,14 +230,14 @@ impl ParseState {
     }
 
     /// Parses the name of a table that is read.
-    pub fn table_name(&mut self, node: &Node) -> Option<Spanned<String>> {
+    pub fn table_name(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let name = self.text(node, "the name of a table")?;
         self.read(name.clone());
         Some(name)
     }
 
     /// Parses queries by name.
-    fn queries(&mut self, node: &Node) -> Option<Vec<(Spanned<String>, Query)>> {
+    fn queries(&mut self, node: &YamlNode) -> Option<Vec<(Spanned<String>, Query)>> {
         let entries = self.entries(node, "queries by name", "duplicate-key", "key")?;
         let mut queries = Vec::new();
         let mut complete = true;
@@ -255,7 +255,7 @@ impl ParseState {
     }
 
     /// Parses an integer of 32 bits.
-    fn seed(&mut self, node: &Node) -> Option<u64> {
+    fn seed(&mut self, node: &YamlNode) -> Option<u64> {
         let number = self.natural(node)? as u64;
         if number > u64::from(u32::MAX) {
             let message = format!(
@@ -269,7 +269,7 @@ impl ParseState {
     }
 
     /// Parses a fraction or a number of rows. A number with a decimal point is a fraction.
-    fn share(&mut self, node: &Node) -> Option<SplitSize> {
+    fn share(&mut self, node: &YamlNode) -> Option<SplitSize> {
         if scalar_style(node) == Some(Style::Plain) {
             self.number(node)?;
         } else {
@@ -286,7 +286,7 @@ impl ParseState {
     }
 
     /// Parses a list of names, or a mapping from names to types.
-    fn columns(&mut self, node: &Node) -> Vec<Column> {
+    fn columns(&mut self, node: &YamlNode) -> Vec<Column> {
         let mut columns: Vec<Column> = Vec::new();
         match &node.kind {
             Kind::Sequence(items) => {
@@ -340,7 +340,7 @@ impl ParseState {
 }
 
 /// Whether a value is a query: a text that is not a number.
-fn is_query(node: &Node) -> bool {
+fn is_query(node: &YamlNode) -> bool {
     match &node.kind {
         Kind::Scalar(scalar) => scalar.text.parse::<f64>().is_err(),
         _ => false,

@@ -8,12 +8,12 @@ use crate::model::{Grade, Output, Spanned};
 use crate::state::ParseState;
 use crate::suggest::nearest;
 use crate::words::{self, Produces};
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Kind, YamlNode};
 
 impl ParseState {
     pub fn grade(
         &mut self,
-        node: &Node,
+        node: &YamlNode,
         public: &[Output],
         private: &[Output],
     ) -> Option<Spanned<Grade>> {
@@ -32,7 +32,7 @@ impl ParseState {
             self.check_made(path, public, private);
         }
         let own = |key: &str| words::GRADE.key(key).is_some();
-        let rest = Node {
+        let rest = YamlNode {
             span: node.span,
             kind: match &node.kind {
                 Kind::Mapping(entries) => Kind::Mapping(

@@ -13,14 +13,14 @@ use crate::query::is_row;
 use crate::state::{ParseState, quoted, scalar_style};
 use crate::suggest::nearest;
 use crate::words::Section;
-use crate::yaml::{Node, Style};
+use crate::yaml::{Style, YamlNode};
 
 impl ParseState {
     /// Parses a list of mappings. The first key of each is a name that the author chooses. Its value selects the
     /// section of the other keys.
     pub fn items(
         &mut self,
-        node: &Node,
+        node: &YamlNode,
         sections: &'static [&'static Section],
     ) -> Option<Vec<Item>> {
         let nodes = self.list(node, "a list of mappings")?;
@@ -46,7 +46,7 @@ impl ParseState {
         complete.then_some(items)
     }
 
-    fn item(&mut self, node: &Node, sections: &'static [&'static Section]) -> Option<Item> {
+    fn item(&mut self, node: &YamlNode, sections: &'static [&'static Section]) -> Option<Item> {
         let entries = self.keys(node, "this")?;
         let Some((first, rest)) = entries.split_first() else {
             self.error("missing-key", node.span, "the mapping is empty");
@@ -103,7 +103,7 @@ impl ParseState {
     }
 
     /// Parses a number, or the name of a column.
-    pub fn operand(&mut self, node: &Node) -> Option<Operand> {
+    pub fn operand(&mut self, node: &YamlNode) -> Option<Operand> {
         let text = self.text(node, "a number or the name of a column")?;
         match text.value.parse::<f64>() {
             Ok(_) if scalar_style(node) == Some(Style::Plain) => {
@@ -114,7 +114,7 @@ impl ParseState {
     }
 
     /// Parses comparisons of columns and numbers, joined by AND.
-    pub fn condition(&mut self, node: &Node) -> Option<Vec<Comparison>> {
+    pub fn condition(&mut self, node: &YamlNode) -> Option<Vec<Comparison>> {
         let text = self.text(node, "a condition")?;
         let parsed = Parser::new(&GenericDialect {})
             .try_with_sql(&text.value)

@@ -17,7 +17,7 @@ use crate::links;
 use crate::model::{Bundle, Check, Pipeline, Spanned, Table, Variant};
 use crate::state::{ParseState, TableUser};
 use crate::words::{self, Vocabulary};
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// The result of resolving one variant.
 pub struct Resolved {
@@ -32,7 +32,7 @@ pub fn resolve(
     vocabulary: &Vocabulary,
     id: &str,
     source: &Arc<SourceFile>,
-    root: &Node,
+    root: &YamlNode,
     variant: Variant,
 ) -> Resolved {
     let mut context = ParseState::new(vocabulary, Arc::clone(source));
@@ -49,7 +49,7 @@ pub fn resolve(
 fn pipeline(
     context: &mut ParseState,
     id: &str,
-    root: &Node,
+    root: &YamlNode,
     variant: Variant,
     unused: &mut Vec<Diagnostic>,
 ) -> Option<Pipeline> {
@@ -112,7 +112,7 @@ fn pipeline(
 }
 
 impl ParseState {
-    fn bundle(&mut self, node: &Node) -> Option<Bundle> {
+    fn bundle(&mut self, node: &YamlNode) -> Option<Bundle> {
         let fields = self.fields(node, &words::BUNDLE)?;
         let kaggle = fields
             .get("kaggle")
@@ -124,7 +124,7 @@ impl ParseState {
         })
     }
 
-    fn md5(&mut self, node: &Node) -> Option<String> {
+    fn md5(&mut self, node: &YamlNode) -> Option<String> {
         let text = self.text(node, "an MD5")?.value;
         if let Some(digits) = hex_digits(&text, 32) {
             return Some(digits);
@@ -136,7 +136,7 @@ impl ParseState {
         None
     }
 
-    fn lists(&mut self, node: &Node) -> Vec<(Spanned<String>, Vec<String>)> {
+    fn lists(&mut self, node: &YamlNode) -> Vec<(Spanned<String>, Vec<String>)> {
         let entries = self.entries(node, "lists by name", "duplicate-list", "the list");
         let mut lists = Vec::new();
         for entry in entries.unwrap_or_default() {
@@ -150,7 +150,7 @@ impl ParseState {
     }
 
     /// Checks that variants are mappings; their content is resolved separately.
-    fn variants(&mut self, node: &Node) {
+    fn variants(&mut self, node: &YamlNode) {
         let Some(fields) = self.fields(node, &words::VARIANTS) else {
             return;
         };
@@ -162,7 +162,7 @@ impl ParseState {
     }
 
     /// Parses a list of texts. Reports duplicates.
-    pub fn texts(&mut self, node: &Node) -> Vec<String> {
+    pub fn texts(&mut self, node: &YamlNode) -> Vec<String> {
         let mut texts: Vec<Spanned<String>> = Vec::new();
         let Some(items) = self.list(node, "a list of texts") else {
             return Vec::new();
@@ -186,7 +186,7 @@ impl ParseState {
         texts.into_iter().map(|text| text.value).collect()
     }
 
-    fn accepted(&mut self, node: &Node) -> Vec<(Spanned<String>, String)> {
+    fn accepted(&mut self, node: &YamlNode) -> Vec<(Spanned<String>, String)> {
         let entries = self.entries(node, "reasons by name", "duplicate-key", "the reason of");
         let mut accepted = Vec::new();
         for entry in entries.unwrap_or_default() {
@@ -201,7 +201,7 @@ impl ParseState {
         accepted
     }
 
-    fn checks(&mut self, node: &Node) -> Vec<Check> {
+    fn checks(&mut self, node: &YamlNode) -> Vec<Check> {
         let entries = self.entries(node, "checks by name", "duplicate-check", "the check");
         let mut checks = Vec::new();
         for entry in entries.unwrap_or_default() {

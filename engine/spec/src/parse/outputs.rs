@@ -7,14 +7,14 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{Output, Spanned};
 use crate::state::ParseState;
 use crate::words::Produces;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{Kind, YamlNode};
 
 /// The output that is always added to `public`.
 const DESCRIPTION: &str = "description.md";
 
 impl ParseState {
     /// Parses the outputs of one directory. `place` is the key that contains them.
-    pub fn outputs(&mut self, node: &Node, place: &str) -> Vec<Output> {
+    pub fn outputs(&mut self, node: &YamlNode, place: &str) -> Vec<Output> {
         let wanted = format!("outputs by path in `{place}`");
         let entries = self.entries(node, &wanted, "duplicate-output", "the output");
         let mut outputs = Vec::new();
@@ -47,7 +47,7 @@ impl ParseState {
     }
 
     /// Parses a query whose format follows from the output's name.
-    fn by_name(&mut self, path: &Spanned<String>, node: &Node) -> Option<Declaration> {
+    fn by_name(&mut self, path: &Spanned<String>, node: &YamlNode) -> Option<Declaration> {
         if let Some(form) = self.vocabulary.by_path(&path.value) {
             return self.by_query(node, form, path);
         }

@@ -7,10 +7,10 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{RemoteFile, SourceLocation, SourceSpec};
 use crate::state::ParseState;
 use crate::words;
-use crate::yaml::{Entry, Node};
+use crate::yaml::{MappingEntry, YamlNode};
 
 impl ParseState {
-    pub(super) fn sources(&mut self, node: &Node) -> Vec<SourceSpec> {
+    pub(super) fn sources(&mut self, node: &YamlNode) -> Vec<SourceSpec> {
         let entries = self.entries(node, "sources by name", "duplicate-source", "the source");
         let mut sources = Vec::new();
         // Two files of the same name could not be stored in one directory.
@@ -42,7 +42,7 @@ impl ParseState {
     }
 
     /// Parses the location of a source: a URL or a directory.
-    fn place(&mut self, entry: &Entry) -> Option<SourceLocation> {
+    fn place(&mut self, entry: &MappingEntry) -> Option<SourceLocation> {
         let fields = self.fields(&entry.value, &words::SOURCE)?;
         let Some(folder) = fields.get("folder") else {
             let Some(url) = fields.get("url") else {
@@ -81,7 +81,7 @@ impl ParseState {
     }
 
     /// Parses a URL. Returns it with the file name in it, which must be valid unless the file is `named` separately.
-    fn url(&mut self, node: &Node, named: bool) -> Option<(String, String)> {
+    fn url(&mut self, node: &YamlNode, named: bool) -> Option<(String, String)> {
         let url = self.text(node, "a URL")?.value;
         match parts(&url) {
             Ok(name) if named || is_file_name(&name) => Some((url, name)),
@@ -99,7 +99,7 @@ impl ParseState {
         }
     }
 
-    fn file_name(&mut self, node: &Node) -> Option<String> {
+    fn file_name(&mut self, node: &YamlNode) -> Option<String> {
         let name = self.text(node, "the name of a file")?.value;
         if is_file_name(&name) {
             return Some(name);
@@ -109,7 +109,7 @@ impl ParseState {
         None
     }
 
-    fn sha256(&mut self, node: &Node) -> Option<String> {
+    fn sha256(&mut self, node: &YamlNode) -> Option<String> {
         let text = self.text(node, "a SHA-256")?.value;
         let found = hex_digits(&text, 64);
         if found.is_none() {

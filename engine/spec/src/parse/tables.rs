@@ -3,10 +3,10 @@
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Spanned, Table, TableOrigin};
 use crate::state::{ParseState, TableUser};
-use crate::yaml::{Entry, Kind, Node};
+use crate::yaml::{Kind, MappingEntry, YamlNode};
 
 impl ParseState {
-    pub fn tables(&mut self, node: &Node) -> Vec<Table> {
+    pub fn tables(&mut self, node: &YamlNode) -> Vec<Table> {
         let entries = self.entries(node, "tables by name", "duplicate-table", "the table");
         let mut tables: Vec<Table> = Vec::new();
         for entry in entries.unwrap_or_default() {
@@ -41,7 +41,7 @@ impl ParseState {
     }
 
     /// Parses the names in a key: one, or several separated by commas.
-    fn names(&mut self, entry: &Entry) -> Vec<Spanned<String>> {
+    fn names(&mut self, entry: &MappingEntry) -> Vec<Spanned<String>> {
         let mut names = Vec::new();
         let mut start = 0;
         for part in entry.key.split(',') {
@@ -54,7 +54,7 @@ impl ParseState {
     }
 
     /// Returns the position of a part of a key.
-    fn part(&self, entry: &Entry, at: usize, part: &str) -> Span {
+    fn part(&self, entry: &MappingEntry, at: usize, part: &str) -> Span {
         let written = self.source.slice(entry.key_span);
         match written.find(&entry.key) {
             Some(quote) => {

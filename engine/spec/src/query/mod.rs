@@ -23,7 +23,7 @@ use crate::align;
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 use crate::model::{Query, Spanned};
 use crate::state::ParseState;
-use crate::yaml::{Kind, Node, Style};
+use crate::yaml::{Kind, Style, YamlNode};
 
 pub use names::is_row;
 
@@ -71,7 +71,7 @@ struct Parsed {
 
 impl ParseState {
     /// Parses a query in a node, and records the tables and lists that it reads.
-    pub fn query(&mut self, node: &Node) -> Option<Query> {
+    pub fn query(&mut self, node: &YamlNode) -> Option<Query> {
         let text = self.text(node, "a query")?.value;
         let style = match &node.kind {
             Kind::Scalar(scalar) => scalar.style,

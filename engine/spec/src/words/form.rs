@@ -1,6 +1,6 @@
 //! Kinds of tables and outputs, as part of the language.
 
-use super::{Key, Section};
+use super::{Section, SectionKey};
 use crate::diagnostic::Diagnostic;
 use crate::model::{ColumnKind, Declaration};
 
@@ -27,8 +27,11 @@ impl KindSpec {
     }
 
     /// Returns the keys of the kind and of one of its methods.
-    pub fn keys(&self, method: Option<&'static Section>) -> impl Iterator<Item = &'static Key> {
-        let more = method.map_or(&[] as &'static [Key], |method| method.keys);
+    pub fn keys(
+        &self,
+        method: Option<&'static Section>,
+    ) -> impl Iterator<Item = &'static SectionKey> {
+        let more = method.map_or(&[] as &'static [SectionKey], |method| method.keys);
         self.section.keys.iter().chain(more)
     }
 

@@ -18,7 +18,7 @@ pub struct Section {
     /// Its description in the reference.
     pub doc: &'static str,
     /// Its keys, in the order of the reference.
-    pub keys: &'static [Key],
+    pub keys: &'static [SectionKey],
 }
 
 impl Section {
@@ -28,14 +28,14 @@ impl Section {
     }
 
     /// Returns the key with this name.
-    pub fn key(&self, name: &str) -> Option<&'static Key> {
+    pub fn key(&self, name: &str) -> Option<&'static SectionKey> {
         self.keys.iter().find(|key| key.name == name)
     }
 }
 
 /// One key of a section.
 #[derive(Debug)]
-pub struct Key {
+pub struct SectionKey {
     /// The key's name.
     pub name: &'static str,
     /// Whether the key must exist.
@@ -48,7 +48,7 @@ pub struct Key {
     pub example: &'static str,
 }
 
-impl Key {
+impl SectionKey {
     /// Creates a required key.
     pub const fn required(
         name: &'static str,

@@ -1,79 +1,79 @@
 //! The outermost sections of a pipeline file.
 
-use super::{Key, KeyType, Section};
+use super::{KeyType, Section, SectionKey};
 
 /// The whole file.
 pub static PIPELINE: Section = Section {
     name: "the pipeline",
     doc: "The file `pipelines/ID/pipeline.yaml` describes one competition, from Kaggle's archive to the score.",
     keys: &[
-        Key::required(
+        SectionKey::required(
             "name",
             KeyType::Text,
             "Title of the competition.",
             "Spooky Author Identification",
         ),
-        Key::required(
+        SectionKey::required(
             "category",
             KeyType::Text,
             "Category of its task.",
             "Text Classification",
         ),
-        Key::required(
+        SectionKey::required(
             "bundle",
             KeyType::Section(&BUNDLE),
             "The archive that Kaggle serves.",
             "{ kaggle: spooky-author-identification }",
         ),
-        Key::optional(
+        SectionKey::optional(
             "sources",
             KeyType::FurtherSources,
             "Sources in addition to the bundle, by name. A path in a source is written `NAME:path`.",
             "{ labels: { url: https://example.org/labels.zip } }",
         ),
-        Key::optional(
+        SectionKey::optional(
             "lists",
             KeyType::Lists,
             "Named lists of texts for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`) and for grading (`{ list: NAME }`).",
             "{ authors: [EAP, HPL, MWS] }",
         ),
-        Key::optional(
+        SectionKey::optional(
             "tables",
             KeyType::Tables,
             "Named, ordered sequences of rows: read from the bundle, selected by a query, or created by a split. A kind that creates two tables has two names: `train, test:`.",
             "{ labelled: { read: train.csv } }",
         ),
-        Key::optional(
+        SectionKey::optional(
             "public",
             KeyType::Outputs,
             "Files for participants.",
             "{ train.csv: SELECT * FROM train }",
         ),
-        Key::optional(
+        SectionKey::optional(
             "private",
             KeyType::Outputs,
             "Files for the grader only.",
             "{ answers.csv: SELECT * FROM test }",
         ),
-        Key::optional(
+        SectionKey::optional(
             "checks",
             KeyType::Checks,
             "Queries that must return no row.",
             "{ disjoint: SELECT id FROM train INTERSECT SELECT id FROM test }",
         ),
-        Key::optional(
+        SectionKey::optional(
             "grade",
             KeyType::Grade,
             "How submissions are validated and scored.",
             "{ answers: private/answers.csv, sample: public/sample_submission.csv }",
         ),
-        Key::optional(
+        SectionKey::optional(
             "accepted",
             KeyType::Reasons,
             "Known leaks that are accepted, each with the reason: detectors of `prep leaks`, and leaks that cannot be detected in the data.",
             "{ groups: pictures of one patient are in both parts as in the original }",
         ),
-        Key::optional(
+        SectionKey::optional(
             "variants",
             KeyType::Section(&VARIANTS),
             "Other versions of the pipeline, as differences from the rest of the file: mappings are merged, other values are replaced, and `null` removes a key.",
@@ -87,13 +87,13 @@ pub static BUNDLE: Section = Section {
     name: "the bundle",
     doc: "The archive that Kaggle serves.",
     keys: &[
-        Key::required(
+        SectionKey::required(
             "kaggle",
             KeyType::Text,
             "Kaggle's name of the competition.",
             "spooky-author-identification",
         ),
-        Key::optional(
+        SectionKey::optional(
             "md5",
             KeyType::Md5,
             "Published MD5 of the archive.",
@@ -107,37 +107,37 @@ pub static SOURCE: Section = Section {
     name: "the source",
     doc: "A file at a URL (`url`), or a directory (`folder`). A file is the only path of its source: `labels:labels.zip`. A member of the file is `labels:labels.zip/test.csv`.",
     keys: &[
-        Key::optional(
+        SectionKey::optional(
             "url",
             KeyType::Url,
             "URL of a file, which is downloaded like a bundle.",
             "https://example.org/labels.zip?download=1",
         ),
-        Key::optional(
+        SectionKey::optional(
             "file",
             KeyType::Path,
             "Name of the file at `url`. Default: the last part of the URL's path.",
             "labels.zip",
         ),
-        Key::optional(
+        SectionKey::optional(
             "md5",
             KeyType::Md5,
             "Published MD5 of the file.",
             "8f12d4f1f138f3867e881293b9bc54ee",
         ),
-        Key::optional(
+        SectionKey::optional(
             "sha256",
             KeyType::Sha256,
             "Published SHA-256 of the file.",
             "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         ),
-        Key::optional(
+        SectionKey::optional(
             "size",
             KeyType::Natural,
             "Length of the file in bytes, to estimate the required disk space.",
             "1234567",
         ),
-        Key::optional(
+        SectionKey::optional(
             "folder",
             KeyType::Text,
             "A directory with all files below it: an absolute path, or relative to the directory of the pipeline's file.",
@@ -151,13 +151,13 @@ pub static GRADE: Section = Section {
     name: "the grading",
     doc: "How submissions are validated and scored. In addition to these keys, it has those of the metric and its rules. There, `{ list: NAME }` is replaced by one of `lists`.",
     keys: &[
-        Key::required(
+        SectionKey::required(
             "answers",
             KeyType::Path,
             "The output with the answers. It must be private.",
             "private/answers.csv",
         ),
-        Key::required(
+        SectionKey::required(
             "sample",
             KeyType::Path,
             "The output with the sample submission.",
@@ -170,7 +170,7 @@ pub static GRADE: Section = Section {
 pub static VARIANTS: Section = Section {
     name: "the section `variants`",
     doc: "The file itself is variant `v1`.",
-    keys: &[Key::optional(
+    keys: &[SectionKey::optional(
         "fixed",
         KeyType::Patch,
         "Corrects defects that `v1` keeps for compatibility with published scores.",

@@ -4,10 +4,10 @@ use std::io::{BufRead, BufReader, Read};
 
 use prep_formats::latin1::Latin1Reader;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Key, KeyType, Word};
+use prep_spec::words::{KeyType, SectionKey, Word};
 use serde::Serialize;
 
-pub(super) const ENCODING: Key = Key::optional(
+pub(super) const ENCODING: SectionKey = SectionKey::optional(
     "encoding",
     KeyType::Word(ENCODINGS),
     "Encoding of the JSON. Default: `utf-8`.",

@@ -4,7 +4,7 @@
 use prep_core::{Failure, Inputs, StepError};
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Key, KeyType, Word};
+use prep_spec::words::{KeyType, SectionKey, Word};
 use prep_splits::{Rng, RngKind};
 use serde::Serialize;
 use thiserror::Error;
@@ -16,13 +16,13 @@ use crate::value::{TableValue, generator};
 /// have this name.
 pub(crate) const GENERATOR_PORT: &str = "generator:";
 
-pub(super) const SEED: Key = Key::optional(
+pub(super) const SEED: SectionKey = SectionKey::optional(
     "seed",
     KeyType::Seed,
     "Seed of the random numbers. Needed without `after`.",
     "0",
 );
-pub(super) const AFTER: Key = Key::optional(
+pub(super) const AFTER: SectionKey = SectionKey::optional(
     "after",
     KeyType::Drawn,
     "Instead of `seed`: continues the generator of this table, which must be of the same library.",

@@ -8,7 +8,7 @@ use arrow::array::{
 };
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use prep_formats::npy::{ElementKind, Elements, NpyArray};
+use prep_formats::npy::{ArrayValues, ElementKind, NpyArray};
 use prep_sql::{RECORD_COLUMN, Relation, RelationBatch, RelationColumn, ScanError};
 
 use super::selected::SelectedRows;
@@ -109,22 +109,22 @@ fn data_type(kind: ElementKind) -> DataType {
 }
 
 /// As in other tables, NaN and the empty text are missing.
-fn values(elements: Elements) -> ArrayRef {
+fn values(elements: ArrayValues) -> ArrayRef {
     match elements {
-        Elements::Bools(values) => Arc::new(BooleanArray::from(values)),
-        Elements::Integers(values) => Arc::new(Int64Array::from(values)),
-        Elements::Unsigned(values) => Arc::new(UInt64Array::from(values)),
-        Elements::Singles(values) => Arc::new(Float32Array::from_iter(
+        ArrayValues::Bools(values) => Arc::new(BooleanArray::from(values)),
+        ArrayValues::Integers(values) => Arc::new(Int64Array::from(values)),
+        ArrayValues::Unsigned(values) => Arc::new(UInt64Array::from(values)),
+        ArrayValues::Singles(values) => Arc::new(Float32Array::from_iter(
             values
                 .into_iter()
                 .map(|value| (!value.is_nan()).then_some(value)),
         )),
-        Elements::Doubles(values) => Arc::new(Float64Array::from_iter(
+        ArrayValues::Doubles(values) => Arc::new(Float64Array::from_iter(
             values
                 .into_iter()
                 .map(|value| (!value.is_nan()).then_some(value)),
         )),
-        Elements::Texts(values) => Arc::new(StringArray::from_iter(
+        ArrayValues::Texts(values) => Arc::new(StringArray::from_iter(
             values
                 .into_iter()
                 .map(|value| (!value.is_empty()).then_some(value)),

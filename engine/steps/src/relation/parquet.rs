@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow::compute::{cast, concat_batches, take};
 use arrow::datatypes::DataType;
-use prep_formats::limits::Limits;
+use prep_formats::limits::DecodingLimits;
 use prep_formats::parquet::{ParquetError, ParquetTable};
 use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
@@ -40,7 +40,7 @@ impl ParquetRelation {
     pub(crate) fn open(
         file: File,
         bytes: u64,
-        limits: &Limits,
+        limits: &DecodingLimits,
         numbers: &BTreeSet<usize>,
         positions: Option<Arc<RowPositions>>,
     ) -> Result<ParquetRelation, ParquetError> {

@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use prep_cache::{Digest, EarlierRun, LedgerEntry, Store};
 use prep_contents::ContentsError;
 use prep_core::{Cancel, Context, Failure, FileValue, KeyRecord, Value};
-use prep_diff::{FileDifference, Options, two_files};
+use prep_diff::{DiffOptions, FileDifference, two_files};
 use prep_steps::value::Tree;
 
-use super::diff::{Differences, PipelineDifference};
+use super::diff::{DataDifferences, PipelineDifference};
 use crate::catalog::Catalog;
 use crate::error::{Error, failure_of};
 use crate::settings::Settings;
@@ -37,7 +37,7 @@ pub fn diff_moments(
     id: &str,
     variant: &str,
     [old, new]: [usize; 2],
-) -> Result<Differences, Error> {
+) -> Result<DataDifferences, Error> {
     catalog.get(id)?;
     let none = || {
         let message = format!("nothing is known of runs of `{id}` ({variant})");
@@ -51,12 +51,12 @@ pub fn diff_moments(
     let after = steps(&store, id, moment(&moments, id, new)?)?;
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let context = Context::new(store, settings.limits(), Cancel::default());
-    let mut found = Differences {
+    let mut found = DataDifferences {
         pipeline: Vec::new(),
         outputs: Some(Vec::new()),
     };
     let temp = settings.temp_dir();
-    let options = Options {
+    let options = DiffOptions {
         threads: settings.jobs,
         resources: settings.resources(&temp),
     };
@@ -158,7 +158,7 @@ fn output(
     path: &str,
     old: Option<&Then>,
     new: Option<&Then>,
-    options: &Options<'_>,
+    options: &DiffOptions<'_>,
 ) -> Result<Vec<FileDifference>, Error> {
     let made =
         |then: Option<&Then>| then.and_then(|then| then.entry.outputs.values().next().copied());

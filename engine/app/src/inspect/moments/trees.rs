@@ -9,7 +9,7 @@ use std::io;
 
 use prep_contents::{ContentsError, Result};
 use prep_core::Context;
-use prep_diff::{FileDifference, Options, two_files};
+use prep_diff::{DiffOptions, FileDifference, two_files};
 use prep_steps::value::{ContentRef, Opener, Tree, TreeFile};
 
 /// Returns the differences below `path`.
@@ -21,7 +21,7 @@ pub(super) fn differences(
     path: &str,
     old: &Tree,
     new: &Tree,
-    options: &Options<'_>,
+    options: &DiffOptions<'_>,
 ) -> Result<Vec<FileDifference>> {
     let opener = Opener::new(context);
     let inner = |file: &TreeFile<'_>| format!("{}/{}", path.trim_end_matches('/'), file.path());

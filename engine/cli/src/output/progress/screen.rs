@@ -10,7 +10,7 @@ use terminal_size::{Width, terminal_size_of};
 
 use super::state::State;
 use super::{MAX_LINES, held};
-use crate::output::printer::{Level, Printer, shown};
+use crate::output::printer::{MessageLevel, Printer, shown};
 use crate::output::table::shortened;
 
 /// Characters of a line if the width of the terminal is unknown.
@@ -35,7 +35,7 @@ pub(super) struct Bars {
 impl Screen {
     /// Makes the screen for a run of `steps` steps.
     pub(super) fn new(printer: &Printer, steps: usize) -> Screen {
-        if printer.level == Level::Quiet || steps == 0 {
+        if printer.level == MessageLevel::Quiet || steps == 0 {
             return Screen::Silent;
         }
         if !std::io::stderr().is_terminal() {

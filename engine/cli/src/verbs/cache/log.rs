@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, Table};
-use crate::session::{Session, VerbResult};
+use crate::output::table::{Align, PrintedTable};
+use crate::session::{CliSession, VerbResult};
 
 /// Show the last runs, and which steps ran and why
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ Examples:
 
 @0 is the latest run. Without a run and an ID, the command lists the last 100 runs. With one of them, it lists the steps that \
 ran; steps whose results were found are not logged.")]
-pub struct Log {
+pub struct RunLogArgs {
     /// A run (@N) and ids of competitions
     #[arg(value_name = "@N|ID")]
     what: Vec<String>,
@@ -32,8 +32,8 @@ pub struct Log {
     failed: bool,
 }
 
-impl Log {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl RunLogArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let mut runs = logged_runs(&session.settings)?;
         let (numbers, ids) = self.parsed()?;
         if let Some(missing) = numbers.iter().find(|number| **number >= runs.len()) {
@@ -80,8 +80,8 @@ impl Log {
 }
 
 /// A row per run.
-fn overview(runs: &[LoggedRun]) -> Table {
-    let mut table = Table::new(&[
+fn overview(runs: &[LoggedRun]) -> PrintedTable {
+    let mut table = PrintedTable::new(&[
         ("run", Align::Left),
         ("started", Align::Left),
         ("time", Align::Right),
@@ -120,8 +120,8 @@ fn names(ids: &[String]) -> String {
 }
 
 /// A row per step.
-fn steps(runs: &[LoggedRun]) -> Table {
-    let mut table = Table::new(&[
+fn steps(runs: &[LoggedRun]) -> PrintedTable {
+    let mut table = PrintedTable::new(&[
         ("run", Align::Left),
         ("step", Align::Left),
         ("kind", Align::Left),

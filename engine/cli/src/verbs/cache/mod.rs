@@ -8,16 +8,16 @@ use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport};
 use prep_core::units;
 use serde_json::{Value, json};
 
-use self::log::Log;
+use self::log::RunLogArgs;
 use self::rerun::RerunArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, Table};
-use crate::session::{Session, VerbResult};
+use crate::output::table::{Align, PrintedTable};
+use crate::session::{CliSession, VerbResult};
 
 /// Inspect, verify and clean the cache
 #[derive(Debug, Args)]
-pub struct Cache {
+pub struct CacheArgs {
     #[command(subcommand)]
     action: Action,
 }
@@ -29,7 +29,7 @@ enum Action {
     Stat,
     /// Verify the content of the cache
     Verify(Box<Verify>),
-    Log(Log),
+    Log(RunLogArgs),
     /// Remove unused results
     #[command(
         after_help = "Examples:\n  prep cache gc --dry-run --keep-days 30\n  prep cache gc --max-size 200GB"
@@ -70,8 +70,8 @@ the competitions were prepared. Without an ID, it runs all prepared competitions
 
 The exit code is 1 if a result differs, and 6 if an object is damaged.";
 
-impl Cache {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl CacheArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let root = &session.settings.store_dir;
         let Some(store) = Store::open_existing(root)? else {
             session
@@ -115,7 +115,7 @@ fn amount(amount: Amount) -> Value {
     json!({ "files": amount.files, "bytes": amount.bytes })
 }
 
-fn stat(session: &Session, store: &Store) -> VerbResult {
+fn stat(session: &CliSession, store: &Store) -> VerbResult {
     let stat = store.stat()?;
     if session.printer.json {
         session.printer.json(&json!({
@@ -141,7 +141,7 @@ fn stat(session: &Session, store: &Store) -> VerbResult {
 }
 
 fn stat_table(stat: &StoreStat) -> String {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         ("", Align::Left),
         ("files", Align::Right),
         ("size", Align::Right),
@@ -171,7 +171,7 @@ fn stat_table(stat: &StoreStat) -> String {
     table.render()
 }
 
-fn verify(session: &Session, store: &Store, repair: bool) -> VerbResult {
+fn verify(session: &CliSession, store: &Store, repair: bool) -> VerbResult {
     // A handle that may write, only if it is to.
     let writable = if repair {
         Some(Store::open(store.root())?)
@@ -248,7 +248,7 @@ fn verify_text(report: &VerifyReport) -> String {
     text
 }
 
-fn gc(session: &Session, store: &Store, options: GcOptions) -> VerbResult {
+fn gc(session: &CliSession, store: &Store, options: GcOptions) -> VerbResult {
     let writable = if options.dry_run {
         None
     } else {

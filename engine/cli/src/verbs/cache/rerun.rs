@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use prep_app::{Difference, Place, Rerun, RerunResult, RerunStep};
+use prep_app::{Difference, Rerun, RerunPlace, RerunResult, RerunStep};
 use prep_core::{NullReporter, Reporter, units};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::interrupt;
 use crate::options::PreparationArgs;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Options of `--rerun`.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ impl RerunArgs {
         }
     }
 
-    pub fn call(&self, session: &Session) -> VerbResult {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let task = session.local_task(&self.preparation)?;
         let prepared = || Ok(prep_app::prepared(&task.catalog, &task.data_dir())?);
@@ -150,8 +150,8 @@ fn step_text(id: &str, step: &RerunStep) -> String {
 
 fn difference(name: &str, one: &Difference) -> String {
     let place = match one.recorded_in {
-        Place::Cache => "cache",
-        Place::Remote => "remote",
+        RerunPlace::Cache => "cache",
+        RerunPlace::Remote => "remote",
     };
     let digest = |digest: Option<prep_cache::Digest>| {
         digest.map_or_else(|| "nothing".to_owned(), |digest| digest.to_string())

@@ -1,27 +1,27 @@
 //! `prep fetch --list`: the files of bundles, without downloading them.
 
-use prep_app::{ListedSource, Listing, Options};
+use prep_app::{BundleListing, ListedSource, PreparationOptions};
 use prep_core::units;
 use serde_json::json;
 
-use crate::downloads::{Limits, Purpose};
+use crate::downloads::{DownloadLimits, Purpose};
 use crate::options::SourceArg;
-use crate::output::table::{Align, Table};
-use crate::session::{Session, VerbResult};
+use crate::output::table::{Align, PrintedTable};
+use crate::session::{CliSession, VerbResult};
 
 /// Lists the bundles of `ids`.
 pub fn list(
-    session: &Session,
+    session: &CliSession,
     ids: &[String],
     source: &SourceArg,
     no_download: bool,
 ) -> VerbResult {
-    let options = Options {
+    let options = PreparationOptions {
         source: source.dir().map(ToOwned::to_owned),
-        ..Options::default()
+        ..PreparationOptions::default()
     };
     let purpose = Purpose::question_unless(no_download);
-    let task = session.task(options, &Limits::default(), purpose)?;
+    let task = session.task(options, &DownloadLimits::default(), purpose)?;
     let listings = session.each(ids, |id| {
         let listing = prep_app::listing(&task, id)?;
         if !session.printer.json {
@@ -39,8 +39,8 @@ pub fn list(
     Ok(listings.exit())
 }
 
-fn render(listing: &Listing) -> String {
-    let mut table = Table::new(&[
+fn render(listing: &BundleListing) -> String {
+    let mut table = PrintedTable::new(&[
         ("size", Align::Right),
         ("in bundle", Align::Right),
         ("used", Align::Left),
@@ -62,7 +62,7 @@ fn render(listing: &Listing) -> String {
 }
 
 fn render_sources(rows: &[ListedSource]) -> String {
-    let mut table = Table::new(&[
+    let mut table = PrintedTable::new(&[
         ("size", Align::Right),
         ("source", Align::Left),
         ("place", Align::Left),
@@ -85,7 +85,7 @@ fn render_sources(rows: &[ListedSource]) -> String {
 }
 
 /// The sum, in a sentence.
-fn sum(listing: &Listing) -> String {
+fn sum(listing: &BundleListing) -> String {
     let place = match &listing.bundle {
         Some(path) => path.display().to_string(),
         None => "on Kaggle".to_owned(),

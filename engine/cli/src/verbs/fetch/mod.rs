@@ -4,16 +4,16 @@ mod listing;
 mod rules;
 
 use clap::Args;
-use prep_app::Options;
+use prep_app::PreparationOptions;
 use serde_json::json;
 
 use self::rules::RulesArgs;
-use crate::downloads::{Limits, Purpose};
+use crate::downloads::{DownloadLimits, Purpose};
 use crate::interrupt;
 use crate::options::SourceArg;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 use crate::verbs::run::UnitArg;
 
 /// Download bundles, list their files, or check rules
@@ -27,7 +27,7 @@ Examples:
 The command prints the path of each bundle. A bundle that you have is checked and not downloaded again. With a remote, \
 bundles go to its mirror, and bundles of the mirror are not downloaded.",
     after_long_help = LONG_EXAMPLES)]
-pub struct Fetch {
+pub struct FetchArgs {
     #[command(flatten)]
     selection: Selection,
     /// List the files of bundles; download nothing
@@ -49,7 +49,7 @@ pub struct Fetch {
     #[command(flatten)]
     unit: UnitArg,
     #[command(flatten)]
-    limits: Limits,
+    limits: DownloadLimits,
     #[command(flatten)]
     remote: RemoteArgs,
 }
@@ -73,8 +73,8 @@ competition.
 --list asks Kaggle for the listing of a bundle that you do not have. The id may be that of any competition. `used` marks \
 the files that the pipeline reads; `prep run --partial` downloads only those.";
 
-impl Fetch {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl FetchArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let ids = self.selection.ids()?;
         if self.list {
             return listing::list(session, &ids, &self.source, self.no_download);
@@ -83,11 +83,11 @@ impl Fetch {
             return self.rules.check(session, &ids);
         }
         let session = &session.linked(&self.remote)?;
-        let options = Options {
+        let options = PreparationOptions {
             source: self.source.dir().map(ToOwned::to_owned),
             check_bundle: !self.skip_bundle_verification,
             keep_bundles: !self.discard_bundle,
-            ..Options::default()
+            ..PreparationOptions::default()
         };
         let task = session.task(options, &self.limits, Purpose::Download)?;
         let ids = self.unit.part(session, &task.catalog, ids)?;

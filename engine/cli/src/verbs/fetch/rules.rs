@@ -11,13 +11,13 @@ use prep_spec::model::SourceLocation;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use crate::downloads::{self, Limits, Purpose};
+use crate::downloads::{self, DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::browser;
-use crate::output::table::{Align, Table};
-use crate::session::{Session, VerbResult};
+use crate::output::table::{Align, PrintedTable};
+use crate::session::{CliSession, VerbResult};
 
 /// Options of `--check-rules`.
 #[derive(Debug, Args)]
@@ -100,7 +100,7 @@ do with it. Some old competitions may no longer admit new accounts: `prep run` p
 
 impl RulesArgs {
     /// Checks the rules of `ids`.
-    pub fn check(&self, session: &Session, ids: &[String]) -> VerbResult {
+    pub fn check(&self, session: &CliSession, ids: &[String]) -> VerbResult {
         let catalog = Catalog::of(&session.settings)?;
         let mut competitions = Vec::new();
         let mut files = Vec::new();
@@ -115,7 +115,8 @@ impl RulesArgs {
             competitions.push(pipeline.map_or_else(|| id.clone(), |one| one.bundle.kaggle));
         }
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
-        let network = downloads::network(session, &Limits::default(), Purpose::Question).get()?;
+        let network =
+            downloads::network(session, &DownloadLimits::default(), Purpose::Question).get()?;
         let pace = Pace {
             pause: self.pause,
             again: self.again,
@@ -193,7 +194,7 @@ impl RulesArgs {
 }
 
 /// Opens the pages of rules that are not accepted.
-fn open(session: &Session, rows: &[Row]) {
+fn open(session: &CliSession, rows: &[Row]) {
     let pages: Vec<&Row> = rows
         .iter()
         .filter(|row| row.state == State::NotAccepted)
@@ -279,7 +280,7 @@ fn text(rows: &[Row]) -> String {
     text.push('\n');
     let open: Vec<&Row> = with(State::NotAccepted).collect();
     if !open.is_empty() {
-        let mut table = Table::new(&[("rules to accept", Align::Left), ("", Align::Left)]);
+        let mut table = PrintedTable::new(&[("rules to accept", Align::Left), ("", Align::Left)]);
         for row in open {
             table.row(vec![row.id.clone(), row.url.clone()]);
         }

@@ -8,9 +8,9 @@ use prep_grade::report::JsonObject;
 use super::{GradeArgs, shown};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
-pub fn grade(session: &Session, catalog: &Catalog, list: &Path, args: &GradeArgs) -> VerbResult {
+pub fn grade(session: &CliSession, catalog: &Catalog, list: &Path, args: &GradeArgs) -> VerbResult {
     let (settings, log) = (&args.variant.settings(session), args.log.log(session));
     let graded = grade_list(settings, catalog, list, args.output_dir()?, &log)?;
     let reports = graded.results.iter();

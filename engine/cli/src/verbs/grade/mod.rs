@@ -15,11 +15,11 @@ mod thresholds;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Given, Log};
+use prep_app::{Catalog, Given, GradingLog};
 
 use crate::error::CliError;
 use crate::options::VariantArg;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 pub use self::shown::{medal, score};
 
@@ -90,11 +90,11 @@ pub struct LogArgs {
 }
 
 impl LogArgs {
-    pub fn log(&self, session: &Session) -> Log {
+    pub fn log(&self, session: &CliSession) -> GradingLog {
         let printer = session.printer.clone();
         match self.no_log {
-            true => Log::off(),
-            false => Log::kept(move |error| printer.warning(error)),
+            true => GradingLog::off(),
+            false => GradingLog::kept(move |error| printer.warning(error)),
         }
     }
 }
@@ -120,7 +120,7 @@ impl GivenArgs {
 }
 
 impl GradeArgs {
-    pub fn call(&self, session: &Session) -> VerbResult {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let is_known = |path: &PathBuf| catalog.find(&path.to_string_lossy()).is_some();
         match self.what.as_slice() {

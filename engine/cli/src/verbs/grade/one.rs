@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use prep_app::{Catalog, Grading};
-use prep_grade::Outcome;
+use prep_grade::GradeOutcome;
 use prep_grade::report::JsonObject;
 
 use super::{GradeArgs, shown};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 pub fn grade(
-    session: &Session,
+    session: &CliSession,
     catalog: &Catalog,
     id: &str,
     submission: &Path,
@@ -29,7 +29,7 @@ pub fn grade(
     };
     let outcome = grading.grade_table(submission)?;
     let unrounded = match &outcome {
-        Some(Outcome::Score { value, .. }) => Some(*value),
+        Some(GradeOutcome::Score { value, .. }) => Some(*value),
         _ => None,
     };
     let report = grading.report_of(submission, outcome);

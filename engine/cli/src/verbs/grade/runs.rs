@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prep_app::{Catalog, Error};
 use prep_core::units;
-use prep_experiments::Places;
+use prep_experiments::ListPlaces;
 
 use super::{GradeArgs, many};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::file::write_whole;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 use crate::verbs::summarize::failed;
 
 /// Where runs keep their files.
@@ -40,7 +40,7 @@ pub fn is_of_runs(path: &Path) -> bool {
 }
 
 pub fn grade(
-    session: &Session,
+    session: &CliSession,
     catalog: &Catalog,
     runs: &[PathBuf],
     args: &GradeArgs,
@@ -63,12 +63,12 @@ pub fn grade(
 
 /// The list of submissions, as JSON Lines.
 fn list(
-    session: &Session,
+    session: &CliSession,
     catalog: &Catalog,
     paths: &[PathBuf],
     args: &PlacesArgs,
 ) -> Result<String, CliError> {
-    let places = Places {
+    let places = ListPlaces {
         submission: args.submission.clone(),
         logs: args.logs.clone(),
         code: args.code.clone(),

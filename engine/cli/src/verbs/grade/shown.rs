@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prep_core::units;
 use prep_formats::json::JsonValue;
-use prep_grade::report::list::Entry;
+use prep_grade::report::list::ListedSubmission;
 use prep_grade::report::medals::{Medals, Thresholds};
 use prep_grade::report::{CompetitionReport, JsonObject, pretty};
 
 use crate::error::CliError;
-use crate::output::table::{Align, Table};
-use crate::session::Session;
+use crate::output::table::{Align, PrintedTable};
+use crate::session::CliSession;
 
 /// The JSON document of some competitions, and further members.
 pub fn envelope(competitions: Vec<JsonObject>, further: JsonObject) -> String {
@@ -35,7 +35,7 @@ pub fn entry(report: &CompetitionReport) -> JsonObject {
 }
 
 /// A submission that could not be graded, in the envelope.
-pub fn not_graded(entry: &Entry, error: &CliError) -> JsonObject {
+pub fn not_graded(entry: &ListedSubmission, error: &CliError) -> JsonObject {
     let error = JsonObject::from_iter([
         ("code", i64::from(error.exit as u8).into()),
         ("message", error.message.as_str().into()),
@@ -50,12 +50,12 @@ pub fn not_graded(entry: &Entry, error: &CliError) -> JsonObject {
 }
 
 /// Warns of competitions without medals, and of scores that cannot be compared with upstream's.
-pub fn remarks(session: &Session, reports: &[&CompetitionReport]) {
+pub fn remarks(session: &CliSession, reports: &[&CompetitionReport]) {
     without_leaderboard(session, reports);
     not_comparable(session, reports);
 }
 
-fn without_leaderboard(session: &Session, reports: &[&CompetitionReport]) {
+fn without_leaderboard(session: &CliSession, reports: &[&CompetitionReport]) {
     let without = reports.iter().filter(|report| report.thresholds.is_none());
     let ids: BTreeSet<&str> = without
         .map(|report| report.competition_id.as_str())
@@ -68,7 +68,7 @@ fn without_leaderboard(session: &Session, reports: &[&CompetitionReport]) {
 }
 
 /// Warns of scores on upstream's competitions that do not mean what upstream's scores mean.
-fn not_comparable(session: &Session, reports: &[&CompetitionReport]) {
+fn not_comparable(session: &CliSession, reports: &[&CompetitionReport]) {
     let of_benchmark = reports.iter().filter(|report| {
         prep_splits::sets_of(&report.competition_id)
             .next()
@@ -118,8 +118,8 @@ pub fn thresholds(found: Thresholds) -> String {
 }
 
 /// A row per report.
-pub fn rows(reports: &[&CompetitionReport]) -> Table {
-    let mut table = Table::new(&[
+pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
+    let mut table = PrintedTable::new(&[
         ("competition", Align::Left),
         ("score", Align::Right),
         ("medal", Align::Left),

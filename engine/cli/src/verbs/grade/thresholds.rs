@@ -6,10 +6,10 @@ use prep_grade::report::JsonObject;
 use super::{GradeArgs, shown};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 pub fn show(
-    session: &Session,
+    session: &CliSession,
     catalog: &Catalog,
     id: Option<&str>,
     args: &GradeArgs,

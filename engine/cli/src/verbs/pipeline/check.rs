@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::remedy::words;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Check pipeline files in all variants
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ Examples:
 
 The check covers keys, queries and grading, and needs no bundle. Each mistake is a line FILE:LINE:COLUMN: error: MESSAGE on \
 stdout. The exit code is 3 if there is a mistake.")]
-pub struct Check {
+pub struct CheckArgs {
     /// A file `pipeline.yaml`
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -38,8 +38,8 @@ struct Found {
     help: Option<String>,
 }
 
-impl Check {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl CheckArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let (mut found, mut text, mut exits) = (Vec::new(), String::new(), Vec::new());
         for file in &self.files {
             let Err(error) = prep_app::check(file) else {

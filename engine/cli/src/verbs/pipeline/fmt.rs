@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::output::file::write_whole;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Format pipeline files
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ Examples:
 The command removes spaces at the ends of lines, carriage returns, and empty lines at the beginning, at the end and next \
 to each other. It keeps comments, and it does not write a file whose meaning would change. With --check, the exit code is 1 \
 if a file would change.")]
-pub struct Fmt {
+pub struct FmtArgs {
     /// Pipeline files
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -28,8 +28,8 @@ pub struct Fmt {
     check: bool,
 }
 
-impl Fmt {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl FmtArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let names: Vec<String> = self
             .files
             .iter()

@@ -5,7 +5,7 @@ use prep_report::graph::{Drawing, dot, svg};
 
 use crate::exit::Exit;
 use crate::options::{OutputArg, PreparationArgs, SourceArg, VariantArg};
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 use crate::verbs::plan::of_one;
 
 /// Draw the steps of a competition
@@ -14,7 +14,7 @@ use crate::verbs::plan::of_one;
 Examples:
   prep pipeline graph spaceship-titanic --format svg -o graph.svg
   prep pipeline graph spaceship-titanic | dot -Tpdf > graph.pdf")]
-pub struct Graph {
+pub struct GraphArgs {
     /// The competition
     #[arg(value_name = "ID")]
     id: String,
@@ -43,8 +43,8 @@ enum Format {
     Svg,
 }
 
-impl Graph {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl GraphArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let preparation = PreparationArgs {
             variant: self.variant.clone(),
             source: self.source.clone(),

@@ -9,7 +9,7 @@ mod show;
 
 use clap::{Args, Subcommand};
 
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Write, check and draw pipelines
 #[derive(Debug, Args)]
@@ -20,16 +20,16 @@ pub struct PipelineArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    New(new::New),
-    Check(check::Check),
-    Show(show::Show),
-    Graph(graph::Graph),
-    Fmt(fmt::Fmt),
-    Schema(schema::Schema),
+    New(new::NewArgs),
+    Check(check::CheckArgs),
+    Show(show::ShowArgs),
+    Graph(graph::GraphArgs),
+    Fmt(fmt::FmtArgs),
+    Schema(schema::SchemaArgs),
 }
 
 impl PipelineArgs {
-    pub fn call(&self, session: &Session) -> VerbResult {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         match &self.verb {
             Verb::New(verb) => verb.call(session),
             Verb::Check(verb) => verb.call(session),

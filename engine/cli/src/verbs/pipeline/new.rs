@@ -6,11 +6,11 @@ use clap::Args;
 use prep_app::{Catalog, Error};
 use serde_json::json;
 
-use crate::downloads::{self, Limits, Purpose};
+use crate::downloads::{self, DownloadLimits, Purpose};
 use crate::exit::Exit;
 use crate::options::SourceArg;
 use crate::output::file::write_whole;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Write a first pipeline for a bundle
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ Examples:
 The command reads the bundle and writes DIR/ID/pipeline.yaml: tables with columns and types, a guess of ids and target, a \
 split, checks, a metric. Comments mark the places where you must choose. The file loads and runs as it is. If you do not \
 have the bundle, prep asks Kaggle for its listing and for the first rows of its tables.")]
-pub struct New {
+pub struct NewArgs {
     /// The competition, as in its address on Kaggle
     #[arg(value_name = "ID")]
     id: String,
@@ -37,8 +37,8 @@ pub struct New {
     no_download: bool,
 }
 
-impl New {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl NewArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let settings = &session.settings;
         let folder = self.output.clone().or_else(|| settings.pipelines.clone());
         let folder = folder
@@ -52,7 +52,7 @@ impl New {
                 .into());
         }
         let purpose = Purpose::question_unless(self.no_download);
-        let network = downloads::network(session, &Limits::default(), purpose);
+        let network = downloads::network(session, &DownloadLimits::default(), purpose);
         let draft = prep_app::draft(
             settings,
             self.source.or_setting(session),

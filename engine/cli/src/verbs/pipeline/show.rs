@@ -1,14 +1,14 @@
 //! `prep pipeline show`: pipelines with the definitions of their competitions.
 
 use clap::Args;
-use prep_app::{Entry, described, lists};
+use prep_app::{CatalogEntry, described, lists};
 use serde_json::{Map, Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::OutputArg;
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Print pipelines, also built-in ones
 #[derive(Debug, Args)]
@@ -20,15 +20,15 @@ Examples:
 
 With --json, the command also prints description, leaderboard, published checksums and the names that upstream uses. \
 Without an ID, it then prints all competitions.")]
-pub struct Show {
+pub struct ShowArgs {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
     output: OutputArg,
 }
 
-impl Show {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl ShowArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let ids = match session.printer.json {
             true => self.selection.ids_or(|| {
@@ -38,7 +38,7 @@ impl Show {
             false => self.selection.ids()?,
         };
         let entries = ids.iter().map(|id| catalog.get(id));
-        let entries: Vec<&Entry> = entries.collect::<Result<_, _>>()?;
+        let entries: Vec<&CatalogEntry> = entries.collect::<Result<_, _>>()?;
         let text = match session.printer.json {
             true => whole(&entries),
             false => texts(&entries)?,
@@ -49,14 +49,14 @@ impl Show {
 }
 
 /// The pipelines; several are documents of one YAML stream.
-fn texts(entries: &[&Entry]) -> Result<String, CliError> {
+fn texts(entries: &[&CatalogEntry]) -> Result<String, CliError> {
     let texts = entries.iter().map(|entry| entry.pipeline());
     let texts: Vec<&str> = texts.collect::<Result<_, _>>()?;
     Ok(texts.join("---\n"))
 }
 
-fn whole(entries: &[&Entry]) -> String {
-    let one = |entry: &&Entry| {
+fn whole(entries: &[&CatalogEntry]) -> String {
+    let one = |entry: &&CatalogEntry| {
         let mut all = json!({ "id": entry.id, "pipeline": entry.pipeline.as_deref() });
         if let (Some(all), Some(Value::Object(facts))) = (all.as_object_mut(), described(entry)) {
             all.extend(facts);

@@ -8,12 +8,12 @@ use crate::exit::Exit;
 use crate::options::OutputArg;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 use crate::values::at_least_one;
 
 /// Print a script or manifest for a cluster
 #[derive(Debug, Args)]
-pub struct Jobs {
+pub struct JobsArgs {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -90,8 +90,8 @@ struct Common {
 /// Default memory of a worker.
 const MEMORY: u64 = 16 << 30;
 
-impl Jobs {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl JobsArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let (text, output) = match &self.verb {
             Verb::Slurm {
                 common,
@@ -121,7 +121,7 @@ impl Jobs {
 }
 
 impl Common {
-    fn plan(&self, session: &Session) -> Result<JobPlan, CliError> {
+    fn plan(&self, session: &CliSession) -> Result<JobPlan, CliError> {
         let catalog = session.catalog()?;
         let ids = self.selection.ids()?;
         for id in &ids {
@@ -159,7 +159,7 @@ impl Common {
 
 /// Without a mirror, the jobs that prepare would not see what the jobs that download bring. Without a key, nobody would accept
 /// what the jobs send.
-fn require_mirror_and_key(session: &Session, remote: &RemoteSettings) -> Result<(), CliError> {
+fn require_mirror_and_key(session: &CliSession, remote: &RemoteSettings) -> Result<(), CliError> {
     let elsewhere = "; if the jobs have a prep.toml of their own, give --no-check";
     if !remote.mirror.as_ref().is_some_and(|mirror| mirror.value) {
         let message = "the remote has no mirror, which the jobs pass bundles through";

@@ -6,13 +6,13 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, Table};
+use crate::output::table::{Align, PrintedTable};
 use crate::remote::key;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Make and list the keys that sign results
 #[derive(Debug, Args)]
-pub struct Key {
+pub struct KeyArgs {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -37,8 +37,8 @@ Examples:
     List,
 }
 
-impl Key {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl KeyArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let folder = session.places.keys().ok_or_else(|| {
             CliError::usage("there is no home directory for keys")
                 .help("set XDG_CONFIG_HOME to a directory")
@@ -78,7 +78,8 @@ impl Key {
                         .collect();
                     session.printer.json(&json!({ "keys": keys }))?;
                 } else {
-                    let mut table = Table::new(&[("name", Align::Left), ("public", Align::Left)]);
+                    let mut table =
+                        PrintedTable::new(&[("name", Align::Left), ("public", Align::Left)]);
                     for (name, public) in keys {
                         table.row(vec![name, public]);
                     }

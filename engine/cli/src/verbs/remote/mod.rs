@@ -7,7 +7,7 @@ mod push;
 
 use clap::{Args, Subcommand};
 
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Share results between machines
 #[derive(Debug, Args)]
@@ -18,14 +18,14 @@ pub struct RemoteVerbs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Push(push::Push),
-    Pull(pull::Pull),
-    Key(key::Key),
-    Jobs(jobs::Jobs),
+    Push(push::PushArgs),
+    Pull(pull::PullArgs),
+    Key(key::KeyArgs),
+    Jobs(jobs::JobsArgs),
 }
 
 impl RemoteVerbs {
-    pub fn call(&self, session: &Session) -> VerbResult {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         match &self.verb {
             Verb::Push(verb) => verb.call(session),
             Verb::Pull(verb) => verb.call(session),

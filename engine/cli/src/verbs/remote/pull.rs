@@ -10,7 +10,7 @@ use crate::options::PreparationArgs;
 use crate::output::summary;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 use crate::verbs::run::{carry_out, exit};
 
 /// Get prepared competitions from the remote
@@ -23,7 +23,7 @@ Examples:
 Without an ID, the command gets all competitions that the remote knows. No step runs except checks, and published checksums \
 are verified here. You can interrupt and repeat it. You must accept the rules of each competition, even if somebody else \
 downloaded its data: `prep fetch --check-rules` lists them.")]
-pub struct Pull {
+pub struct PullArgs {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -32,8 +32,8 @@ pub struct Pull {
     remote: RemoteArgs,
 }
 
-impl Pull {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl PullArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;

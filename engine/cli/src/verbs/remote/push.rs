@@ -10,11 +10,11 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::options::PreparationArgs;
 use crate::output::moving::Moving;
-use crate::output::table::{Align, Table};
+use crate::output::table::{Align, PrintedTable};
 use crate::prep_toml::FILE;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::session::{Session, VerbResult};
+use crate::session::{CliSession, VerbResult};
 
 /// Send prepared competitions to the remote
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ Examples:
 Without an ID, the command sends all prepared competitions. It does not send what the remote has, so you can interrupt and \
 repeat it. Results are signed with the key of `prep remote key`. Bundles are sent if `[remote]` in prep.toml has \
 `mirror = true`. Use the options with which the competitions were prepared.")]
-pub struct Push {
+pub struct PushArgs {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -35,8 +35,8 @@ pub struct Push {
     remote: RemoteArgs,
 }
 
-impl Push {
-    pub fn call(&self, session: &Session) -> VerbResult {
+impl PushArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;
@@ -84,7 +84,7 @@ impl Push {
     }
 }
 
-impl Push {
+impl PushArgs {
     /// The options that a pull of the sent results needs, if that is more than a selection.
     fn pull(&self, all: &[Pushed]) -> Option<String> {
         let sent: Vec<&Pushed> = all.iter().filter(|one| one.not_here.is_empty()).collect();
@@ -122,8 +122,8 @@ fn is_empty(pushed: &Pushed) -> bool {
     pushed.new + pushed.there == 0 && !pushed.not_here.is_empty()
 }
 
-fn table(all: &[Pushed]) -> Table {
-    let mut table = Table::new(&[
+fn table(all: &[Pushed]) -> PrintedTable {
+    let mut table = PrintedTable::new(&[
         ("id", Align::Left),
         ("sent", Align::Right),
         ("there", Align::Right),

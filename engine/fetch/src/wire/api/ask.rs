@@ -3,7 +3,7 @@
 use reqwest::header::LOCATION;
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 
-use crate::credentials::Credentials;
+use crate::credentials::KaggleCredentials;
 use crate::error::FetchError;
 use crate::message;
 use crate::trouble::Trouble;
@@ -217,7 +217,7 @@ async fn judge(
         401 => FetchError::Unauthorised {
             used: found.origin.to_string(),
             others: found.others.iter().map(ToString::to_string).collect(),
-            can_log_in: matches!(found.credentials, Credentials::Login(_)),
+            can_log_in: matches!(found.credentials, KaggleCredentials::Login(_)),
             message,
         },
         403 if says("competitions.participate") => FetchError::MayNotParticipate { id, message },

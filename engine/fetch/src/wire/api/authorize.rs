@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::RequestBuilder;
 use serde::Deserialize;
 
-use crate::credentials::{Credentials, Login, parts};
+use crate::credentials::{KaggleCredentials, Login, parts};
 use crate::error::FetchError;
 use crate::message;
 use crate::secret::Secret;
@@ -27,11 +27,11 @@ pub(crate) async fn authorize(
 ) -> Result<(RequestBuilder, Option<Secret>), CallError> {
     let found = shared.credentials().map_err(CallError::Fatal)?;
     Ok(match &found.credentials {
-        Credentials::Key { username, key } => {
+        KaggleCredentials::Key { username, key } => {
             (request.basic_auth(username, Some(key.expose())), None)
         }
-        Credentials::Token(token) => (request.bearer_auth(token.expose()), None),
-        Credentials::Login(login) => {
+        KaggleCredentials::Token(token) => (request.bearer_auth(token.expose()), None),
+        KaggleCredentials::Login(login) => {
             let token = token_of(shared, login, refused).await?;
             (request.bearer_auth(token.expose()), Some(token))
         }
@@ -103,7 +103,7 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
             login.renew(new.token.clone(), now, Duration::from_secs(new.expires_in));
             return Ok(Secret::new(new.token));
         }
-        let message = message::of_api(&text, &Credentials::Login(login.clone()));
+        let message = message::of_api(&text, &KaggleCredentials::Login(login.clone()));
         if is_passing(status) {
             let (host, code) = (host(&url), status.as_u16());
             let trouble = Trouble::Status {

@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 /// A value in a column of dtype `object`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Cell<'a> {
+pub enum ObjectValue<'a> {
     /// NaN.
     Missing,
     /// `True` or `False`.
@@ -65,21 +65,21 @@ impl ObjectColumn {
     }
 
     /// Appends a cell.
-    pub fn push(&mut self, cell: Cell<'_>) {
+    pub fn push(&mut self, cell: ObjectValue<'_>) {
         match cell {
-            Cell::Missing => self.bytes.push(MISSING),
-            Cell::Bool(false) => self.bytes.push(FALSE),
-            Cell::Bool(true) => self.bytes.push(TRUE),
-            Cell::Int(value) => self.number(INT, zigzag(value)),
-            Cell::UInt(value) => self.number(UINT, value),
-            Cell::Float(value) => match value as i64 {
+            ObjectValue::Missing => self.bytes.push(MISSING),
+            ObjectValue::Bool(false) => self.bytes.push(FALSE),
+            ObjectValue::Bool(true) => self.bytes.push(TRUE),
+            ObjectValue::Int(value) => self.number(INT, zigzag(value)),
+            ObjectValue::UInt(value) => self.number(UINT, value),
+            ObjectValue::Float(value) => match value as i64 {
                 // -0.0 is excluded, because integers have no negative zero.
                 whole if (whole as f64).to_bits() == value.to_bits() => {
                     self.number(WHOLE, zigzag(whole));
                 }
                 _ => self.number(FLOAT, value.to_bits().swap_bytes()),
             },
-            Cell::Text(text) => self.bytes.extend_from_slice(text.as_bytes()),
+            ObjectValue::Text(text) => self.bytes.extend_from_slice(text.as_bytes()),
         }
         let end = self.bytes.len() as u64;
         let before = u64::from(self.ends.last().copied().unwrap_or(0));
@@ -100,7 +100,7 @@ impl ObjectColumn {
 
     /// Returns the cell of a row.
     #[must_use]
-    pub fn get(&self, row: usize) -> Option<Cell<'_>> {
+    pub fn get(&self, row: usize) -> Option<ObjectValue<'_>> {
         let bytes = self.bytes_of(row)?;
         let number = |bytes: &[u8]| {
             let mut whole = [0; 8];
@@ -111,14 +111,14 @@ impl ObjectColumn {
             u64::from_le_bytes(whole)
         };
         Some(match bytes {
-            [MISSING] => Cell::Missing,
-            [FALSE] => Cell::Bool(false),
-            [TRUE] => Cell::Bool(true),
-            [INT, rest @ ..] => Cell::Int(unzigzag(number(rest))),
-            [UINT, rest @ ..] => Cell::UInt(number(rest)),
-            [WHOLE, rest @ ..] => Cell::Float(unzigzag(number(rest)) as f64),
-            [FLOAT, rest @ ..] => Cell::Float(f64::from_bits(number(rest).swap_bytes())),
-            text => Cell::Text(std::str::from_utf8(text).unwrap_or_default()),
+            [MISSING] => ObjectValue::Missing,
+            [FALSE] => ObjectValue::Bool(false),
+            [TRUE] => ObjectValue::Bool(true),
+            [INT, rest @ ..] => ObjectValue::Int(unzigzag(number(rest))),
+            [UINT, rest @ ..] => ObjectValue::UInt(number(rest)),
+            [WHOLE, rest @ ..] => ObjectValue::Float(unzigzag(number(rest)) as f64),
+            [FLOAT, rest @ ..] => ObjectValue::Float(f64::from_bits(number(rest).swap_bytes())),
+            text => ObjectValue::Text(std::str::from_utf8(text).unwrap_or_default()),
         })
     }
 
@@ -163,13 +163,13 @@ impl ObjectColumn {
     }
 
     /// Iterates over the cells.
-    pub fn iter(&self) -> impl Iterator<Item = Cell<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = ObjectValue<'_>> {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
     /// Whether any cell equals `cell`.
     #[must_use]
-    pub fn contains(&self, cell: Cell<'_>) -> bool {
+    pub fn contains(&self, cell: ObjectValue<'_>) -> bool {
         self.iter().any(|other| other == cell)
     }
 }
@@ -186,8 +186,8 @@ impl PartialEq for ObjectColumn {
     }
 }
 
-impl<'a> FromIterator<Cell<'a>> for ObjectColumn {
-    fn from_iter<I: IntoIterator<Item = Cell<'a>>>(cells: I) -> Self {
+impl<'a> FromIterator<ObjectValue<'a>> for ObjectColumn {
+    fn from_iter<I: IntoIterator<Item = ObjectValue<'a>>>(cells: I) -> Self {
         let cells = cells.into_iter();
         let mut objects = ObjectColumn::with_capacity(cells.size_hint().0);
         cells.for_each(|cell| objects.push(cell));
@@ -226,32 +226,34 @@ mod tests {
             9.3e18,
         ];
         let mut cells = vec![
-            Cell::Missing,
-            Cell::Bool(true),
-            Cell::Bool(false),
-            Cell::Text(""),
-            Cell::Text("a"),
-            Cell::Text("\u{ff}\u{10ffff}"),
-            Cell::UInt(0),
-            Cell::UInt(u64::MAX),
+            ObjectValue::Missing,
+            ObjectValue::Bool(true),
+            ObjectValue::Bool(false),
+            ObjectValue::Text(""),
+            ObjectValue::Text("a"),
+            ObjectValue::Text("\u{ff}\u{10ffff}"),
+            ObjectValue::UInt(0),
+            ObjectValue::UInt(u64::MAX),
         ];
-        cells.extend(integers.map(Cell::Int));
-        cells.extend(floats.map(Cell::Float));
+        cells.extend(integers.map(ObjectValue::Int));
+        cells.extend(floats.map(ObjectValue::Float));
         let objects: ObjectColumn = cells.iter().copied().collect();
         assert_eq!(objects.iter().collect::<Vec<_>>(), cells);
         for (row, cell) in cells.iter().enumerate() {
             let text = match cell {
-                Cell::Text(text) => Some(text.as_bytes()),
+                ObjectValue::Text(text) => Some(text.as_bytes()),
                 _ => None,
             };
             assert_eq!(objects.text(row), text);
-            assert_eq!(objects.is_missing(row), *cell == Cell::Missing);
-            if let (Cell::Float(a), Some(Cell::Float(b))) = (cell, objects.get(row)) {
+            assert_eq!(objects.is_missing(row), *cell == ObjectValue::Missing);
+            if let (ObjectValue::Float(a), Some(ObjectValue::Float(b))) = (cell, objects.get(row)) {
                 assert_eq!(a.to_bits(), b.to_bits());
             }
         }
         assert_eq!(objects.get(cells.len()), None);
-        assert!(objects.contains(Cell::Missing) && !objects.contains(Cell::Text("b")));
+        assert!(
+            objects.contains(ObjectValue::Missing) && !objects.contains(ObjectValue::Text("b"))
+        );
     }
 
     #[test]
@@ -271,10 +273,10 @@ mod tests {
 
     #[test]
     fn short_cells_take_little() {
-        let objects: ObjectColumn = (0..1000).map(|row| Cell::Int(row % 100)).collect();
+        let objects: ObjectColumn = (0..1000).map(|row| ObjectValue::Int(row % 100)).collect();
         assert!(objects.bytes.len() <= 2000);
         let objects: ObjectColumn = (0..1000)
-            .map(|row| Cell::Float(f64::from(row % 100)))
+            .map(|row| ObjectValue::Float(f64::from(row % 100)))
             .collect();
         assert!(objects.bytes.len() <= 2000);
     }

@@ -4,8 +4,8 @@ use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
 use crate::pandas::types::join::JoinedType;
 use crate::pandas::types::value::{Value, value};
 use crate::pandas::{
-    Cell, ColumnType, CsvError, CsvScan, CsvScanner, FileContent, ObjectColumn, PackedNumbers,
-    ReadOptions,
+    ColumnType, CsvError, CsvScan, CsvScanner, FileContent, ObjectColumn, ObjectValue,
+    PackedNumbers, ReadOptions,
 };
 
 /// A table in memory.
@@ -237,15 +237,15 @@ impl RowSink for FrameReader<'_> {
 
 fn push(data: &mut ObjectColumn, value: Value<'_>) {
     data.push(match value {
-        Value::Missing => Cell::Missing,
-        Value::Bool(value) => Cell::Bool(value),
-        Value::Int(value) => Cell::Int(value),
-        Value::UInt(value) => Cell::UInt(value),
-        Value::Float(value) => Cell::Float(value),
-        Value::Float32(value) => Cell::Float(f64::from(value)),
+        Value::Missing => ObjectValue::Missing,
+        Value::Bool(value) => ObjectValue::Bool(value),
+        Value::Int(value) => ObjectValue::Int(value),
+        Value::UInt(value) => ObjectValue::UInt(value),
+        Value::Float(value) => ObjectValue::Float(value),
+        Value::Float32(value) => ObjectValue::Float(f64::from(value)),
         Value::Text(value) => match std::str::from_utf8(value) {
-            Ok(text) => Cell::Text(text),
-            Err(_) => return data.push(Cell::Text(&String::from_utf8_lossy(value))),
+            Ok(text) => ObjectValue::Text(text),
+            Err(_) => return data.push(ObjectValue::Text(&String::from_utf8_lossy(value))),
         },
     });
 }

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use prep_core::units;
 
-use crate::collect::{Compared, Competition, File};
-use crate::page::parts::{Column, number, table, text};
+use crate::collect::{CompetitionPage, OutputComparison, OutputFile};
+use crate::page::parts::{PageColumn, number, table, text};
 use crate::text::{count, time};
 
 /// Outputs that are listed one by one.
@@ -12,7 +12,7 @@ const MAX_LISTED: usize = 60;
 /// Characters of a digest that are shown.
 const DIGEST_CHARACTERS: usize = 12;
 
-pub fn files(one: &Competition) -> Markup {
+pub fn files(one: &CompetitionPage) -> Markup {
     if one.files.is_empty() {
         return html! {};
     }
@@ -20,8 +20,8 @@ pub fn files(one: &Competition) -> Markup {
     let has_published = one
         .files
         .iter()
-        .any(|file| file.compared != Compared::NotPublished);
-    let mut columns: Vec<Column> = vec![
+        .any(|file| file.compared != OutputComparison::NotPublished);
+    let mut columns: Vec<PageColumn> = vec![
         text("Output"),
         number("Files"),
         number("Size"),
@@ -44,7 +44,7 @@ pub fn files(one: &Competition) -> Markup {
     }
 }
 
-fn row(file: &File, has_published: bool) -> Vec<Markup> {
+fn row(file: &OutputFile, has_published: bool) -> Vec<Markup> {
     let mut cells = vec![
         html! { code { (file.path) } },
         html! { (count(file.files)) },
@@ -62,17 +62,17 @@ fn row(file: &File, has_published: bool) -> Vec<Markup> {
     cells
 }
 
-fn compared(compared: Compared) -> Markup {
+fn compared(compared: OutputComparison) -> Markup {
     let (class, words) = match compared {
-        Compared::Equal { .. } => ("good", "as published"),
-        Compared::Differs => ("bad", "differs"),
-        Compared::Skipped => ("fair", "not compared"),
-        Compared::NotPublished => ("none", "none published"),
-        Compared::OtherVariant => ("none", "none for this variant"),
+        OutputComparison::Equal { .. } => ("good", "as published"),
+        OutputComparison::Differs => ("bad", "differs"),
+        OutputComparison::Skipped => ("fair", "not compared"),
+        OutputComparison::NotPublished => ("none", "none published"),
+        OutputComparison::OtherVariant => ("none", "none for this variant"),
     };
     html! {
         span.state.(class) { (words) }
-        @if let Compared::Equal { when: Some(when) } = compared { " " small { (time(when)) } }
+        @if let OutputComparison::Equal { when: Some(when) } = compared { " " small { (time(when)) } }
     }
 }
 

@@ -4,16 +4,16 @@ use std::cmp::Ordering;
 
 use maud::{Markup, html};
 
-use crate::collect::Score;
+use crate::collect::SubmissionScore;
 use crate::page::parts::{number, table, text};
 
-pub fn graded(scores: &[Score]) -> Markup {
+pub fn graded(scores: &[SubmissionScore]) -> Markup {
     if scores.is_empty() {
         return html! {};
     }
-    let mut scores: Vec<&Score> = scores.iter().collect();
+    let mut scores: Vec<&SubmissionScore> = scores.iter().collect();
     scores.sort_by(|a, b| order(a, b));
-    let row = |score: &&Score| {
+    let row = |score: &&SubmissionScore| {
         vec![
             html! { @if let Some(score) = score.score { (score) } @else { span.missing { "none" } } },
             html! { (score.medal) },
@@ -34,7 +34,7 @@ pub fn graded(scores: &[Score]) -> Markup {
 }
 
 /// Better medals first. Within a medal a list keeps the order of its grading, since the direction is the leaderboard's.
-fn order(a: &Score, b: &Score) -> Ordering {
+fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
     a.rank.cmp(&b.rank).then_with(|| match (a.score, b.score) {
         (Some(x), Some(y)) if a.is_lower_better == Some(true) => x.total_cmp(&y),
         (Some(x), Some(y)) if a.is_lower_better == Some(false) => y.total_cmp(&x),

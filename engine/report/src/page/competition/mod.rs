@@ -11,7 +11,7 @@ use prep_app::Error;
 use prep_core::units;
 
 use super::overview::{Status, checksums};
-use crate::collect::Competition;
+use crate::collect::CompetitionPage;
 use crate::graph;
 use crate::text::{count, time};
 
@@ -19,7 +19,7 @@ use crate::text::{count, time};
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub fn section(one: &Competition, open: bool) -> Result<Markup, Error> {
+pub fn section(one: &CompetitionPage, open: bool) -> Result<Markup, Error> {
     let pictures = pictures::pictures(one)?;
     let facts = one
         .sets
@@ -50,7 +50,7 @@ pub fn section(one: &Competition, open: bool) -> Result<Markup, Error> {
 }
 
 /// Why scores mean something else than the benchmark's. Nobody confuses an own competition with one of the benchmark.
-fn obstacles(one: &Competition) -> Markup {
+fn obstacles(one: &CompetitionPage) -> Markup {
     let obstacles = match &one.comparability {
         Some(comparability) if !one.sets.is_empty() => comparability.obstacles(),
         _ => Vec::new(),
@@ -62,7 +62,7 @@ fn obstacles(one: &Competition) -> Markup {
     }
 }
 
-fn summary(one: &Competition) -> String {
+fn summary(one: &CompetitionPage) -> String {
     let mut facts = Vec::new();
     if !one.files.is_empty() {
         let files = one.file_count();
@@ -84,7 +84,7 @@ fn summary(one: &Competition) -> String {
     facts.join(" · ")
 }
 
-fn pipeline(one: &Competition) -> Markup {
+fn pipeline(one: &CompetitionPage) -> Markup {
     let Some(drawing) = &one.drawing else {
         return html! {};
     };

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use prep_app::Error;
 use prep_core::units;
 
-use crate::collect::{Competition, Labels, Spread, Table};
+use crate::collect::{CompetitionPage, LabelChart, PublicTable, Spread};
 use crate::draw;
 use crate::page::parts::{figure, legend};
 
@@ -19,7 +19,7 @@ const MIN_THUMBNAIL: u32 = 64;
 ///
 /// # Errors
 /// When one cannot be drawn.
-pub fn pictures(one: &Competition) -> Result<Markup, Error> {
+pub fn pictures(one: &CompetitionPage) -> Result<Markup, Error> {
     let mut figures = Vec::new();
     figures.extend(leaderboard(one)?);
     for labels in &one.labels {
@@ -33,7 +33,7 @@ pub fn pictures(one: &Competition) -> Result<Markup, Error> {
     })
 }
 
-fn leaderboard(one: &Competition) -> Result<Option<Markup>, Error> {
+fn leaderboard(one: &CompetitionPage) -> Result<Option<Markup>, Error> {
     let Some(leaderboard) = &one.leaderboard else {
         return Ok(None);
     };
@@ -50,7 +50,7 @@ fn leaderboard(one: &Competition) -> Result<Option<Markup>, Error> {
     Ok(Some(figure(&picture, &caption)))
 }
 
-fn label(labels: &Labels) -> Result<Markup, Error> {
+fn label(labels: &LabelChart) -> Result<Markup, Error> {
     let title = format!("Distribution of {}", labels.name);
     let picture = match &labels.spread {
         Spread::Classes(classes) => draw::classes(&title, classes)?,
@@ -68,16 +68,16 @@ fn label(labels: &Labels) -> Result<Markup, Error> {
 }
 
 /// Missing cells of train and test next to each other; of other tables on their own.
-fn missing(tables: &[Table]) -> Result<Option<Markup>, Error> {
-    let (tests, others): (Vec<&Table>, Vec<&Table>) = tables
+fn missing(tables: &[PublicTable]) -> Result<Option<Markup>, Error> {
+    let (tests, others): (Vec<&PublicTable>, Vec<&PublicTable>) = tables
         .iter()
         .filter(|table| !table.is_sample())
         .partition(|table| table.is_test());
     let named_train = others.iter().find(|table| table.name().contains("train"));
     let train = named_train.or(others.first()).copied();
     let test = tests.first().copied();
-    let fraction = |table: Option<&Table>, name: &str| {
-        let columns = table.map(Table::missing).unwrap_or_default();
+    let fraction = |table: Option<&PublicTable>, name: &str| {
+        let columns = table.map(PublicTable::missing).unwrap_or_default();
         let found = columns.iter().find(|(own, _)| *own == name);
         found.map(|(_, fraction)| *fraction)
     };
@@ -106,7 +106,7 @@ fn missing(tables: &[Table]) -> Result<Option<Markup>, Error> {
     Ok(Some(figure(&picture, &caption)))
 }
 
-fn sizes(one: &Competition) -> Result<Option<Markup>, Error> {
+fn sizes(one: &CompetitionPage) -> Result<Option<Markup>, Error> {
     let groups = &one.images.groups;
     if groups.iter().all(|(_, sizes)| sizes.is_empty()) {
         return Ok(None);
@@ -122,7 +122,7 @@ fn sizes(one: &Competition) -> Result<Option<Markup>, Error> {
     Ok(Some(figure(&picture, &caption)))
 }
 
-fn thumbnails(one: &Competition) -> Option<Markup> {
+fn thumbnails(one: &CompetitionPage) -> Option<Markup> {
     let thumbnails = &one.images.thumbnails;
     (!thumbnails.is_empty()).then(|| {
         html! {

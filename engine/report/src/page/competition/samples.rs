@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use crate::collect::{Competition, Sample};
+use crate::collect::{CompetitionPage, FileSample};
 use crate::page::parts::table_of;
 use crate::text::count;
 
-pub fn samples(one: &Competition) -> Markup {
+pub fn samples(one: &CompetitionPage) -> Markup {
     html! {
         @if !one.samples.is_empty() {
             h3 { "First rows" }
@@ -15,7 +15,7 @@ pub fn samples(one: &Competition) -> Markup {
     }
 }
 
-fn caption(sample: &Sample) -> String {
+fn caption(sample: &FileSample) -> String {
     let mut caption = sample.path.clone();
     if let Some(rows) = sample.rows {
         caption += &format!(
@@ -35,14 +35,14 @@ fn caption(sample: &Sample) -> String {
     caption
 }
 
-fn headings(sample: &Sample) -> Vec<(&str, bool)> {
+fn headings(sample: &FileSample) -> Vec<(&str, bool)> {
     let headings = sample.header.iter().zip(&sample.is_number);
     headings
         .map(|(name, is_number)| (name.as_str(), *is_number))
         .collect()
 }
 
-fn rows(sample: &Sample) -> Vec<Vec<Markup>> {
+fn rows(sample: &FileSample) -> Vec<Vec<Markup>> {
     let cell = |cell: &Option<String>| match cell {
         Some(text) => html! { (text) },
         None => html! { span.missing { "missing" } },

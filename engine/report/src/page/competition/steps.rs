@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
-use crate::collect::Step;
+use crate::collect::StepRow;
 use crate::page::parts::{number, table, text};
 use crate::text::time;
 
-pub fn steps(steps: &[Step]) -> Markup {
+pub fn steps(steps: &[StepRow]) -> Markup {
     let rows: Vec<Vec<Markup>> = steps
         .iter()
         .filter(|step| step.why.is_some() || step.now.is_some())
@@ -33,7 +33,7 @@ pub fn steps(steps: &[Step]) -> Markup {
     }
 }
 
-fn row(step: &Step) -> Vec<Markup> {
+fn row(step: &StepRow) -> Vec<Markup> {
     let took = step
         .millis
         .map(|millis| Duration::from_millis(millis).as_secs_f64());

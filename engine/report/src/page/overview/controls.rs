@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::status::Level;
+use super::status::CompetitionStatus;
 
 /// An order of rows: the button's name and words.
 pub const ORDERS: [(&str, &str); 4] = [
@@ -26,13 +26,13 @@ const FILTERS: [(&str, &str); 4] = [
 ];
 
 /// The classes by which filters find a row.
-pub fn classes(level: Level, is_complete: bool) -> String {
+pub fn classes(level: CompetitionStatus, is_complete: bool) -> String {
     let problem = match level {
-        Level::Bad | Level::Fair => "in-problems ",
-        Level::Good | Level::Empty => "",
+        CompetitionStatus::Bad | CompetitionStatus::Fair => "in-problems ",
+        CompetitionStatus::Good | CompetitionStatus::Empty => "",
     };
     let state = match (level, is_complete) {
-        (Level::Empty, _) => "in-empty",
+        (CompetitionStatus::Empty, _) => "in-empty",
         (_, true) => "in-prepared",
         (_, false) => "",
     };

@@ -7,7 +7,7 @@ mod status;
 use maud::{Markup, html};
 use prep_core::units;
 
-use crate::collect::{Compared, Competition, Report};
+use crate::collect::{CompetitionPage, OutputComparison, PageContent};
 use crate::text::count;
 
 pub use controls::ordering_rules;
@@ -15,15 +15,15 @@ pub use rows::{checksums, table};
 pub use status::Status;
 
 /// Title and figures.
-pub fn header(report: &Report) -> Markup {
+pub fn header(report: &PageContent) -> Markup {
     let all = &report.competitions;
     let prepared = all.iter().filter(|one| one.is_complete()).count();
     let problems = all
         .iter()
         .filter(|one| Status::of(one).needs_attention())
         .count();
-    let files: u64 = all.iter().map(Competition::file_count).sum();
-    let bytes: u64 = all.iter().map(Competition::bytes).sum();
+    let files: u64 = all.iter().map(CompetitionPage::file_count).sum();
+    let bytes: u64 = all.iter().map(CompetitionPage::bytes).sum();
     let graded: usize = all.iter().map(|one| one.scores.len()).sum();
     html! {
         header {
@@ -50,14 +50,14 @@ pub fn header(report: &Report) -> Markup {
 }
 
 /// How many outputs that have a published checksum agree with it. Nothing where none has one.
-fn published(all: &[Competition]) -> Markup {
-    let outputs = |wanted: fn(&Compared) -> bool| {
+fn published(all: &[CompetitionPage]) -> Markup {
+    let outputs = |wanted: fn(&OutputComparison) -> bool| {
         let files = all.iter().flat_map(|one| &one.files);
         files.filter(|file| wanted(&file.compared)).count()
     };
-    let equal = outputs(|compared| matches!(compared, Compared::Equal { .. }));
-    let differ = outputs(|compared| *compared == Compared::Differs);
-    let open = outputs(|compared| *compared == Compared::Skipped);
+    let equal = outputs(|compared| matches!(compared, OutputComparison::Equal { .. }));
+    let differ = outputs(|compared| *compared == OutputComparison::Differs);
+    let open = outputs(|compared| *compared == OutputComparison::Skipped);
     let all = equal + differ + open;
     if all == 0 {
         return html! {};

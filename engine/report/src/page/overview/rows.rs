@@ -8,15 +8,15 @@ use prep_core::units;
 
 use super::controls::{ORDERS, buttons, classes};
 use super::status::Status;
-use crate::collect::{Compared, Competition, Report};
+use crate::collect::{CompetitionPage, OutputComparison, PageContent};
 use crate::text::{count, time};
 
 /// Pages with fewer competitions need no buttons.
 const MIN_SORTED: usize = 4;
 
 /// All competitions, those with problems first.
-pub fn table(report: &Report) -> Markup {
-    let mut all: Vec<(&Competition, Status)> = report
+pub fn table(report: &PageContent) -> Markup {
+    let mut all: Vec<(&CompetitionPage, Status)> = report
         .competitions
         .iter()
         .map(|one| (one, Status::of(one)))
@@ -50,7 +50,7 @@ pub fn table(report: &Report) -> Markup {
     }
 }
 
-fn cells(one: &Competition, status: Status) -> Markup {
+fn cells(one: &CompetitionPage, status: Status) -> Markup {
     let is_empty = one.files.is_empty();
     html! {
         td.first role="cell" { (status.show()) }
@@ -68,15 +68,17 @@ fn cells(one: &Competition, status: Status) -> Markup {
 }
 
 /// The place of each row in every order, as variables of the style sheet.
-fn positions(all: &[(&Competition, Status)]) -> Vec<String> {
+fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
     let mut places = vec![String::new(); all.len()];
     for (order, _) in ORDERS {
         let mut sorted: Vec<usize> = (0..all.len()).collect();
         let competition = |at: &usize| all.get(*at).map(|(one, _)| *one);
         match order {
             "name" => sorted.sort_by_key(|at| competition(at).map(|one| &one.id)),
-            "size" => sorted.sort_by_key(|at| Reverse(competition(at).map(Competition::bytes))),
-            "run" => sorted.sort_by_key(|at| Reverse(competition(at).map(Competition::last_run))),
+            "size" => sorted.sort_by_key(|at| Reverse(competition(at).map(CompetitionPage::bytes))),
+            "run" => {
+                sorted.sort_by_key(|at| Reverse(competition(at).map(CompetitionPage::last_run)))
+            }
             // The rows are in this order.
             _ => {}
         }
@@ -90,20 +92,20 @@ fn positions(all: &[(&Competition, Status)]) -> Vec<String> {
 }
 
 /// How many outputs with a published checksum agree with it.
-pub fn checksums(one: &Competition) -> String {
+pub fn checksums(one: &CompetitionPage) -> String {
     if one.files.is_empty() {
         return String::new();
     }
-    let count = |wanted: fn(&Compared) -> bool| {
+    let count = |wanted: fn(&OutputComparison) -> bool| {
         let files = one.files.iter();
         files.filter(|file| wanted(&file.compared)).count()
     };
-    let equal = count(|compared| matches!(compared, Compared::Equal { .. }));
-    let differ = count(|compared| *compared == Compared::Differs);
-    let open = count(|compared| *compared == Compared::Skipped);
+    let equal = count(|compared| matches!(compared, OutputComparison::Equal { .. }));
+    let differ = count(|compared| *compared == OutputComparison::Differs);
+    let open = count(|compared| *compared == OutputComparison::Skipped);
     let published = equal + differ + open;
     if published == 0 {
-        return match count(|compared| *compared == Compared::OtherVariant) {
+        return match count(|compared| *compared == OutputComparison::OtherVariant) {
             0 => "none published".to_owned(),
             _ => format!("none published for {}", one.variant),
         };

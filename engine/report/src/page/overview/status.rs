@@ -3,11 +3,11 @@
 use maud::{Markup, html};
 use prep_app::PreparedState;
 
-use crate::collect::{Compared, Competition};
+use crate::collect::{CompetitionPage, OutputComparison};
 
 /// How a competition is doing. The order is that of urgency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum CompetitionStatus {
     Bad,
     Fair,
     Good,
@@ -18,22 +18,24 @@ pub enum Level {
 /// A level with its words.
 #[derive(Debug, Clone, Copy)]
 pub struct Status {
-    pub level: Level,
+    pub level: CompetitionStatus,
     words: &'static str,
     /// What is special about good data.
     mark: Option<&'static str>,
 }
 
 impl Status {
-    pub fn of(one: &Competition) -> Status {
+    pub fn of(one: &CompetitionPage) -> Status {
         let (level, words) = match one.state {
             PreparedState::Prepared => return prepared(one),
             PreparedState::NotPrepared if one.problem.is_some() => {
-                (Level::Bad, "pipeline has mistakes")
+                (CompetitionStatus::Bad, "pipeline has mistakes")
             }
-            PreparedState::NotPrepared => (Level::Empty, "not prepared"),
-            state @ PreparedState::Unchecked => (Level::Fair, state.problem().unwrap_or_default()),
-            state => (Level::Bad, state.problem().unwrap_or_default()),
+            PreparedState::NotPrepared => (CompetitionStatus::Empty, "not prepared"),
+            state @ PreparedState::Unchecked => {
+                (CompetitionStatus::Fair, state.problem().unwrap_or_default())
+            }
+            state => (CompetitionStatus::Bad, state.problem().unwrap_or_default()),
         };
         Status {
             level,
@@ -43,15 +45,15 @@ impl Status {
     }
 
     pub fn needs_attention(self) -> bool {
-        matches!(self.level, Level::Bad | Level::Fair)
+        matches!(self.level, CompetitionStatus::Bad | CompetitionStatus::Fair)
     }
 
     pub fn show(self) -> Markup {
         let class = match self.level {
-            Level::Bad => "bad",
-            Level::Fair => "fair",
-            Level::Good => "good",
-            Level::Empty => "none",
+            CompetitionStatus::Bad => "bad",
+            CompetitionStatus::Fair => "fair",
+            CompetitionStatus::Good => "good",
+            CompetitionStatus::Empty => "none",
         };
         html! {
             span.state.(class) { (self.words) @if let Some(mark) = self.mark { ", " (mark) } }
@@ -61,27 +63,27 @@ impl Status {
 
 /// The state of complete data. Those of an own pipeline are as good as any, unless its id is one of the benchmark's: then
 /// they may be confused with the benchmark's data.
-fn prepared(one: &Competition) -> Status {
+fn prepared(one: &CompetitionPage) -> Status {
     // For other variants no checksums are published, so there is nothing to verify.
     if one.is_other_variant()
         && one
             .files
             .iter()
-            .all(|file| file.compared == Compared::OtherVariant)
+            .all(|file| file.compared == OutputComparison::OtherVariant)
     {
         return Status {
-            level: Level::Good,
+            level: CompetitionStatus::Good,
             words: "prepared",
             mark: None,
         };
     }
     let level = match &one.comparability {
-        None => Level::Fair,
+        None => CompetitionStatus::Fair,
         Some(comparability) => match comparability.mark() {
-            None => Level::Good,
-            Some(_) if comparability.is_own() && one.sets.is_empty() => Level::Good,
-            Some(_) if !comparability.is_own() && comparability.differs() => Level::Bad,
-            Some(_) => Level::Fair,
+            None => CompetitionStatus::Good,
+            Some(_) if comparability.is_own() && one.sets.is_empty() => CompetitionStatus::Good,
+            Some(_) if !comparability.is_own() && comparability.differs() => CompetitionStatus::Bad,
+            Some(_) => CompetitionStatus::Fair,
         },
     };
     Status {

@@ -13,7 +13,7 @@ use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
 use prep_formats::zip::{MemberInflater, ZipMethod, ZipWriter};
 use prep_spec::model::{Declaration, Output};
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use prep_sql::Session;
 
 use self::gaps::{ArchiveOutput, GapBytes, Gaps};
@@ -53,14 +53,14 @@ pub(crate) static SEVEN_ZIP: StepKind = kind(
     |declaration, _| Pack::of(ArchiveKind::SevenZip, declaration.outputs("7z")),
 );
 
-const fn members(word: &'static str, example: &'static str) -> Key {
-    Key::required(word, KeyType::Outputs, "The members.", example)
+const fn members(word: &'static str, example: &'static str) -> SectionKey {
+    SectionKey::required(word, KeyType::Outputs, "The members.", example)
 }
 
 const fn kind(
     name: &'static str,
     doc: &'static str,
-    keys: &'static [Key],
+    keys: &'static [SectionKey],
     step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
 ) -> StepKind {
     StepKind {

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use prep_core::{FileValue, StepError};
 use prep_formats::bson::push_json;
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use super::export::export;
 use crate::emit::for_each_record;
@@ -18,7 +18,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "a BSON file",
             doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the only column is `record`, it is the record itself.",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "bson",
                 KeyType::Documents,
                 "The documents.",

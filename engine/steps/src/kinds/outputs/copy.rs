@@ -1,7 +1,7 @@
 //! `copy`: an unchanged file or directory of the bundle.
 
 use prep_core::{Context, Inputs, StepError, Value};
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use thiserror::Error;
 
 use crate::kinds::function_step::FunctionStep;
@@ -21,7 +21,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "a copy",
             doc: "An unchanged file of the bundle. If both paths end in `/`, a directory.",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "copy",
                 KeyType::Source,
                 "Path in the bundle.",

@@ -2,7 +2,7 @@
 
 use prep_formats::pandas::Quoting;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section, Word};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey, Word};
 
 use super::export::export;
 use crate::emit::write_csv;
@@ -14,14 +14,14 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "a CSV file",
             doc: "A table as CSV, in the format of pandas.",
             keys: &[
-                Key::required("csv", KeyType::Rows, "The rows.", "SELECT * FROM train"),
-                Key::optional(
+                SectionKey::required("csv", KeyType::Rows, "The rows.", "SELECT * FROM train"),
+                SectionKey::optional(
                     "delimiter",
                     KeyType::Delimiter,
                     "Separator of the fields. Default: a comma; a tab for `.tsv`.",
                     "tab",
                 ),
-                Key::optional(
+                SectionKey::optional(
                     "quoting",
                     KeyType::Word(QUOTING),
                     "The fields that are quoted. Default: `minimal`.",

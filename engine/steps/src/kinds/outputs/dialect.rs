@@ -2,23 +2,23 @@
 
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Key, KeyType, Word};
+use prep_spec::words::{KeyType, SectionKey, Word};
 
 use crate::emit::{JsonFormat, JsonLibrary};
 
-pub(super) const INDENT: Key = Key::optional(
+pub(super) const INDENT: SectionKey = SectionKey::optional(
     "indent",
     KeyType::Natural,
     "Spaces per level. Default: everything on one line.",
     "4",
 );
-pub(super) const SORT_KEYS: Key = Key::optional(
+pub(super) const SORT_KEYS: SectionKey = SectionKey::optional(
     "sort_keys",
     KeyType::True,
     "Sorts the keys of every object by code point.",
     "true",
 );
-pub(super) const DIALECT: Key = Key::optional(
+pub(super) const DIALECT: SectionKey = SectionKey::optional(
     "dialect",
     KeyType::Word(DIALECTS),
     "The library whose format is written. Default: `python`.",

@@ -10,7 +10,7 @@ use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::json::{JsonElements, JsonString, JsonValue as Json};
 use prep_spec::alternatives;
 use prep_spec::model::{Query, Setting};
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use prep_sql::Session;
 use thiserror::Error;
 
@@ -30,19 +30,19 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "a JSON document",
             doc: "A JSON object with the members of a file of the bundle, in its order. Lists of a query's rows replace some of them. The other members are copied as Python's `json` reads and writes them.",
             keys: &[
-                Key::required(
+                SectionKey::required(
                     "document",
                     KeyType::Source,
                     "Path of the object in the bundle.",
                     "metadata.json",
                 ),
-                Key::required(
+                SectionKey::required(
                     "members",
                     KeyType::Queries,
                     "Members that become lists. An element is an object with the cells of a row. If the only column is `record`, it is the record itself.",
                     "{ images: SELECT record FROM images }",
                 ),
-                Key::optional(
+                SectionKey::optional(
                     "only",
                     KeyType::Texts,
                     "All members, in this order. Default: those of the file, followed by further ones of `members`.",

@@ -1,7 +1,7 @@
 //! `empty`: an empty directory.
 
 use prep_core::StepError;
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use serde_json::Value::Null;
 
 use crate::kinds::function_step::FunctionStep;
@@ -13,7 +13,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "an empty directory",
             doc: "A directory without files.",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "empty",
                 KeyType::True,
                 "Always `true`.",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use prep_core::{Context, Inputs, Outputs, Step, StepError, Value};
 use prep_formats::paths;
 use prep_spec::model::Query;
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use prep_sql::Session;
 use thiserror::Error;
 
@@ -45,7 +45,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "a directory of files",
             doc: "Files of the bundle, under new paths.",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "files",
                 KeyType::Placed,
                 "The files and their new paths: `file` is the path in the bundle, `path` the path in the directory.",

@@ -1,6 +1,6 @@
 //! `json`: a table as a JSON list.
 
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use super::export::export;
@@ -13,7 +13,7 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "a JSON file",
             doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the only column is `record`, it is the record itself.",
             keys: &[
-                Key::required(
+                SectionKey::required(
                     "json",
                     KeyType::Rows,
                     "The rows.",

@@ -1,6 +1,6 @@
 //! `json_lines`: a table as JSON lines.
 
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use super::dialect::{DIALECT, SORT_KEYS, check, dialect};
 use super::export::export;
@@ -13,7 +13,7 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "a file of JSON lines",
             doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the only column is `record`, it is the record itself.",
             keys: &[
-                Key::required(
+                SectionKey::required(
                     "json_lines",
                     KeyType::Rows,
                     "The rows.",

@@ -1,6 +1,6 @@
 //! `lines`: texts, one per line.
 
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use super::export::export;
 use crate::emit::write_lines;
@@ -11,7 +11,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "a text file",
             doc: "A text file without a header: one line for each text of the query's first column. Every line ends with LF, and a missing text is an empty line. A second, boolean column is optional. If it is false, no LF follows the line.",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "lines",
                 KeyType::Lines,
                 "The lines.",

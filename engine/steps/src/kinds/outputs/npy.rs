@@ -1,6 +1,6 @@
 //! `npy`: entries of an array, in the format of `numpy.save`.
 
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use super::export::export;
 use crate::emit::write_npy;
@@ -11,7 +11,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "a NumPy array",
             doc: "Entries of an array, in the format of `numpy.save`. The only column of the query is `record`, from a table that was read from an array. The entries keep their type and shape.",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "npy",
                 KeyType::Entries,
                 "The rows.",

@@ -3,7 +3,7 @@
 use prep_formats::parquet::WriterVersions;
 use prep_spec::diagnostic::Diagnostic;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use super::export::export;
 use crate::emit::write_parquet;
@@ -18,14 +18,14 @@ pub(crate) static KIND: StepKind = StepKind {
                   file is byte-identical to the output of these versions. A published checksum that does not match \
                   does not stop the run. It is reported as depending on the writer.",
             keys: &[
-                Key::required("parquet", KeyType::Rows, "The rows.", "SELECT * FROM train"),
-                Key::optional(
+                SectionKey::required("parquet", KeyType::Rows, "The rows.", "SELECT * FROM train"),
+                SectionKey::optional(
                     "fastparquet",
                     KeyType::Text,
                     "Version of fastparquet whose `to_parquet` is reproduced. Default: the writer of `prep`.",
                     "2024.5.0",
                 ),
-                Key::optional(
+                SectionKey::optional(
                     "pandas",
                     KeyType::Text,
                     "Version of pandas that fastparquet uses.",

@@ -8,11 +8,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::archive::MemberKind;
-use prep_formats::limits::{ArchiveBudget, Limit, Limits};
+use prep_formats::limits::{ArchiveBudget, DecodingLimits, Limit};
 use prep_formats::matlab::{self, MAX_VARIABLE_BYTES};
 use prep_formats::tar::{self, TarWriter};
 use prep_formats::zip::{EntryKind, ZipDirectory, ZipMethod, ZipWriter};
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use thiserror::Error;
 
 use super::copy::MissingFile;
@@ -27,13 +27,13 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "a redacted file",
             doc: "A file of the bundle without some variables of the MATLAB files (version 5) in it. Zip and tar archives are rewritten, including archives inside them. All other members are copied. 7z archives are copied unchanged. MATLAB files of version 7.3 (HDF5) are an error.",
             keys: &[
-                Key::required(
+                SectionKey::required(
                     "redact",
                     KeyType::Source,
                     "Path in the bundle.",
                     "test.tar.gz",
                 ),
-                Key::required(
+                SectionKey::required(
                     "variables",
                     KeyType::Texts,
                     "Variables to remove, and fields of structures (`Video.Labels`) to empty.",
@@ -162,7 +162,7 @@ impl<R: Read> Read for ProgressReader<'_, R> {
 struct Redaction<'a> {
     variables: &'a [String],
     context: &'a Context,
-    limits: Limits,
+    limits: DecodingLimits,
     /// For all archives together.
     budget: ArchiveBudget,
 }
@@ -313,7 +313,7 @@ mod tests {
 
     fn context(folder: &Path, cancel: &Cancel) -> Context {
         let store = Store::open(folder).unwrap();
-        let limits = prep_core::Limits {
+        let limits = prep_core::RunLimits {
             jobs: 1,
             memory: 1 << 30,
         };
@@ -329,8 +329,8 @@ mod tests {
         let redaction = Redaction {
             variables: &["labels".to_owned()],
             context,
-            limits: Limits::default(),
-            budget: Limits::default().budget(1 << 20),
+            limits: DecodingLimits::default(),
+            budget: DecodingLimits::default().budget(1 << 20),
         };
         let ended = redaction.write(path, 0, input, out);
         StepError::input(ended.expect_err("a failure"))

@@ -1,6 +1,6 @@
 //! `first_fit`: assigns entire groups as long as they fit.
 
-use prep_spec::words::{Key, KeyType, Section};
+use prep_spec::words::{KeyType, Section, SectionKey};
 use prep_splits::SplitAlgorithm;
 
 use super::{ORDER, SIZE, SplitMethod, order};
@@ -10,13 +10,13 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
         name: "first_fit",
         doc: "Assigns entire groups, in order of first appearance. A group goes to the second table if it still fits into `test_size` rows, and to the first otherwise. Nothing is drawn.",
         keys: &[
-            Key::required(
+            SectionKey::required(
                 "groups",
                 KeyType::Column,
                 "Column with the group of a row.",
                 "patient",
             ),
-            Key::required("test_size", KeyType::Size, SIZE, "1000"),
+            SectionKey::required("test_size", KeyType::Size, SIZE, "1000"),
             ORDER,
         ],
     },

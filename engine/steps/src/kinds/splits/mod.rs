@@ -6,7 +6,7 @@ mod sample;
 mod shuffle;
 
 use prep_spec::model::Declaration;
-use prep_spec::words::{Key, KeyType, Section, Word};
+use prep_spec::words::{KeyType, Section, SectionKey, Word};
 use prep_splits::{SplitAlgorithm, SplitOrder, SplitSize};
 
 /// A method and its keys.
@@ -34,27 +34,28 @@ pub(super) static SECTIONS: &[&Section] = &[
 
 const SIZE: &str =
     "Size of the second table: a fraction (`0.1`), a number (`9914`), or a query with one value.";
-const TEST_SIZE: Key = Key::optional("test_size", KeyType::Size, SIZE, "0.1");
-const SEED: Key = Key::required("seed", KeyType::Seed, "Seed of the random numbers.", "0");
-const GROUPS: Key = Key::optional(
+const TEST_SIZE: SectionKey = SectionKey::optional("test_size", KeyType::Size, SIZE, "0.1");
+const SEED: SectionKey =
+    SectionKey::required("seed", KeyType::Seed, "Seed of the random numbers.", "0");
+const GROUPS: SectionKey = SectionKey::optional(
     "groups",
     KeyType::Column,
     "Column with the group of a row. The rows of a group stay together.",
     "patient",
 );
-const STRATIFY: Key = Key::optional(
+const STRATIFY: SectionKey = SectionKey::optional(
     "stratify",
     KeyType::Column,
     "Column with the class of a row. Both tables keep the proportions of the classes.",
     "label",
 );
-const WITHIN: Key = Key::optional(
+const WITHIN: SectionKey = SectionKey::optional(
     "within",
     KeyType::Column,
     "Column with the group of a row. Each group is split separately, in order of first appearance, with a newly seeded generator.",
     "site",
 );
-const ORDER: Key = Key::optional(
+const ORDER: SectionKey = SectionKey::optional(
     "order",
     KeyType::Word(ORDERS),
     "Order of the rows in the new tables. Default: `split`, and `file` for entire groups.",

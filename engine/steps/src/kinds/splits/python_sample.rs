@@ -1,6 +1,6 @@
 //! `python_sample`: Python's `random.sample`.
 
-use prep_spec::words::{Key, KeyType, Section};
+use prep_spec::words::{KeyType, Section, SectionKey};
 use prep_splits::SplitAlgorithm;
 
 use super::{ORDER, SIZE, SplitMethod, order};
@@ -11,7 +11,7 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
         name: "python_sample",
         doc: "Python's `random.sample`: the sampled rows are the second table. The first keeps the order of the rows. A fraction is rounded to the nearest number of rows, halves to even.",
         keys: &[
-            Key::required("test_size", KeyType::Size, SIZE, "0.1"),
+            SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             SEED,
             AFTER,
             ORDER,

@@ -1,6 +1,6 @@
 //! `sample`: pandas' `DataFrame.sample`.
 
-use prep_spec::words::{Key, KeyType, Section};
+use prep_spec::words::{KeyType, Section, SectionKey};
 use prep_splits::SplitAlgorithm;
 
 use super::{ORDER, SEED, SIZE, SplitMethod, WITHIN, order};
@@ -10,7 +10,7 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
         name: "sample",
         doc: "pandas' `sample`: the sampled rows are the second table. The first keeps the order of the rows.",
         keys: &[
-            Key::required("test_size", KeyType::Size, SIZE, "0.1"),
+            SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             SEED,
             WITHIN,
             ORDER,

@@ -1,6 +1,6 @@
 //! `shuffle`: scikit-learn's `train_test_split`.
 
-use prep_spec::words::{Key, KeyType, Section};
+use prep_spec::words::{KeyType, Section, SectionKey};
 use prep_splits::SplitAlgorithm;
 
 use super::{GROUPS, ORDER, SEED, STRATIFY, SplitMethod, TEST_SIZE, WITHIN, order};
@@ -11,7 +11,7 @@ pub(super) static METHOD: SplitMethod = SplitMethod {
         doc: "scikit-learn's `train_test_split` of rows. With `groups`, it splits entire groups, in order of first appearance. With `stratify`, both tables keep the proportions of the classes. A split has at most one of `groups`, `stratify` and `within`.",
         keys: &[
             TEST_SIZE,
-            Key::optional(
+            SectionKey::optional(
                 "train_size",
                 KeyType::Share,
                 "Size of the first table: a fraction or a number.",

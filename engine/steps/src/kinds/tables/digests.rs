@@ -5,7 +5,7 @@ use std::io::Read;
 use prep_core::StepError;
 use prep_digests::Sha256Hasher;
 use prep_formats::pandas::ColumnType;
-use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use serde_json::Value::Null;
 use thiserror::Error;
 
@@ -21,7 +21,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "a table of digests",
             doc: "One row per file. Columns: `file`; `sha256`, the SHA-256 of its content as 64 hex digits.",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "digests",
                 KeyType::Files,
                 "Table whose column `file` names the files.",

@@ -9,7 +9,7 @@ use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{ColumnSchema, ColumnType};
 use prep_spec::Span;
 use prep_spec::model::{Comparison, Item, Operand, Setting};
-use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use prep_splits::{RandomError, Rng};
 use prep_sql::Relation;
 use serde::Serialize;
@@ -29,8 +29,8 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "the draws",
             doc: "For each row of a table, in order, values drawn from one generator. The new table has the drawn columns and the same number of rows. Join it by `_row`.",
             keys: &[
-                Key::required("draws", KeyType::Table, "The table.", "sentences"),
-                Key::required(
+                SectionKey::required("draws", KeyType::Table, "The table.", "sentences"),
+                SectionKey::required(
                     "generator",
                     KeyType::Word(GENERATORS),
                     "The library whose generator draws.",
@@ -38,7 +38,7 @@ pub(crate) static KIND: StepKind = StepKind {
                 ),
                 SEED,
                 AFTER,
-                Key::required(
+                SectionKey::required(
                     "values",
                     KeyType::Items(DRAWS),
                     "The values to draw for a row, in this order. Each is `{ NAME: uniform }`, with the name of its column. Later values may refer to earlier ones.",
@@ -73,7 +73,7 @@ pub(crate) static KIND: StepKind = StepKind {
 
 static DRAWS: &[&Section] = &[&UNIFORM, &RANDOM, &INTEGERS, &CHOICE, &SAMPLE];
 
-const WHEN: Key = Key::optional(
+const WHEN: SectionKey = SectionKey::optional(
     "when",
     KeyType::Condition,
     "Condition. If it is false, nothing is drawn and the value is missing.",
@@ -84,8 +84,8 @@ static UNIFORM: Section = Section {
     name: "uniform",
     doc: "A double in low..high.",
     keys: &[
-        Key::optional("low", KeyType::Operand, "Lower bound. Default: 0.", "-1"),
-        Key::optional("high", KeyType::Operand, "Upper bound. Default: 1.", "1"),
+        SectionKey::optional("low", KeyType::Operand, "Lower bound. Default: 0.", "-1"),
+        SectionKey::optional("high", KeyType::Operand, "Upper bound. Default: 1.", "1"),
         WHEN,
     ],
 };
@@ -100,8 +100,8 @@ static INTEGERS: Section = Section {
     name: "integers",
     doc: "An integer from low up to, but not including, high: `randint`, `integers` or `randrange` of the library.",
     keys: &[
-        Key::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
-        Key::required(
+        SectionKey::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
+        SectionKey::required(
             "high",
             KeyType::Operand,
             "One above the largest value.",
@@ -115,7 +115,7 @@ static CHOICE: Section = Section {
     name: "choice",
     doc: "The index, from 0, of one of `of` items: `choice`.",
     keys: &[
-        Key::required("of", KeyType::Operand, "Number of items.", "3"),
+        SectionKey::required("of", KeyType::Operand, "Number of items.", "3"),
         WHEN,
     ],
 };
@@ -124,14 +124,14 @@ static SAMPLE: Section = Section {
     name: "sample",
     doc: "Distinct integers from low up to, but not including, high, in random order, as a text separated by spaces: Python's `sample`, or NumPy's `choice` without replacement (not available with `numpy_generator`).",
     keys: &[
-        Key::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
-        Key::required(
+        SectionKey::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
+        SectionKey::required(
             "high",
             KeyType::Operand,
             "One above the largest value.",
             "21",
         ),
-        Key::required("count", KeyType::Operand, "Number of integers.", "20"),
+        SectionKey::required("count", KeyType::Operand, "Number of integers.", "20"),
         WHEN,
     ],
 };

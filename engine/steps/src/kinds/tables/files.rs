@@ -8,7 +8,7 @@
 use globset::GlobBuilder;
 use prep_core::{Context, Inputs, StepError};
 use prep_spec::split_source;
-use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 
 use crate::kinds::function_step::FunctionStep;
 use crate::kinds::{StepKind, one};
@@ -22,7 +22,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "a table of files",
             doc: "One row per file of the bundle or of a further source, sorted by path in code-point order. Columns: `file`, `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`.",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "files",
                 KeyType::Sources,
                 "Path in the bundle with `*`, `?`, `[...]`, `{a,b}` (none of which match a `/`) or `**`.",
@@ -79,7 +79,7 @@ fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue
 #[cfg(test)]
 mod tests {
     use prep_cache::{Digest, Store};
-    use prep_core::{Cancel, Limits, Value};
+    use prep_core::{Cancel, RunLimits, Value};
 
     use super::*;
     use crate::kinds::TREE_PREFIX;
@@ -89,7 +89,7 @@ mod tests {
     fn a_table_of_files_does_not_depend_on_their_content() -> Result<(), Box<dyn std::error::Error>>
     {
         let folder = tempfile::tempdir()?;
-        let limits = Limits {
+        let limits = RunLimits {
             jobs: 1,
             memory: 1 << 30,
         };

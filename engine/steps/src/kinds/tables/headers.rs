@@ -6,7 +6,7 @@ use prep_core::{BoxError, StepError};
 use prep_formats::image::{ImageError, ImageHeader};
 use prep_formats::npy::NpyHeader;
 use prep_formats::pandas::ColumnType;
-use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use serde_json::Value::Null;
 use thiserror::Error;
 
@@ -19,7 +19,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "a table of headers",
             doc: "One row per file. Columns: `file`; `width` and `height` of images (PNG, JPEG, TIFF, GIF, BMP); `shape` (sizes of the axes, separated by `,`) and `dtype` of NumPy arrays. Properties that a file does not have are missing.",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "headers",
                 KeyType::Files,
                 "Table whose column `file` names the files.",

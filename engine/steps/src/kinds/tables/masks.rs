@@ -3,7 +3,7 @@
 use prep_core::{BoxError, StepError};
 use prep_formats::npy::mask_code;
 use prep_formats::pandas::ColumnType;
-use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use thiserror::Error;
 
 use crate::kinds::StepKind;
@@ -16,13 +16,13 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "a table of masks",
             doc: "One row per NumPy array. Columns: `file`; `shape` (sizes of the axes, separated by `,`); `rle`, the run-length code of the elements with the value. The code consists of pairs of a start, from 1, and a length, in column-major order (the first axis varies fastest). It is missing if no element has the value.",
             keys: &[
-                Key::required(
+                SectionKey::required(
                     "masks",
                     KeyType::Files,
                     "Table whose column `file` names the arrays, of numbers or booleans.",
                     "arrays",
                 ),
-                Key::optional(
+                SectionKey::optional(
                     "value",
                     KeyType::Natural,
                     "The value of the elements that are encoded. Default: 1.",

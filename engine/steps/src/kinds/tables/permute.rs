@@ -1,7 +1,7 @@
 //! `permute`: the rows of a table in random order.
 
 use prep_core::{Inputs, Outputs};
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use crate::kinds::function_step::FunctionStep;
 use crate::kinds::generator::{
@@ -16,8 +16,8 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "the permutation",
             doc: "The rows of a table in a random order: NumPy's `permutation`, or Python's `random.shuffle`.",
             keys: &[
-                Key::required("permute", KeyType::Table, "The table.", "labelled"),
-                Key::required(
+                SectionKey::required("permute", KeyType::Table, "The table.", "labelled"),
+                SectionKey::required(
                     "generator",
                     KeyType::Word(GENERATORS),
                     "The library whose generator draws the order.",

@@ -4,7 +4,7 @@ use prep_core::StepError;
 use prep_formats::pandas::ColumnType;
 use prep_formats::png::{PngError, decode_grey};
 use prep_formats::zip::MemberInflater;
-use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use serde_json::Value::Null;
 use thiserror::Error;
 
@@ -27,7 +27,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "a table of pixels",
             doc: "One row per pixel of PNG files. Columns: `file`, `stem`, `row` and `col` (from 1), `grey` (0 to 255).",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "pixels",
                 KeyType::Files,
                 "Table whose column `file` names the PNG files.",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError, Value as StepValue};
 use prep_spec::Diagnostic;
 use prep_spec::model::{Declaration, Setting};
-use prep_spec::words::{Key, KeyType, KindSpec, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use prep_splits::{
     KeyRole, PythonRandom, Rng, Split, SplitAlgorithm, SplitError, SplitKeys, SplitOrder, SplitSize,
 };
@@ -29,8 +29,8 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "the split",
             doc: "Divides the rows of a table in two: `train, test: { split: labelled, ... }` makes the tables `train` and `test`, which have the same columns. Each method has further keys.",
             keys: &[
-                Key::required("split", KeyType::Table, "The table to divide.", "labelled"),
-                Key::required(
+                SectionKey::required("split", KeyType::Table, "The table to divide.", "labelled"),
+                SectionKey::required(
                     "method",
                     KeyType::Method,
                     "The method of division.",

@@ -4,7 +4,7 @@ use prep_core::StepError;
 use prep_formats::lines::{LinesError, TextLines};
 use prep_formats::pandas::ColumnType;
 use prep_spec::model::ColumnKind;
-use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use serde_json::Value::Null;
 use thiserror::Error;
 
@@ -27,7 +27,7 @@ pub(crate) static KIND: StepKind = StepKind {
         section: Section {
             name: "a table of lines",
             doc: "One row per line of text files in UTF-8. LF, CR LF and CR each end a line. Columns: `file`, `stem`, `number` (from 1 in each file), `line` (missing if it is empty), `ended` (false for a last line without an end).",
-            keys: &[Key::required(
+            keys: &[SectionKey::required(
                 "text_lines",
                 KeyType::Files,
                 "Table whose column `file` names the text files.",

@@ -5,7 +5,7 @@ use prep_core::StepError;
 use prep_formats::pandas::{ColumnType, CsvWriter};
 use prep_formats::tfrecord::{Example, Feature, TfRecordError, TfRecords};
 use prep_spec::model::{Column, ColumnKind};
-use prep_spec::words::{Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
+use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use thiserror::Error;
 
 use crate::kinds::StepKind;
@@ -44,13 +44,13 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "a table of TFRecords",
             doc: "One row per record of TFRecord files. Columns: `file`, and the features.",
             keys: &[
-                Key::required(
+                SectionKey::required(
                     "tfrecords",
                     KeyType::Files,
                     "Table whose column `file` names the TFRecord files.",
                     "shards",
                 ),
-                Key::required(
+                SectionKey::required(
                     "features",
                     KeyType::Columns,
                     "Features that become columns, each with its type.",

@@ -197,7 +197,7 @@ pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use prep_core::Failure;
-    use prep_formats::limits::Limits;
+    use prep_formats::limits::DecodingLimits;
     use prep_formats::zip::{ZipDirectory, ZipWriter};
 
     use super::*;
@@ -214,7 +214,11 @@ mod tests {
                 cancel: &cancel,
                 file: &file,
             };
-            ZipDirectory::read(&watched, 0..file.len() as u64, &Limits::default().budget(0))
+            ZipDirectory::read(
+                &watched,
+                0..file.len() as u64,
+                &DecodingLimits::default().budget(0),
+            )
         };
         assert_eq!(read()?.len(), 1);
         cancel.cancel();

@@ -3,17 +3,17 @@
 use prep_formats::json::{FrameFunction, JsonGrammar};
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Key, KeyType, Word};
+use prep_spec::words::{KeyType, SectionKey, Word};
 use serde::Serialize;
 
-pub(super) const DIALECT: Key = Key::optional(
+pub(super) const DIALECT: SectionKey = SectionKey::optional(
     "dialect",
     KeyType::Word(DIALECTS),
     "The library whose reading of JSON is reproduced. With the dialects of pandas, a column that is declared text is also a text in the record, as `astype(str)` makes it. Default: `python`.",
     "ujson",
 );
 
-pub(super) const CHUNKSIZE: Key = Key::optional(
+pub(super) const CHUNKSIZE: SectionKey = SectionKey::optional(
     "chunksize",
     KeyType::Natural,
     "Number of lines that form a table of their own. With the dialect `dataframe` or `ujson`, members and types are those of this table. The hidden column `piece` has its number, from 0. Default: all lines of the file.",

@@ -7,7 +7,9 @@ use std::io::Read as _;
 
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{Concatenation, CsvScan, CsvScanner, Schema};
-use prep_spec::words::{CellContent, Key, KeyType, KindSpec, ProducedColumn, Produces, Section};
+use prep_spec::words::{
+    CellContent, KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey,
+};
 
 use super::{
     AT, COLUMNS, DELIMITER, ENCODING, FILE_COLUMN, FLOAT_PRECISION_KEY, ReadSpec, WORDS, check,
@@ -26,13 +28,13 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "a table that is read from several files",
             doc: "Files of one format, one after another, combined like in `pandas.concat`. Columns: `file` and those in `columns`. A NumPy array must have one axis, and its column is `value`. For arrays and parquet files, a column has the same type in all files, or combines doubles with integers or single-precision numbers to doubles.",
             keys: &[
-                Key::required(
+                SectionKey::required(
                     "read_each",
                     KeyType::Files,
                     "Table whose column `file` names the files.",
                     "truths",
                 ),
-                Key::required(
+                SectionKey::required(
                     "format",
                     KeyType::Word(WORDS),
                     "The format of the files.",

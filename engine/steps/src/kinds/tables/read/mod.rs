@@ -25,7 +25,7 @@ use prep_formats::pandas::{
 };
 use prep_spec::model::{Column, ColumnKind, Declaration};
 use prep_spec::words::{
-    CellContent, Key, KeyType, KindSpec, ProducedColumn, Produces, Section, Word,
+    CellContent, KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey, Word,
 };
 use prep_spec::{Diagnostic, alternatives};
 use prep_sql::RECORD_COLUMN;
@@ -48,13 +48,13 @@ pub(crate) static KIND: StepKind = StepKind {
             name: "a table that is read",
             doc: "One file of the bundle.",
             keys: &[
-                Key::required(
+                SectionKey::required(
                     "read",
                     KeyType::Source,
                     "Path in the bundle. It may lead into archives.",
                     "train.zip/train.csv",
                 ),
-                Key::optional(
+                SectionKey::optional(
                     "format",
                     KeyType::Word(WORDS),
                     "The format of the file. Default: by its name.",
@@ -79,25 +79,25 @@ pub(crate) static KIND: StepKind = StepKind {
     },
 };
 
-const COLUMNS: Key = Key::optional(
+const COLUMNS: SectionKey = SectionKey::optional(
     "columns",
     KeyType::Columns,
     "Columns that the file must have, each with its type. A list of names declares `inferred` columns. Further columns of the file are part of `*` and are also `inferred`.",
     "{ id: integer, text: text, note: inferred }",
 );
-const DELIMITER: Key = Key::optional(
+const DELIMITER: SectionKey = SectionKey::optional(
     "delimiter",
     KeyType::Delimiter,
     "Separator of a CSV file's fields. Default: a comma; a tab for `.tsv`.",
     "tab",
 );
-const FLOAT_PRECISION_KEY: Key = Key::optional(
+const FLOAT_PRECISION_KEY: SectionKey = SectionKey::optional(
     "float_precision",
     KeyType::Word(FLOAT_PRECISION),
     "How decimals of a CSV file are rounded. Default: `round_trip`.",
     "high",
 );
-const AT: Key = Key::optional(
+const AT: SectionKey = SectionKey::optional(
     "at",
     KeyType::Text,
     "Path of the rows in a JSON value: keys of objects and indices of lists (from 0), separated by dots. `.` is the entire value. The rows of a list are its elements. The rows of an object are its members, each as `{ key: ..., value: ... }`.",
