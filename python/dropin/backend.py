@@ -91,7 +91,7 @@ def _competitions():
         facts["leaderboard"] = (folder / "leaderboard.csv").read_text(encoding="utf-8")
         facts["description"] = (folder / "description.md").read_text(encoding="utf-8")
         facts["checksums"] = json.loads((folder / "checksums.json").read_text(encoding="utf-8"))
-    # The file `program` tells the package that it need not ask the program.
+    # The file `program` shows the package that these files are complete, so it does not call the program.
     return files.rendered(definitions) | {"program": "shipped\n"}
 
 
@@ -129,7 +129,8 @@ def _record(files, own):
 def _require_no_upstream():
     """Stops if the environment that is installed into has another package `mlebench`.
 
-    Installers run backends with the interpreter of that environment but hide its packages, so its folder is read.
+    Installers run backends with the interpreter of that environment but hide its packages. So this function reads its
+    directory.
     """
     if os.environ.get("MLEBENCH_REPLACE") == "1":
         return

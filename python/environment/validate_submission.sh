@@ -1,5 +1,5 @@
 #!/bin/bash
-# Asks the validation server whether a submission is valid. It tells no score.
+# Asks the validation server whether a submission is valid. The server does not return a score.
 
 SERVER_URL="http://localhost:5000/validate"
 

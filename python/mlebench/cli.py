@@ -21,7 +21,7 @@ logger = get_logger(__name__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the command line says; 0 done, 1 failed, 2 a command line that makes no sense."""
+    """Runs the command. Returns the exit code: 0 success, 1 failure, 2 wrong command line."""
     parser = _parser()
     given = parser.parse_args(arguments)
     if given.command is None or (given.command == "dev" and given.dev_command is None):
@@ -49,9 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mlebench", description="Runs agents on Machine Learning competitions.")
     parser.add_argument("--version", action="version", version=f"mlebench {__version__}")
     commands = parser.add_subparsers(dest="command")
-    # In help texts % stands for itself only when it is doubled; ids hold none.
+    # argparse formats help texts with %, so a literal % must be doubled. Ids have no %.
     ids = _ids_in_words()
-    data_dir = "folder of the competitions' data"
+    data_dir = "directory of the competitions' data"
 
     prepare = commands.add_parser("prepare", help="download and prepare competitions")
     prepare.add_argument("-c", "--competition-id", metavar="ID", help=f"id of the competition. {ids}")
@@ -61,14 +61,14 @@ def _parser() -> argparse.ArgumentParser:
     prepare.add_argument("--keep-raw", action="store_true", help="leave the unpacked bundle in DIR/ID/raw")
     prepare.add_argument("--data-dir", type=Path, metavar="DIR", help=data_dir)
     prepare.add_argument(
-        "--overwrite-checksums", action="store_true", help="take what is made for right, and note its checksums"
+        "--overwrite-checksums", action="store_true", help="record the checksums of the new files as the expected ones"
     )
-    prepare.add_argument("--overwrite-leaderboard", action="store_true", help="refused: leaderboards are pinned")
+    prepare.add_argument("--overwrite-leaderboard", action="store_true", help="an error: leaderboards are pinned")
     prepare.add_argument("--skip-verification", action="store_true", help="do not compare with published checksums")
 
     grade = commands.add_parser("grade", help="grade the submissions of a list")
     grade.add_argument("--submission", type=Path, required=True, metavar="FILE", help="the list: JSON Lines")
-    grade.add_argument("--output-dir", type=Path, required=True, metavar="DIR", help="folder for the report")
+    grade.add_argument("--output-dir", type=Path, required=True, metavar="DIR", help="directory for the report")
     grade.add_argument("--data-dir", type=Path, metavar="DIR", help=data_dir)
 
     sample = commands.add_parser("grade-sample", help="grade one submission")
@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     boards = developing.add_parser("download-leaderboard", help="see that leaderboards are there")
     boards.add_argument("-c", "--competition-id", metavar="ID", help=f"id of the competition. {ids}")
     boards.add_argument("--all", action="store_true", help="all competitions")
-    boards.add_argument("--force", action="store_true", help="refused: leaderboards are pinned")
+    boards.add_argument("--force", action="store_true", help="an error: leaderboards are pinned")
     parser.set_defaults(dev_command=None)
     return parser
 

@@ -18,9 +18,9 @@ The program `prep` prepares the built-in competitions. Functions of callers prep
 `raw` and writes into the other two directories. It runs if the directories are empty. Afterwards the files are compared
 with the checksums of the competition.
 
-Callers may replace functions of this module. Those that prepare call each other by the names in this module, as
-upstream's do. For example, another `download_dataset` may copy bundles from a mirror instead of downloading them from
-Kaggle.
+Callers may replace functions of this module. As in upstream, `download_and_prepare_dataset` looks up the other functions
+in this module when it calls them. For example, your own `download_dataset` can copy bundles from a mirror instead of
+downloading them from Kaggle.
 
 Files that `prep` prepared are read-only, because they may share their bytes with its cache. Copy a file before you write
 to it. `description.md` is an exception: it is a file of its own, and may be written. Other files in the prepared

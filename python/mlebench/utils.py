@@ -1,4 +1,4 @@
-"""What upstream's scripts and their users take from here."""
+"""Helper functions that upstream's scripts, and scripts of its users, import from `mlebench.utils`."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def compress(src: Path, compressed: Path, exist_ok: bool = False) -> None:
 def extract(
     compressed: Path, dst: Path, recursive: bool = False, already_extracted: Optional[set[Path]] = None
 ) -> None:
-    """Unpacks a zip or a 7z. With `recursive`, also the archives that come to lie directly in `dst`."""
+    """Unpacks a zip or a 7z into `dst`. With `recursive`, also unpacks the archives that are then directly in `dst`."""
     assert compressed.exists(), f"File `{compressed}` does not exist."
     assert compressed.is_file(), f"Path `{compressed}` is not a file."
     assert is_compressed(compressed), f"File `{compressed}` is not compressed."

@@ -1,4 +1,4 @@
-"""The version: that of the installed distribution, else of the workspace that this package lies in."""
+"""The version of the installed distribution. If the package is not installed, the version of the workspace around it."""
 
 from __future__ import annotations
 

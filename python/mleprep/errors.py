@@ -47,7 +47,7 @@ class ServerError(PrepError):
 
 
 class Interrupted(PrepError):
-    """The program was stopped. What it finished is kept."""
+    """The program was stopped. It kept the results of finished steps."""
 
 
 class InternalError(PrepError):

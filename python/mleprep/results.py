@@ -1,4 +1,4 @@
-"""What the calls return: frozen records with the program's own fields, and lists of them that notebooks show as tables."""
+"""Results of calls: frozen records with the fields of the program's JSON, and lists that notebooks show as tables."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What preparing a competition would do."""
+    """The steps that preparing a competition would run."""
 
     id: str
     steps: tuple[Step, ...] = ()
@@ -67,12 +67,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a competition was not prepared."""
+    """The reason why a competition was not prepared."""
 
     message: str
     #: The step that failed; None if the competition could not be planned.
     step: str | None = None
-    #: `input`, `check`, `pipeline`, `machine`, `away` ...: who has to act.
+    #: The cause, which shows who has to act: `input`, `check`, `pipeline`, `machine`, `away` ...
     kind: str | None = None
     help: str | None = None
 

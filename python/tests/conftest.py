@@ -29,7 +29,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="session")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with two competitions, prepared from the samples."""
+    """A data directory with two competitions, prepared from the samples."""
     folder = tmp_path_factory.mktemp("data")
     for name in (ID, "random-acts-of-pizza"):
         command = ["run", "-c", name, "--source", str(SAMPLES), "--data-dir", str(folder), "--skip-verification"]
@@ -39,7 +39,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def mlebench(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The command, in a folder of its own, with a closed stdin."""
+    """The command, in a directory of its own, with a closed stdin."""
 
     def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

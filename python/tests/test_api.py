@@ -294,7 +294,7 @@ def test_a_second_call_prepares_nothing_and_keeps_what_others_made(tmp_path: Pat
     assert before == {path: path.stat().st_mtime_ns for path in own.public_dir.iterdir()}
     sums = generate_checksums(own.private_dir)
     assert list(sums) == ["test.csv"]
-    # A folder without our records.
+    # A directory without our records.
     for record in home.glob("prepared.*"):
         record.unlink()
     (home / f"{ID}.zip").unlink()

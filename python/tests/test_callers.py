@@ -1,4 +1,4 @@
-"""Each project that calls the package, by what it calls and how it reads the answer. The table in docs/mlebench.md says so."""
+"""Repeats the calls of each project that uses the package, and reads the answers as it does. See docs/mlebench.md."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def test_aide_takes_the_newest_report(mlebench: Call, data_dir: Path, tmp_path: 
     done = mlebench("grade", "--submission", lines, "--output-dir", tmp_path / "out", "--data-dir", data_dir)
     assert done.returncode == 0, done.stderr
     newest = max((tmp_path / "out").glob("*_grading_report.json"), key=os.path.getmtime)
-    # What `jq '.competition_reports[0].score'` says.
+    # The value that `jq '.competition_reports[0].score'` prints.
     assert json.loads(newest.read_text())["competition_reports"][0]["score"] == 0.5
 
 

@@ -196,7 +196,7 @@ def test_a_competition_of_ones_own_is_graded_without_a_leaderboard(
     with zipfile.ZipFile(tmp_path / "own.zip", "w") as archive:
         archive.writestr("all.csv", "id,y\n" + "".join(f"{n},{n % 2}\n" for n in range(8)))
     monkeypatch.setenv("PREP_PIPELINES", str(pipelines))
-    # The program and the package look for data in the same folder.
+    # The program and the package look for data in the same directory.
     monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(data))
     command = [os.environ["PREP_BINARY"], "run", "own", "--source", str(tmp_path), "--quiet"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

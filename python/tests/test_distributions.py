@@ -28,7 +28,7 @@ def version() -> str:
 
 
 def build(target: Path, hook: str, python: str = sys.executable, source: Path = DROPIN) -> subprocess.CompletedProcess[str]:
-    """Calls a hook of the backend as installers do: in the source's folder, with the interpreter of the environment."""
+    """Calls a hook of the backend as installers do: in the source directory, with the interpreter of the environment."""
     return subprocess.run(
         [python, "-c", f"import sys; sys.path.insert(0, '.'); import backend; print(backend.{hook}(sys.argv[1]))", target],
         cwd=source,

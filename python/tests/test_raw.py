@@ -1,4 +1,4 @@
-"""`raw`: what is kept there, and what is read from there."""
+"""The directory `raw`: which files the package keeps in it, and which it reads from it."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ def id_of(function: Callable[..., Any]) -> str | None:
 
 
 def import_function(text: str) -> Any:
-    """The function that `module:name` names.
+    """Returns the function with the name `module:name`.
 
-    A module of upstream's may lie over ours, for example because a harness copied upstream's competitions into the package.
-    If a library is missing that it needs, the program takes its place.
+    A module of upstream may have replaced ours, for example because a harness copied upstream's competitions into the
+    package. If a library that this module needs is missing, the returned function calls the program instead.
     """
     module, name = text.split(":")
     try:

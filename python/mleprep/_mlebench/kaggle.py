@@ -32,7 +32,7 @@ class ApiException(Exception):
 
 
 class KaggleApi:
-    """What harnesses call of Kaggle's own client."""
+    """The methods of Kaggle's own client that harnesses call."""
 
     def authenticate(self) -> None:
         """Raises an error if Kaggle does not accept the credentials."""
@@ -90,9 +90,9 @@ def _config_dirs() -> list[Path]:
 
 
 def authenticated() -> Any:
-    """Kaggle's own client if it is installed, else ours; signed in.
+    """Returns a signed-in client: Kaggle's own if it is installed, otherwise ours.
 
-    Where Kaggle's client is missing, `kaggle.rest.ApiException` can be imported all the same: callers catch it.
+    If Kaggle's client is missing, `kaggle.rest.ApiException` can still be imported, because callers catch it.
     """
     try:
         from kaggle.api.kaggle_api_extended import KaggleApi as Client

@@ -22,7 +22,7 @@ RANKED = (
     "median_threshold",
 )
 
-# What a score earns where there is no leaderboard, as `prep grade` reports it.
+# The medal fields of a report for a competition without a leaderboard, as `prep grade` writes them.
 UNRANKED: dict[str, Any] = {name: False if name.endswith(("medal", "median")) else None for name in RANKED} | {
     "is_lower_better": None
 }

@@ -1,4 +1,4 @@
-"""The directory `raw`: what upstream's preparation leaves there, which is the bundle and the archives that it unpacks."""
+"""The directory `raw`: the unpacked bundle, and the archives that upstream's preparation unpacks in it."""
 
 from __future__ import annotations
 

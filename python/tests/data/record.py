@@ -1,4 +1,7 @@
-"""Records what the benchmark says of its competitions: `record.py > competitions.json`, with an interpreter that imports it."""
+"""Records the benchmark's descriptions of its competitions: `record.py > competitions.json`.
+
+Run it with an interpreter that can import the benchmark.
+"""
 
 import json
 from pathlib import Path
