@@ -88,7 +88,7 @@ pub enum LeaksError {
         #[source]
         cause: ContentsError,
     },
-    #[error("the answers {0} are no table with a column that the sample has, too")]
+    #[error("the answers {0} are not a table with a column that the sample submission also has")]
     NoIds(PathBuf),
 }
 

@@ -1,14 +1,15 @@
-//! A first pipeline for a competition of one's own: `prep pipeline new` looks into its bundle and writes what it finds.
+//! Writes a first pipeline for your own competition: `prep pipeline new` reads its bundle and guesses tables and labels.
 //!
 //! ```text
-//! bundle   what is in a bundle: tables with their columns and types, files by pattern
-//! guess    which table is split, what identifies a row, what is to be predicted
-//! write    the pipeline, with comments where somebody has to choose
-//! words    names and texts as YAML and SQL want them
+//! bundle   contents of a bundle: tables with their columns and types, files by pattern
+//! guess    the table to split, the column that identifies a row, the label
+//! write    the pipeline, with comments where the author has to choose
+//! words    names and texts, quoted for YAML and SQL
 //! ```
 //!
-//! What is written loads and runs; a bundle in which nothing can be split is an error. It is a guess all the same: the sample submission says which columns a submission has,
-//! and the table that has them, too, is taken for the training data. What cannot be guessed is said in comments.
+//! The pipeline loads and runs. A bundle in which nothing can be split is an error. The guess works as follows: the
+//! sample submission has the columns of a submission, and the table that also has these columns is treated as the
+//! training data. Comments in the pipeline mark everything that could not be guessed.
 
 mod bundle;
 mod guess;
@@ -30,13 +31,13 @@ use guess::SplitGuess;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
     pub text: String,
-    /// The bundle's place; none if it was listed on Kaggle.
+    /// Path of the bundle. `None` if its files were listed on Kaggle.
     pub bundle: Option<PathBuf>,
-    /// What the guess rests on, and what somebody has to look at.
+    /// The reasons of the guess, and the choices that the author has to check.
     pub notes: Vec<String>,
 }
 
-/// Looks into the bundle of `id`, in `source`, in the data folder or on Kaggle, and writes a pipeline for it.
+/// Reads the bundle of `id`, in `source`, in the data directory or on Kaggle, and writes a pipeline for it.
 ///
 /// # Errors
 /// When there is no such bundle, or it cannot be read.

@@ -19,7 +19,7 @@ const FURTHER: usize = 20;
 /// Files that belong to rows.
 struct Join {
     table: String,
-    /// What of a file is a row's identifier.
+    /// The column of the files that identifies a row: `name` or `stem`.
     column: &'static str,
     repeats: bool,
     /// Rows without a file, of those that are known.
@@ -41,8 +41,8 @@ pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess) -> String {
         .as_ref()
         .map_or(String::new(), |md5| format!(", md5: {md5}"));
     let mut out = format!(
-        "# A first pipeline for this bundle, written by `prep pipeline new`. It loads and runs; what it splits, and how, is a guess.\n\
-         # Lines with CHOOSE want a decision. `prep plan {id} --pipelines DIR` finds mistakes, with their place in this file.\n\
+        "# A first pipeline for this bundle, written by `prep pipeline new`. It loads and runs. The split and the label are guesses.\n\
+         # Lines with CHOOSE need a decision. `prep plan {id} --pipelines DIR` finds mistakes, with their place in this file.\n\
          name: {}\n\
          category: {category} # CHOOSE\n\
          bundle: {{ kaggle: {}{md5} }}\n",
@@ -77,11 +77,11 @@ fn is_image(pattern: &str) -> bool {
         .any(|suffix| pattern.ends_with(suffix))
 }
 
-/// A column's type in the language, as pandas reads it. Of a table that was not read to its end the next row may be of
-/// another type: its columns are what pandas infers.
+/// The type of a column in a pipeline, as pandas reads it. If the table was not read to its end, a later row may have
+/// another type, so the pipeline lets pandas infer it.
 fn kind(table: &CsvFile, column: &prep_formats::pandas::ColumnSchema) -> &'static str {
     match column.kind {
-        // Whatever follows, a text stays one.
+        // No later row can change the type of a text column.
         ColumnType::Text => "text",
         _ if !table.whole => "inferred",
         ColumnType::Int64 => "integer",
@@ -156,14 +156,14 @@ fn by_rows(
         joins.push(Join {
             table: name,
             column: if *how == Match::Name { "name" } else { "stem" },
-            // Names that occur in several folders are told apart by the folder.
+            // If several directories have a file with this name, the directory distinguishes them.
             repeats: files.names.len() < files.count,
             missing: *missing,
         });
     }
     let _ = writeln!(
         out,
-        "  # CHOOSE how rows are split: `stratify: COLUMN` keeps the shares of classes, `groups: COLUMN` keeps rows of one group\n  \
+        "  # CHOOSE how rows are split: `stratify: COLUMN` keeps the fractions of classes, `groups: COLUMN` keeps rows of one group\n  \
          # (a patient, a site) together.\n  \
          train, test: {{ split: {labelled}, method: shuffle, test_size: 0.1, seed: 0 }}"
     );
@@ -195,7 +195,7 @@ fn files_table(
     name
 }
 
-/// What else is in the bundle, as comments.
+/// Lists the remaining tables and files of the bundle as comments.
 fn further(
     out: &mut String,
     bundle: &BundleContent,
@@ -295,7 +295,7 @@ fn outputs(out: &mut String, rows: &TargetTable, table: &CsvFile, id: &str, join
         if *repeats {
             let _ = writeln!(
                 out,
-                "  # CHOOSE: does the name of a file's folder tell what is to be predicted?"
+                "  # CHOOSE: is the name of a file's directory its label?"
             );
         }
         let own = is_first && table.starts_with("train");
@@ -479,7 +479,8 @@ fn grade(out: &mut String, rows: &TargetTable, table: &CsvFile) {
     );
 }
 
-/// Where no table can be split, files are: what they are labelled with is in the folder's name, or somebody's to say.
+/// Splits files if no table can be split. The label is the name of the directory, or a placeholder that the author
+/// replaces.
 fn by_files(out: &mut String, bundle: &BundleContent, at: Option<usize>, folders: bool) {
     let files = at.and_then(|at| bundle.files.get(at));
     let pattern = files.map_or("**", |files| files.pattern.as_str());
@@ -532,7 +533,7 @@ fn by_files(out: &mut String, bundle: &BundleContent, at: Option<usize>, folders
         yaml_query(&named("train"), 2),
         yaml_query(&named("test"), 2),
         if folders {
-            "the label is the folder that a file is in"
+            "the label is the directory of the file"
         } else {
             "the label is a placeholder"
         }

@@ -156,7 +156,10 @@ fn value(
             let right = statistic(&labels);
             if right >= 0.99 && guess < 0.95 {
                 let p = tests.made(by_shuffling(&labels, statistic).p);
-                return found(format!("tells, for {:.1} % of rows,", 100.0 * right), p);
+                return found(
+                    format!("determines, for {:.1} % of rows,", 100.0 * right),
+                    p,
+                );
             }
         }
     }

@@ -87,7 +87,10 @@ fn told(channel: Channel, pairs: &[(usize, &str, &str)], label: &Label) -> Optio
             if right >= 0.99 {
                 let hits = (right * pairs.len() as f64) as usize;
                 let p = tail_of_binomial(pairs.len(), hits, guess);
-                return Some((format!("tells, for {:.1} % of items,", 100.0 * right), p));
+                return Some((
+                    format!("determines, for {:.1} % of items,", 100.0 * right),
+                    p,
+                ));
             }
         }
         let numbers = finite(pairs)?;

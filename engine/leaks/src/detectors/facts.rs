@@ -222,7 +222,7 @@ fn judged(
     };
     let what = match &pure {
         Some(pure) if gain.alone < 0.5 => format!(
-            "{name} tells `{}`: it is {} for {:.0} % of the {} items with {}; for {:.0} % of all",
+            "{name} predicts `{}`: it is {} for {:.0} % of the {} items with {}; for {:.0} % of all",
             label.name,
             pure.answer,
             100.0 * pure.share,

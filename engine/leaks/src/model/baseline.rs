@@ -140,8 +140,8 @@ fn of_column(
     features
 }
 
-/// What the other test items of a group say, if the test part has the groups of this column for itself. Then rows of one group that
-/// stand together are no finding.
+/// Features from the answers of the other test items of the same group, if no train item has the groups of this column.
+/// With them, adjacent rows of one group are explained by the group and are not a finding.
 fn of_test_groups(
     test: &[Option<String>],
     trained: &[Option<String>],
@@ -170,7 +170,7 @@ fn of_test_groups(
     (0..targets.width).map(column).collect()
 }
 
-/// Whether a word has letters of two alphabets: how it is spelled, not what it says.
+/// Whether a word has letters of two alphabets. This is a property of its spelling, not of its meaning.
 fn is_mixed(word: &str) -> bool {
     let other = |c: char| matches!(u32::from(c), 0x0370..=0x052f);
     word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)
