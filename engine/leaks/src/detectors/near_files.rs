@@ -1,17 +1,18 @@
-//! `near-files`: finds pictures and sounds of test items that are nearly one of the training part: saved again, made smaller, lighter,
-//! louder.
+//! `near-files`: finds pictures and sounds of test items that are almost copies of training files: saved again, scaled,
+//! lighter, louder.
 //!
-//! The data themselves define nearness, because X-rays are more alike than photos are. A file is near when its nearest
-//! training file is
+//! The thresholds are relative to the distances in the data, because X-rays, for example, are more similar to each other
+//! than photos are. A test file is near if the distance to its nearest training file is
 //!
-//! - within 3 % of what two files are apart on average,
-//! - within 5 % of what nearest files are apart, where nine of ten are at least as near; so more than one in ten test items has
-//!   to be honest,
-//! - four times as near as the twentieth: many that are alike are a template, or frames of one recording.
+//! - at most 3 % of the mean distance of two files,
+//! - at most 5 % of the 90th percentile of nearest-neighbour distances, so the detector finds nothing if nine of ten test
+//!   files are copies,
+//! - at most a quarter of the distance to the twentieth training file: many similar files are a template, or frames of one
+//!   recording.
 //!
-//! Points of k dimensions have a neighbour within 5 % of that with a chance of 2.3 times 0.05^k: 0.6 % for two dimensions,
-//! 0.03 % for three. So the expected rate is one in a hundred, and the p-value is the tail of the binomial
-//! distribution above it. Only pictures that one number describes, a thing that turns, say, pass by chance more often.
+//! Random points of k dimensions pass the second test with a probability of 2.3 times 0.05^k: 0.6 % for two dimensions,
+//! 0.03 % for three. The detector assumes 1 %, and the p-value is the tail of the binomial distribution. Pictures that one
+//! number describes, for example an object at different angles, pass by chance more often.
 
 use std::collections::BTreeSet;
 
@@ -25,12 +26,12 @@ const NAME: &str = "near-files";
 
 /// Fraction of the mean distance of two files.
 const OF_ALL: f64 = 0.03;
-/// Fraction of the distance of nearest files.
+/// Fraction of the 90th percentile of nearest-neighbour distances.
 const OF_NEAREST: f64 = 0.05;
 /// Minimum ratio of the distance to the twentieth file.
 const NEARER: f64 = 4.0;
 const TWENTIETH: usize = 20;
-/// Fraction of honest files that may be near.
+/// Assumed probability that a file which is not a copy is near.
 const CHANCE: f64 = 0.01;
 /// Minimum files of either part. With fewer, usual distances are unknown.
 const FEWEST: usize = 2 * TWENTIETH;
