@@ -46,6 +46,7 @@
 //! writer        published checksums that depend on the library that wrote the file
 //! waiting       Ctrl-C while another process holds a lock
 //! sharing       how published files share bytes with the cache, and descriptions of the user
+//! times         metadata of published files
 //! transcripts   output of commands, word by word, as text files
 //! support/      directories, archives, pipelines and snapshots for the tests
 //! ```
@@ -102,6 +103,7 @@ mod restart;
 mod serve;
 mod sharing;
 mod support;
+mod times;
 mod transcripts;
 mod unpublished;
 mod variants;

@@ -10,6 +10,7 @@
 mod diff;
 mod listing;
 mod manifest;
+mod order;
 mod origin;
 mod sums;
 mod unpublished;
@@ -18,6 +19,7 @@ mod write;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use prep_cache::{Digest, LinkMode};
 use prep_core::{Context, Failure, FileValue, Inputs, Sink, StepError, Value};
@@ -347,6 +349,7 @@ impl Sink for Publish {
             changes: &changes,
             files: &files,
             link_mode: self.link_mode,
+            time: SystemTime::now(),
         };
         let written = match fresh {
             true => publication.write_all(),

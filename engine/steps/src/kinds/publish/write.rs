@@ -2,17 +2,16 @@
 //!
 //! Objects of the store are hard-linked, and members of archives are inflated directly into the published file. Files
 //! are read-only, except for the description: evaluation harnesses overwrite it with their own text, which must not
-//! modify the store.
+//! modify the store. Metadata of the files does not show the order in which they were written (see `order`).
 
-use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use prep_cache::{Digest, LinkMode};
+use prep_cache::LinkMode;
 use prep_core::{Context, StepError};
 use prep_digests::{Sha256, Sha256Hasher, digest_of_file};
 use prep_formats::zip::MemberInflater;
@@ -20,7 +19,8 @@ use prep_formats::zip::MemberInflater;
 use super::PublishError;
 use super::diff::Changes;
 use super::listing::{PublishedListing, WrittenFile};
-use crate::value::{ContentError, ContentRef, OpenContent, Opener, Tree, TreeFile};
+use super::order::SourceOrder;
+use crate::value::{ContentError, ContentRef, OpenContent, Tree, TreeFile};
 
 /// Prefix of temporary files and directories. The next publication removes those of an interrupted one.
 pub(super) const TEMP_PREFIX: &str = ".prep-";
@@ -62,6 +62,8 @@ pub(super) struct Publication<'a> {
     pub files: &'a WrittenFiles,
     /// The cheapest way in which files may share bytes with the cache.
     pub link_mode: LinkMode,
+    /// Modification time of the files.
+    pub time: SystemTime,
 }
 
 impl Publication<'_> {
@@ -69,12 +71,19 @@ impl Publication<'_> {
     pub(super) fn write_all(&self) -> Result<(), StepError> {
         let staging = staging(self.home)?;
         make_folders(&staging, self.changes)?;
-        self.write_files(&|file, opened, worker| {
+        let order = SourceOrder::of(self);
+        order.create_files(|_, file| staging.join(file.path()))?;
+        self.write_files(&order, &|place, file, opened, worker| {
             let path = staging.join(file.path());
-            let sha256 =
-                worker.write_new(self.context, &path, file.path(), opened, self.link_mode)?;
+            let new = NewFile {
+                path: &path,
+                name: file.path(),
+                is_created: order.is_created(place),
+            };
+            let sha256 = worker.write_new(self, &new, opened)?;
             written_file(&path, sha256)
         })?;
+        order.touch_files(&staging)?;
         // If another machine took over the lock, nothing may become visible.
         self.context.check()?;
         fs::rename(&staging, self.prepared)
@@ -105,12 +114,18 @@ impl Publication<'_> {
             return Ok(());
         }
         let staging = staging(self.home)?;
-        let number = AtomicUsize::new(0);
-        self.write_files(&|file, opened, worker| {
+        let order = SourceOrder::of(self);
+        let temporary = |place: u32| staging.join(place.to_string());
+        order.create_files(|place, _| temporary(place))?;
+        self.write_files(&order, &|place, file, opened, worker| {
             let target = prepared.join(file.path());
-            let temporary = staging.join(number.fetch_add(1, Ordering::Relaxed).to_string());
-            let mut sha256 =
-                worker.write_new(context, &temporary, file.path(), opened, self.link_mode)?;
+            let temporary = temporary(place);
+            let new = NewFile {
+                path: &temporary,
+                name: file.path(),
+                is_created: order.is_created(place),
+            };
+            let mut sha256 = worker.write_new(self, &new, opened)?;
             let old = old
                 .find(file.path())
                 .filter(|listed| listed.bytes == file.bytes() && listed.is_untouched(&target));
@@ -130,12 +145,13 @@ impl Publication<'_> {
                 .map_err(PublishError::io("move into place", &target))?;
             written_file(&target, sha256)
         })?;
+        order.touch_files(prepared)?;
         // If a file was a hard link to the one in its place, renaming had no effect and it is still here.
         remove_all(context, &staging)
     }
 
     /// Writes files on all available threads. Stops at the first error.
-    fn write_files(&self, write: WriteFn<'_>) -> Result<(), StepError> {
+    fn write_files(&self, order: &SourceOrder<'_>, write: WriteFn<'_>) -> Result<(), StepError> {
         let Publication {
             context,
             desired,
@@ -143,11 +159,8 @@ impl Publication<'_> {
             files,
             ..
         } = *self;
-        let opener = Opener::new(context);
-        let order = in_source_order(&opener, desired, &changes.write);
-        let order = order.as_deref().unwrap_or(&changes.write);
         let one = |worker: &mut Worker, number: usize| {
-            let place = order.get(number).copied();
+            let place = order.place(number);
             let file = place.and_then(|place| Some((place, desired.file(place as usize)?)));
             let Some((place, file)) = file else {
                 return Ok(());
@@ -155,10 +168,11 @@ impl Publication<'_> {
             let Some(content) = file.content() else {
                 return Ok(());
             };
-            let opened = opener
+            let opened = order
+                .opener()
                 .open(&content)
                 .map_err(|cause| content_error(file.path(), cause))?;
-            let written = write(&file, &opened, worker)?;
+            let written = write(place, &file, &opened, worker)?;
             context.progress.add_bytes(content.bytes());
             context.progress.add_file();
             let mut files = files.lock();
@@ -203,7 +217,7 @@ fn staging(home: &Path) -> Result<PathBuf, StepError> {
     // allows.
     let folder = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .permissions(Permissions::from_mode(0o777))
         .tempdir_in(home);
     Ok(folder
         .map_err(PublishError::io("make a directory in", home))?
@@ -228,46 +242,31 @@ fn written_file(path: &Path, sha256: Option<Sha256>) -> Result<WrittenFile, Step
 const USER_FILE: &str = "public/description.md";
 
 type WriteFn<'a> = &'a (
-        dyn Fn(&TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<WrittenFile, StepError>
+        dyn Fn(u32, &TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<WrittenFile, StepError>
             + Sync
     );
-
-/// Orders files by their position in compressed archives and in bundles on another machine, and announces the reads from
-/// the latter. `None` if all files can be read in any order.
-fn in_source_order(opener: &Opener, desired: &Tree, places: &[u32]) -> Option<Vec<u32>> {
-    let bases: HashSet<&Digest> = desired
-        .bases()
-        .iter()
-        .filter(|base| opener.is_remote(base))
-        .collect();
-    let has_order = |file: &TreeFile<'_>| {
-        file.is_layered() || file.base().is_some_and(|base| bases.contains(base))
-    };
-    let content = |place: u32| desired.file(place as usize).filter(has_order)?.content();
-    let mut in_archives: Vec<(Digest, u64, u32)> = Vec::new();
-    for place in places {
-        if let Some(content) = content(*place) {
-            in_archives.push((*content.base(), content.range().start, *place));
-        }
-    }
-    if in_archives.is_empty() {
-        return None;
-    }
-    in_archives.sort_unstable();
-    opener.expect(
-        in_archives
-            .iter()
-            .filter_map(|(_, _, place)| content(*place)),
-    );
-    let mut order: Vec<u32> = in_archives.into_iter().map(|(_, _, place)| place).collect();
-    let ordered: HashSet<u32> = order.iter().copied().collect();
-    order.extend(places.iter().filter(|place| !ordered.contains(place)));
-    Some(order)
-}
 
 fn content_error(path: &str, cause: ContentError) -> StepError {
     let path = path.to_owned();
     StepError::input(PublishError::Content { path, cause })
+}
+
+/// A file to write.
+struct NewFile<'a> {
+    path: &'a Path,
+    /// Its path below `prepared`.
+    name: &'a str,
+    /// Whether [`SourceOrder::create_files`] created it.
+    is_created: bool,
+}
+
+impl NewFile<'_> {
+    /// Opens the empty file, and creates it if it does not exist.
+    fn open(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(!self.is_created);
+        options.mode(mode_of(self.name)).open(self.path)
+    }
 }
 
 /// Buffers of one thread.
@@ -278,28 +277,40 @@ struct Worker {
 }
 
 impl Worker {
-    /// Creates the file `path`, which must not exist. Returns the digest of its content. `None` for an object of the
-    /// store, which is linked without being read.
+    /// Writes a file. Returns the digest of its content. `None` for an object of the store, which is linked without being
+    /// read.
     fn write_new(
         &mut self,
-        context: &Context,
-        path: &Path,
-        name: &str,
+        publication: &Publication<'_>,
+        new: &NewFile<'_>,
         opened: &OpenContent<'_>,
-        mode: LinkMode,
     ) -> Result<Option<Sha256>, StepError> {
+        let Publication { context, time, .. } = *publication;
+        let NewFile { path, name, .. } = *new;
         let content = opened.content();
         if let ContentRef::Object { digest, .. } = content
             && context.location(digest).is_none()
             && name != USER_FILE
         {
-            context.store.materialise_as(digest, path, mode)?;
+            let store = &context.store;
+            let mode = store.materialise_as(digest, path, publication.link_mode)?;
+            // The time of a hard link is that of the object.
+            if mode != LinkMode::HardLink {
+                let set = File::open(path).and_then(|file| file.set_modified(time));
+                set.map_err(PublishError::io("set the time of", path))?;
+            }
             return Ok(None);
         }
-        let permissions = if name == USER_FILE { 0o666 } else { 0o444 };
-        let mut file = create(path, permissions).map_err(PublishError::io("make", path))?;
+        let mut file = new.open().map_err(PublishError::io("make", path))?;
         let failed = PublishError::io("write", path);
-        let confirm = |file: &File| context.store.confirm_written(file, path);
+        let confirm = |file: &File| {
+            file.set_modified(time)?;
+            if new.is_created {
+                let mode = file.metadata()?.mode() & mode_of(name);
+                file.set_permissions(Permissions::from_mode(mode))?;
+            }
+            context.store.confirm_written(file, path)
+        };
         if content.bytes() <= MAX_BUFFERED_BYTES {
             let read = opened.read_into(&mut self.inflater, &mut self.bytes);
             read.map_err(|cause| content_error(name, cause))?;
@@ -332,10 +343,10 @@ impl Worker {
     }
 }
 
-fn create(path: &Path, mode: u32) -> io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(path)
+/// Permissions of a published file, before the umask.
+pub(super) fn mode_of(name: &str) -> u32 {
+    match name == USER_FILE {
+        true => 0o666,
+        false => 0o444,
+    }
 }
