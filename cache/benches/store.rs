@@ -47,9 +47,9 @@ fn lookups(store: &Store) -> Outcome {
         let entry = LedgerEntry {
             record: serde_json::json!({
                 "step": "sql", "version": 1, "query": "SELECT id, author FROM labelled ".repeat(8),
-                "inputs": {"labelled": Digest::of(b"a"), "split": Digest::of(b"b"), "n": n},
+                "inputs": {"labelled": Digest::of_bytes(b"a"), "split": Digest::of_bytes(b"b"), "n": n},
             }),
-            outputs: BTreeMap::from([("value".to_owned(), Digest::of(&n.to_le_bytes()))]),
+            outputs: BTreeMap::from([("value".to_owned(), Digest::of_bytes(&n.to_le_bytes()))]),
             references: Vec::new(),
             unstored: Vec::new(),
             created: 0,
@@ -57,7 +57,7 @@ fn lookups(store: &Store) -> Outcome {
             lengths: Vec::new(),
             is_remote: false,
         };
-        let key = Digest::of(format!("key {n}").as_bytes());
+        let key = Digest::of_bytes(format!("key {n}").as_bytes());
         store.record(&key, &entry)?;
         keys.push(key);
     }
@@ -81,7 +81,10 @@ fn small_objects(store: &Store, dir: &Path) -> Outcome {
     };
     let first = best_of(1, put)?;
     let again = best_of(3, put)?;
-    let digests: Vec<_> = contents.iter().map(|content| Digest::of(content)).collect();
+    let digests: Vec<_> = contents
+        .iter()
+        .map(|content| Digest::of_bytes(content))
+        .collect();
     let other = Store::open(store.root())?;
     let read = || {
         Ok(digests
@@ -136,7 +139,7 @@ fn big_object(store: &Store, dir: &Path) -> Outcome {
         writer.commit()?;
         Ok(())
     })?;
-    let digest = Digest::of(&content);
+    let digest = Digest::of_bytes(&content);
     let open = best_of(2, || {
         Store::open(store.root())?.open_object(&digest)?;
         Ok(())

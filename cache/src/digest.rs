@@ -20,7 +20,7 @@ impl Digest {
     pub const LEN: usize = 32;
 
     /// Hashes `bytes`.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(blake3::hash(bytes).into())
     }
 

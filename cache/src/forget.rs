@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::gc::{Collection, GcOptions, GcReport};
 use crate::history::NamedHistory;
 use crate::layout::Bucket;
-use crate::sealed::Loaded;
+use crate::sealed::RecordRead;
 use crate::{Digest, Store, StoreError, walk};
 
 impl Store {
@@ -22,7 +22,8 @@ impl Store {
         let lock = self.lock_for_gc(&options)?;
         let (mut forgotten, mut used, mut records) = (HashSet::new(), HashSet::new(), Vec::new());
         for name in walk::list(self.root(), Bucket::History)?.digests {
-            let Loaded::Found(named, _) = self.load::<NamedHistory>(Bucket::History, &name)? else {
+            let RecordRead::Found(named, _) = self.load::<NamedHistory>(Bucket::History, &name)?
+            else {
                 continue;
             };
             let keys: HashSet<Digest> = named.history.keys().collect();
@@ -60,7 +61,7 @@ mod tests {
         let mut objects = Vec::new();
         for step in steps {
             let object = store.put(step.as_bytes())?;
-            let key = Digest::of(format!("key of {step}").as_bytes());
+            let key = Digest::of_bytes(format!("key of {step}").as_bytes());
             let record = serde_json::Value::Null;
             let entry = LedgerEntry {
                 record: record.clone(),

@@ -27,7 +27,7 @@ use crate::history::NamedHistory;
 use crate::layout::Bucket;
 use crate::ledger::seconds;
 use crate::leftovers::{self, MIN_GARBAGE_AGE, age};
-use crate::sealed::Loaded;
+use crate::sealed::RecordRead;
 use crate::stat::Amount;
 use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError, walk};
 
@@ -149,9 +149,9 @@ impl Store {
         self.survey_bundles(options, &mut collection)?;
         for key in walk::list(self.root(), Bucket::Ledger)?.digests {
             let (entry, file) = match self.load::<LedgerEntry>(Bucket::Ledger, &key) {
-                Ok(Loaded::Found(entry, file)) => (entry, file),
-                Ok(Loaded::Absent) => continue,
-                Ok(Loaded::Garbled) => {
+                Ok(RecordRead::Found(entry, file)) => (entry, file),
+                Ok(RecordRead::Absent) => continue,
+                Ok(RecordRead::Garbled) => {
                     let path = Bucket::Ledger.file(self.root(), &key);
                     collection.report.records.push(path);
                     continue;
@@ -177,7 +177,7 @@ impl Store {
         let mut uses: HashMap<Digest, u64> = HashMap::new();
         for name in walk::list(self.root(), Bucket::History)?.digests {
             match self.load::<NamedHistory>(Bucket::History, &name)? {
-                Loaded::Found(NamedHistory { history, .. }, _)
+                RecordRead::Found(NamedHistory { history, .. }, _)
                     if !collection.is_unused(history.recorded, options.keep_days) =>
                 {
                     for step in history.steps.values() {
@@ -185,11 +185,11 @@ impl Store {
                         *last = history.recorded.max(*last);
                     }
                 }
-                Loaded::Found(..) | Loaded::Garbled => {
+                RecordRead::Found(..) | RecordRead::Garbled => {
                     let path = Bucket::History.file(self.root(), &name);
                     collection.report.records.push(path);
                 }
-                Loaded::Absent => {}
+                RecordRead::Absent => {}
             }
         }
         Ok(uses)
@@ -198,11 +198,11 @@ impl Store {
     fn survey_sources(&self, report: &mut GcReport) -> Result<(), StoreError> {
         for key in walk::list(self.root(), Bucket::Sources)?.digests {
             let is_garbage = match self.load::<SourceRecord>(Bucket::Sources, &key) {
-                Ok(Loaded::Found(source, _)) => {
+                Ok(RecordRead::Found(source, _)) => {
                     !source.is_named() && is_gone(Path::new(&source.path))
                 }
-                Ok(Loaded::Garbled) => true,
-                Ok(Loaded::Absent) => false,
+                Ok(RecordRead::Garbled) => true,
+                Ok(RecordRead::Absent) => false,
                 Err(error) => {
                     report.failed.push(error);
                     false

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Bucket;
-use crate::sealed::Loaded;
+use crate::sealed::RecordRead;
 use crate::{Digest, Store, StoreError};
 
 /// The steps of a recorded run.
@@ -121,8 +121,8 @@ impl Store {
         variant: &str,
     ) -> Result<Option<History>, StoreError> {
         match self.load(Bucket::History, &name_of(competition, variant))? {
-            Loaded::Found(NamedHistory { history, .. }, _) => Ok(Some(history)),
-            Loaded::Absent | Loaded::Garbled => Ok(None),
+            RecordRead::Found(NamedHistory { history, .. }, _) => Ok(Some(history)),
+            RecordRead::Absent | RecordRead::Garbled => Ok(None),
         }
     }
 
@@ -147,5 +147,5 @@ impl Store {
 
 fn name_of(competition: &str, variant: &str) -> Digest {
     // The length keeps ("a", "bc") and ("ab", "c") apart.
-    Digest::of(format!("{} {competition} {variant}", competition.len()).as_bytes())
+    Digest::of_bytes(format!("{} {competition} {variant}", competition.len()).as_bytes())
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Bucket;
-use crate::sealed::Loaded;
+use crate::sealed::RecordRead;
 use crate::{Digest, Store, StoreError};
 
 /// An entry's last use is updated only if the recorded one is older than this.
@@ -64,14 +64,14 @@ impl Store {
     /// If an entry exists but cannot be read.
     pub fn lookup(&self, key: &Digest) -> Result<Option<LedgerEntry>, StoreError> {
         match self.load(Bucket::Ledger, key)? {
-            Loaded::Found(entry, file) => {
+            RecordRead::Found(entry, file) => {
                 if !self.is_read_only() {
                     note_use(&file);
                 }
                 self.announce_lengths(&entry);
                 Ok(Some(entry))
             }
-            Loaded::Absent | Loaded::Garbled => Ok(None),
+            RecordRead::Absent | RecordRead::Garbled => Ok(None),
         }
     }
 

@@ -159,7 +159,7 @@ impl Store {
     fn lock_path(&self, name: &str) -> PathBuf {
         Bucket::Locks
             .dir(self.root())
-            .join(Digest::of(name.as_bytes()).to_string())
+            .join(Digest::of_bytes(name.as_bytes()).to_string())
     }
 }
 

@@ -144,7 +144,7 @@ impl Store {
         object.reader().read_to_end(&mut bytes).map_err(error)?;
         // Hashes the bytes that are returned instead of reading them twice.
         if !self.is_verified(digest, stamp) {
-            let found = Digest::of(&bytes);
+            let found = Digest::of_bytes(&bytes);
             if found != *digest {
                 return Err(self.damaged(&object, found));
             }
@@ -276,7 +276,7 @@ fn stamp_of(object: &Object) -> Result<Stamp, StoreError> {
         .file
         .metadata()
         .map_err(|error| StoreError::io("examine", &object.path, error))?;
-    Ok(Stamp::of(&metadata))
+    Ok(Stamp::from_metadata(&metadata))
 }
 
 /// Hashes all bytes of an object. Calls `progress` with the number of bytes of each read.

@@ -155,7 +155,7 @@ impl Store {
             .metadata()
             .map_err(|error| StoreError::io("examine", temp.path(), error))?;
         self.rename_into(temp, opened.path())?;
-        self.set_verified(*opened.digest(), Stamp::of(&metadata));
+        self.set_verified(*opened.digest(), Stamp::from_metadata(&metadata));
         Ok(())
     }
 }

@@ -92,7 +92,7 @@ impl ProcessId {
     }
 
     /// The process `number` of this machine, as it is now.
-    pub(crate) fn here(number: u32) -> ProcessId {
+    pub(crate) fn with_number(number: u32) -> ProcessId {
         ProcessId {
             number,
             start: start_of(number),
@@ -101,7 +101,7 @@ impl ProcessId {
     }
 
     /// An earlier process of the same number.
-    pub(crate) fn before(&self) -> ProcessId {
+    pub(crate) fn earlier(&self) -> ProcessId {
         ProcessId {
             start: self.start.map(|start| start.wrapping_sub(1)),
             ..self.clone()
@@ -118,18 +118,18 @@ mod tests {
     fn a_process_is_told_from_one_that_is_gone_and_from_a_later_one_of_its_number() {
         let here = ProcessId::current();
         assert_eq!(here.state(&here), ProcessState::Runs);
-        assert_eq!(here.before().state(&here), ProcessState::Gone);
+        assert_eq!(here.earlier().state(&here), ProcessState::Gone);
         let elsewhere = ProcessId::elsewhere("another machine");
         assert_eq!(elsewhere.state(&here), ProcessState::Unknown);
-        let init = ProcessId::here(1);
+        let init = ProcessId::with_number(1);
         assert_eq!(init.state(&here), ProcessState::Runs);
-        assert_eq!(init.before().state(&here), ProcessState::Gone);
+        assert_eq!(init.earlier().state(&here), ProcessState::Gone);
     }
 
     #[test]
     fn a_process_that_ended_is_gone() -> std::io::Result<()> {
         let mut child = std::process::Command::new("sleep").arg("100").spawn()?;
-        let process = ProcessId::here(child.id());
+        let process = ProcessId::with_number(child.id());
         assert_eq!(process.state(&ProcessId::current()), ProcessState::Runs);
         child.kill()?;
         child.wait()?;

@@ -24,7 +24,7 @@ const SEAL_LEN: usize = 2 * Digest::LEN;
 const MAX_RECORD_BYTES: u64 = 1 << 30;
 
 /// Result of reading a record.
-pub(crate) enum Loaded<T> {
+pub(crate) enum RecordRead<T> {
     Absent,
     /// There is a file, but it is not a complete record of this key.
     Garbled,
@@ -38,19 +38,19 @@ impl Store {
         &self,
         bucket: Bucket,
         key: &Digest,
-    ) -> Result<Loaded<T>, StoreError> {
+    ) -> Result<RecordRead<T>, StoreError> {
         let path = bucket.file(self.root(), key);
         let file = match File::open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Loaded::Absent),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(RecordRead::Absent),
             Err(error) => return Err(StoreError::io("open", &path, error)),
         };
         let Some(bytes) = contents(&file, &path)? else {
-            return Ok(Loaded::Garbled);
+            return Ok(RecordRead::Garbled);
         };
         Ok(match unseal(bucket, key, &bytes) {
-            Some(record) => Loaded::Found(record, file),
-            None => Loaded::Garbled,
+            Some(record) => RecordRead::Found(record, file),
+            None => RecordRead::Garbled,
         })
     }
 

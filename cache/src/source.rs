@@ -23,7 +23,7 @@ use sha2::Sha256;
 use crate::consumer::Consumer;
 use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
-use crate::sealed::Loaded;
+use crate::sealed::RecordRead;
 use crate::stamp::Stamp;
 use crate::{Digest, Permit, Store, StoreError};
 
@@ -124,7 +124,7 @@ impl Store {
             .metadata()
             .map_err(|error| StoreError::io("examine", &path, error))?;
         match self.load::<SourceRecord>(Bucket::Sources, &key_of(&path))? {
-            Loaded::Found(record, _) if record.stamp.agrees_with(Stamp::of_outside(&now)) => {
+            RecordRead::Found(record, _) if record.stamp.agrees_with(Stamp::of_outside(&now)) => {
                 Ok(Some(record))
             }
             _ => Ok(None),
@@ -282,7 +282,7 @@ impl Store {
     /// # Errors
     /// If the record cannot be read.
     pub fn remote_serial(&self, remote: &str, name: &str) -> Result<u64, StoreError> {
-        let found = self.named(&remote_record_name(remote, name))?;
+        let found = self.read_record(&remote_record_name(remote, name))?;
         Ok(found.and_then(|found| found.serial).unwrap_or(0))
     }
 
@@ -318,7 +318,7 @@ impl Store {
     /// # Errors
     /// If the record cannot be written.
     pub fn confirm_source(&self, name: &str, record: &SourceRecord) -> Result<(), StoreError> {
-        let old = self.named(name)?;
+        let old = self.read_record(name)?;
         if old.is_some_and(|old| old.content() == record.content()) {
             return Ok(());
         }
@@ -331,7 +331,10 @@ impl Store {
     /// # Errors
     /// If a record cannot be read.
     pub fn named_sources(&self, name: &str) -> Result<Vec<SourceRecord>, StoreError> {
-        let records = [self.named(name)?, self.named(&last_seen_name(name))?];
+        let records = [
+            self.read_record(name)?,
+            self.read_record(&last_seen_name(name))?,
+        ];
         Ok(records.into_iter().flatten().collect())
     }
 
@@ -344,9 +347,11 @@ impl Store {
         self.save(Bucket::Sources, &key_of_name(name), &named)
     }
 
-    fn named(&self, name: &str) -> Result<Option<SourceRecord>, StoreError> {
+    fn read_record(&self, name: &str) -> Result<Option<SourceRecord>, StoreError> {
         match self.load::<SourceRecord>(Bucket::Sources, &key_of_name(name))? {
-            Loaded::Found(record, _) if record.name.as_deref() == Some(name) => Ok(Some(record)),
+            RecordRead::Found(record, _) if record.name.as_deref() == Some(name) => {
+                Ok(Some(record))
+            }
             _ => Ok(None),
         }
     }
@@ -371,12 +376,12 @@ fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
 }
 
 fn key_of(canonical: &Path) -> Digest {
-    Digest::of(canonical.as_os_str().as_encoded_bytes())
+    Digest::of_bytes(canonical.as_os_str().as_encoded_bytes())
 }
 
 /// A path cannot contain NUL, so the key of a name differs from the key of every path.
 fn key_of_name(name: &str) -> Digest {
-    Digest::of(format!("name\0{name}").as_bytes())
+    Digest::of_bytes(format!("name\0{name}").as_bytes())
 }
 
 /// The internal name of the content that was seen last. Names of sources do not contain NUL.

@@ -35,7 +35,7 @@ impl Stamp {
     }
 
     /// The stamp of a file in the store.
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             len: metadata.len(),
             modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
@@ -48,7 +48,7 @@ impl Stamp {
     pub(crate) fn of_outside(metadata: &Metadata) -> Self {
         Self {
             changed: Some(nanoseconds(metadata.ctime(), metadata.ctime_nsec())),
-            ..Self::of(metadata)
+            ..Self::from_metadata(metadata)
         }
     }
 

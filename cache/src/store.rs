@@ -60,7 +60,7 @@ impl Store {
             create_directory(&dir)
                 .map_err(|error| StoreError::io("create the store's directory", &dir, error))?;
         }
-        let store = Self::with(root, false)?;
+        let store = Self::open_root(root, false)?;
         // Writing the tag for the first time proves that the directory is writable. Later, the temporary file below
         // does.
         let tag = store.root().join("CACHEDIR.TAG");
@@ -82,7 +82,7 @@ impl Store {
     pub fn open_existing(root: &Path) -> Result<Option<Self>, StoreError> {
         let objects = Bucket::Objects.dir(root);
         match objects.metadata() {
-            Ok(_) => Self::with(root, true).map(Some),
+            Ok(_) => Self::open_root(root, true).map(Some),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(StoreError::io("open the store", &objects, error)),
         }
@@ -95,17 +95,17 @@ impl Store {
     /// If the directory exists but cannot be examined.
     pub fn open_or_empty(root: &Path) -> Result<Self, StoreError> {
         let existing = Self::open_existing(root)?;
-        Ok(existing.unwrap_or_else(|| Self::at(root.to_path_buf(), true)))
+        Ok(existing.unwrap_or_else(|| Self::new(root.to_path_buf(), true)))
     }
 
-    fn with(root: &Path, read_only: bool) -> Result<Self, StoreError> {
+    fn open_root(root: &Path, read_only: bool) -> Result<Self, StoreError> {
         let root = root
             .canonicalize()
             .map_err(|error| StoreError::io("open the store", root, error))?;
-        Ok(Self::at(root, read_only))
+        Ok(Self::new(root, read_only))
     }
 
-    fn at(root: PathBuf, read_only: bool) -> Self {
+    fn new(root: PathBuf, read_only: bool) -> Self {
         let inner = Inner {
             root,
             read_only,

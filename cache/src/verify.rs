@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::history::NamedHistory;
 use crate::layout::Bucket;
-use crate::sealed::Loaded;
+use crate::sealed::RecordRead;
 use crate::stat::Amount;
 use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError, walk};
 
@@ -179,9 +179,9 @@ impl Store {
         let mut records = Vec::with_capacity(listing.digests.len());
         for key in listing.digests {
             match self.load(bucket, &key) {
-                Ok(Loaded::Found(record, _)) => records.push((key, record)),
-                Ok(Loaded::Absent) => {}
-                Ok(Loaded::Garbled) => {
+                Ok(RecordRead::Found(record, _)) => records.push((key, record)),
+                Ok(RecordRead::Absent) => {}
+                Ok(RecordRead::Garbled) => {
                     let path = bucket.file(self.root(), &key);
                     if repair {
                         remove(&path, report);

@@ -202,7 +202,7 @@ impl Store {
     /// If the object cannot be written.
     pub fn put(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
         self.must_be_writable()?;
-        let digest = Digest::of(bytes);
+        let digest = Digest::of_bytes(bytes);
         if !self.has_verified(&digest)? {
             self.install(self.file_of(bytes)?, digest)?;
         }
@@ -247,7 +247,7 @@ impl Store {
             .metadata()
             .map_err(|error| StoreError::io("examine", temp.path(), error))?;
         self.rename_into(temp, &path)?;
-        self.set_verified(digest, Stamp::of(&metadata));
+        self.set_verified(digest, Stamp::from_metadata(&metadata));
         Ok(())
     }
 }

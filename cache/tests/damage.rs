@@ -117,7 +117,7 @@ fn a_store_opened_for_reading_reports_damage_and_moves_nothing() -> Outcome {
 #[test]
 fn a_garbled_entry_is_absent() -> Outcome {
     let (_dir, store) = fresh()?;
-    let (key, other_key) = (Digest::of(b"key"), Digest::of(b"other"));
+    let (key, other_key) = (Digest::of_bytes(b"key"), Digest::of_bytes(b"other"));
     let written = entry(&[store.put(b"out")?], 0)?;
     store.record(&key, &written)?;
     let path = file_of(&store, "ledger-v1", &key);
@@ -148,7 +148,7 @@ fn verify_finds_everything_and_repair_makes_it_clean() -> Outcome {
     let (_dir, store) = fresh()?;
     let [good, bad, lost] = [b"good", b"bad!", b"lost"].map(|content| store.put(content));
     let (good, bad, lost) = (good?, bad?, lost?);
-    let keys = [b"k0", b"k1", b"k2", b"k3"].map(|key| Digest::of(key));
+    let keys = [b"k0", b"k1", b"k2", b"k3"].map(|key| Digest::of_bytes(key));
     store.record(&keys[0], &entry(&[good], 0)?)?;
     store.record(&keys[1], &entry(&[good, bad], 0)?)?;
     let mut refers = entry(&[good], 0)?;

@@ -17,7 +17,7 @@ fn blake3_of_known_inputs() {
         ),
     ];
     for (input, expected) in known {
-        let digest = Digest::of(input.as_bytes());
+        let digest = Digest::of_bytes(input.as_bytes());
         assert_eq!(digest.to_string(), expected);
         assert_eq!(digest.short(), &expected[..12]);
     }
@@ -25,7 +25,7 @@ fn blake3_of_known_inputs() {
 
 #[test]
 fn refusals() {
-    let good = Digest::of(b"").to_string();
+    let good = Digest::of_bytes(b"").to_string();
     let cases = [
         (String::new(), DigestError::Length(0)),
         (good[1..].to_owned(), DigestError::Length(63)),

@@ -20,7 +20,7 @@ fn step(
         .bytes()
         .fold(1, |n: u64, byte| (n * 31 + u64::from(byte)) % 1_000_003);
     let object = store.put(&bytes(len, seed))?;
-    let key = Digest::of(name.as_bytes());
+    let key = Digest::of_bytes(name.as_bytes());
     store.record(&key, &entry(&[object], days)?)?;
     make_old(&file_of(store, "ledger-v1", &key), days)?;
     make_old(&object_file(store, &object), days)?;
@@ -162,7 +162,7 @@ fn linked_objects_are_removed_but_not_counted_as_freed() -> Outcome {
     store.materialise(&object, &view)?;
     let report = collect(&store, options(Some(0), None))?;
     assert_eq!((report.removed_bytes, report.freed_bytes), (1000, 0));
-    assert_eq!(Digest::of(&fs::read(&view)?), object);
+    assert_eq!(Digest::of_bytes(&fs::read(&view)?), object);
     Ok(())
 }
 
@@ -175,7 +175,7 @@ fn an_open_object_stays_readable() -> Outcome {
     assert_eq!(store.len_of(&digest), None);
     let mut read = Vec::new();
     std::io::Read::read_to_end(&mut object.reader(), &mut read)?;
-    assert_eq!(Digest::of(&read), digest);
+    assert_eq!(Digest::of_bytes(&read), digest);
     Ok(())
 }
 

@@ -17,12 +17,12 @@ fn age_in_days(path: &std::path::Path) -> Result<u64, Box<dyn std::error::Error>
 #[test]
 fn an_entry_round_trips_and_can_be_replaced() -> Outcome {
     let (_dir, store) = fresh()?;
-    let key = Digest::of(b"key");
+    let key = Digest::of_bytes(b"key");
     assert_eq!(store.lookup(&key)?, None);
     let mut written = entry(&[store.put(b"a")?, store.put(b"b")?], 0)?;
     written.record =
         json!({"text": "\u{0}\n\"ü\u{1F600}", "float": 0.1, "big": u64::MAX, "z": 1, "a": [null]});
-    written.references = vec![Digest::of(b"r2"), Digest::of(b"r1")];
+    written.references = vec![Digest::of_bytes(b"r2"), Digest::of_bytes(b"r1")];
     store.record(&key, &written)?;
     assert_eq!(stranger(&store)?.lookup(&key)?.as_ref(), Some(&written));
     written.millis = 99;
@@ -48,7 +48,7 @@ fn an_entry_whose_objects_are_gone_is_no_hit() -> Outcome {
 #[test]
 fn what_was_never_stored_is_missing_but_nothing_to_mend() -> Outcome {
     let (_dir, store) = fresh()?;
-    let (key, unstored) = (Digest::of(b"key"), Digest::of(b"unstored"));
+    let (key, unstored) = (Digest::of_bytes(b"key"), Digest::of_bytes(b"unstored"));
     let mut written = entry(&[store.put(b"a")?], 0)?;
     written.unstored = vec![unstored];
     store.record(&key, &written)?;
@@ -65,7 +65,7 @@ fn what_was_never_stored_is_missing_but_nothing_to_mend() -> Outcome {
 #[test]
 fn a_lookup_renews_an_entry_once_a_day() -> Outcome {
     let (_dir, store) = fresh()?;
-    let key = Digest::of(b"key");
+    let key = Digest::of_bytes(b"key");
     store.record(&key, &entry(&[], 9)?)?;
     let path = file_of(&store, "ledger-v1", &key);
 
@@ -89,7 +89,7 @@ fn history_round_trips_by_competition_and_variant() -> Outcome {
         steps: BTreeMap::from([(
             format!("step {n}"),
             HistoryStep {
-                key: Digest::of(&n.to_le_bytes()),
+                key: Digest::of_bytes(&n.to_le_bytes()),
                 record: json!({"n": n}),
             },
         )]),

@@ -254,7 +254,7 @@ fn again_at_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
 #[test]
 fn a_private_copy_that_appears_while_the_object_is_linked_gets_no_public_name() -> Outcome {
     let content = b"id,label\n1,a\n";
-    let digest = Digest::of(content);
+    let digest = Digest::of_bytes(content);
     let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
         let (dir, store) = fresh()?;
         store.put(content)?;
@@ -288,7 +288,7 @@ fn a_private_copy_that_appears_while_the_object_is_linked_gets_no_public_name() 
 #[test]
 fn a_file_whose_only_name_is_a_published_one_is_not_private() -> Outcome {
     let content = b"id,label\n1,a\n";
-    let digest = Digest::of(content);
+    let digest = Digest::of_bytes(content);
     let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
         let (dir, store) = fresh()?;
         store.put(content)?;

@@ -31,7 +31,7 @@ fn what_is_put_is_what_is_read() -> Outcome {
     for len in LENGTHS {
         let content = bytes(len, len as u64);
         let digest = store.put(&content)?;
-        assert_eq!(digest, Digest::of(&content));
+        assert_eq!(digest, Digest::of_bytes(&content));
         assert_eq!(store.len_of(&digest), Some(len as u64));
         for handle in [store.clone(), stranger(&store)?] {
             assert_eq!(handle.read(&digest)?, content);
@@ -80,7 +80,10 @@ fn pieces_of_any_size_make_the_same_object() -> Outcome {
         }
         assert_eq!(writer.len(), 300_000);
         let stored = writer.commit()?;
-        assert_eq!((stored.digest, stored.len), (Digest::of(&content), 300_000));
+        assert_eq!(
+            (stored.digest, stored.len),
+            (Digest::of_bytes(&content), 300_000)
+        );
     }
     assert_eq!(store.stat()?.objects.files, 1);
     assert_eq!(count(&store, "tmp")?, 0);
@@ -92,7 +95,7 @@ fn what_is_written_to_memory_stays_there_unless_it_has_no_room() -> Outcome {
     let (_dir, store) = fresh()?;
     for len in LENGTHS.into_iter().chain([3 << 20]) {
         let content = bytes(len, 5 + len as u64);
-        let digest = Digest::of(&content);
+        let digest = Digest::of_bytes(&content);
         let write = |room: usize| -> Result<prep_cache::ObjectWriter, Box<dyn std::error::Error>> {
             let mut writer = store.writer_in_memory(Buffer::with_capacity(room)?);
             for piece in content.chunks(70_000) {
@@ -151,7 +154,7 @@ fn nothing_is_there_before_commit_nor_after_a_drop() -> Outcome {
         assert_eq!(count(&store, "tmp")?, 1);
         drop(writer);
         assert_eq!(count(&store, "tmp")?, 0);
-        assert_eq!(store.len_of(&Digest::of(&bytes(len, 1))), None);
+        assert_eq!(store.len_of(&Digest::of_bytes(&bytes(len, 1))), None);
     }
     Ok(())
 }
@@ -166,7 +169,7 @@ fn what_is_read_back_becomes_no_object() -> Outcome {
         let mut read = Vec::new();
         writer.read_back()?.read_to_end(&mut read)?;
         assert_eq!(read, content);
-        assert_eq!(store.len_of(&Digest::of(&content)), None);
+        assert_eq!(store.len_of(&Digest::of_bytes(&content)), None);
         assert_eq!(count(&store, "tmp")?, 0);
     }
     Ok(())
@@ -189,7 +192,7 @@ fn buffers_may_be_handed_over_among_other_writes() -> Outcome {
     }
     assert_eq!(writer.len(), content.len() as u64);
     let stored = writer.commit()?;
-    assert_eq!(stored.digest, Digest::of(&content));
+    assert_eq!(stored.digest, Digest::of_bytes(&content));
     assert_eq!(stored.len, content.len() as u64);
     assert!(store.read(&stored.digest)? == content);
     Ok(())
@@ -216,7 +219,7 @@ fn bytes_may_come_in_another_order_than_they_stand() -> Outcome {
         }
         let stored = writer.commit(&|| Ok(()))?;
         let whole = parts.concat();
-        assert_eq!(stored.digest, Digest::of(&whole));
+        assert_eq!(stored.digest, Digest::of_bytes(&whole));
         assert_eq!(stored.len, whole.len() as u64);
         assert_eq!(store.read(&stored.digest)?, whole);
         assert!(store.sha256(&stored.digest).is_some());
@@ -232,7 +235,7 @@ fn bytes_may_come_in_another_order_than_they_stand() -> Outcome {
     let mut writer = store.scattered_writer()?;
     writer.write_all(b"c")?;
     assert!(writer.commit(&|| Err(ErrorKind::Other.into())).is_err());
-    assert_eq!(store.len_of(&Digest::of(b"c")), None);
+    assert_eq!(store.len_of(&Digest::of_bytes(b"c")), None);
     assert_eq!(count(&store, "tmp")?, 0);
     Ok(())
 }
@@ -278,11 +281,14 @@ fn threads_may_write_the_same_object() -> Outcome {
             .collect::<Result<Vec<_>, _>>()
     })?;
     for digest in digests {
-        assert_eq!(digest?, Digest::of(&content));
+        assert_eq!(digest?, Digest::of_bytes(&content));
     }
     assert_eq!(store.stat()?.objects.files, 1);
     assert_eq!(count(&store, "tmp")?, 0);
-    assert_eq!(stranger(&store)?.read(&Digest::of(&content))?, content);
+    assert_eq!(
+        stranger(&store)?.read(&Digest::of_bytes(&content))?,
+        content
+    );
     Ok(())
 }
 
@@ -308,7 +314,7 @@ fn readers_have_positions_of_their_own() -> Outcome {
 #[test]
 fn an_absent_object_is_missing() -> Outcome {
     let (dir, store) = fresh()?;
-    let digest = Digest::of(b"never stored");
+    let digest = Digest::of_bytes(b"never stored");
     assert_eq!(store.len_of(&digest), None);
     let dest = dir.path().join("dest");
     let errors = [
@@ -414,6 +420,6 @@ fn opening_sweeps_old_leftovers_but_not_what_is_being_written() -> Outcome {
     assert!(!tmp.join("old-directory").exists());
     assert!(tmp.join("locked-directory/inner/file").exists());
     assert!(tmp.join("young").exists());
-    assert_eq!(slow_writer.commit()?.digest, Digest::of(b""));
+    assert_eq!(slow_writer.commit()?.digest, Digest::of_bytes(b""));
     Ok(())
 }

@@ -141,7 +141,10 @@ fn the_second_to_commit_finds_the_first() -> Outcome {
         other.finish()?;
         assert_eq!(store.stat()?.objects.files, 1);
     }
-    assert_eq!(store.read(&Digest::of(&bytes(LEN, 1)))?, bytes(LEN, 1));
+    assert_eq!(
+        store.read(&Digest::of_bytes(&bytes(LEN, 1)))?,
+        bytes(LEN, 1)
+    );
     Ok(())
 }
 
@@ -153,7 +156,7 @@ fn a_process_killed_before_commit_leaves_nothing_visible() -> Outcome {
         Other::start(&store, "write")?,
     );
     killed.kill()?;
-    assert_eq!(store.len_of(&Digest::of(&bytes(LEN, 1))), None);
+    assert_eq!(store.len_of(&Digest::of_bytes(&bytes(LEN, 1))), None);
     assert_eq!(store.stat()?.objects.files, 0);
     assert_eq!(count(&store, "tmp")?, 2);
 
@@ -165,7 +168,7 @@ fn a_process_killed_before_commit_leaves_nothing_visible() -> Outcome {
     assert_eq!((report.leftovers, count(&store, "tmp")?), (1, 1));
     alive.finish()?;
     assert_eq!(
-        stranger(&store)?.read(&Digest::of(&bytes(LEN, 1)))?,
+        stranger(&store)?.read(&Digest::of_bytes(&bytes(LEN, 1)))?,
         bytes(LEN, 1)
     );
     Ok(())

@@ -26,7 +26,7 @@ fn both_digests_in_one_pass() -> Outcome {
         for store in [store.clone(), store.with_threads(Threads::new(0))] {
             let record = store.ingest(&path, true, &|_| {})?;
             assert_eq!(record.md5.as_deref(), Some(md5));
-            assert_eq!(record.digest, Digest::of(content.as_bytes()));
+            assert_eq!(record.digest, Digest::of_bytes(content.as_bytes()));
             assert_eq!(record.len(), content.len() as u64);
         }
     }
@@ -41,7 +41,7 @@ fn a_long_file_is_hashed_in_order() -> Outcome {
     fs::write(&path, &content)?;
     let seen = Cell::new(0);
     let record = store.ingest(&path, true, &|bytes| seen.set(seen.get() + bytes))?;
-    assert_eq!(record.digest, Digest::of(&content));
+    assert_eq!(record.digest, Digest::of_bytes(&content));
     // The output of md5sum for the same bytes, made by a Python program.
     assert_eq!(
         record.md5.as_deref(),
@@ -58,7 +58,7 @@ fn md5_is_computed_only_when_asked_for() -> Outcome {
     fs::write(&path, "abc")?;
     let without = store.ingest(&path, false, &|_| {})?;
     assert_eq!(without.md5, None);
-    assert_eq!(without.digest, Digest::of(b"abc"));
+    assert_eq!(without.digest, Digest::of_bytes(b"abc"));
     assert_eq!(store.source(&path)?, Some(without));
     let with = store.ingest(&path, true, &|_| {})?;
     assert!(with.md5.is_some());
@@ -134,7 +134,7 @@ fn any_change_of_the_file_invalidates_the_record() -> Outcome {
         change(&path)?;
         assert_eq!(store.source(&path)?, None, "{name}");
         let again = store.ingest(&path, true, &|_| {})?;
-        assert_eq!(again.digest, Digest::of(&fs::read(&path)?), "{name}");
+        assert_eq!(again.digest, Digest::of_bytes(&fs::read(&path)?), "{name}");
         assert_eq!(store.source(&path)?, Some(again), "{name}");
     }
     Ok(())
@@ -181,7 +181,7 @@ fn digests_computed_while_writing_are_remembered() -> Outcome {
     let mut file = File::create(&path)?;
     file.write_all(b"abc")?;
     let md5 = "900150983cd24fb0d6963f7d28e17f72";
-    let told = store.remember_source(&path, &file, Digest::of(b"abc"), md5)?;
+    let told = store.remember_source(&path, &file, Digest::of_bytes(b"abc"), md5)?;
     assert_eq!(store.source(&path)?.as_ref(), Some(&told));
     assert_eq!(store.ingest(&path, true, &|_| {})?, told);
     file.write_all(b"d")?;
@@ -196,7 +196,7 @@ fn digests_of_another_file_are_not_taken_for_this_one() -> Outcome {
     fs::write(&path, "abc")?;
     let other = dir.path().join("other.zip");
     fs::write(&other, "abc")?;
-    let result = store.remember_source(&path, &File::open(&other)?, Digest::of(b"abc"), "");
+    let result = store.remember_source(&path, &File::open(&other)?, Digest::of_bytes(b"abc"), "");
     assert!(matches!(result, Err(StoreError::Changed { .. })));
     assert_eq!(store.source(&path)?, None);
     Ok(())

@@ -48,14 +48,14 @@ fn write_objects(store: &Store) -> Result<(), Box<dyn Error>> {
     let put = store.put(b"put")?;
     let mut writer = store.writer()?;
     writer.write_all(b"written")?;
-    assert_eq!(writer.commit()?.digest, Digest::of(b"written"));
+    assert_eq!(writer.commit()?.digest, Digest::of_bytes(b"written"));
     let mut scattered = store.scattered_writer()?;
     let place = scattered.reserve(4)?;
     scattered.write_all(b"tail")?;
     scattered.write_at(b"head", place)?;
     assert_eq!(
         scattered.commit(&|| Ok(()))?.digest,
-        Digest::of(b"headtail")
+        Digest::of_bytes(b"headtail")
     );
     // A second name makes it an object that has to be copied.
     let object = store.open_object(&put)?;

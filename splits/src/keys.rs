@@ -56,7 +56,7 @@ pub struct SplitKeys<'a> {
 ///
 /// # Errors
 /// [`SplitError::InGroup`] with the group that cannot be split; [`SplitError::SparseKeys`].
-pub(crate) fn within(
+pub(crate) fn split_each_key(
     codes: &[u32],
     split_rows: impl Fn(u32) -> Result<Split, SplitError>,
 ) -> Result<Split, SplitError> {

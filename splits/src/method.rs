@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::SplitError;
 use crate::first_fit::first_fit;
 use crate::group_split::group_split;
-use crate::keys::{KeyRole, SplitKeys, within};
+use crate::keys::{KeyRole, SplitKeys, split_each_key};
 use crate::python_random::PythonRandom;
 use crate::python_sample::python_sample;
 use crate::sample::sample;
@@ -169,7 +169,7 @@ pub fn split(
     let role = keys.map(|keys| keys.role);
     let codes = keys.map(|keys| keys.codes).unwrap_or_default();
     let of_rows_or_within = |split_rows: &dyn Fn(u32) -> Result<Split, SplitError>| match role {
-        Some(KeyRole::Within) => within(codes, split_rows),
+        Some(KeyRole::Within) => split_each_key(codes, split_rows),
         _ => split_rows(count),
     };
     match *method {

@@ -16,7 +16,7 @@ const TIMING: LeaseTiming = LeaseTiming {
     silence: Duration::from_millis(2000),
 };
 
-const FOLDER: &str = "PREP_TEST_LEASES";
+const DIRECTORY_VARIABLE: &str = "PREP_TEST_LEASES";
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -44,7 +44,7 @@ fn mark(path: &Path) -> io::Result<()> {
 #[test]
 #[ignore = "run by the other test, in processes of its own"]
 fn child() -> Outcome {
-    let folder = env::var(FOLDER)?;
+    let folder = env::var(DIRECTORY_VARIABLE)?;
     let folder = Path::new(&folder);
     let process = std::process::id();
     let candidate = Candidate {
@@ -113,7 +113,7 @@ fn start(folder: &Path) -> io::Result<Child> {
             "--ignored",
             "--nocapture",
         ])
-        .env(FOLDER, folder)
+        .env(DIRECTORY_VARIABLE, folder)
         .stdout(Stdio::null())
         .spawn()
 }

@@ -162,7 +162,7 @@ struct LastContent {
 }
 
 /// The observations of this process of the files of other processes.
-static SEEN: Mutex<Option<HashMap<PathBuf, LastContent>>> = Mutex::new(None);
+static OBSERVATIONS: Mutex<Option<HashMap<PathBuf, LastContent>>> = Mutex::new(None);
 
 #[derive(Clone, Copy, Debug)]
 struct Observation {
@@ -173,7 +173,7 @@ struct Observation {
 }
 
 fn observe(path: &Path, content: &[u8]) -> Observation {
-    let mut seen = SEEN.lock();
+    let mut seen = OBSERVATIONS.lock();
     let seen = seen
         .get_or_insert_default()
         .entry(path.to_owned())
@@ -197,7 +197,7 @@ fn observe(path: &Path, content: &[u8]) -> Observation {
 
 /// Forgets the files of `holders` that no longer exist.
 fn forget_others(holders: &Path, paths: &[PathBuf]) {
-    if let Some(seen) = SEEN.lock().as_mut() {
+    if let Some(seen) = OBSERVATIONS.lock().as_mut() {
         seen.retain(|path, _| path.parent() != Some(holders) || paths.contains(path));
     }
 }

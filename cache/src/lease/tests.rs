@@ -25,7 +25,7 @@ fn elsewhere(machine: &str) -> Candidate {
     candidate(ProcessId::elsewhere(machine))
 }
 
-fn here() -> Candidate {
+fn this_process() -> Candidate {
     candidate(ProcessId::current())
 }
 
@@ -72,7 +72,7 @@ fn a_holder_that_lives_keeps_the_lock_however_long_others_wait() -> Outcome {
 fn the_lock_of_a_dead_machine_is_free_after_its_silence() -> Outcome {
     let folder = tempfile::tempdir()?;
     let holders = folder.path().join("holders");
-    for candidate in [here(), elsewhere("two")] {
+    for candidate in [this_process(), elsewhere("two")] {
         leave(&holders, ProcessId::elsewhere("one"))?;
         fs::write(holders.join("exclusive-1"), "{\"host\": \"tor")?;
         let (lease, waited) = wait(&holders, Mode::Exclusive, &candidate)?;
@@ -91,9 +91,9 @@ fn a_file_that_is_still_empty_keeps_nobody_out() -> Outcome {
     let holders = folder.path().join("holders");
     fs::create_dir(&holders)?;
     fs::write(holders.join("exclusive-0"), "")?;
-    assert!(take(&holders, Mode::Exclusive, &here())?.is_ok());
+    assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
     thread::sleep(QUICK.silence);
-    assert!(take(&holders, Mode::Exclusive, &here())?.is_ok());
+    assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
     assert!(!holders.exists(), "the dead are removed");
     Ok(())
 }
@@ -103,15 +103,23 @@ fn a_file_that_is_still_empty_keeps_nobody_out() -> Outcome {
 fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
     let folder = tempfile::tempdir()?;
     let holders = folder.path().join("holders");
-    let first = Lease(Arc::new(announce(&holders, Mode::Exclusive, &here())?));
+    let first = Lease(Arc::new(announce(
+        &holders,
+        Mode::Exclusive,
+        &this_process(),
+    )?));
     let mut look = ConflictCheck {
         holders: &holders,
         own: &first.0.path,
         mode: Mode::Exclusive,
-        candidate: &here(),
+        candidate: &this_process(),
         rivals: None,
     };
-    let rival = Lease(Arc::new(announce(&holders, Mode::Exclusive, &here())?));
+    let rival = Lease(Arc::new(announce(
+        &holders,
+        Mode::Exclusive,
+        &this_process(),
+    )?));
     let is_first = first.0.path < rival.0.path;
     let found = look.conflict()?;
     assert_eq!(
@@ -123,7 +131,11 @@ fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
         })
     );
     drop(rival);
-    let _later = Lease(Arc::new(announce(&holders, Mode::Exclusive, &here())?));
+    let _later = Lease(Arc::new(announce(
+        &holders,
+        Mode::Exclusive,
+        &this_process(),
+    )?));
     if is_first {
         assert_eq!(look.conflict()?, None);
     }
@@ -136,15 +148,15 @@ fn the_lock_of_a_dead_process_of_this_machine_is_free_at_once() -> Outcome {
     let folder = tempfile::tempdir()?;
     let holders = folder.path().join("holders");
     let mut child = std::process::Command::new("sleep").arg("100").spawn()?;
-    let process = ProcessId::here(child.id());
+    let process = ProcessId::with_number(child.id());
     leave(&holders, process.clone())?;
-    assert!(take(&holders, Mode::Exclusive, &here())?.is_err());
+    assert!(take(&holders, Mode::Exclusive, &this_process())?.is_err());
     child.kill()?;
     child.wait()?;
-    assert!(take(&holders, Mode::Exclusive, &here())?.is_ok());
+    assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
     // Another process has its number by now.
-    leave(&holders, ProcessId::here(1).before())?;
-    assert!(take(&holders, Mode::Exclusive, &here())?.is_ok());
+    leave(&holders, ProcessId::with_number(1).earlier())?;
+    assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
     Ok(())
 }
 
@@ -154,8 +166,8 @@ fn the_lock_of_a_dead_process_of_this_machine_is_free_at_once() -> Outcome {
 fn a_process_that_lives_and_is_silent_loses_the_lock() -> Outcome {
     let folder = tempfile::tempdir()?;
     let holders = folder.path().join("holders");
-    leave(&holders, ProcessId::here(1))?;
-    let (_lease, waited) = wait(&holders, Mode::Exclusive, &here())?;
+    leave(&holders, ProcessId::with_number(1))?;
+    let (_lease, waited) = wait(&holders, Mode::Exclusive, &this_process())?;
     assert!(waited >= QUICK.silence, "{waited:?}");
     Ok(())
 }
@@ -166,11 +178,11 @@ fn a_collector_waits_until_it_is_certain() -> Outcome {
     let holders = folder.path().join("holders");
     leave(&holders, ProcessId::elsewhere("one"))?;
     let start = Instant::now();
-    assert!(take_unless_alive(&holders, Mode::Exclusive, &here())?.is_some());
+    assert!(take_unless_alive(&holders, Mode::Exclusive, &this_process())?.is_some());
     assert!(start.elapsed() >= QUICK.silence);
     let _user = wait(&holders, Mode::Shared, &elsewhere("one"))?;
     let start = Instant::now();
-    assert!(take_unless_alive(&holders, Mode::Exclusive, &here())?.is_none());
+    assert!(take_unless_alive(&holders, Mode::Exclusive, &this_process())?.is_none());
     assert!(start.elapsed() < QUICK.silence * 4);
     Ok(())
 }
@@ -197,7 +209,7 @@ fn a_holder_that_was_taken_for_dead_knows_that_it_lost_the_lock() -> Outcome {
 fn a_holder_that_wakes_up_looks_before_it_goes_on() -> Outcome {
     let folder = tempfile::tempdir()?;
     let holders = folder.path().join("holders");
-    let held = announce(&holders, Mode::Exclusive, &here())?;
+    let held = announce(&holders, Mode::Exclusive, &this_process())?;
     let lease = Lease(Arc::new(held));
     thread::sleep(QUICK.silence);
     assert!(!lease.is_lost(), "nobody took it");
@@ -211,7 +223,7 @@ fn a_holder_that_wakes_up_looks_before_it_goes_on() -> Outcome {
 fn a_lock_whose_holder_wakes_up_is_not_broken() -> Outcome {
     let folder = tempfile::tempdir()?;
     let holders = folder.path().join("holders");
-    let held = announce(&holders, Mode::Exclusive, &here())?;
+    let held = announce(&holders, Mode::Exclusive, &this_process())?;
     let content = fs::read(&held.path)?;
     assert!(held.beat()?);
     assert!(!break_lock(

@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..PreparationOptions::default()
     };
     let task = Task {
-        catalog: Catalog::of(&settings)?,
+        catalog: Catalog::open(&settings)?,
         settings,
         options,
         network: LazyNetwork::new(|| Err(FetchError::NotAllowed)),
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         id,
         Path::new(submission),
         None,
-        &prep_app::GradingLog::off(),
+        &prep_app::GradingLog::disabled(),
     )?;
     println!("{}", prep_grade::report::pretty(report.to_json()));
     Ok(())

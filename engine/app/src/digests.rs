@@ -13,7 +13,7 @@ use crate::settings::Settings;
 /// Digest of the file `leaderboard.csv`.
 pub(crate) fn leaderboard(entry: &CatalogEntry) -> Option<Sha256> {
     let text = entry.leaderboard.as_deref()?;
-    Some(Sha256::of(text.as_bytes()))
+    Some(Sha256::of_bytes(text.as_bytes()))
 }
 
 /// Digest of the section `grade`: rules, metric, and their files, as JSON with sorted keys and without spaces.
@@ -24,7 +24,7 @@ pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
         "sample": grade.sample.value,
         "grade": grade.rules,
     });
-    Some(Sha256::of(canonical(&section).as_bytes()))
+    Some(Sha256::of_bytes(canonical(&section).as_bytes()))
 }
 
 /// Writes a digest for reports.

@@ -15,7 +15,7 @@ use crate::outline::outline;
 ///
 /// # Errors
 /// If the file cannot be read or has mistakes, or if its meaning depends on the layout.
-pub fn formatted(path: &Path) -> Result<Option<String>, Error> {
+pub fn format_pipeline(path: &Path) -> Result<Option<String>, Error> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error::reading("read the pipeline", path, &error))?;
     let new = format(&text);
@@ -65,7 +65,7 @@ mod tests {
         for competition in std::fs::read_dir(folder).unwrap() {
             let file = competition.unwrap().path().join("pipeline.yaml");
             if file.is_file() {
-                assert_eq!(formatted(&file).unwrap(), None, "{}", file.display());
+                assert_eq!(format_pipeline(&file).unwrap(), None, "{}", file.display());
             }
         }
     }

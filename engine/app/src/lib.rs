@@ -48,18 +48,18 @@ mod team;
 pub use ask::ask_all;
 pub use catalog::{
     Catalog, CatalogEntry, CompetitionDefinition, SAMPLES, SampleBundle, definition, definitions,
-    described, lists,
+    lists, upstream_facts,
 };
 pub use check::{check, schema};
 pub use digests::facts;
 pub use draft::{Draft, draft};
 pub use error::{Blame, Error, for_people};
-pub use export::{Export, ExportForm, Exported, export};
+pub use export::{CopyContent, Export, ExportForm, export};
 pub use fetch::{fetch, mirror};
-pub use format::formatted;
+pub use format::format_pipeline;
 pub use grading::{
-    Comparability, Given, GradedList, Grading, GradingLog, Validation, grade_list, leaderboard,
-    one_line, read_leaderboard, report,
+    Comparability, GradeOverrides, GradedList, Grading, GradingLog, Validation, grade_list,
+    leaderboard, one_line, read_leaderboard, report,
 };
 pub use inspect::{
     Audit, BundleAudit, BundleListing, DataDifferences, Difference, ListedFile, ListedSource,
@@ -71,8 +71,8 @@ pub use permissions::{Pace, Permission, permissions};
 pub use prep_cache::LinkMode;
 pub use prep_core::Remedy;
 pub use prep_steps::Expand;
-pub use prepared::{PreparedState, manifest, not_prepared, prepared};
-pub use remove::{Removal, Removed, RemovedCompetition, Space, remove};
+pub use prepared::{PreparedState, manifest, not_prepared, prepared_ids};
+pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};
 pub use run_log::{LoggedRun, LoggedStep, local_time, logged_runs};
 pub use settings::Settings;
 pub use stages::assemble::Competition;
@@ -87,7 +87,7 @@ pub use stages::sources::FurtherSource;
 pub use stages::summary::{Checksums, State, StepFailure, Summary};
 pub use stages::watch::LAST;
 pub use task::{PreparationOptions, Task};
-pub use team::{JobPlan, Pushed, Slurm, Unit, kubernetes, push, remote_of, slurm, unit};
+pub use team::{JobPlan, PushResult, Slurm, Unit, kubernetes, push, remote_of, slurm, unit};
 
 /// The program's version, for what outlasts a process.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -127,7 +127,7 @@ impl Accepted {
 }
 
 fn path(settings: &Settings, account: &str) -> PathBuf {
-    let digest = Digest::of(account.as_bytes()).to_string();
+    let digest = Digest::of_bytes(account.as_bytes()).to_string();
     let name = format!("{}.json", digest.get(..16).unwrap_or(&digest));
     settings.store_dir.join("rules-v1").join(name)
 }

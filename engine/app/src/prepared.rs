@@ -35,7 +35,7 @@ pub enum PreparedState {
 
 impl PreparedState {
     /// The state of a competition whose manifest is `manifest`, in the data directory `data_dir`.
-    pub fn of(manifest: Option<&Manifest>, data_dir: &Path, settings: &Settings) -> PreparedState {
+    pub fn new(manifest: Option<&Manifest>, data_dir: &Path, settings: &Settings) -> PreparedState {
         let Some(manifest) = manifest else {
             return PreparedState::NotPrepared;
         };
@@ -63,7 +63,7 @@ impl PreparedState {
 ///
 /// # Errors
 /// If a manifest cannot be read.
-pub fn prepared(catalog: &Catalog, data_dir: &Path) -> Result<Vec<String>, Error> {
+pub fn prepared_ids(catalog: &Catalog, data_dir: &Path) -> Result<Vec<String>, Error> {
     let mut ids = Vec::new();
     for entry in catalog.iter() {
         if manifest(data_dir, &entry.id)?.is_some() {

@@ -9,7 +9,11 @@ use serde_json::Value;
 pub fn short(reason: &Reason) -> String {
     match reason {
         Reason::FirstRun => "first run".to_owned(),
-        Reason::Changed { changes } => changes.iter().map(what).collect::<Vec<_>>().join(", "),
+        Reason::Changed { changes } => changes
+            .iter()
+            .map(format_change)
+            .collect::<Vec<_>>()
+            .join(", "),
         Reason::Failed { message } => {
             let message = crate::error::for_people(message);
             format!("it failed: {}", message.lines().next().unwrap_or_default())
@@ -39,7 +43,7 @@ pub fn details(reason: &Reason) -> Vec<String> {
 }
 
 /// `sql changed`, `input train changed`.
-fn what(change: &Change) -> String {
+fn format_change(change: &Change) -> String {
     let field = name(&change.field);
     match (&change.old, &change.new) {
         _ if change.field == "version" => "this version of prep does it differently".to_owned(),

@@ -25,7 +25,7 @@ pub struct Removal {
 
 /// The removed data, or the data that would be removed.
 #[derive(Debug, Default)]
-pub struct Removed {
+pub struct RemovalResult {
     pub competitions: Vec<RemovedCompetition>,
     /// The cached results of all competitions; none without a cache.
     pub cache: Option<GcReport>,
@@ -48,7 +48,7 @@ pub struct Space {
     pub bytes: u64,
 }
 
-impl Removed {
+impl RemovalResult {
     pub fn bytes(&self) -> u64 {
         let files = self.competitions.iter();
         let files = files.map(|one| one.prepared.bytes + one.bundle.bytes);
@@ -65,7 +65,7 @@ pub fn remove(
     catalog: &Catalog,
     ids: &[String],
     what: Removal,
-) -> Result<Removed, Error> {
+) -> Result<RemovalResult, Error> {
     for id in ids {
         catalog.get(id)?;
     }
@@ -112,7 +112,7 @@ pub fn remove(
         }
         competitions.push(removed);
     }
-    Ok(Removed {
+    Ok(RemovalResult {
         competitions,
         cache,
     })

@@ -1,6 +1,6 @@
 //! Logs of runs: which steps ran, when, why, and with what result. The same events feed the progress display.
 //!
-//! Each run has a file with one JSON object per line in the cache. The last [`KEPT`] files are kept. A log that cannot be
+//! Each run has a file with one JSON object per line in the cache. The last [`MAX_LOGS`] files are kept. A log that cannot be
 //! written does not make a run fail.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use crate::settings::Settings;
 use crate::task::Task;
 
 /// Number of logs that are kept.
-const KEPT: usize = 100;
+const MAX_LOGS: usize = 100;
 
 /// A line of a log.
 #[derive(Debug, Serialize, Deserialize)]
@@ -173,7 +173,7 @@ fn logs(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn remove_old(dir: &Path) {
-    for path in logs(dir).iter().skip(KEPT) {
+    for path in logs(dir).iter().skip(MAX_LOGS) {
         // Another process may have removed it.
         let _ = fs::remove_file(path);
     }
@@ -270,12 +270,12 @@ mod tests {
     #[test]
     fn only_the_last_logs_are_kept() {
         let dir = tempfile::tempdir().unwrap();
-        for at in 0..KEPT + 3 {
+        for at in 0..MAX_LOGS + 3 {
             fs::write(dir.path().join(format!("{at:014}-1.jsonl")), "").unwrap();
         }
         remove_old(dir.path());
         let left = logs(dir.path());
-        assert_eq!(left.len(), KEPT);
+        assert_eq!(left.len(), MAX_LOGS);
         assert!(left.last().unwrap().ends_with("00000000000003-1.jsonl"));
     }
 }

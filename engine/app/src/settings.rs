@@ -31,7 +31,7 @@ pub struct Settings {
 
 impl Settings {
     /// Opens the store, with the remote as a tier if there is one.
-    pub(crate) fn below(&self, store: Store) -> Store {
+    pub(crate) fn open_tier(&self, store: Store) -> Store {
         match &self.remote {
             Some(link) => link.attach(&store),
             None => store,

@@ -48,7 +48,7 @@ pub struct AuditReport {
 const PROOFS: usize = 3;
 
 impl AuditReport {
-    pub fn of(findings: impl IntoIterator<Item = AuditFinding>) -> AuditReport {
+    pub fn new(findings: impl IntoIterator<Item = AuditFinding>) -> AuditReport {
         let mut blocks: BTreeMap<(std::cmp::Reverse<Harm>, &'static str), Block> = BTreeMap::new();
         for finding in findings {
             let key = (std::cmp::Reverse(finding.harm), finding.cause.id);

@@ -275,7 +275,7 @@ fn md5(bytes: &[u8]) -> String {
 
 fn causes(path: &Path, expected: &Expected) -> (Vec<&'static str>, String) {
     let checked = bundle::check(path, expected, &DecodingLimits::default()).unwrap();
-    let report = AuditReport::of(checked.findings);
+    let report = AuditReport::new(checked.findings);
     let causes = report.blocks.iter().map(|block| block.cause).collect();
     let words: Vec<String> = report
         .blocks

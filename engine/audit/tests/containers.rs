@@ -466,7 +466,7 @@ fn what_is_inside_is_told_like_what_is_outside() {
             fs::create_dir_all(root.join("public")).unwrap();
             fs::write(root.join("public").join(case.path), content).unwrap();
         }
-        let report = AuditReport::of(tree::compare(&theirs, &ours, &options).unwrap().findings);
+        let report = AuditReport::new(tree::compare(&theirs, &ours, &options).unwrap().findings);
         let mut found: Vec<(&str, Harm)> = report
             .blocks
             .iter()

@@ -76,17 +76,21 @@ mod tests {
 
     /// Every verb with its words, as `pipeline new`; those with verbs of their own, too.
     fn verbs() -> Vec<(String, clap::Command)> {
-        fn below(path: &str, command: &clap::Command, found: &mut Vec<(String, clap::Command)>) {
+        fn add_subcommands(
+            path: &str,
+            command: &clap::Command,
+            found: &mut Vec<(String, clap::Command)>,
+        ) {
             for verb in command.get_subcommands() {
                 let path = format!("{path} {}", verb.get_name());
                 found.push((path.clone(), verb.clone()));
-                below(&path, verb, found);
+                add_subcommands(&path, verb, found);
             }
         }
         let mut found = Vec::new();
         let mut command = command();
         command.build();
-        below("prep", &command, &mut found);
+        add_subcommands("prep", &command, &mut found);
         found.retain(|(path, _)| !path.split(' ').any(|word| word == "help"));
         found
     }

@@ -33,7 +33,7 @@ impl CliError {
 
     /// Names the competition in the message, unless the message does.
     #[must_use]
-    pub fn about(mut self, id: &str) -> CliError {
+    pub fn for_competition(mut self, id: &str) -> CliError {
         if self.diagnostics.is_none() && !self.message.contains(id) {
             self.message = format!("{id}: {}", self.message);
         }
@@ -96,7 +96,7 @@ impl<E: Into<Error>> From<E> for CliError {
         CliError {
             exit: match blame {
                 Blame::Request => Exit::Usage,
-                Blame::Failure(failure) => Exit::of(failure),
+                Blame::Failure(failure) => Exit::from_failure(failure),
             },
             message,
             help: help.as_ref().map(remedy::words),

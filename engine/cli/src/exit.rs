@@ -50,7 +50,7 @@ macro_rules! exit_codes {
 
 impl Exit {
     /// The code of one failure.
-    pub fn of(failure: Failure) -> Exit {
+    pub fn from_failure(failure: Failure) -> Exit {
         match failure {
             Failure::Input => Exit::Input,
             Failure::Check => Exit::Check,
@@ -118,9 +118,9 @@ mod tests {
             Failure::Cancelled,
             Failure::Internal,
         ] {
-            assert_ne!(Exit::of(failure), Exit::No, "{failure:?}");
+            assert_ne!(Exit::from_failure(failure), Exit::No, "{failure:?}");
         }
-        assert_eq!(Exit::of(Failure::Internal) as u8, 101);
+        assert_eq!(Exit::from_failure(Failure::Internal) as u8, 101);
     }
 
     #[test]

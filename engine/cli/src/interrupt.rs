@@ -49,7 +49,7 @@ pub fn watch(cancel: Cancel, notice: impl FnOnce() + Send + 'static) -> Result<W
             }
         };
         let _ = tell.send(Ok(()));
-        runtime.block_on(until(stopped, interrupt, terminate, &cancel, notice));
+        runtime.block_on(wait(stopped, interrupt, terminate, &cancel, notice));
     };
     let thread = thread::Builder::new().name("signals".to_owned());
     if thread.spawn(work).is_ok()
@@ -70,7 +70,7 @@ fn signals() -> io::Result<(Runtime, Signal, Signal)> {
     Ok((runtime, interrupt, terminate))
 }
 
-async fn until(
+async fn wait(
     mut stopped: oneshot::Receiver<()>,
     mut interrupt: Signal,
     mut terminate: Signal,

@@ -83,7 +83,7 @@ pub struct ConfigSection {
 
 /// A key whose results are believed: `"ed25519:..."`, or `{ key = "ed25519:...", competitions = [...], until = 2027-06-30 }`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(from = "Written")]
+#[serde(from = "ConfigValue")]
 pub struct TrustedKey {
     pub key: String,
     /// For which competitions; `None` for all.
@@ -97,7 +97,7 @@ pub struct TrustedKey {
     untagged,
     expecting = "expected a key, or a table with `key`, `competitions` (a list of ids) and `until` (a date)"
 )]
-enum Written {
+enum ConfigValue {
     Key(String),
     Table(Table),
 }
@@ -110,15 +110,15 @@ struct Table {
     until: Option<Datetime>,
 }
 
-impl From<Written> for TrustedKey {
-    fn from(written: Written) -> TrustedKey {
+impl From<ConfigValue> for TrustedKey {
+    fn from(written: ConfigValue) -> TrustedKey {
         let Table {
             key,
             competitions,
             until,
         } = match written {
-            Written::Table(table) => table,
-            Written::Key(key) => Table {
+            ConfigValue::Table(table) => table,
+            ConfigValue::Key(key) => Table {
                 key,
                 competitions: None,
                 until: None,
@@ -341,7 +341,7 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
-    const SAID: &str = "[remote]\nurl = 's3://data'\n";
+    const EXAMPLE: &str = "[remote]\nurl = 's3://data'\n";
 
     fn places(config: &Path) -> Directories {
         Directories {
@@ -357,7 +357,7 @@ mod tests {
     fn a_file_that_others_can_write_is_not_used() {
         let (user, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let file = data.path().join(FILE);
-        fs::write(&file, SAID).unwrap();
+        fs::write(&file, EXAMPLE).unwrap();
         let set =
             |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         let both =
@@ -386,7 +386,7 @@ mod tests {
         // A file without settings is safe.
         fs::write(&file, "").unwrap();
         assert!(both().is_ok());
-        fs::write(&file, SAID).unwrap();
+        fs::write(&file, EXAMPLE).unwrap();
         let own = |text: String| fs::write(user.path().join(FILE), text).unwrap();
         own(format!("[remote]\nsafe_data_dirs = [{:?}]\n", data.path()));
         assert_eq!(both().unwrap().len(), 2);
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(fault(&metadata, owner + 1).is_none(), is_root);
         // A link leads to where others can write.
         let (user, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        fs::write(elsewhere.path().join("file"), SAID).unwrap();
+        fs::write(elsewhere.path().join("file"), EXAMPLE).unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("file"), data.path().join(FILE)).unwrap();
         assert!(ConfigFiles::read(&places(user.path()), Some(data.path())).is_ok());
         fs::set_permissions(elsewhere.path(), Permissions::from_mode(0o777)).unwrap();

@@ -53,7 +53,7 @@ impl RemoteSettings {
     ///
     /// # Errors
     /// If a file cannot be read, has an unknown key, or could have been written by another user.
-    pub fn of(
+    pub fn resolve(
         args: &RemoteArgs,
         places: &Directories,
         data_dir: &Path,
@@ -150,7 +150,7 @@ impl CliSession {
     /// # Errors
     /// When it cannot be used as it is named.
     pub fn linked(&self, args: &RemoteArgs) -> Result<CliSession, CliError> {
-        let settings = RemoteSettings::of(args, &self.places, &self.settings.data_dir)?;
+        let settings = RemoteSettings::resolve(args, &self.places, &self.settings.data_dir)?;
         let Some(url) = &settings.url else {
             return Ok(self.clone());
         };
@@ -211,7 +211,7 @@ mod tests {
             "[remote]\nurl = 's3://data'\ntrusted = ['b']\nmirror = false\n",
         );
         let of = |args: &RemoteArgs, places: &Directories| {
-            RemoteSettings::of(args, places, data.path()).unwrap()
+            RemoteSettings::resolve(args, places, data.path()).unwrap()
         };
         let plain = Directories {
             variable: |_| None,
@@ -253,7 +253,7 @@ mod tests {
         )
         .unwrap();
         let places = places(dir.path());
-        let error = RemoteSettings::of(&RemoteArgs::default(), &places, Path::new("/nowhere"));
+        let error = RemoteSettings::resolve(&RemoteArgs::default(), &places, Path::new("/nowhere"));
         let error = error.unwrap_err();
         assert!(error.message.contains("prep.toml:3"), "{error}");
         assert_eq!(error.exit, Exit::Usage);

@@ -12,7 +12,7 @@ use crate::session::CliSession;
 impl CliSession {
     /// The competitions that exist.
     pub fn catalog(&self) -> Result<Catalog, CliError> {
-        Ok(Catalog::of(&self.settings)?)
+        Ok(Catalog::open(&self.settings)?)
     }
 
     /// A task with these options, whose network is for `purpose`.
@@ -41,14 +41,14 @@ impl CliSession {
     }
 
     /// Calls `work` for each competition, and prints the errors. An interruption ends the loop.
-    pub fn each<T>(
+    pub fn for_each_id<T>(
         &self,
         ids: &[String],
         mut work: impl FnMut(&str) -> Result<T, CliError>,
-    ) -> Each<T> {
+    ) -> IdResults<T> {
         let mut outcomes = Vec::new();
         for id in ids {
-            let outcome = work(id).map_err(|error| error.about(id));
+            let outcome = work(id).map_err(|error| error.for_competition(id));
             let mut is_interrupted = false;
             if let Err(error) = &outcome {
                 self.printer.error(error);
@@ -59,14 +59,14 @@ impl CliSession {
                 break;
             }
         }
-        Each(outcomes)
+        IdResults(outcomes)
     }
 }
 
 /// The outcome of each competition.
-pub struct Each<T>(Vec<(String, Result<T, CliError>)>);
+pub struct IdResults<T>(Vec<(String, Result<T, CliError>)>);
 
-impl<T> Each<T> {
+impl<T> IdResults<T> {
     /// The competitions without an error.
     pub fn results(&self) -> impl Iterator<Item = (&str, &T)> {
         let outcomes = self.0.iter();

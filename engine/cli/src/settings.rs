@@ -162,7 +162,7 @@ impl Chooser<'_> {
 }
 
 /// Reads the value of a variable.
-fn parsed<T>(
+fn parse_variable<T>(
     name: &str,
     text: &OsStr,
     parse: fn(&str) -> Result<T, String>,
@@ -213,7 +213,7 @@ impl ResolvedSettings {
             "link_mode",
             None,
             (LINK_MODE, |text| {
-                Ok(parsed(LINK_MODE, &text, LinkModeArg::parse))
+                Ok(parse_variable(LINK_MODE, &text, LinkModeArg::parse))
             }),
             |file| {
                 let text = file.link_mode.as_deref()?;
@@ -228,13 +228,15 @@ impl ResolvedSettings {
         let jobs = chooser.choose(
             "jobs",
             global.jobs,
-            (JOBS, |text| parsed(JOBS, &text, at_least_one)),
+            (JOBS, |text| parse_variable(JOBS, &text, at_least_one)),
             |file| file.jobs.map(NonZeroUsize::get),
         )?;
         let memory = chooser.choose(
             "memory",
             global.memory.map(Ok),
-            (MEMORY, |text| Ok(parsed(MEMORY, &text, units::parse_bytes))),
+            (MEMORY, |text| {
+                Ok(parse_variable(MEMORY, &text, units::parse_bytes))
+            }),
             |file| {
                 let text = file.memory.as_deref()?;
                 let error = |error| CliError::usage(format!("`memory` in {FILE}: {error}"));

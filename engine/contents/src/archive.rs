@@ -32,7 +32,7 @@ pub type VisitMember<'a> = &'a mut dyn FnMut(&str, Option<u64>, &mut dyn Read) -
 
 impl Archive {
     /// Finds the format by the ending of a path.
-    pub fn of(path: &str) -> Option<Archive> {
+    pub fn from_path(path: &str) -> Option<Archive> {
         let path = path.to_ascii_lowercase();
         let ends = |endings: &[&str]| endings.iter().any(|end| path.ends_with(end));
         match () {
@@ -56,7 +56,7 @@ impl Archive {
         budget: &ArchiveBudget,
         visit: VisitMember<'_>,
     ) -> Result<()> {
-        let file = File::open(place).map_err(ContentsError::at(place))?;
+        let file = File::open(place).map_err(ContentsError::system_error(place))?;
         let mut failed = None;
         let mut each = |path: &str, kind, content: &mut dyn Read| match kind {
             MemberKind::File { size } => visit(path, Some(size), content).map_err(|error| {
@@ -69,7 +69,11 @@ impl Archive {
             Archive::Zip => return zip(&file, budget, visit),
             Archive::Gzip => {
                 let mut input = BufReader::with_capacity(BUFFER, file);
-                if !is_gzip(input.fill_buf().map_err(ContentsError::at(place))?) {
+                if !is_gzip(
+                    input
+                        .fill_buf()
+                        .map_err(ContentsError::system_error(place))?,
+                ) {
                     return Err(ContentsError::Damaged("not gzip data".to_owned()));
                 }
                 let inner = MultiGzDecoder::new(input);
@@ -77,11 +81,11 @@ impl Archive {
             }
             Archive::Tar => {
                 let input = BufReader::with_capacity(BUFFER, file);
-                tar::read(input, budget, &mut each).map_err(ContentsError::of)
+                tar::read(input, budget, &mut each).map_err(ContentsError::classify)
             }
             Archive::SevenZ => {
                 let input = BufReader::with_capacity(BUFFER, file);
-                sevenz::read(input, budget, &mut each).map_err(ContentsError::of)
+                sevenz::read(input, budget, &mut each).map_err(ContentsError::classify)
             }
         };
         // The reader wraps the visitor's error.
@@ -94,7 +98,7 @@ fn zip(file: &File, budget: &ArchiveBudget, visit: VisitMember<'_>) -> Result<()
     let directory = directory(file, 0..length, budget)?;
     for member in directory.iter().filter(|one| one.kind == EntryKind::File) {
         let entry = member.to_entry();
-        let mut content = entry.open(file).map_err(ContentsError::of)?;
+        let mut content = entry.open(file).map_err(ContentsError::classify)?;
         visit(member.path, Some(member.size), &mut content)?;
     }
     Ok(())
@@ -127,5 +131,5 @@ pub(crate) fn directory(
     range: Range<u64>,
     budget: &ArchiveBudget,
 ) -> Result<ZipDirectory> {
-    ZipDirectory::read(file, range, budget).map_err(ContentsError::of)
+    ZipDirectory::read(file, range, budget).map_err(ContentsError::classify)
 }

@@ -38,7 +38,10 @@ pub fn of_file(
     resources: &Resources<'_>,
     visit: VisitFile<'_>,
 ) -> Result<()> {
-    let length = place.metadata().map_err(ContentsError::at(place))?.len();
+    let length = place
+        .metadata()
+        .map_err(ContentsError::system_error(place))?
+        .len();
     let budget = resources.limits.budget(length);
     let mut walk = Walk {
         resources,
@@ -58,8 +61,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Visits a file at this depth of nested archives.
     fn file(&mut self, place: &Path, path: &str, depth: u64) -> Result<()> {
-        let at = ContentsError::at(place);
-        let entered = match Archive::of(path) {
+        let at = ContentsError::system_error(place);
+        let entered = match Archive::from_path(path) {
             None => false,
             Some(kind) => {
                 self.resources.check_nesting(depth)?;
@@ -92,15 +95,15 @@ impl Walk<'_> {
         for one in directory.iter().filter(|one| one.kind == EntryKind::File) {
             let inner = format!("{path}/{}", one.path);
             let entry = one.to_entry();
-            if Archive::of(&inner) == Some(Archive::Zip)
-                && let Some(stretch) = entry.section(file).map_err(ContentsError::of)?
+            if Archive::from_path(&inner) == Some(Archive::Zip)
+                && let Some(stretch) = entry.section(file).map_err(ContentsError::classify)?
             {
                 self.resources.check_nesting(depth + 1)?;
                 if self.zip(file, stretch, &inner, depth + 1)? {
                     continue;
                 }
             }
-            let mut reader = entry.open(file).map_err(ContentsError::of)?;
+            let mut reader = entry.open(file).map_err(ContentsError::classify)?;
             self.member(&inner, Some(one.size), &mut reader, depth)?;
         }
         Ok(true)
@@ -133,7 +136,7 @@ impl Walk<'_> {
         content: &mut dyn Read,
         depth: u64,
     ) -> Result<()> {
-        if Archive::of(path).is_some() {
+        if Archive::from_path(path).is_some() {
             let copy = spool(content, self.resources)?;
             return self.file(&copy, path, depth + 1);
         }

@@ -38,7 +38,7 @@ fn place(path: Option<&Path>) -> String {
 
 impl ContentsError {
     /// Classifies a decoder's error by its cause: a limit, a failure of the system, or otherwise damage.
-    pub fn of(error: impl Error + 'static) -> Self {
+    pub fn classify(error: impl Error + 'static) -> Self {
         if let Some(exceeded) = LimitExceeded::find_in(&error) {
             return ContentsError::Limit(*exceeded);
         }
@@ -57,7 +57,7 @@ impl ContentsError {
     }
 
     /// Makes a failure of the system at this path.
-    pub fn at(path: &Path) -> impl Fn(io::Error) -> ContentsError + '_ {
+    pub fn system_error(path: &Path) -> impl Fn(io::Error) -> ContentsError + '_ {
         move |error| match ContentsError::from(error) {
             ContentsError::System { path: None, source } => ContentsError::System {
                 path: Some(path.to_owned()),
@@ -92,7 +92,7 @@ impl ContentsError {
 /// Decoders and [`Read`](io::Read) fail with I/O errors, whatever the reason.
 impl From<io::Error> for ContentsError {
     fn from(error: io::Error) -> Self {
-        ContentsError::of(error)
+        ContentsError::classify(error)
     }
 }
 

@@ -32,14 +32,19 @@ pub(crate) fn walk(
             path => format!("{path}/"),
         };
         let begin = left.len();
-        for entry in place.read_dir().map_err(ContentsError::at(&place))? {
-            let entry = entry.map_err(ContentsError::at(&place))?;
+        for entry in place
+            .read_dir()
+            .map_err(ContentsError::system_error(&place))?
+        {
+            let entry = entry.map_err(ContentsError::system_error(&place))?;
             let refused = |reason| {
                 let path = entry.path();
                 Err(ContentsError::Refused { path, reason })
             };
             // The metadata of a link are its own, not those of its target.
-            let metadata = entry.metadata().map_err(ContentsError::at(&place))?;
+            let metadata = entry
+                .metadata()
+                .map_err(ContentsError::system_error(&place))?;
             let length = match metadata.file_type() {
                 kind if kind.is_dir() => None,
                 kind if kind.is_file() => Some(metadata.len()),
@@ -84,7 +89,7 @@ impl Listing {
     }
 
     /// Returns the files that the other listing does not have.
-    pub fn beside(&self, other: &Listing) -> BTreeMap<String, u64> {
+    pub fn missing_from(&self, other: &Listing) -> BTreeMap<String, u64> {
         let own = self.files.iter();
         own.filter(|(path, _)| !other.files.contains_key(*path))
             .map(|(path, size)| (path.clone(), *size))

@@ -108,7 +108,7 @@ pub fn compare(
     resources: &Resources<'_>,
     visit: VisitDifference<'_>,
 ) -> Result<ArchiveComparison> {
-    let Some(kind) = Archive::of(path) else {
+    let Some(kind) = Archive::from_path(path) else {
         let reason = format!("{path} is not the name of an archive");
         return Ok(ArchiveComparison::Unreadable(
             ArchiveSide::Ours,
@@ -144,18 +144,23 @@ pub fn compare(
 }
 
 /// The members of an archive and their order.
-struct Listed {
+struct ArchiveMembers {
     members: List,
     order: Vec<Name>,
 }
 
-fn list(kind: Archive, place: &Path, path: &str, resources: &Resources<'_>) -> Result<Listed> {
-    let mut listed = Listed {
+fn list(
+    kind: Archive,
+    place: &Path,
+    path: &str,
+    resources: &Resources<'_>,
+) -> Result<ArchiveMembers> {
+    let mut listed = ArchiveMembers {
         members: List::new(),
         order: Vec::new(),
     };
     numbered(kind, place, path, resources, &mut |name, content| {
-        let mut counted = Counted { content, size: 0 };
+        let mut counted = CountedReader { content, size: 0 };
         let hash = hash(&mut counted)?;
         let size = counted.size;
         listed.order.push(name.clone());
@@ -166,7 +171,7 @@ fn list(kind: Archive, place: &Path, path: &str, resources: &Resources<'_>) -> R
 }
 
 /// Returns whether common members have another order.
-fn is_reordered(there: &Listed, here: &Listed) -> bool {
+fn is_reordered(there: &ArchiveMembers, here: &ArchiveMembers) -> bool {
     let common = there.order.iter();
     let common = common.filter(|name| here.members.contains_key(*name));
     let ours = here.order.iter();
@@ -252,7 +257,7 @@ fn by_position(
     visit: VisitDifference<'_>,
 ) -> Result<()> {
     let open = |place: &Path| -> Result<_> {
-        let at = ContentsError::at(place);
+        let at = ContentsError::system_error(place);
         let file = File::open(place).map_err(&at)?;
         let length = file.metadata().map_err(&at)?.len();
         let budget = resources.limits.budget(length);
@@ -272,7 +277,7 @@ fn by_position(
             continue;
         };
         let copy = |entry: &prep_formats::zip::ZipEntry, file: &File| {
-            let mut content = entry.open(file).map_err(ContentsError::of)?;
+            let mut content = entry.open(file).map_err(ContentsError::classify)?;
             spool(&mut content, resources)
         };
         let (theirs, ours) = (copy(one, &their_file)?, copy(other, &our_file)?);
@@ -331,7 +336,10 @@ fn numbered(
     resources: &Resources<'_>,
     visit: &mut dyn FnMut(Name, &mut dyn Read) -> Result<()>,
 ) -> Result<()> {
-    let length = place.metadata().map_err(ContentsError::at(place))?.len();
+    let length = place
+        .metadata()
+        .map_err(ContentsError::system_error(place))?
+        .len();
     let budget = resources.limits.budget(length);
     let mut names = Names::default();
     kind.visit(place, path, &budget, &mut |path, _, content| {
@@ -339,12 +347,12 @@ fn numbered(
     })
 }
 
-struct Counted<'a> {
+struct CountedReader<'a> {
     content: &'a mut dyn Read,
     size: u64,
 }
 
-impl Read for Counted<'_> {
+impl Read for CountedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.content.read(buffer)?;
         self.size += count as u64;

@@ -30,12 +30,15 @@ pub struct Packed {
 /// # Errors
 /// When the file cannot be read.
 pub fn of_zip(path: &Path) -> Result<Vec<Packed>> {
-    let file = File::open(path).map_err(ContentsError::at(path))?;
-    let length = file.metadata().map_err(ContentsError::at(path))?.len();
+    let file = File::open(path).map_err(ContentsError::system_error(path))?;
+    let length = file
+        .metadata()
+        .map_err(ContentsError::system_error(path))?
+        .len();
     let begin = length.saturating_sub(END_BYTES);
     let mut tail = vec![0; usize::try_from(length - begin).unwrap_or(0)];
     file.read_exact_at(&mut tail, begin)
-        .map_err(ContentsError::at(path))?;
+        .map_err(ContentsError::system_error(path))?;
     let Some(end) = tail.windows(4).rposition(|four| four == b"PK\x05\x06") else {
         return Ok(Vec::new());
     };
@@ -49,7 +52,7 @@ pub fn of_zip(path: &Path) -> Result<Vec<Packed>> {
     }
     let mut directory = vec![0; size];
     file.read_exact_at(&mut directory, offset)
-        .map_err(ContentsError::at(path))?;
+        .map_err(ContentsError::system_error(path))?;
     Ok(members(&directory))
 }
 

@@ -72,7 +72,7 @@ fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 
 fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
     // Palettes, few bits and transparency are forms of the same pixels.
-    let mut decoder = prep_formats::png::decoder(file, limits).map_err(ContentsError::of)?;
+    let mut decoder = prep_formats::png::decoder(file, limits).map_err(ContentsError::classify)?;
     decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
     decoder.set_ignore_text_chunk(true);
     let failed = |error: png::DecodingError| damaged(error.to_string());

@@ -37,8 +37,8 @@ pub enum Bytes {
 /// When one cannot be read.
 pub fn compare(theirs: &Path, ours: &Path) -> Result<Bytes> {
     let (mut a, mut b) = (open(theirs)?, open(ours)?);
-    let first = a.metadata().map_err(ContentsError::at(theirs))?;
-    let second = b.metadata().map_err(ContentsError::at(ours))?;
+    let first = a.metadata().map_err(ContentsError::system_error(theirs))?;
+    let second = b.metadata().map_err(ContentsError::system_error(ours))?;
     if (first.dev(), first.ino()) == (second.dev(), second.ino()) {
         return Ok(Bytes::Equal);
     }
@@ -62,7 +62,7 @@ pub fn compare(theirs: &Path, ours: &Path) -> Result<Bytes> {
 }
 
 fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(ContentsError::at(path))
+    File::open(path).map_err(ContentsError::system_error(path))
 }
 
 fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8]) -> Result<Bytes> {
@@ -102,8 +102,8 @@ fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8])
 /// When the reader fails, has more bytes than the limits allow, or the file cannot be written.
 pub fn spool(content: &mut dyn Read, resources: &Resources<'_>) -> Result<TempPath> {
     let temp = resources.temp;
-    std::fs::create_dir_all(temp).map_err(ContentsError::at(temp))?;
-    let mut file = NamedTempFile::new_in(temp).map_err(ContentsError::at(temp))?;
+    std::fs::create_dir_all(temp).map_err(ContentsError::system_error(temp))?;
+    let mut file = NamedTempFile::new_in(temp).map_err(ContentsError::system_error(temp))?;
     io::copy(
         &mut BoundedReader::new(content, &resources.limits, Limit::Spooled),
         &mut file,
@@ -168,7 +168,7 @@ pub fn hash(content: &mut dyn Read) -> Result<blake3::Hash> {
 /// When it cannot be read.
 pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     let mut head = vec![0; length];
-    let count = fill(&mut open(path)?, &mut head).map_err(ContentsError::at(path))?;
+    let count = fill(&mut open(path)?, &mut head).map_err(ContentsError::system_error(path))?;
     head.truncate(count);
     Ok(head)
 }
@@ -182,9 +182,9 @@ pub fn tail(path: &Path, begin: u64, length: usize) -> Result<Vec<u8>> {
 
     let mut file = open(path)?;
     file.seek(SeekFrom::Start(begin))
-        .map_err(ContentsError::at(path))?;
+        .map_err(ContentsError::system_error(path))?;
     let mut bytes = vec![0; length];
-    let count = fill(&mut file, &mut bytes).map_err(ContentsError::at(path))?;
+    let count = fill(&mut file, &mut bytes).map_err(ContentsError::system_error(path))?;
     bytes.truncate(count);
     Ok(bytes)
 }
@@ -197,6 +197,6 @@ pub fn whole(path: &Path, limits: &DecodingLimits) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut content = BoundedReader::new(open(path)?, limits, Limit::Record);
     let read = content.read_to_end(&mut bytes);
-    read.map_err(ContentsError::at(path))?;
+    read.map_err(ContentsError::system_error(path))?;
     Ok(bytes)
 }

@@ -179,7 +179,7 @@ impl Context {
         self.objects.try_claim_for_result(bytes)
     }
 
-    /// Keeps a result of this step in memory, instead of storing it, for the steps that use it. [`held`](Context::held)
+    /// Keeps a result of this step in memory, instead of storing it, for the steps that use it. [`cached_object`](Context::cached_object)
     /// returns `opened` to them. `claim` is the memory that it takes.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.objects.hold(object, opened, claim);
@@ -187,8 +187,8 @@ impl Context {
     }
 
     /// Returns an object that is kept in memory.
-    pub fn held<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
-        self.objects.held(object)
+    pub fn cached_object<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
+        self.objects.get(object)
     }
 
     pub(crate) fn is_in_memory(&self, object: &Digest) -> bool {
@@ -254,7 +254,7 @@ impl Context {
 
     /// Like [`shared`](Self::shared), but keeps the result for later steps while there is room for its `bytes`. For
     /// objects that are expensive to open, because opening a large table reads all of it.
-    pub fn kept<T: Any + Send + Sync>(
+    pub fn shared_for_run<T: Any + Send + Sync>(
         &self,
         object: &Digest,
         open: impl FnOnce() -> Result<T, StepError>,

@@ -143,14 +143,14 @@ mod tests {
     struct WithPath;
 
     impl WithPath {
-        fn of(number: i32) -> io::Error {
+        fn os_error(number: i32) -> io::Error {
             io::Error::new(io::Error::from_raw_os_error(number).kind(), WithPath)
         }
     }
 
     fn lost() -> StoreError {
         StoreError::Missing {
-            digest: Digest::of(b"x"),
+            digest: Digest::of_bytes(b"x"),
         }
     }
 
@@ -187,10 +187,10 @@ mod tests {
                 Input,
             ),
             // tempfile hides the error of the system, but for its kind.
-            (StepError::pipeline(WithPath::of(EIO)), Machine),
-            (StepError::pipeline(WithPath::of(24)), Machine),
-            (StepError::pipeline(WithPath::of(28)), Machine),
-            (StepError::input(WithPath::of(2)), Input),
+            (StepError::pipeline(WithPath::os_error(EIO)), Machine),
+            (StepError::pipeline(WithPath::os_error(24)), Machine),
+            (StepError::pipeline(WithPath::os_error(28)), Machine),
+            (StepError::input(WithPath::os_error(2)), Input),
             // A boxed error in another box is the same error.
             (StepError::input(StepError::internal(Codec::Odd)), Internal),
         ] {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_lost_object_is_found_behind_every_wrapper() {
-        let digest = Some(Digest::of(b"x"));
+        let digest = Some(Digest::of_bytes(b"x"));
         for (error, expected) in [
             (StepError::from(lost()), digest),
             (

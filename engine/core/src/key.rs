@@ -25,7 +25,7 @@ pub struct KeyRecord {
 impl KeyRecord {
     /// Returns the key: the BLAKE3 digest of the record's canonical JSON.
     pub fn key(&self) -> Digest {
-        Digest::of(canonical(&self.to_json()).as_bytes())
+        Digest::of_bytes(canonical(&self.to_json()).as_bytes())
     }
 
     /// Returns the record as JSON.
@@ -115,7 +115,7 @@ mod tests {
             step: "csv".into(),
             version: 1,
             params: serde_json::json!({ "sql": "SELECT \"a\\\"\n\u{1}ü\u{7f}", "b": [null, 1.5] }),
-            inputs: BTreeMap::from([("train".to_owned(), Digest::of(b"x"))]),
+            inputs: BTreeMap::from([("train".to_owned(), Digest::of_bytes(b"x"))]),
         };
         let written = serde_json::to_value(&base).unwrap_or_default();
         assert_eq!(base.to_json(), written);
@@ -123,7 +123,9 @@ mod tests {
         others[0].step = "json".into();
         others[1].version = 2;
         others[2].params = serde_json::json!({ "sql": "SELECT 2" });
-        others[3].inputs.insert("train".into(), Digest::of(b"y"));
+        others[3]
+            .inputs
+            .insert("train".into(), Digest::of_bytes(b"y"));
         for other in others {
             assert_ne!(base.key(), other.key());
         }

@@ -48,7 +48,7 @@ impl LastRuns {
     ///
     /// # Errors
     /// If the history exists but cannot be read.
-    pub fn of(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
+    pub fn load(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
         let mut read = self.read.lock();
         if let Some(steps) = read.get(competition) {
             return Ok(steps.clone());

@@ -18,7 +18,7 @@ use crate::memory::Memory;
 use crate::{Claim, StepError};
 
 /// The opened form of an object.
-type Opened = Arc<dyn Any + Send + Sync>;
+type OpenedObject = Arc<dyn Any + Send + Sync>;
 
 /// The slot of one opened object. Its lock is held while the object is opened, so that no second thread opens it. Other
 /// objects can be opened at the same time.
@@ -30,7 +30,7 @@ const MAX_KEPT_OBJECTS: usize = 64;
 /// An object in memory. It is available as long as this value lives.
 pub(crate) struct MemoryResult {
     object: Stored,
-    opened: Opened,
+    opened: OpenedObject,
     _claim: Claim,
 }
 
@@ -43,7 +43,7 @@ impl MemoryResult {
 pub(crate) struct ObjectCache {
     slots: Mutex<HashMap<(Digest, TypeId), Slot>>,
     /// Kept objects with their memory in bytes, most recently used last.
-    kept: Mutex<VecDeque<(Opened, u64)>>,
+    kept: Mutex<VecDeque<(OpenedObject, u64)>>,
     /// Total memory of kept objects in bytes.
     max_kept_bytes: u64,
     held: Mutex<HashMap<Digest, Weak<MemoryResult>>>,
@@ -90,13 +90,13 @@ impl ObjectCache {
             return Ok(here);
         }
         let opened: Arc<T> = Arc::new(open()?);
-        let any: Opened = opened.clone();
+        let any: OpenedObject = opened.clone();
         *known = Some(Arc::downgrade(&any));
         Ok(opened)
     }
 
     /// Keeps an opened object that takes `bytes` of memory. Drops the least recently used ones to make room.
-    pub fn keep(&self, opened: Opened, bytes: u64) {
+    pub fn keep(&self, opened: OpenedObject, bytes: u64) {
         if bytes > self.max_kept_bytes {
             return;
         }
@@ -114,7 +114,7 @@ impl ObjectCache {
     }
 
     /// Holds an object as long as the returned value lives.
-    pub fn hold(&self, object: Stored, opened: Opened, claim: Claim) -> Arc<MemoryResult> {
+    pub fn hold(&self, object: Stored, opened: OpenedObject, claim: Claim) -> Arc<MemoryResult> {
         let held = Arc::new(MemoryResult {
             object,
             opened,
@@ -127,7 +127,7 @@ impl ObjectCache {
     }
 
     /// Returns the opened form of a held object.
-    pub fn held<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
+    pub fn get<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
         self.find(object)?.opened.clone().downcast().ok()
     }
 
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn an_object_is_opened_once_while_it_is_used_and_again_afterwards() {
         let objects = ObjectCache::new(100, None);
-        let object = Digest::of(b"a");
+        let object = Digest::of_bytes(b"a");
         let open = |number: u32| objects.shared(&object, || Ok(number)).map(|opened| *opened);
         let first = objects.shared(&object, || Ok(1_u32));
         assert!(matches!(open(2), Ok(1)));
@@ -168,7 +168,9 @@ mod tests {
     fn the_last_objects_that_have_room_are_kept() {
         let objects = ObjectCache::new(100, None);
         let open = |name: &[u8], number: u32, bytes: u64| {
-            let opened = objects.shared(&Digest::of(name), || Ok(number)).unwrap();
+            let opened = objects
+                .shared(&Digest::of_bytes(name), || Ok(number))
+                .unwrap();
             objects.keep(opened.clone(), bytes);
             *opened
         };
@@ -191,7 +193,8 @@ mod tests {
             for name in [b"a", b"b"] {
                 let (objects, both) = (&objects, &both);
                 scope.spawn(move || {
-                    let opened = objects.shared(&Digest::of(name), || Ok(both.wait().is_leader()));
+                    let opened =
+                        objects.shared(&Digest::of_bytes(name), || Ok(both.wait().is_leader()));
                     assert!(opened.is_ok());
                 });
             }

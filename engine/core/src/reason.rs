@@ -104,7 +104,7 @@ mod tests {
             step: "csv".into(),
             version: 1,
             params: serde_json::json!({ "sql": sql, "quoting": "minimal" }),
-            inputs: BTreeMap::from([("test".to_owned(), Digest::of(input))]),
+            inputs: BTreeMap::from([("test".to_owned(), Digest::of_bytes(input))]),
         };
         assert_eq!(
             changes(&record("SELECT 1", b"a"), &record("SELECT 1", b"a")),

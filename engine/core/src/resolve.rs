@@ -123,7 +123,7 @@ pub fn resolve(
     for part in resolved {
         states.extend(part?);
     }
-    let Work { reasons, waiting } = Work::of(graph, &order, &states);
+    let Work { reasons, waiting } = Work::new(graph, &order, &states);
     states.extend(waiting);
     Ok(Resolution {
         states,
@@ -318,7 +318,7 @@ fn reason(
     new: &KeyRecord,
     same: Reason,
 ) -> Result<Reason, StepError> {
-    let steps = last.of(&node.competition).map_err(StepError::machine)?;
+    let steps = last.load(&node.competition).map_err(StepError::machine)?;
     let Some(before) = steps.get(&node.name) else {
         return Ok(Reason::FirstRun);
     };

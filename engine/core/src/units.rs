@@ -69,7 +69,7 @@ pub fn duration(duration: Duration) -> String {
 }
 
 /// Formats a duration approximately: `40 s`, `12 min`, `3 h`.
-pub fn about(duration: Duration) -> String {
+pub fn approximate_duration(duration: Duration) -> String {
     match duration.as_secs() {
         0 => format!("{} ms", duration.as_millis()),
         seconds @ ..120 => format!("{seconds} s"),
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn some_durations_are_coarse_at_once() {
         for (seconds, text) in [(40, "40 s"), (720, "12 min"), (10_800, "3 h")] {
-            assert_eq!(about(Duration::from_secs(seconds)), text);
+            assert_eq!(approximate_duration(Duration::from_secs(seconds)), text);
         }
     }
 

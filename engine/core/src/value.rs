@@ -25,7 +25,7 @@ impl Value {
 
     /// Returns the value's identity without storing the value.
     pub fn digest(&self) -> Digest {
-        Digest::of(self.encode().as_bytes())
+        Digest::of_bytes(self.encode().as_bytes())
     }
 
     /// Stores the value and returns its identity.

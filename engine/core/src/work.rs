@@ -65,7 +65,7 @@ struct WorkFinder<'a> {
 
 impl Work {
     /// Determines the work. `order` has all nodes, inputs first.
-    pub fn of(graph: &Graph, order: &[NodeId], states: &HashMap<NodeId, NodeState>) -> Work {
+    pub fn new(graph: &Graph, order: &[NodeId], states: &HashMap<NodeId, NodeState>) -> Work {
         let mut finder = WorkFinder {
             graph,
             states,

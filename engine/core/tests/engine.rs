@@ -300,7 +300,7 @@ fn a_failed_check_is_remembered_by_runs_that_leave_it_out() {
     let reason = &resolution.work[&changed.nodes[2]];
     assert!(matches!(reason, Reason::Changed { .. }), "{reason:?}");
     world.run(&changed);
-    let last = LastRuns::new(&world.store, "v1").of("x").unwrap();
+    let last = LastRuns::new(&world.store, "v1").load("x").unwrap();
     assert_eq!(last["c"].failed, None);
 }
 
@@ -308,7 +308,7 @@ fn a_failed_check_is_remembered_by_runs_that_leave_it_out() {
 fn a_target_that_was_disturbed_is_mended_without_running_steps() {
     let world = World::new();
     world.run(&world.chain(["1", "2", "3"], false));
-    let last = LastRuns::new(&world.store, "v1").of("x").unwrap();
+    let last = LastRuns::new(&world.store, "v1").load("x").unwrap();
     assert_eq!(last["target"].reason, Some(Reason::FirstRun));
     *world.key.lock().unwrap() = None;
     let again = world.chain(["1", "2", "3"], false);

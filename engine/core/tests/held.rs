@@ -52,7 +52,7 @@ impl Step for Node {
         let objects = match &self.work {
             Work::Make(seen) => {
                 let object = Stored {
-                    digest: Digest::of(TEXT.as_bytes()),
+                    digest: Digest::of_bytes(TEXT.as_bytes()),
                     len: TEXT.len() as u64,
                 };
                 match context.try_claim_for_result(object.len) {
@@ -70,7 +70,7 @@ impl Step for Node {
             Work::Pass => given.unwrap().objects.clone(),
             Work::Use => {
                 let object = given.unwrap().objects[0];
-                let text = match context.held::<String>(&object) {
+                let text = match context.cached_object::<String>(&object) {
                     Some(text) => text.to_string(),
                     None => String::from_utf8(context.store.read(&object)?).unwrap(),
                 };
@@ -182,7 +182,7 @@ fn fresh() -> (tempfile::TempDir, Store) {
 }
 
 fn object() -> Digest {
-    Digest::of(TEXT.as_bytes())
+    Digest::of_bytes(TEXT.as_bytes())
 }
 
 #[test]

@@ -7,8 +7,8 @@
 //!
 //! `prep-contents` reads the files and pairs rows. Values are shown as they are in the file, never rounded.
 
-mod folders;
+mod directories;
 mod tables;
 
-pub use folders::{DiffOptions, FileDifference, folders, two_files};
+pub use directories::{DiffOptions, FileDifference, directories, two_files};
 pub use tables::{ChangedCell, Counts, TableDifference, tables};

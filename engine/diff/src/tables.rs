@@ -6,13 +6,13 @@ use std::path::Path;
 use prep_contents::pairing::{
     ColumnComparison, CommonColumn, Keys, RowDifferences, RowPair, pair_rows,
 };
-use prep_contents::table::{Opened, unquoted};
+use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{DecodingLimits, Format, Result, Row, TableReader};
 use serde::Serialize;
 
 /// Maximum listed cells and ids, and their bytes. All differences are counted.
-const SHOWN: usize = 1000;
-const SHOWN_BYTES: usize = 16 << 20;
+const MAX_LISTED: usize = 1000;
+const MAX_LISTED_BYTES: usize = 16 << 20;
 
 /// Maximum values of a column that are counted separately.
 const MOST_VALUES: usize = 30;
@@ -79,19 +79,19 @@ pub fn tables(
     format: Format,
     limits: &DecodingLimits,
 ) -> Result<TableDifference> {
-    let old = Opened::open(old, format, limits)?;
-    let new = Opened::open(new, format, limits)?;
+    let old = DetectedFile::open(old, format, limits)?;
+    let new = DetectedFile::open(new, format, limits)?;
     compare(old.table(), new.table())
 }
 
 fn compare(old: &dyn TableReader, new: &dyn TableReader) -> Result<TableDifference> {
     // `theirs` is the new table: rows that are missing there were removed.
-    let columns = ColumnComparison::of(new, old)?;
+    let columns = ColumnComparison::compare(new, old)?;
     let keys = Keys {
         known: &|_| false,
         never: &|_| false,
         strict: true,
-        examples: SHOWN,
+        examples: MAX_LISTED,
     };
     let cells = || Cells {
         columns: &columns.common,
@@ -107,7 +107,7 @@ fn compare(old: &dyn TableReader, new: &dyn TableReader) -> Result<TableDifferen
         let Some(key) = &paired.key else {
             return Vec::new();
         };
-        let ids = rows.iter().map(|row| shown(row.cell(place(key))));
+        let ids = rows.iter().map(|row| format_cell(row.cell(place(key))));
         ids.collect()
     };
     let mut new_rows = paired.added.examples.clone();
@@ -133,7 +133,7 @@ fn compare(old: &dyn TableReader, new: &dyn TableReader) -> Result<TableDifferen
     })
 }
 
-fn shown(cell: &[u8]) -> String {
+fn format_cell(cell: &[u8]) -> String {
     String::from_utf8_lossy(&unquoted(cell)).into_owned()
 }
 
@@ -154,9 +154,9 @@ impl RowDifferences for Cells<'_> {
                 continue;
             }
             self.changed += 1;
-            if self.first.len() < SHOWN && self.bytes < SHOWN_BYTES {
+            if self.first.len() < MAX_LISTED && self.bytes < MAX_LISTED_BYTES {
                 let key = match pair.key {
-                    Some(key) => shown(pair.ours.cell(key.here)),
+                    Some(key) => format_cell(pair.ours.cell(key.here)),
                     None => format!("row {}", pair.here + 1),
                 };
                 let cell = ChangedCell {

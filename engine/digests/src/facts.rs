@@ -57,7 +57,7 @@ impl DatasetDigests {
         let lines: String = lines
             .map(|(name, value)| format!("{name} {value}\n"))
             .collect();
-        Sha256::of(lines.as_bytes())
+        Sha256::of_bytes(lines.as_bytes())
     }
 }
 
@@ -72,7 +72,7 @@ pub fn combined_digest<'a>(digests: impl IntoIterator<Item = (&'a str, Sha256)>)
         .map(|(id, digest)| format!("{id} {digest}\n"))
         .collect();
     lines.sort();
-    Sha256::of(lines.concat().as_bytes())
+    Sha256::of_bytes(lines.concat().as_bytes())
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn the_digest_is_that_of_the_lines_and_each_of_them_counts() {
         let tree = |text: &[u8]| TreeDigest {
-            sha256: Sha256::of(text),
+            sha256: Sha256::of_bytes(text),
             files: 1,
             bytes: 2,
         };
@@ -90,14 +90,14 @@ mod tests {
             public: tree(b"public"),
             private: tree(b"private"),
         };
-        let facts = DatasetDigests::new("v1", &trees, Some(Sha256::of(b"l")), None);
+        let facts = DatasetDigests::new("v1", &trees, Some(Sha256::of_bytes(b"l")), None);
         let text = format!(
             "answers {}\nleaderboard {}\npublic {}\nrules none\nvariant v1\n",
-            Sha256::of(b"private"),
-            Sha256::of(b"l"),
-            Sha256::of(b"public"),
+            Sha256::of_bytes(b"private"),
+            Sha256::of_bytes(b"l"),
+            Sha256::of_bytes(b"public"),
         );
-        assert_eq!(facts.digest(), Sha256::of(text.as_bytes()));
+        assert_eq!(facts.digest(), Sha256::of_bytes(text.as_bytes()));
         let other = [
             DatasetDigests::new("fixed", &trees, facts.leaderboard, None),
             DatasetDigests::new("v1", &trees, None, None),
@@ -106,7 +106,7 @@ mod tests {
         for one in other {
             assert_ne!(one.digest(), facts.digest());
         }
-        let (a, b) = (Sha256::of(b"a"), Sha256::of(b"b"));
+        let (a, b) = (Sha256::of_bytes(b"a"), Sha256::of_bytes(b"b"));
         assert_eq!(
             combined_digest([("x", a), ("y", b)]),
             combined_digest([("y", b), ("x", a)])

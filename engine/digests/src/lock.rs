@@ -342,7 +342,7 @@ impl Lockfile {
 
 impl DatasetDigests {
     /// The digests in the form in which a lock file records them.
-    pub fn locked(&self) -> LockedDataset {
+    pub fn to_lock_entry(&self) -> LockedDataset {
         let trees = Trees {
             public: self.public,
             private: self.answers,
@@ -357,7 +357,7 @@ mod tests {
 
     fn trees(public: &[u8]) -> Trees {
         let tree = |text: &[u8], files| TreeDigest {
-            sha256: Sha256::of(text),
+            sha256: Sha256::of_bytes(text),
             files,
             bytes: 10,
         };
@@ -367,12 +367,12 @@ mod tests {
         }
     }
 
-    fn locked(public: &[u8]) -> LockedDataset {
-        LockedDataset::new(Some(Sha256::of(b"l")), Some(Sha256::of(b"r")))
+    fn lock_entry(public: &[u8]) -> LockedDataset {
+        LockedDataset::new(Some(Sha256::of_bytes(b"l")), Some(Sha256::of_bytes(b"r")))
             .with_trees(&trees(public))
             .with_bundle(Some(&bundle(BundleStatus::NotVerified)))
             .with_comparability(&[])
-            .with_origin(Sha256::of(b"p"), "0.1.0")
+            .with_origin(Sha256::of_bytes(b"p"), "0.1.0")
     }
 
     fn bundle(status: BundleStatus) -> BundleDigest {
@@ -386,8 +386,8 @@ mod tests {
     #[test]
     fn a_lock_is_read_as_it_is_written() {
         let mut lock = Lockfile::default();
-        lock.set("b", "v1", &locked(b"1"));
-        lock.set("a", "fixed", &locked(b"2"));
+        lock.set("b", "v1", &lock_entry(b"1"));
+        lock.set("a", "fixed", &lock_entry(b"2"));
         let text = lock.text();
         assert_eq!(Lockfile::parse(&text).unwrap(), lock);
         let lines: Vec<&str> = text.lines().skip(2).collect();
@@ -415,18 +415,18 @@ mod tests {
 
     #[test]
     fn only_what_a_score_rests_on_is_compared() {
-        let one = locked(b"1");
-        let other = locked(b"1").with_origin(Sha256::of(b"q"), "0.2.0");
+        let one = lock_entry(b"1");
+        let other = lock_entry(b"1").with_origin(Sha256::of_bytes(b"q"), "0.2.0");
         assert_eq!(one.differences(&other), []);
         // Before anything is prepared, the trees are unknown.
-        let early = LockedDataset::new(Some(Sha256::of(b"l")), None);
+        let early = LockedDataset::new(Some(Sha256::of_bytes(b"l")), None);
         let facts: Vec<String> = one
             .differences(&early)
             .into_iter()
             .map(|one| one.fact)
             .collect();
         assert_eq!(facts, ["rules"]);
-        let found = one.differences(&locked(b"2"));
+        let found = one.differences(&lock_entry(b"2"));
         assert_eq!(found.len(), 1);
         let said = found[0].to_string();
         assert!(said.starts_with("public: sha256:d473"), "{said}");
@@ -436,12 +436,12 @@ mod tests {
     #[test]
     fn the_same_data_of_another_program_change_nothing() {
         let mut lock = Lockfile::default();
-        lock.set("a", "v1", &locked(b"1"));
+        lock.set("a", "v1", &lock_entry(b"1"));
         let before = lock.text();
-        let newer = locked(b"1").with_origin(Sha256::of(b"q"), "0.2.0");
+        let newer = lock_entry(b"1").with_origin(Sha256::of_bytes(b"q"), "0.2.0");
         lock.set("a", "v1", &newer);
         assert_eq!(lock.text(), before);
-        lock.set("a", "v1", &locked(b"2"));
+        lock.set("a", "v1", &lock_entry(b"2"));
         assert_ne!(lock.text(), before);
     }
 

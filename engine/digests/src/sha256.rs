@@ -22,7 +22,7 @@ pub struct Sha256Error(String);
 
 impl Sha256 {
     /// The digest of `bytes`.
-    pub fn of(bytes: &[u8]) -> Sha256 {
+    pub fn of_bytes(bytes: &[u8]) -> Sha256 {
         Sha256(sha2::Sha256::digest(bytes).into())
     }
 
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_digest_is_read_as_it_is_written() {
-        let empty = Sha256::of(b"");
+        let empty = Sha256::of_bytes(b"");
         let text = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(empty.to_string(), text);
         assert_eq!(text.parse::<Sha256>().unwrap(), empty);
@@ -119,6 +119,6 @@ mod tests {
         let mut hasher = Sha256Hasher::default();
         hasher.update(b"a");
         hasher.update(b"b");
-        assert_eq!(hasher.finish(), Sha256::of(b"ab"));
+        assert_eq!(hasher.finish(), Sha256::of_bytes(b"ab"));
     }
 }

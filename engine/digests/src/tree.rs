@@ -25,7 +25,7 @@ use crate::sha256::{Sha256, Sha256Hasher};
 /// Initial and maximum size of the read buffer, in bytes. The buffer grows with the file, because clearing 256 KiB takes
 /// longer than reading a small file.
 const FIRST: usize = 1 << 13;
-const MOST: usize = 1 << 18;
+const READ_BYTES: usize = 1 << 18;
 
 /// The digest of a directory, and the number and total size of its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,7 +134,7 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
             Ok(count) => {
                 hasher.update(buffer.get(..count).unwrap_or_default());
                 bytes += count as u64;
-                if count == buffer.len() && count < MOST {
+                if count == buffer.len() && count < READ_BYTES {
                     buffer.resize(2 * count, 0);
                 }
             }

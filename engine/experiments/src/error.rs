@@ -62,7 +62,7 @@ pub enum ExperimentsError {
 /// The reason why an experiment has no value for a set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SeedsError {
-    #[error("no run of {}", shown(.missing))]
+    #[error("no run of {}", list_names(.missing))]
     Missing { missing: Vec<String> },
     #[error("there is no run of any of the competitions")]
     Nothing,
@@ -71,7 +71,7 @@ pub enum SeedsError {
 }
 
 /// Writes some names and the number of the others.
-fn shown(names: &[String]) -> String {
+fn list_names(names: &[String]) -> String {
     const SOME: usize = 5;
     let some: Vec<&str> = names.iter().take(SOME).map(String::as_str).collect();
     match names.len().checked_sub(SOME) {

@@ -22,7 +22,7 @@ pub enum SkipReason {
 }
 
 /// The report of a run group.
-pub type Found = Result<PathBuf, SkipReason>;
+pub type GroupReport = Result<PathBuf, SkipReason>;
 
 /// Reads the table in a file. Run groups keep their order. A header and empty lines are skipped.
 ///
@@ -71,7 +71,7 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
 pub fn collect<'a>(
     groups: impl IntoIterator<Item = &'a str>,
     runs: &Path,
-) -> Result<Vec<(String, Found)>, ExperimentsError> {
+) -> Result<Vec<(String, GroupReport)>, ExperimentsError> {
     let mut groups: Vec<&str> = groups.into_iter().collect();
     groups.sort_unstable();
     groups
@@ -114,7 +114,7 @@ fn is_report(name: &str) -> bool {
     name.contains("grading_report") && name.ends_with(".json")
 }
 
-fn report_of(group: &str, folder: &Path) -> Result<Found, ExperimentsError> {
+fn report_of(group: &str, folder: &Path) -> Result<GroupReport, ExperimentsError> {
     if !folder.is_dir() {
         return Ok(Err(SkipReason::Folder));
     }

@@ -24,7 +24,7 @@ mod sets;
 mod summary;
 
 pub use error::{ExperimentsError, SeedsError};
-pub use groups::{Found, Group, SkipReason, collect, experiments, reports_in};
+pub use groups::{Group, GroupReport, SkipReason, collect, experiments, reports_in};
 pub use list::{ListPlaces, Submission, SubmissionList, list};
 pub use metrics::{Estimate, METRICS, SeedMetric, estimate};
 pub use report::{GradedRun, GradingReport, parse};

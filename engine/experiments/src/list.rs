@@ -87,7 +87,7 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<SubmissionList, Experime
     };
     let runs = match path.is_dir() && !metadata.exists() {
         true => sub_folders(folder)?,
-        false => named(&metadata)?,
+        false => runs(&metadata)?,
     };
     Ok(runs
         .iter()
@@ -108,7 +108,7 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<SubmissionList, Experime
 }
 
 /// Returns the runs of the metadata, in order.
-fn named(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
+fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     let text = report::read(metadata)?;
     let value: Value = serde_json::from_str(&text).map_err(|source| ExperimentsError::Json {
         path: metadata.to_owned(),

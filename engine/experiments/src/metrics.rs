@@ -47,7 +47,7 @@ pub const METRICS: [SeedMetric; 7] = [
 
 impl SeedMetric {
     /// Returns the percentage of runs with the property.
-    pub fn of(&self, seed: &[GradedRun]) -> f64 {
+    pub fn evaluate(&self, seed: &[GradedRun]) -> f64 {
         let count = seed.iter().filter(|run| (self.counts)(run)).count();
         count as f64 / seed.len() as f64 * 100.0
     }

@@ -133,7 +133,7 @@ mod tests {
             .collect()
     }
 
-    fn shown(seeds: &Seeds) -> String {
+    fn format_seeds(seeds: &Seeds) -> String {
         let seeds = seeds.seeds.iter().map(|seed| {
             let runs = seed.iter().map(|run| match run.score {
                 Some(score) => format!("{}{score}", run.competition),
@@ -167,7 +167,7 @@ mod tests {
             ("a1", choice(Take::Last, None, true), "a1 b-"),
         ] {
             let found = seeds(&runs(text), &["a".into(), "b".into()], &choice).unwrap();
-            assert_eq!(shown(&found), expected, "{text} {choice:?}");
+            assert_eq!(format_seeds(&found), expected, "{text} {choice:?}");
             // Nothing to report if the number was requested or missing runs are filled in.
             let left_out =
                 (text == three && choice.number.is_none() && !choice.pad).then(|| LeftOut {

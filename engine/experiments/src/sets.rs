@@ -14,7 +14,7 @@ pub struct Set {
 
 impl Set {
     /// Finds a named set: low, medium, high, all, dev, systemcard. Upstream's file names `split75` and `lite` are valid, too.
-    pub fn named(name: &str) -> Option<Set> {
+    pub fn by_name(name: &str) -> Option<Set> {
         let known = if name == "split75" { "all" } else { name };
         let ids = prep_splits::set(known)?;
         Some(Set {
@@ -50,7 +50,7 @@ impl Set {
     pub fn leaderboard() -> Vec<Set> {
         ["low", "medium", "high", "all"]
             .into_iter()
-            .filter_map(Set::named)
+            .filter_map(Set::by_name)
             .collect()
     }
 }

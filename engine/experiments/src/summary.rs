@@ -108,7 +108,7 @@ fn of_set(set: &Set, seeds: &Seeds) -> SetSummary {
     let by_seed: Vec<Vec<f64>> = seeds
         .seeds
         .iter()
-        .map(|seed| METRICS.iter().map(|metric| metric.of(seed)).collect())
+        .map(|seed| METRICS.iter().map(|metric| metric.evaluate(seed)).collect())
         .collect();
     let estimates = METRICS.iter().enumerate().map(|(at, metric)| {
         let values: Vec<f64> = by_seed

@@ -49,7 +49,7 @@ fn runs(reports: &Value, experiment: &str) -> Vec<GradedRun> {
 }
 
 fn summary(reports: &Value, experiment: &str, set: &str, choice: &Choice) -> Experiment {
-    let sets = [Set::named(set).unwrap()];
+    let sets = [Set::by_name(set).unwrap()];
     summarise(experiment, &runs(reports, experiment), &sets, choice)
 }
 

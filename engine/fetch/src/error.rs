@@ -22,7 +22,7 @@ pub enum FetchError {
     RulesNotAccepted { id: String },
     #[error(
         "Kaggle does not accept the credentials of {used} (401){}{}",
-        said(.message), unused(.others)
+        server_message(.message), unused(.others)
     )]
     Unauthorised {
         /// Origin of the credentials.
@@ -33,21 +33,21 @@ pub enum FetchError {
         can_log_in: bool,
         message: String,
     },
-    #[error("the login {path} cannot be renewed{}", said(.message))]
+    #[error("the login {path} cannot be renewed{}", server_message(.message))]
     LoginExpired { path: PathBuf, message: String },
     #[error("{host} answers with its login page instead of the bundle")]
     LoginPage { host: String },
-    #[error("this account may not take part in {id}: Kaggle denies `competitions.participate`{}", said(.message))]
+    #[error("this account may not take part in {id}: Kaggle denies `competitions.participate`{}", server_message(.message))]
     MayNotParticipate { id: String, message: String },
     #[error("{host} gives an answer that prep cannot read")]
     Unexpected { host: String },
-    #[error("Kaggle refuses the bundle of {id} (403){}", said(.message))]
+    #[error("Kaggle refuses the bundle of {id} (403){}", server_message(.message))]
     Forbidden { id: String, message: String },
-    #[error("Kaggle knows no competition {id} (404){}", said(.message))]
+    #[error("Kaggle knows no competition {id} (404){}", server_message(.message))]
     NoSuchCompetition { id: String, message: String },
     #[error(
         "too many requests: {host} {}{}",
-        wish(*.wait), said(.message)
+        wish(*.wait), server_message(.message)
     )]
     Quota {
         host: String,
@@ -61,7 +61,7 @@ pub enum FetchError {
         path: String,
         code: u16,
     },
-    #[error("{host} answered {code}{}", said(.message))]
+    #[error("{host} answered {code}{}", server_message(.message))]
     Refused {
         host: String,
         code: u16,
@@ -162,7 +162,7 @@ pub enum FetchError {
 }
 
 /// Returns the server's message after a colon, nothing if it is empty.
-fn said(message: &str) -> String {
+fn server_message(message: &str) -> String {
     if message.is_empty() {
         String::new()
     } else {
@@ -173,7 +173,7 @@ fn said(message: &str) -> String {
 /// Describes what a server that limits requests asks for.
 fn wish(wait: Option<Duration>) -> String {
     match wait {
-        Some(wait) => format!("asks to wait {}", units::about(wait)),
+        Some(wait) => format!("asks to wait {}", units::approximate_duration(wait)),
         None => "accepts no more for now (429)".to_owned(),
     }
 }

@@ -21,7 +21,7 @@ pub enum Trouble {
         cause: String,
     },
     /// The server sent nothing for a long time.
-    #[error("{host} sent nothing for {}, at byte {offset}", units::about(*.time))]
+    #[error("{host} sent nothing for {}, at byte {offset}", units::approximate_duration(*.time))]
     Stalled {
         host: String,
         offset: u64,

@@ -37,7 +37,7 @@ pub enum WaitReport {
 
 impl WaitReport {
     /// Returns the report for waiting after a failure, if the wait is long enough.
-    pub(crate) fn after(trouble: &Trouble, pause: Duration, until: Duration) -> Option<WaitReport> {
+    pub(crate) fn new(trouble: &Trouble, pause: Duration, until: Duration) -> Option<WaitReport> {
         let is_offline = matches!(trouble, Trouble::Unreachable { .. });
         (is_offline || pause >= MIN_REPORTED_PAUSE).then(|| WaitReport::Retry {
             cause: trouble.to_string(),
@@ -51,7 +51,10 @@ impl fmt::Display for WaitReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WaitReport::Silence { host, until } => {
-                let (slow, until) = (units::about(SLOW_AFTER), units::about(*until));
+                let (slow, until) = (
+                    units::approximate_duration(SLOW_AFTER),
+                    units::approximate_duration(*until),
+                );
                 write!(
                     formatter,
                     "no answer from {host} for {slow}; waiting up to {until}"
@@ -62,7 +65,10 @@ impl fmt::Display for WaitReport {
                 pause,
                 until,
             } => {
-                let (pause, until) = (units::about(*pause), units::about(*until));
+                let (pause, until) = (
+                    units::approximate_duration(*pause),
+                    units::approximate_duration(*until),
+                );
                 write!(
                     formatter,
                     "{cause}; trying again in {pause}, giving up in about {until}"

@@ -96,7 +96,7 @@ fn text_cases() -> impl Iterator<Item = (Value, u8, Quoting)> {
 #[test]
 fn texts_are_quoted_as_in_pandas() {
     for (case, delimiter, quoting) in text_cases() {
-        let mut writer = CsvWriter::with(Vec::new(), delimiter, quoting);
+        let mut writer = CsvWriter::with_dialect(Vec::new(), delimiter, quoting);
         let one = case["one"].as_array();
         let texts = one.or(case["texts"].as_array()).unwrap();
         let names = ["te;xt", "in,t", "f", "b"];
@@ -131,7 +131,7 @@ fn slices_of_canonical_text_are_requoted() {
         let Some(texts) = case["texts"].as_array() else {
             continue;
         };
-        let mut writer = CsvWriter::with(Vec::new(), delimiter, quoting);
+        let mut writer = CsvWriter::with_dialect(Vec::new(), delimiter, quoting);
         writer.header(["te;xt", "in,t", "f", "b"]).unwrap();
         for (i, text) in texts
             .iter()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prep_contents::table::{Opened, unquoted};
+use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row};
 use prep_formats::limits::Limit;
 
@@ -32,7 +32,7 @@ impl Table {
             record: limits.record.min(room),
             ..*limits
         };
-        let opened = Opened::open(path, format, limits)?;
+        let opened = DetectedFile::open(path, format, limits)?;
         let table = opened.table();
         let names = table.columns().to_vec();
         let mut columns = vec![Vec::new(); names.len()];

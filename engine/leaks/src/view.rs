@@ -70,7 +70,7 @@ impl<'a> View<'a> {
     pub(crate) fn baseline(&self, label: &Label, targets: &Targets) -> Baseline {
         let train = self.world.train_table(label);
         let answers = train.and_then(|table| table.column(&label.name));
-        let rows = answers.and_then(|answers| targets.of(answers));
+        let rows = answers.and_then(|answers| targets.encode(answers));
         let train = train.filter(|_| rows.is_some());
         let mut intended = Vec::new();
         for ((channel, name), values) in &self.facts.all {

@@ -94,7 +94,7 @@ pub enum LeaksError {
 
 /// A file, or a member of an archive.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Seen {
+pub(crate) struct PublicFile {
     pub path: String,
     pub bytes: u64,
     pub crc32: u32,
@@ -106,7 +106,7 @@ pub(crate) struct Seen {
 
 /// A table that everybody may see.
 #[derive(Debug, Clone)]
-pub(crate) struct Shown {
+pub(crate) struct PublicTableFile {
     pub path: String,
     pub table: Table,
     /// Which column names the test items, and for each row the item.
@@ -179,13 +179,13 @@ pub(crate) struct World {
     pub labels: Vec<Label>,
     pub sample: Table,
     pub sample_path: String,
-    pub tables: Vec<Shown>,
+    pub tables: Vec<PublicTableFile>,
     /// Arrays of rows.
     pub arrays: Vec<Wide>,
     /// Other texts: path, content.
     pub texts: Vec<(String, String)>,
-    pub files: Vec<Seen>,
-    pub bundle: Vec<Seen>,
+    pub files: Vec<PublicFile>,
+    pub bundle: Vec<PublicFile>,
     /// Tables and texts that were not read because of their size, with it.
     pub unread: Vec<String>,
     /// Sketches of pictures and sounds.
@@ -281,7 +281,7 @@ impl World {
         let mut looked = 0_u64;
         let (mut series, mut series_left) = (Vec::new(), MAX_SERIES);
         let seen = entries::of_folder(public, resources, &mut |path, bytes, content| {
-            let format = Format::of(path).filter(|format| match format {
+            let format = Format::from_path(path).filter(|format| match format {
                 Format::Lines => false,
                 Format::Array => arrays.len() < ARRAYS,
                 _ => !path.starts_with("description."),
@@ -302,7 +302,7 @@ impl World {
             let own = self.item_of_path(path);
             let is_item = own.is_some();
             let own = own.filter(|item| self.has_facts(*item));
-            let known = own.map(|_| Circumstances::of(path, &mut places, &mut packed));
+            let known = own.map(|_| Circumstances::new(path, &mut places, &mut packed));
             let is_records = fields::format(path) == Some("tfrecord");
             let wing = (is_item || is_train(path)).then(|| gallery.wing(is_item));
             let wing = wing.filter(|wing| wing.wants(path, bytes));
@@ -316,7 +316,7 @@ impl World {
                 false => Keep::Head,
             };
             let from = place.clone();
-            let at = ContentsError::at(&from);
+            let at = ContentsError::system_error(&from);
             let (seen, head) = match &taken {
                 Some(_) => see(path, &mut File::open(&place).map_err(&at)?, keep),
                 None => see(path, content, keep),
@@ -428,7 +428,7 @@ impl World {
         tables.sort_by(|(one, _), (other, _)| one.cmp(other));
         for (path, table) in tables {
             let items = self.items_in(&table);
-            self.tables.push(Shown { path, table, items });
+            self.tables.push(PublicTableFile { path, table, items });
         }
         Ok(())
     }
@@ -616,7 +616,9 @@ impl World {
     }
 
     /// Tables of the test items, without the sample submission.
-    pub(crate) fn test_tables(&self) -> impl Iterator<Item = (&Shown, usize, &Vec<Option<usize>>)> {
+    pub(crate) fn test_tables(
+        &self,
+    ) -> impl Iterator<Item = (&PublicTableFile, usize, &Vec<Option<usize>>)> {
         self.tables
             .iter()
             .filter(|shown| !self.is_sample(&shown.path))
@@ -703,7 +705,7 @@ fn packing_of(public: &Path, listing: &Listing) -> Result<HashMap<String, Packed
 }
 
 impl Circumstances {
-    fn of(
+    fn new(
         path: &str,
         places: &mut HashMap<String, usize>,
         packed: &mut HashMap<String, Packed>,
@@ -742,7 +744,7 @@ fn relative(public: &Path, path: &Path) -> String {
 
 fn table_in(path: &Path, limits: &DecodingLimits) -> Result<Table, LeaksError> {
     let no_ids = || LeaksError::NoIds(path.to_path_buf());
-    let format = Format::of(&path.to_string_lossy()).ok_or_else(no_ids)?;
+    let format = Format::from_path(&path.to_string_lossy()).ok_or_else(no_ids)?;
     Table::read(path, format, limits, u64::MAX).map_err(|cause| match cause {
         ContentsError::Damaged(_) => no_ids(),
         cause => failed(path, cause),
@@ -815,7 +817,7 @@ enum Keep {
 }
 
 /// Reads a file once: its length, its checksum, its names, its size as an image; and what is to be kept.
-fn see(path: &str, mut content: &mut dyn Read, keep: Keep) -> io::Result<(Seen, Vec<u8>)> {
+fn see(path: &str, mut content: &mut dyn Read, keep: Keep) -> io::Result<(PublicFile, Vec<u8>)> {
     let format = fields::format(path);
     let is_image = [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
         .iter()
@@ -835,7 +837,7 @@ fn see(path: &str, mut content: &mut dyn Read, keep: Keep) -> io::Result<(Seen, 
         let kept = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
         head.extend_from_slice(chunk.get(..kept).unwrap_or_default());
     })?;
-    let seen = Seen {
+    let seen = PublicFile {
         path: path.to_owned(),
         bytes,
         crc32: hasher.finalize(),

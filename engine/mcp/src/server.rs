@@ -143,7 +143,7 @@ fn call(options: &McpOptions, params: Value) -> Result<Value, RpcError> {
             ));
         }
     };
-    let arguments = Arguments::of(tool, given);
+    let arguments = Arguments::parse(tool, given);
     Ok(result(
         arguments.and_then(|arguments| (tool.call)(options, &arguments)),
         options.words,

@@ -188,7 +188,7 @@ struct ErrorParts {
 }
 
 impl ErrorParts {
-    fn of(error: &object_store::Error) -> ErrorParts {
+    fn new(error: &object_store::Error) -> ErrorParts {
         let mut parts = ErrorParts {
             texts: Vec::new(),
             transport: None,
@@ -218,7 +218,7 @@ impl ErrorParts {
 
 /// Whether the store knows the caller and denies access.
 pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
-    let parts = ErrorParts::of(error);
+    let parts = ErrorParts::new(error);
     let answer = parts.answer();
     let is_denied = matches!(error, object_store::Error::PermissionDenied { .. });
     is_denied && !answer.has_code(&CLOCK_CODES) && !answer.has_code(&CREDENTIAL_CODES)
@@ -230,7 +230,7 @@ pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool)
     use object_store::Error as Library;
 
     let remote = remote.to_owned();
-    let parts = ErrorParts::of(error);
+    let parts = ErrorParts::new(error);
     let answer = parts.answer();
     let is_denied = matches!(
         error,

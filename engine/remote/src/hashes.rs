@@ -161,7 +161,7 @@ impl Stretches {
     /// one, and be inside this region.
     pub(crate) fn fit(&self, offset: u64, bytes: &[u8]) -> bool {
         if let Some(whole) = self.whole {
-            return offset == 0 && Digest::of(bytes) == whole;
+            return offset == 0 && Digest::of_bytes(bytes) == whole;
         }
         self.agree(offset, bytes).unwrap_or(false)
     }
@@ -232,7 +232,7 @@ impl Hashing {
                 at += stretch.len() as u64;
             }
             if self.bytes <= STRETCH_BYTES {
-                self.whole = Some(Digest::of(piece));
+                self.whole = Some(Digest::of_bytes(piece));
             }
         }
         if regions(self.bytes) == 1 && nodes.len() > 1 {
@@ -245,7 +245,7 @@ impl Hashing {
     /// Returns the hashes of all regions, and the digest of the bytes that were read.
     pub(crate) fn finish(self) -> (Vec<u8>, Digest) {
         let root = root(&self.regions).or(self.whole);
-        let root = root.unwrap_or_else(|| Digest::of(b""));
+        let root = root.unwrap_or_else(|| Digest::of_bytes(b""));
         (self.regions.concat(), root)
     }
 }
@@ -296,7 +296,7 @@ mod tests {
         ] {
             let (file, content) = bundle(bytes);
             let (list, root) = list_of(&file, bytes);
-            let digest = Digest::of(&content);
+            let digest = Digest::of_bytes(&content);
             assert_eq!(root, digest, "{bytes}");
             assert_eq!(list.len() as u64, list_bytes(bytes));
             let regions_list = part(&list, region_hash_range(bytes));

@@ -154,14 +154,18 @@ impl Link {
             mirror,
         } = config;
         let remote = Remote::open(&address, &credentials, key, &trusted)?;
-        Link::to(remote.same_as(&same_as), mirror, sink)
+        Link::with_remote(remote.same_as(&same_as), mirror, sink)
     }
 
     /// Creates a link to an open remote.
     ///
     /// # Errors
     /// If no threads can be started.
-    pub fn to(remote: Remote, mirror: bool, sink: MessageSink) -> Result<Link, RemoteError> {
+    pub fn with_remote(
+        remote: Remote,
+        mirror: bool,
+        sink: MessageSink,
+    ) -> Result<Link, RemoteError> {
         let started = prep_cache::check_threads(RUNTIME_THREADS + 1).and_then(|()| {
             Builder::new_multi_thread()
                 .worker_threads(RUNTIME_THREADS)
@@ -506,7 +510,7 @@ mod tests {
         let cache = Store::open(&dir.path().join("store")).unwrap();
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let content = Content {
-            digest: Digest::of(b"x"),
+            digest: Digest::of_bytes(b"x"),
             bytes: 1,
             md5: None,
             sha256: None,
@@ -522,7 +526,7 @@ mod tests {
             let reported = reported.clone();
             let sink: MessageSink =
                 Arc::new(move |text: &str| lock(&reported).push(text.to_owned()));
-            let link = Link::to(
+            let link = Link::with_remote(
                 Remote::with_store(store.clone(), "r", key, &[public]),
                 false,
                 sink,
@@ -541,7 +545,7 @@ mod tests {
         let writer = link(Some(key));
         writer.send_source("c", &content, None).unwrap();
         assert_eq!(reader.source("c").unwrap().unwrap().serial, 0);
-        let digest = Digest::of(b"y");
+        let digest = Digest::of_bytes(b"y");
         writer
             .send_source("c", &Content { digest, ..content }, None)
             .unwrap();
@@ -561,22 +565,22 @@ mod tests {
         let key = SigningKey::make("a").unwrap();
         let public = key.public();
         let sink: MessageSink = Arc::new(|_: &str| {});
-        let writer = Link::to(
+        let writer = Link::with_remote(
             Remote::with_store(store.clone(), "https://host/team", Some(key), &[]),
             false,
             sink.clone(),
         );
         let content = Content {
-            digest: Digest::of(b"x"),
+            digest: Digest::of_bytes(b"x"),
             bytes: 1,
             md5: None,
             sha256: None,
         };
         writer.unwrap().send_source("c", &content, None).unwrap();
         let remote = || Remote::with_store(store.clone(), "s3://bucket/team", None, &[public]);
-        let reader = Link::to(remote(), false, sink.clone()).unwrap();
+        let reader = Link::with_remote(remote(), false, sink.clone()).unwrap();
         assert!(reader.source("c").unwrap().is_none());
-        let reader = Link::to(remote().same_as(&addresses), false, sink).unwrap();
+        let reader = Link::with_remote(remote().same_as(&addresses), false, sink).unwrap();
         assert!(reader.source("c").unwrap().is_some());
     }
 }

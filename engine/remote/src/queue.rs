@@ -421,7 +421,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn job(files: usize, record: Value, store: &Store) -> Job {
-        let digest = Digest::of(b"a");
+        let digest = Digest::of_bytes(b"a");
         let entry = LedgerEntry {
             record,
             outputs: BTreeMap::from([("tree".to_owned(), digest)]),

@@ -192,7 +192,7 @@ impl Remote {
 
     /// Turns "not found" into `None`; a missing bucket remains an error. In the private area, a denied read is also
     /// `None`, because some roles may only read the rest.
-    fn found<T>(
+    fn none_if_missing<T>(
         &self,
         name: &str,
         result: object_store::Result<T>,
@@ -226,7 +226,7 @@ impl Remote {
         Ok(found.map(|entry| {
             let entry = entry?;
             let described = canonical(&entry.record);
-            let is_described = Digest::of(described.as_bytes()) == *key;
+            let is_described = Digest::of_bytes(described.as_bytes()) == *key;
             match is_described || has_long_number(&entry.record) {
                 true => Ok(entry),
                 false => Err(Rejection::OtherStep),
@@ -331,7 +331,7 @@ impl Remote {
         competition: &str,
     ) -> Result<Option<Result<T, Rejection>>, RemoteError> {
         let got = self.store.get(&self.path(name)).await;
-        let Some(got) = self.found(name, got)? else {
+        let Some(got) = self.none_if_missing(name, got)? else {
             return Ok(None);
         };
         if got.meta.size > MAX_RECORD_BYTES {
@@ -402,7 +402,7 @@ impl Remote {
 
     pub(crate) async fn length(&self, name: &str) -> Result<Option<u64>, RemoteError> {
         let head = self.store.head(&self.path(name)).await;
-        Ok(self.found(name, head)?.map(|meta| meta.size))
+        Ok(self.none_if_missing(name, head)?.map(|meta| meta.size))
     }
 
     /// Returns the length of an object, `None` if it does not exist.
@@ -446,7 +446,7 @@ impl Remote {
         for area in Area::ALL {
             let name = layout::object(area, digest);
             let got = self.store.get(&self.path(&name)).await;
-            if let Some(got) = self.found(&name, got)? {
+            if let Some(got) = self.none_if_missing(&name, got)? {
                 let (remote, length) = (self.clone(), got.meta.size);
                 let pieces = self.pieces(got).inspect_ok(move |bytes| {
                     let count = bytes.len() as u64;
@@ -481,7 +481,7 @@ impl Remote {
             return Ok(Some(Bytes::new()));
         }
         let got = self.store.get_range(&self.path(name), range).await;
-        let got = self.found(name, got)?;
+        let got = self.none_if_missing(name, got)?;
         let count = got.as_ref().map_or(0, Bytes::len) as u64;
         self.received.fetch_add(count, Ordering::Relaxed);
         Ok(got)

@@ -120,7 +120,7 @@ impl Remote {
         let path = self.path(name);
         if bytes <= PART_BYTES {
             let content = self.read(&file, digest, 0..bytes).await?;
-            if Digest::of(&content) != *digest {
+            if Digest::of_bytes(&content) != *digest {
                 return Err(self.unreadable(digest));
             }
             let put = self.store.put(&path, content.into()).await;

@@ -42,7 +42,7 @@ fn remote(endpoint: &str, url: &str) -> Remote {
 fn put(remote: &Remote) -> RemoteError {
     let known = RemoteSource {
         content: Content {
-            digest: Digest::of(b"x"),
+            digest: Digest::of_bytes(b"x"),
             bytes: 1,
             md5: None,
             sha256: None,

@@ -34,7 +34,7 @@ impl Machine {
             let said = said.clone();
             Arc::new(move |text: &str| said.lock().unwrap().push(text.to_owned()))
         };
-        let link = Link::to(remote, true, sink).unwrap();
+        let link = Link::with_remote(remote, true, sink).unwrap();
         let store = link.attach(&Store::open(&dir.path().join("store")).unwrap());
         Machine {
             store,
@@ -52,7 +52,7 @@ impl Machine {
     fn make(&self, step: &str, content: &[u8], given: &[Digest]) -> (Digest, LedgerEntry) {
         let object = self.store.put(content).unwrap();
         let record = serde_json::json!({ "step": step });
-        let key = Digest::of(prep_core::canonical(&record).as_bytes());
+        let key = Digest::of_bytes(prep_core::canonical(&record).as_bytes());
         let entry = LedgerEntry {
             record,
             outputs: BTreeMap::from([("value".to_owned(), object)]),
@@ -105,7 +105,7 @@ fn what_one_machine_made_the_other_finds() {
         let public = key.public();
         let one = Machine::new(Remote::with_store(store.clone(), "r", Some(key), &[]));
         let (secret, _) = one.make("table/train", b"answers", &[]);
-        let base = Digest::of(b"answers");
+        let base = Digest::of_bytes(b"answers");
         let long = vec![7u8; 20 << 20];
         let (open, entry) = one.make("public/train.csv", &long, &[base]);
         assert_eq!(one.said(), "");
@@ -135,7 +135,7 @@ fn what_one_machine_made_the_other_finds() {
             first
         };
         assert_eq!(area(&base), Some(true));
-        assert_eq!(area(&Digest::of(&long)), Some(false));
+        assert_eq!(area(&Digest::of_bytes(&long)), Some(false));
     });
 }
 
@@ -220,7 +220,7 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
         let put = |key: &Digest, bytes: Vec<u8>| {
             futures::executor::block_on(store.put(&path(key), bytes.into())).unwrap();
         };
-        let unsigned = Digest::of(b"unsigned");
+        let unsigned = Digest::of_bytes(b"unsigned");
         put(&unsigned, b"{\"outputs\":{}}".to_vec());
         assert!(two.store.find(&unsigned, "c").unwrap().is_none());
         assert!(two.said().contains("it is not signed"), "{}", two.said());
@@ -236,7 +236,7 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
                 .await
                 .unwrap()
         });
-        let copied = Digest::of(b"copied");
+        let copied = Digest::of_bytes(b"copied");
         put(&copied, sealed.to_vec());
         let three = Machine::new(Remote::with_store(store.clone(), "r", None, &[]));
         assert!(three.store.find(&good, "c").unwrap().is_none());
@@ -384,7 +384,7 @@ fn a_record_that_is_not_whole_is_not_believed() {
 fn an_entry_never_stands_there_without_its_objects() {
     over_all(|store| {
         let one = Machine::new(Remote::with_store(store.clone(), "r", Some(key("a")), &[]));
-        one.make("s", b"1", &[Digest::of(b"nowhere")]);
+        one.make("s", b"1", &[Digest::of_bytes(b"nowhere")]);
         assert!(!names(&store).iter().any(|name| name.contains("ledger")));
     });
 }
@@ -397,7 +397,7 @@ fn a_bundle_is_read_where_it_lies() {
         let bytes: Vec<u8> = (0..10_000_000u32).flat_map(u32::to_le_bytes).collect();
         File::create(&path).unwrap().write_all(&bytes).unwrap();
         let content = Content {
-            digest: Digest::of(&bytes),
+            digest: Digest::of_bytes(&bytes),
             bytes: bytes.len() as u64,
             md5: Some("00".into()),
             sha256: None,
@@ -464,7 +464,7 @@ fn many_readers_move_nothing_twice() {
     let bytes: Vec<u8> = (0..10_000_000u32).flat_map(u32::to_le_bytes).collect();
     std::fs::write(&path, &bytes).unwrap();
     let content = Content {
-        digest: Digest::of(&bytes),
+        digest: Digest::of_bytes(&bytes),
         bytes: bytes.len() as u64,
         md5: None,
         sha256: None,
@@ -505,7 +505,7 @@ fn a_damaged_bundle_is_lost_not_wrong() {
         let bytes = vec![3u8; 1_000_000];
         std::fs::write(&path, &bytes).unwrap();
         let content = Content {
-            digest: Digest::of(&bytes),
+            digest: Digest::of_bytes(&bytes),
             bytes: bytes.len() as u64,
             md5: None,
             sha256: None,
@@ -531,7 +531,7 @@ fn a_damaged_bundle_is_sent_anew() {
     let bytes = vec![3u8; 1_000_000];
     std::fs::write(&path, &bytes).unwrap();
     let content = Content {
-        digest: Digest::of(&bytes),
+        digest: Digest::of_bytes(&bytes),
         bytes: bytes.len() as u64,
         md5: None,
         sha256: None,
@@ -576,7 +576,7 @@ fn what_is_sent_is_held_against_its_name() {
         for length in [10usize, 20 << 20] {
             file.write_all(&vec![1; length]).unwrap();
             let file = Arc::new(file.try_clone().unwrap());
-            let digest = Digest::of(b"something else");
+            let digest = Digest::of_bytes(b"something else");
             let put = remote.put_object(Area::Private, &digest, file, false);
             let error = runtime.block_on(put).unwrap_err();
             assert!(matches!(error, RemoteError::Failed { .. }), "{error}");
@@ -651,7 +651,7 @@ fn an_entry_describes_the_step_that_it_is_stored_for() {
     let public = signing.public();
     let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
     let (_, entry) = one.make("s", b"content", &[]);
-    let other = Digest::of(b"another step");
+    let other = Digest::of_bytes(b"another step");
     let put = one.link.remote().put_entry(&other, &entry, "c");
     futures::executor::block_on(put).unwrap();
     let two = Machine::new(Remote::with_store(store, "r", None, &[public]));
@@ -715,7 +715,7 @@ fn a_public_object_reaches_the_public_area() {
             &[public],
         ));
         let offer = Offer {
-            key: Digest::of(b"public"),
+            key: Digest::of_bytes(b"public"),
             entry,
             competition: "c".into(),
             step: "public/test.csv".into(),
@@ -732,7 +732,7 @@ fn a_public_object_reaches_the_public_area() {
 fn an_old_record_of_a_source_is_not_believed() {
     over_all(|store| {
         let content = |bytes: &[u8]| Content {
-            digest: Digest::of(bytes),
+            digest: Digest::of_bytes(bytes),
             bytes: bytes.len() as u64,
             md5: None,
             sha256: None,

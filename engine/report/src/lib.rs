@@ -23,7 +23,7 @@ pub use collect::GradedExperiment;
 use prep_app::{Error, Task};
 
 /// The subject of a report.
-pub struct Wanted<'a> {
+pub struct ReportSubject<'a> {
     /// Competitions, in the order of the page.
     pub ids: &'a [String],
     /// The variant to show. None: all that are prepared.
@@ -36,7 +36,7 @@ pub struct Wanted<'a> {
 ///
 /// # Errors
 /// When a competition is unknown, or the cache or the data directory cannot be read.
-pub fn html(task: &Task, wanted: &Wanted<'_>) -> Result<String, Error> {
+pub fn html(task: &Task, wanted: &ReportSubject<'_>) -> Result<String, Error> {
     let report = collect::collect(task, wanted)?;
     page::render(&report)
 }

@@ -19,7 +19,7 @@ use crate::upload::{self, Limits, Upload, UploadError};
 use crate::worker::{Worker, caught};
 
 /// Longest time that an upload waits to be graded.
-const TURN: Duration = Duration::from_secs(300);
+const MAX_QUEUE_TIME: Duration = Duration::from_secs(300);
 
 /// Uploads above this length are graded one at a time, because several would add up in memory.
 const LARGE: u64 = 16 << 20;
@@ -61,7 +61,7 @@ impl From<Answer> for Handled {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum UploadTarget {
     Validation,
     Report,
 }
@@ -84,8 +84,8 @@ pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> H
 async fn answered(shared: Arc<Shared>, request: &Parts, body: &mut Incoming) -> Handled {
     let wanted = match request.uri.path() {
         "/health" => return health(&request.method).into(),
-        "/validate" => Wanted::Validation,
-        "/grade" if shared.scores => Wanted::Report,
+        "/validate" => UploadTarget::Validation,
+        "/grade" if shared.scores => UploadTarget::Report,
         _ => {
             let paths = "there are POST /validate and GET /health";
             return answer::error(StatusCode::NOT_FOUND, "Not Found", paths).into();
@@ -111,7 +111,7 @@ fn health(method: &Method) -> Answer {
 /// Receives the upload, waits for a permit, and grades.
 async fn submission(
     shared: &Arc<Shared>,
-    wanted: Wanted,
+    wanted: UploadTarget,
     headers: &HeaderMap,
     body: &mut Incoming,
 ) -> Handled {
@@ -131,7 +131,7 @@ async fn submission(
         true => shared.graders,
         false => 1,
     };
-    let Ok(Ok(_turn)) = timeout(TURN, shared.turns.acquire_many(turns)).await else {
+    let Ok(Ok(_turn)) = timeout(MAX_QUEUE_TIME, shared.turns.acquire_many(turns)).await else {
         let busy = "too many submissions are waiting; try again later";
         let answer = answer::error(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", busy);
         return Handled {
@@ -201,7 +201,7 @@ fn refused(error: &UploadError) -> Handled {
 }
 
 impl Shared {
-    fn grade(&self, id: &str, upload: &Upload, wanted: Wanted) -> Handled {
+    fn grade(&self, id: &str, upload: &Upload, wanted: UploadTarget) -> Handled {
         let grading = match self.gradings.get(id) {
             Ok(grading) => grading,
             Err(error) => return not_gradable(id, &error),
@@ -210,10 +210,10 @@ impl Shared {
             Ok(outcome) => outcome,
             Err(error) => return refused(&UploadError::Disk(error)),
         };
-        let found = Validation::of(&outcome);
+        let found = Validation::from_outcome(&outcome);
         let answer = match wanted {
-            Wanted::Report => report(&grading, outcome),
-            Wanted::Validation => {
+            UploadTarget::Report => report(&grading, outcome),
+            UploadTarget::Validation => {
                 let valid = self.competition.is_none().then_some(found.valid);
                 answer::result(&found.message, valid)
             }

@@ -151,7 +151,7 @@ impl Diagnostics {
     }
 
     /// Returns a single diagnostic.
-    pub fn of(source: Arc<SourceFile>, one: Diagnostic) -> Self {
+    pub fn single(source: Arc<SourceFile>, one: Diagnostic) -> Self {
         let list = vec![one];
         Self { source, list }
     }

@@ -50,5 +50,5 @@ pub use draft::{ParsedFile, Reading};
 pub use load::{BASE_VARIANT, known_variants, load, read, variants};
 pub use model::Pipeline;
 pub use paths::split_source;
-pub use suggest::{alternatives, listed, nearest};
+pub use suggest::{alternatives, list_names, nearest};
 pub use words::Vocabulary;

@@ -50,7 +50,7 @@ pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> P
 /// The first syntax error if the text is not YAML.
 pub fn variants(text: &str) -> Result<Vec<String>, Diagnostics> {
     let source = Arc::new(SourceFile::new("pipeline.yaml", text));
-    let root = yaml::parse(&source).map_err(|fault| Diagnostics::of(source, fault))?;
+    let root = yaml::parse(&source).map_err(|fault| Diagnostics::single(source, fault))?;
     let (_, sections) = take_variants(&root);
     let own = sections.into_iter().map(|section| section.key);
     Ok(std::iter::once(BASE_VARIANT.to_owned())
@@ -88,7 +88,7 @@ fn all_variants(
             other
                 .unused
                 .into_iter()
-                .filter(|one| within(one.span, section.value.span)),
+                .filter(|one| is_inside(one.span, section.value.span)),
         );
     }
     // If there are errors, something that seems unused may be used in a part that could not be read.
@@ -121,6 +121,6 @@ fn take_variants(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
     (Some(base), sections)
 }
 
-fn within(inner: Span, outer: Span) -> bool {
+fn is_inside(inner: Span, outer: Span) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }

@@ -60,7 +60,7 @@ fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a SectionKey>) -> Json {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for key in keys {
-        properties.insert(key.name.to_owned(), described(key));
+        properties.insert(key.name.to_owned(), key_schema(key));
         if key.required {
             required.push(Json::from(key.name));
         }
@@ -76,7 +76,7 @@ fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a SectionKey>) -> Json {
 
 /// Returns the schema of a key's value, with its description. Null is allowed for optional keys and means that the key
 /// is absent.
-fn described(key: &SectionKey) -> Json {
+fn key_schema(key: &SectionKey) -> Json {
     let mut schema = value(&key.value);
     if let Some(members) = schema.as_object_mut() {
         members.insert("description".to_owned(), Json::from(key.doc));

@@ -137,7 +137,7 @@ impl ParseState {
         section: &'static Section,
     ) -> Option<Fields<'n>> {
         let entries = self.keys(node, section.name)?;
-        let known = self.known(&entries, node, &[section], section.name);
+        let known = self.known_entries(&entries, node, &[section], section.name);
         Some(self.select(&known, node, section, section.name))
     }
 
@@ -148,7 +148,7 @@ impl ParseState {
     }
 
     /// Returns the entries whose key belongs to one of the sections. Reports the others.
-    pub fn known<'n>(
+    pub fn known_entries<'n>(
         &mut self,
         entries: &[&'n MappingEntry],
         node: &YamlNode,

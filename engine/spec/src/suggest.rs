@@ -26,7 +26,7 @@ pub fn alternatives<'a>(
     names: impl IntoIterator<Item = &'a str>,
 ) -> String {
     let names: Vec<&str> = names.into_iter().collect();
-    let has = listed(owner, &names);
+    let has = list_names(owner, &names);
     match nearest(word, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`? {has}"),
         None => has,
@@ -34,7 +34,7 @@ pub fn alternatives<'a>(
 }
 
 /// Formats the names that `owner` has. Long lists are shortened.
-pub fn listed(owner: &str, names: &[&str]) -> String {
+pub fn list_names(owner: &str, names: &[&str]) -> String {
     let first = names
         .iter()
         .take(MAX_LISTED_NAMES)

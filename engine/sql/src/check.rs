@@ -8,7 +8,7 @@ use prep_spec::model::{
     ColumnKind, Declaration, Pipeline, Query, Setting, Spanned, Table, TableOrigin,
 };
 use prep_spec::words::{CellContent, KeyType, ProducedColumn, Produces};
-use prep_spec::{Diagnostic, Reading, alternatives, listed, nearest};
+use prep_spec::{Diagnostic, Reading, alternatives, list_names, nearest};
 
 use crate::plan::{RowOrder, plan_unread};
 use crate::relation::{RelationBatch, RelationColumn, ScanError};
@@ -249,7 +249,7 @@ impl PipelineChecker<'_> {
             }
             KeyType::Entries => {
                 let is_entries = |columns: &TableColumns| matches!(&*columns.0, [column] if column.content == ColumnContent::Entries);
-                match self.planned(query, RowOrder::Ordered) {
+                match self.plan_query(query, RowOrder::Ordered) {
                     Some(columns) if is_entries(&columns) => return true,
                     Some(_) => (
                         "a query for an array must return only the column `record` of a table that was read from an array".to_owned(),
@@ -303,7 +303,7 @@ impl PipelineChecker<'_> {
 
     /// Plans a query whose result consists of values. Returns its columns, or `None` after reporting an error.
     fn query(&mut self, query: &Query, rows: RowOrder) -> Option<TableColumns> {
-        let columns = self.planned(query, rows)?;
+        let columns = self.plan_query(query, rows)?;
         let entries = columns
             .0
             .iter()
@@ -323,7 +323,7 @@ impl PipelineChecker<'_> {
     }
 
     /// Plans a query. Returns the columns of its result, or `None` after reporting an error.
-    fn planned(&mut self, query: &Query, rows: RowOrder) -> Option<TableColumns> {
+    fn plan_query(&mut self, query: &Query, rows: RowOrder) -> Option<TableColumns> {
         let mut tables: BTreeMap<String, Arc<dyn Relation>> = BTreeMap::new();
         let mut declared = BTreeMap::new();
         for name in &query.tables {
@@ -393,7 +393,7 @@ impl PipelineChecker<'_> {
                 });
                 let tables = declared
                     .iter()
-                    .map(|(table, columns)| listed(&format!("`{table}`"), &columns.names()));
+                    .map(|(table, columns)| list_names(&format!("`{table}`"), &columns.names()));
                 let tables = tables.collect::<Vec<_>>().join("; ");
                 let names = declared.values().flat_map(|columns| columns.names());
                 let near = column

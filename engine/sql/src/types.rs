@@ -34,14 +34,14 @@ enum TypeClass {
 }
 
 impl TypeClass {
-    fn of(data_type: &DataType) -> TypeClass {
+    fn new(data_type: &DataType) -> TypeClass {
         match data_type {
             DataType::Null => TypeClass::Missing,
             DataType::Boolean => TypeClass::Boolean,
             data_type if data_type.is_string() => TypeClass::Text,
             data_type if data_type.is_numeric() => TypeClass::Number,
             data_type if data_type.is_temporal() => TypeClass::Time,
-            DataType::Dictionary(_, values) => TypeClass::of(values),
+            DataType::Dictionary(_, values) => TypeClass::new(values),
             _ => TypeClass::Nested,
         }
     }
@@ -103,7 +103,7 @@ fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
                     && let Expr::Literal(value, _) = cast.expr.as_ref()
                 {
                     let (from, to) = (value.data_type(), cast.field.data_type());
-                    let classes = (TypeClass::of(&from), TypeClass::of(to));
+                    let classes = (TypeClass::new(&from), TypeClass::new(to));
                     if differ(classes.0, classes.1) {
                         found = Some(rejected(
                             expr,
@@ -154,7 +154,7 @@ pub(crate) fn input_schema(node: &LogicalPlan) -> Result<Option<DFSchema>> {
 fn columns(left: &LogicalPlan, right: &LogicalPlan) -> Option<QueryError> {
     let pairs = left.schema().fields().iter().zip(right.schema().fields());
     for (a, b) in pairs {
-        let classes = (TypeClass::of(a.data_type()), TypeClass::of(b.data_type()));
+        let classes = (TypeClass::new(a.data_type()), TypeClass::new(b.data_type()));
         if differ(classes.0, classes.1) {
             let message = format!(
                 "column `{}` is {} in one SELECT and {} in another one",
@@ -211,7 +211,7 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
         Expr::Not(inner) => check_class(inner, &kind(inner)?, TypeClass::Boolean, "NOT"),
         Expr::Negative(inner) => {
             let of = kind(inner)?;
-            if TypeClass::of(&of) == TypeClass::Time {
+            if TypeClass::new(&of) == TypeClass::Time {
                 None
             } else {
                 check_class(inner, &of, TypeClass::Number, "-")
@@ -228,7 +228,7 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
             let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
             let results: Vec<&Expr> = results.chain(case.else_expr.as_deref()).collect();
             let typed = |result: &&&Expr| {
-                kind(result).is_ok_and(|of| TypeClass::of(&of) != TypeClass::Missing)
+                kind(result).is_ok_and(|of| TypeClass::new(&of) != TypeClass::Missing)
             };
             if let Some(first) = results.iter().find(typed) {
                 for next in &results {
@@ -277,7 +277,7 @@ fn in_binary(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<QueryError
         | Operator::Multiply
         | Operator::Divide
         | Operator::Modulo => {
-            let is_time = |of: &DataType| TypeClass::of(of) == TypeClass::Time;
+            let is_time = |of: &DataType| TypeClass::new(of) == TypeClass::Time;
             if is_time(&a) || is_time(&b) {
                 None
             } else {
@@ -314,7 +314,7 @@ fn in_call<F: UDFCoercionExt>(
     };
     for ((arg, given), taken) in args.iter().zip(&fields).zip(&taken) {
         let classes = (innermost(given.data_type()), innermost(taken.data_type()));
-        let (given, taken) = (TypeClass::of(classes.0), TypeClass::of(classes.1));
+        let (given, taken) = (TypeClass::new(classes.0), TypeClass::new(classes.1));
         if differ(given, taken) && !is_time_literal(arg, given, taken) {
             let message = format!(
                 "{}() takes {}, and `{}` is {}",
@@ -350,7 +350,7 @@ fn is_time_literal(expr: &Expr, given: TypeClass, wanted: TypeClass) -> bool {
 
 /// Returns an error if two values that meet have different classes.
 fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Option<QueryError> {
-    let (left, right) = (TypeClass::of(of_a), TypeClass::of(of_b));
+    let (left, right) = (TypeClass::new(of_a), TypeClass::new(of_b));
     if !differ(left, right) || is_time_literal(a, left, right) || is_time_literal(b, right, left) {
         return None;
     }
@@ -371,7 +371,7 @@ fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Op
 }
 
 fn check_class(expr: &Expr, of: &DataType, wanted: TypeClass, what: &str) -> Option<QueryError> {
-    let class = TypeClass::of(of);
+    let class = TypeClass::new(of);
     if class == wanted || class == TypeClass::Missing {
         return None;
     }

@@ -74,11 +74,11 @@ impl LocatedError {
     pub fn diagnostics(&self, step: &str) -> Diagnostics {
         let mut diagnostic = self.diagnostic.clone();
         diagnostic.message = format!("{step}: {}", diagnostic.message);
-        Diagnostics::of(self.source.clone(), diagnostic)
+        Diagnostics::single(self.source.clone(), diagnostic)
     }
 
     /// Returns the placed error among an error and its causes, if there is one.
-    pub fn of(error: &StepError) -> Option<&LocatedError> {
+    pub fn find(error: &StepError) -> Option<&LocatedError> {
         causes(error).find_map(|cause| cause.downcast_ref())
     }
 }

@@ -134,7 +134,7 @@ pub fn prepare_in(
         check_outputs: false,
         ..PreparationOptions::default()
     };
-    let catalog = Catalog::of(&settings).expect("pipelines");
+    let catalog = Catalog::open(&settings).expect("pipelines");
     let task = Task {
         settings,
         catalog,

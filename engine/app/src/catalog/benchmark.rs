@@ -51,7 +51,7 @@ pub fn definition(id: &str) -> Option<CompetitionDefinition> {
 
 /// Returns all facts and files of a competition for programs that were written for upstream. For competitions of the benchmark, these
 /// are upstream's facts, for others those of the pipeline. `None` if they do not suffice for grading.
-pub fn described(entry: &CatalogEntry) -> Option<Value> {
+pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
     let (name, facts) = match definition(&entry.id) {
         Some(one) => {
             let facts = json!({

@@ -17,7 +17,7 @@ use prep_spec::Pipeline;
 use crate::error::Error;
 use crate::settings::Settings;
 
-pub use self::benchmark::{CompetitionDefinition, definition, definitions, described, lists};
+pub use self::benchmark::{CompetitionDefinition, definition, definitions, lists, upstream_facts};
 pub use self::samples::{SAMPLES, SampleBundle};
 
 /// A competition's files in the binary.
@@ -62,7 +62,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When that directory cannot be read, or has no pipeline.
-    pub fn of(settings: &Settings) -> Result<Catalog, Error> {
+    pub fn open(settings: &Settings) -> Result<Catalog, Error> {
         let mut catalog = Catalog::embedded();
         if let Some(folder) = &settings.pipelines {
             catalog.add_folder(folder)?;
@@ -138,7 +138,7 @@ impl Catalog {
     pub fn get(&self, id: &str) -> Result<&CatalogEntry, Error> {
         self.entries.get(id).ok_or_else(|| {
             let error = Error::request(format!("there is no competition `{id}`"));
-            match self.near(id) {
+            match self.suggestion(id) {
                 Some(near) => error.suggest(Some(near)),
                 None => error.help(Remedy::ListCompetitions),
             }
@@ -146,7 +146,7 @@ impl Catalog {
     }
 
     /// Returns the id to suggest for an unknown one: a typing error, or a part that only one id has.
-    pub fn near(&self, id: &str) -> Option<&str> {
+    pub fn suggestion(&self, id: &str) -> Option<&str> {
         let ids = || self.entries.keys().map(String::as_str);
         let part = id.to_lowercase();
         let only = || {
@@ -292,9 +292,9 @@ mod tests {
             Some("did you mean `spooky-author-identification`?".into())
         );
         let catalog = Catalog::embedded();
-        assert_eq!(catalog.near("Titanic"), Some("spaceship-titanic"));
-        assert_eq!(catalog.near("herbarium"), None, "which of three?");
-        assert_eq!(catalog.near("dog"), None, "too little to tell");
+        assert_eq!(catalog.suggestion("Titanic"), Some("spaceship-titanic"));
+        assert_eq!(catalog.suggestion("herbarium"), None, "which of three?");
+        assert_eq!(catalog.suggestion("dog"), None, "too little to tell");
     }
 
     #[test]

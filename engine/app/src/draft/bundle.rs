@@ -20,9 +20,9 @@ use crate::error::Error;
 /// Maximum bytes of a table that are read on Kaggle.
 pub const FRONT: usize = 1 << 20;
 /// Maximum bytes of a table that are kept to inspect values.
-const KEPT: usize = 64 << 20;
+const MAX_VALUE_BYTES: usize = 64 << 20;
 /// Maximum bytes of a table that are read for its types.
-const MOST: u64 = 2 << 30;
+const MAX_READ_BYTES: u64 = 2 << 30;
 /// Maximum bytes of a deflated archive inside the bundle that are held in memory.
 const INNER: u64 = 512 << 20;
 /// If a directory has more tables, they are treated as files.
@@ -122,7 +122,7 @@ pub fn remote(looked: &BundlePreview) -> BundleContent {
         .filter(|entry| entry.kind == EntryKind::File);
     let found = found.map(|entry| {
         let front = looked.fronts.iter().find(|(path, _)| *path == entry.path);
-        Found {
+        FileList {
             path: entry.path.clone(),
             table: front.and_then(|(path, front)| {
                 let end = front.iter().rposition(|byte| *byte == b'\n')? + 1;
@@ -136,7 +136,7 @@ pub fn remote(looked: &BundlePreview) -> BundleContent {
 }
 
 /// Returns the path of a file in a pipeline.
-struct Found {
+struct FileList {
     path: String,
     table: Option<CsvFile>,
 }
@@ -144,7 +144,7 @@ struct Found {
 /// A walk through a bundle and the archives within it.
 struct Walk<'a> {
     limits: &'a DecodingLimits,
-    found: Vec<Found>,
+    found: Vec<FileList>,
 }
 
 impl Walk<'_> {
@@ -174,10 +174,14 @@ impl Walk<'_> {
                 .is_some_and(|count| *count <= TABLES);
             let read = || {
                 let member = entry.open(base).ok()?;
-                table(&path, &mut member.take(MOST), entry.size <= MOST)
+                table(
+                    &path,
+                    &mut member.take(MAX_READ_BYTES),
+                    entry.size <= MAX_READ_BYTES,
+                )
             };
             let table = if is_table(&path) && few { read() } else { None };
-            self.found.push(Found { path, table });
+            self.found.push(FileList { path, table });
         }
     }
 
@@ -243,7 +247,7 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<CsvFile> {
         }
         scanner.feed(read).ok()?;
         all += count;
-        if front.len() < KEPT {
+        if front.len() < MAX_VALUE_BYTES {
             front.extend_from_slice(read);
         }
     }
@@ -335,13 +339,13 @@ fn fields(line: &[u8]) -> Vec<u8> {
 }
 
 /// Tables and groups of files.
-fn sorted(found: Vec<Found>, md5: Option<String>) -> BundleContent {
+fn sorted(found: Vec<FileList>, md5: Option<String>) -> BundleContent {
     let mut bundle = BundleContent {
         md5,
         ..BundleContent::default()
     };
     let mut groups: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-    for Found { path, table } in found {
+    for FileList { path, table } in found {
         if let Some(table) = table {
             bundle.tables.push(table);
             continue;

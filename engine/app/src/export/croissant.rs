@@ -9,13 +9,13 @@ use prep_formats::pandas::{ColumnType, Schema};
 use prep_spec::Pipeline;
 use serde_json::{Value, json};
 
-use super::{Exported, ExportedFile};
+use super::{CopyContent, ExportedFile};
 
 const CONTEXT: &str = include_str!("../../data/croissant_context.json");
 const PUBLIC: &str = "prepared/public/";
 
 /// The text of `croissant.json`.
-pub fn describe(exported: &Exported, pipeline: &Pipeline) -> String {
+pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
     let mut distribution = Vec::new();
     let mut records = Vec::new();
     let mut folders: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();

@@ -17,7 +17,7 @@ use prep_formats::zip::{EntryKind, ZipListing};
 use prep_formats::{sevenz, tar};
 use prep_steps::Expand;
 
-use super::{Found, Item, list};
+use super::{CopyInputs, Item, list};
 use crate::error::Error;
 
 /// Unpacks the archives among the found files into `staging`, and adds their members to the found files.
@@ -25,7 +25,7 @@ use crate::error::Error;
 /// # Errors
 /// When an archive cannot be read, or a member exists already.
 pub fn expand(
-    found: &mut Found,
+    found: &mut CopyInputs,
     wanted: Expand,
     staging: &Path,
     limits: &DecodingLimits,
@@ -54,7 +54,7 @@ pub fn expand(
             let message = format!("cannot unpack {}: {error}", archive.path);
             Error::new(Failure::Input, message).help(Remedy::KeepArchives)
         })?;
-        let mut inside = Found::default();
+        let mut inside = CopyInputs::default();
         list(&staging, base(&staging, folder), &mut inside)?;
         found.empty.append(&mut inside.empty);
         for item in inside.items {
@@ -191,8 +191,8 @@ mod tests {
         }
     }
 
-    fn expanded(items: &[&Item], wanted: Expand, staging: &Path) -> Result<Found, Error> {
-        let mut found = Found {
+    fn expanded(items: &[&Item], wanted: Expand, staging: &Path) -> Result<CopyInputs, Error> {
+        let mut found = CopyInputs {
             items: items.iter().copied().cloned().collect(),
             empty: Vec::new(),
         };

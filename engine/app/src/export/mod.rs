@@ -11,9 +11,9 @@
 //! ```
 
 mod croissant;
+mod directory;
 mod draft;
 mod expand;
-mod folder;
 mod tar;
 
 use std::fs::{self, File};
@@ -49,7 +49,7 @@ impl ExportForm {
     ///
     /// # Errors
     /// When the name has the ending of another archive format, because a directory of that name would be a mistake.
-    pub fn of(target: &Path) -> Result<ExportForm, Error> {
+    pub fn from_target(target: &Path) -> Result<ExportForm, Error> {
         const OTHERS: [&str; 14] = [
             "7z", "bz2", "gz", "img", "rar", "sfs", "sqfs", "squashfs", "tbz2", "tgz", "txz", "xz",
             "zip", "zst",
@@ -82,7 +82,7 @@ pub struct Export {
 
 /// The content of a copy, which the manifest lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Exported {
+pub struct CopyContent {
     pub competition: String,
     pub variant: String,
     pub private: bool,
@@ -114,7 +114,7 @@ struct Item {
 
 /// The files and directories to copy.
 #[derive(Debug, Default)]
-struct Found {
+struct CopyInputs {
     items: Vec<Item>,
     /// Empty directories, as paths below the competition's directory.
     empty: Vec<String>,
@@ -125,7 +125,7 @@ trait Copier {
     /// Copies a file to `ID/path`.
     fn file(&mut self, item: &Item, cancel: &Cancel) -> io::Result<ExportedFile>;
     /// Makes an empty directory `ID/path`.
-    fn folder(&mut self, path: &str) -> io::Result<()>;
+    fn directory(&mut self, path: &str) -> io::Result<()>;
     /// Writes a text to `ID/name`.
     fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
     /// Completes it.
@@ -143,7 +143,7 @@ pub fn export(
     id: &str,
     wanted: &Export,
     cancel: &Cancel,
-) -> Result<Exported, Error> {
+) -> Result<CopyContent, Error> {
     let entry = catalog.get(id)?;
     let Some(manifest) = prepared::manifest(&settings.data_dir, id)? else {
         return Err(prepared::not_prepared(id));
@@ -158,7 +158,7 @@ pub fn export(
         let message = format!("{} is there already", target.display());
         return Err(Error::request(message).help("name a directory or file that does not exist"));
     }
-    let mut found = Found::default();
+    let mut found = CopyInputs::default();
     list(&home.join("prepared/public"), "prepared/public", &mut found)?;
     if wanted.private {
         list(
@@ -181,14 +181,14 @@ pub fn export(
         let limits = settings.content_limits(1);
         expand::expand(&mut found, expand, &draft.join("expanded"), &limits, cancel)?;
     }
-    let Found { mut items, empty } = found;
+    let CopyInputs { mut items, empty } = found;
     items.sort();
     let made = draft.join("made");
     let mut copier: Box<dyn Copier> = match wanted.form {
-        ExportForm::Folder => Box::new(folder::Folder::new(&made, id)),
+        ExportForm::Folder => Box::new(directory::DirectoryCopier::new(&made, id)),
         ExportForm::Tar => Box::new(tar::Tar::new(&made, id).map_err(failed)?),
     };
-    let mut exported = Exported {
+    let mut exported = CopyContent {
         competition: id.to_owned(),
         variant: manifest.variant.clone(),
         private: wanted.private,
@@ -202,7 +202,7 @@ pub fn export(
         exported.files.push(file);
     }
     for path in &empty {
-        copier.folder(path).map_err(failed)?;
+        copier.directory(path).map_err(failed)?;
     }
     let pipeline = entry.load(&manifest.variant)?;
     let croissant = croissant::describe(&exported, &pipeline);
@@ -220,7 +220,7 @@ fn interrupted() -> Error {
 }
 
 /// Lists the files below a directory, and the empty directories.
-fn list(folder: &Path, name: &str, found: &mut Found) -> Result<(), Error> {
+fn list(folder: &Path, name: &str, found: &mut CopyInputs) -> Result<(), Error> {
     let failed = |error: io::Error| Error::reading("read", folder, &error);
     let mut is_empty = true;
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -274,7 +274,7 @@ impl Reading {
         })
     }
 
-    fn done(self) -> ExportedFile {
+    fn into_exported_file(self) -> ExportedFile {
         let sum = self.md5.finalize();
         ExportedFile {
             path: self.path,
@@ -304,7 +304,7 @@ impl Read for Reading {
     }
 }
 
-impl Exported {
+impl CopyContent {
     fn manifest(&self) -> String {
         // Plain values have a form in JSON.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"

@@ -52,10 +52,10 @@ impl Copier for Tar {
         let mut reading = Reading::open(item, cancel)?;
         let length = reading.length;
         self.append(&item.path, length, &mut reading)?;
-        Ok(reading.done())
+        Ok(reading.into_exported_file())
     }
 
-    fn folder(&mut self, path: &str) -> io::Result<()> {
+    fn directory(&mut self, path: &str) -> io::Result<()> {
         let name = format!("{path}/");
         self.entry(&name, EntryType::Directory, 0o755, 0, &mut io::empty())
     }

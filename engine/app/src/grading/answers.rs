@@ -16,17 +16,20 @@ use crate::prepared;
 use crate::settings::Settings;
 
 /// The prepared directory of a competition, and the record of its publication.
-pub(crate) struct Prepared<'a> {
+pub(crate) struct PreparedDirectory<'a> {
     settings: &'a Settings,
     id: &'a str,
     folder: PathBuf,
     manifest: Option<Manifest>,
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> PreparedDirectory<'a> {
     /// # Errors
     /// When the record cannot be read, or the directory is not complete.
-    pub(crate) fn open(settings: &'a Settings, id: &'a str) -> Result<Prepared<'a>, Error> {
+    pub(crate) fn open(
+        settings: &'a Settings,
+        id: &'a str,
+    ) -> Result<PreparedDirectory<'a>, Error> {
         let manifest = prepared::manifest(&settings.data_dir, id)?;
         let folder = settings.data_dir.join(id).join("prepared");
         if let Some(manifest) = &manifest
@@ -38,7 +41,7 @@ impl<'a> Prepared<'a> {
                 Error::new(Failure::Input, message).help(format!("`prep run {id}` mends it"))
             );
         }
-        Ok(Prepared {
+        Ok(PreparedDirectory {
             settings,
             id,
             folder,
@@ -83,7 +86,7 @@ impl<'a> Prepared<'a> {
                 Err(prepared::not_ours(self.id, &self.folder))
             }
             Some(manifest) if !manifest.has_published(&self.settings.data_dir, path, &bytes) => {
-                Err(self.changed(path, &place))
+                Err(self.modified_answers(path, &place))
             }
             _ => Ok(bytes),
         }
@@ -91,7 +94,7 @@ impl<'a> Prepared<'a> {
 
     /// The error for modified answers. Also removes their record, so that the next run writes them again although their time is
     /// unchanged.
-    fn changed(&self, path: &str, place: &Path) -> Error {
+    fn modified_answers(&self, path: &str, place: &Path) -> Error {
         let id = self.id;
         let message = format!(
             "the answers of `{id}` are not those that were prepared: {} was changed since",

@@ -20,7 +20,7 @@ use prep_grade::report::GradedData;
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::{Manifest, PublishedChecksums};
 
-use super::Given;
+use super::GradeOverrides;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::outline::outline;
@@ -155,7 +155,7 @@ impl Comparability {
 
     /// Adds the reason of a given leaderboard, if there is one.
     #[must_use]
-    pub(crate) fn on(mut self, given: &Given) -> Comparability {
+    pub(crate) fn with_override(mut self, given: &GradeOverrides) -> Comparability {
         if given.leaderboard.is_some() {
             self.0.push(Obstacle::GivenLeaderboard);
         }
@@ -340,7 +340,7 @@ mod tests {
 
     const ID: &str = "spooky-author-identification";
 
-    fn judged(entry: &CatalogEntry, variant: &str, origin: Option<DataOrigin>) -> Comparability {
+    fn example(entry: &CatalogEntry, variant: &str, origin: Option<DataOrigin>) -> Comparability {
         Comparability::of_data(entry, variant, origin.as_ref()).unwrap()
     }
 
@@ -387,7 +387,7 @@ mod tests {
                 "own",
             ),
         ] {
-            let found = judged(built_in, variant, origin);
+            let found = example(built_in, variant, origin);
             assert_eq!(found.mark(), mark, "{found:?}");
             assert_eq!(found.variant(variant).name, expected);
             assert_eq!(found.is_comparable(), mark.is_none(), "{found:?}");
@@ -408,7 +408,7 @@ mod tests {
             ..built_in.clone()
         };
         let passed = || origin(true, ChecksumStatus::Passed);
-        assert!(judged(&copy, "v1", passed()).is_comparable());
+        assert!(example(&copy, "v1", passed()).is_comparable());
         let text = built_in.pipeline.clone().unwrap();
         assert!(text.contains("seed: 0"));
         let seed = Some(Cow::Owned(text.replace("seed: 0", "seed: 1")));
@@ -443,7 +443,7 @@ mod tests {
                 "checksums.json",
             ),
         ] {
-            let found = judged(&own, "v1", passed());
+            let found = example(&own, "v1", passed());
             assert_eq!(
                 found.obstacles(),
                 [format!("own pipeline: {file} is not built in")]
@@ -454,7 +454,7 @@ mod tests {
             id: "new".to_owned(),
             ..copy
         };
-        assert_eq!(judged(&new, "v1", passed()).mark(), Some("own pipeline"));
+        assert_eq!(example(&new, "v1", passed()).mark(), Some("own pipeline"));
     }
 
     #[test]

@@ -29,7 +29,7 @@ use prep_grade::table::{submission, typed};
 use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
 use prep_spec::{BASE_VARIANT, Pipeline};
 
-use self::answers::Prepared;
+use self::answers::PreparedDirectory;
 use self::comparable::Answers;
 use self::read_files::ReadFiles;
 use crate::catalog::{Catalog, CatalogEntry};
@@ -70,12 +70,12 @@ type Trouble = dyn Fn(&Error) + Send + Sync;
 
 impl GradingLog {
     /// Logs gradings. A read-only data directory does not prevent grading.
-    pub fn kept(trouble: impl Fn(&Error) + Send + Sync + 'static) -> GradingLog {
+    pub fn new(trouble: impl Fn(&Error) + Send + Sync + 'static) -> GradingLog {
         GradingLog(Some(Arc::new(trouble)))
     }
 
     /// Logs nothing.
-    pub fn off() -> GradingLog {
+    pub fn disabled() -> GradingLog {
         GradingLog(None)
     }
 }
@@ -91,7 +91,7 @@ impl Grading {
         entry.pipeline()?;
         let mut files = ReadFiles::default();
         files.note(&settings.data_dir.join(id).join(MANIFEST));
-        let prepared = Prepared::open(settings, id)?;
+        let prepared = PreparedDirectory::open(settings, id)?;
         let variant = prepared.variant().unwrap_or(BASE_VARIANT);
         let pipeline = entry.load(variant)?;
         let (grader, answers) = grader(entry, &pipeline)?;
@@ -108,7 +108,7 @@ impl Grading {
             variant: comparability.variant(variant),
             answers: read(&grader, &bytes, &prepared.place(&answers))?,
             grader,
-            answers_digest: Sha256::of(&bytes),
+            answers_digest: Sha256::of_bytes(&bytes),
             digests: digests::noted(entry, &pipeline, variant, prepared.trees()),
             log: None,
             read: files,
@@ -128,24 +128,28 @@ impl Grading {
     ///
     /// # Errors
     /// When the answers or the leaderboard cannot be read; when the competition has no grading.
-    pub fn with_answers(catalog: &Catalog, id: &str, given: &Given) -> Result<Grading, Error> {
+    pub fn with_answers(
+        catalog: &Catalog,
+        id: &str,
+        given: &GradeOverrides,
+    ) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         let (grader, path) = grader(entry, &entry.load(BASE_VARIANT)?)?;
         let mut files = ReadFiles::default();
         files.note(&given.answers);
         let bytes = std::fs::read(&given.answers)
             .map_err(|error| Error::reading("read the answers", &given.answers, &error))?;
-        let comparability =
-            Comparability::of_grading(entry, &path, &Answers::Foreign(&bytes))?.on(given);
+        let comparability = Comparability::of_grading(entry, &path, &Answers::Foreign(&bytes))?
+            .with_override(given);
         Ok(Grading {
             id: id.to_owned(),
             leaderboard: given.leaderboard(entry)?,
             variant: comparability.variant(BASE_VARIANT),
             answers: read(&grader, &bytes, &given.answers)?,
             grader,
-            answers_digest: Sha256::of(&bytes),
+            answers_digest: Sha256::of_bytes(&bytes),
             digests: Digests {
-                answers: Some(digests::text(Sha256::of(&bytes))),
+                answers: Some(digests::text(Sha256::of_bytes(&bytes))),
                 ..Digests::default()
             },
             log: None,
@@ -173,7 +177,7 @@ impl Grading {
         if !answers.is_file() {
             return Err(crate::prepared::not_prepared(id));
         }
-        let given = Given {
+        let given = GradeOverrides {
             answers,
             leaderboard: None,
         };
@@ -269,12 +273,12 @@ impl Grading {
 
 /// Answers, and optionally a leaderboard, in place of those of the data directory and the competition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct GradeOverrides {
     pub answers: PathBuf,
     pub leaderboard: Option<PathBuf>,
 }
 
-impl Given {
+impl GradeOverrides {
     fn leaderboard(&self, entry: &CatalogEntry) -> Result<Option<Leaderboard>, Error> {
         match &self.leaderboard {
             None => own_leaderboard(entry),
@@ -343,7 +347,7 @@ pub fn report(
     settings: &Settings,
     id: &str,
     submission: &Path,
-    given: Option<&Given>,
+    given: Option<&GradeOverrides>,
     log: &GradingLog,
 ) -> Result<CompetitionReport, Error> {
     if submission::exists(submission) {
@@ -365,7 +369,7 @@ pub fn report(
         None => (Comparability::of_files(entry), BASE_VARIANT),
     };
     let comparability = match given {
-        Some(given) => comparability.on(given),
+        Some(given) => comparability.with_override(given),
         None => comparability,
     };
     let path = submission.to_string_lossy();

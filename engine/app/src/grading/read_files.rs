@@ -17,7 +17,7 @@ struct Stamp {
 
 impl Stamp {
     /// The metadata of a file; `None` if there is none.
-    fn of(path: &Path) -> Option<Stamp> {
+    fn from_path(path: &Path) -> Option<Stamp> {
         let metadata = std::fs::metadata(path).ok()?;
         Some(Stamp {
             bytes: metadata.len(),
@@ -31,10 +31,12 @@ impl Stamp {
 impl ReadFiles {
     /// Notes a file before it is read.
     pub(super) fn note(&mut self, path: &Path) {
-        self.0.push((path.to_owned(), Stamp::of(path)));
+        self.0.push((path.to_owned(), Stamp::from_path(path)));
     }
 
     pub(super) fn are_unchanged(&self) -> bool {
-        self.0.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+        self.0
+            .iter()
+            .all(|(path, stamp)| Stamp::from_path(path) == *stamp)
     }
 }

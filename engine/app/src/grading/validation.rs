@@ -37,7 +37,7 @@ impl Validation {
     }
 
     /// Converts the result of grading.
-    pub fn of(outcome: &GradeOutcome) -> Validation {
+    pub fn from_outcome(outcome: &GradeOutcome) -> Validation {
         match outcome {
             GradeOutcome::Score { .. } => Validation {
                 valid: true,
@@ -92,9 +92,12 @@ mod tests {
             value: 0.123_456_7,
             rounded: 0.12346,
         };
-        assert_eq!(Validation::of(&score).message, "Submission is valid.");
+        assert_eq!(
+            Validation::from_outcome(&score).message,
+            "Submission is valid."
+        );
         let refusal = Refusal::new(RefusalKind::Ids, "cell {a\nb} is unknown");
-        let refused = Validation::of(&GradeOutcome::Invalid(refusal));
+        let refused = Validation::from_outcome(&GradeOutcome::Invalid(refusal));
         assert!(
             refused
                 .message

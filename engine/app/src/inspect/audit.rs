@@ -110,7 +110,7 @@ pub fn audit(
             variant: variant.to_owned(),
             equal: Vec::new(),
             published: 0,
-            report: AuditReport::of([]),
+            report: AuditReport::new([]),
         }),
         (false, _) => None,
     };
@@ -213,7 +213,7 @@ fn audit_bundle(
         bytes: checked.bytes,
         md5: checked.md5,
         published,
-        report: AuditReport::of(checked.findings),
+        report: AuditReport::new(checked.findings),
     }))
 }
 
@@ -287,7 +287,7 @@ fn audit_outputs(
         variant: variant.to_owned(),
         equal,
         published: count,
-        report: AuditReport::of(findings),
+        report: AuditReport::new(findings),
     })
 }
 
@@ -338,7 +338,7 @@ fn audit_tree(
         path: theirs.to_owned(),
         equal: compared.equal,
         common: compared.common,
-        report: AuditReport::of(compared.findings),
+        report: AuditReport::new(compared.findings),
     })
 }
 

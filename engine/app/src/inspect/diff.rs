@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use prep_core::Failure;
-use prep_diff::{DiffOptions, FileDifference, folders};
+use prep_diff::{DiffOptions, FileDifference, directories};
 use prep_spec::Pipeline;
 use serde::Serialize;
 
@@ -116,7 +116,7 @@ fn outputs(
         threads: settings.jobs,
         resources: settings.resources(&temp),
     };
-    let found = folders(&old, &new, &options).map_err(|error| {
+    let found = directories(&old, &new, &options).map_err(|error| {
         let message = format!(
             "cannot compare {} and {}: {error}",
             old.display(),

@@ -62,7 +62,7 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
         None => None,
     };
     let sources = match (entry, &pipeline) {
-        (Some(entry), Some(pipeline)) => Further::of(entry, pipeline, task)?.listed,
+        (Some(entry), Some(pipeline)) => Further::find(entry, pipeline, task)?.listed,
         _ => Vec::new(),
     };
     let sources = sources.into_iter();
@@ -78,7 +78,7 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
             (Some(path.to_owned()), bytes, None, entries)
         }
         None => {
-            let near = task.catalog.near(id).filter(|_| entry.is_none());
+            let near = task.catalog.suggestion(id).filter(|_| entry.is_none());
             let network = task.network.get();
             let network =
                 network.map_err(|cause| Error::from(local.not_fetched(cause)).suggest(near))?;

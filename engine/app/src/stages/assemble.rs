@@ -10,10 +10,10 @@ use prep_steps::{BuildOptions, Sources};
 
 use super::choose::Chosen;
 use super::description;
-use super::load::{Loaded, Verification};
+use super::load::{LoadedCompetition, Verification};
 use super::loader::Loader;
 use super::lock;
-use super::sources::{Found, FurtherSource};
+use super::sources::{FoundSources, FurtherSource};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::task::Task;
@@ -113,15 +113,15 @@ struct Assembler<'a> {
 impl Assembler<'_> {
     fn competition(&self, entry: &CatalogEntry) -> Result<(Graph, Competition), Error> {
         let (options, settings) = (&self.task.options, &self.task.settings);
-        let loaded = Loaded::of(entry, options, &self.loader)?;
-        let locked = loaded.locked();
+        let loaded = LoadedCompetition::load(entry, options, &self.loader)?;
+        let locked = loaded.to_lock_entry();
         let trees = match &self.chosen.lock {
             Some(lock) => Some(lock::require(lock, &entry.id, &options.variant, &locked)?),
             None => None,
         };
-        let found = Found::of(&loaded, self.task)?;
+        let found = FoundSources::find(&loaded, self.task)?;
         let path = found.bundle.location();
-        let given = description::given(options, &entry.id)?;
+        let given = description::user_text(options, &entry.id)?;
         let build_options = BuildOptions {
             data_dir: &self.task.data_dir(),
             boot: settings.boot.as_deref(),

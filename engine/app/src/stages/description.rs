@@ -14,7 +14,7 @@ use crate::task::PreparationOptions;
 ///
 /// # Errors
 /// If the directory has no text for it, or the text cannot be read.
-pub(super) fn given(options: &PreparationOptions, id: &str) -> Result<Option<String>, Error> {
+pub(super) fn user_text(options: &PreparationOptions, id: &str) -> Result<Option<String>, Error> {
     let Some(dir) = &options.descriptions else {
         return Ok(None);
     };

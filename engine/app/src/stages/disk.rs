@@ -28,7 +28,7 @@ pub struct Peak {
 
 impl Peak {
     /// All bundles stay if they are `kept`; else as many as there are competitions side by side.
-    pub fn of(needs: &[Need], kept: bool, side_by_side: usize, data_dir: &Path) -> Peak {
+    pub fn new(needs: &[Need], kept: bool, side_by_side: usize, data_dir: &Path) -> Peak {
         let mut bundles: Vec<u64> = needs.iter().map(|need| need.bundle).collect();
         bundles.sort_unstable_by(|a, b| b.cmp(a));
         if !kept {
@@ -91,11 +91,11 @@ mod tests {
         let need = |bundle, prepared| Need { bundle, prepared };
         let needs = [need(10, 20), need(30, 5), need(20, 0)];
         let dir = tempfile::tempdir().unwrap();
-        let kept = Peak::of(&needs, true, 1, dir.path());
+        let kept = Peak::new(&needs, true, 1, dir.path());
         assert_eq!((kept.bundles, kept.prepared), (60, 25));
         assert!(kept.free.is_some());
         for (side_by_side, bundles) in [(0, 30), (1, 30), (2, 50), (9, 60)] {
-            let peak = Peak::of(&needs, false, side_by_side, dir.path());
+            let peak = Peak::new(&needs, false, side_by_side, dir.path());
             assert_eq!(peak.bundles, bundles);
         }
     }

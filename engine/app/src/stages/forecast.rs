@@ -126,7 +126,7 @@ impl Plan {
         let downloads = ask_all(&missing, |one| match one.source {
             None => match &kaggle {
                 Some(Ok(network)) if !is_limited.load(Ordering::Relaxed) => {
-                    listed(one, network, &is_limited)
+                    listed_size(one, network, &is_limited)
                 }
                 _ => published(one, None),
             },
@@ -178,7 +178,7 @@ impl Plan {
             last = Some(id);
         }
         let (kept, settings) = (task.options.keep_bundles, &task.settings);
-        Ok(Some(Peak::of(
+        Ok(Some(Peak::new(
             &needs,
             kept,
             settings.jobs,
@@ -215,7 +215,7 @@ impl Plan {
 
 /// Returns the size of a bundle by Kaggle's listing. If it cannot be listed and has no published size, the sum of its files is used,
 /// which Kaggle returns also to accounts that have not accepted the rules.
-fn listed(one: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
+fn listed_size(one: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
     let competition = one.competition;
     let cancel = Cancel::default();
     match network.list(&competition.kaggle, &cancel) {

@@ -25,7 +25,7 @@ pub enum Verification {
 }
 
 /// A competition whose pipeline has been checked.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedCompetition {
     pub entry: CatalogEntry,
     pub pipeline: Pipeline,
     /// The published checksums that the outputs must have.
@@ -33,16 +33,16 @@ pub(crate) struct Loaded {
     pub verification: Verification,
 }
 
-impl Loaded {
+impl LoadedCompetition {
     /// Loads the pipeline of an entry.
     ///
     /// # Errors
     /// If the entry has no pipeline, or a file of it has mistakes.
-    pub(crate) fn of(
+    pub(crate) fn load(
         entry: &CatalogEntry,
         options: &PreparationOptions,
         loader: &Loader,
-    ) -> Result<Loaded, Error> {
+    ) -> Result<LoadedCompetition, Error> {
         let pipeline = loader.load(entry, &options.variant)?;
         // The published checksums are those of the base.
         let published = match pipeline.variant.differs {
@@ -54,7 +54,7 @@ impl Loaded {
             Some(checksums) => (Some(checksums), Verification::Checked),
             None => (None, Verification::NotPublished),
         };
-        Ok(Loaded {
+        Ok(LoadedCompetition {
             entry: entry.clone(),
             pipeline,
             checksums,
@@ -63,13 +63,13 @@ impl Loaded {
     }
 
     /// The part of an entry of `prep.lock` that is known before the competition is prepared.
-    pub(crate) fn locked(&self) -> LockedDataset {
+    pub(crate) fn to_lock_entry(&self) -> LockedDataset {
         let text = self.entry.pipeline.as_deref().unwrap_or_default();
         LockedDataset::new(
             digests::leaderboard(&self.entry),
             digests::rules(&self.pipeline),
         )
-        .with_origin(Sha256::of(text.as_bytes()), crate::VERSION)
+        .with_origin(Sha256::of_bytes(text.as_bytes()), crate::VERSION)
     }
 
     /// A sentence about the metric of the section `grade`, for the description.

@@ -91,8 +91,8 @@ impl<'a> Loader<'a> {
             version: 3,
             params: serde_json::json!({
                 "competition": entry.id,
-                "text": Digest::of(text.as_bytes()),
-                "leaderboard": entry.leaderboard.as_deref().map(|text| Digest::of(text.as_bytes())),
+                "text": Digest::of_bytes(text.as_bytes()),
+                "leaderboard": entry.leaderboard.as_deref().map(|text| Digest::of_bytes(text.as_bytes())),
                 "program": self.program,
             }),
             inputs: BTreeMap::new(),

@@ -95,7 +95,7 @@ fn known_to_differ(ended: &Ended, competition: &Competition) -> Result<Vec<Strin
         _ => None,
     };
     let variant = &ended.task.options.variant;
-    let last = LastRuns::new(&ended.context.store, variant).of(&competition.id)?;
+    let last = LastRuns::new(&ended.context.store, variant).load(&competition.id)?;
     let outputs = ended.nodes_of(&competition.id).iter();
     let outputs = outputs.filter_map(|node| ended.report.outputs.get(node));
     let made: HashSet<&Digest> = outputs.flat_map(BTreeMap::values).collect();

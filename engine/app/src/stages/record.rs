@@ -28,7 +28,7 @@ pub(crate) fn record(ended: &Ended, summaries: &mut [Summary]) -> Result<(), Err
         .map(|one| one.id.clone())
         .collect();
     let published = prepared::each_manifest(data_dir, &ids, &ended.context, |_, manifest| {
-        Some(Published::of(manifest))
+        Some(Published::from_manifest(manifest))
     })?;
     let mut published: HashMap<&str, Published> = published.into_iter().collect();
     let mut locked = Vec::new();
@@ -98,7 +98,7 @@ struct Published {
 }
 
 impl Published {
-    fn of(manifest: Manifest) -> Published {
+    fn from_manifest(manifest: Manifest) -> Published {
         Published {
             files: manifest.files,
             bytes: manifest.bytes,

@@ -53,7 +53,7 @@ impl Plan {
     pub fn look(task: &Task, ids: &[String]) -> Result<Plan, Error> {
         let store = task
             .settings
-            .below(Store::open_or_empty(&task.settings.store_dir)?);
+            .open_tier(Store::open_or_empty(&task.settings.store_dir)?);
         let context = Context::new(store, task.settings.limits(), Cancel::default());
         Plan::make(task, ids, &prep_sql::Session::planner(), &context)
     }
@@ -112,7 +112,7 @@ impl Plan {
     /// # Errors
     /// When the history cannot be read.
     pub fn last_runs(&self, id: &str) -> Result<Arc<LastSteps>, Error> {
-        Ok(self.resolution.last.of(id)?)
+        Ok(self.resolution.last.load(id)?)
     }
 
     /// Counts the steps of each competition that run, or may run.

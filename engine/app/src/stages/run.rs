@@ -80,7 +80,7 @@ impl Run {
         // From the first lookup and the first note on, nothing is collected.
         let in_use = cancel.in_use(&store)?;
         let engine = prep_sql::Session::new(&store.temp_dir());
-        let store = settings.below(store);
+        let store = settings.open_tier(store);
         let context = Context::new(store, settings.limits(), cancel.clone());
         // Tables that are not stored are read from the bundle again, by a later run or another machine.
         let stays_here = options.keep_bundles && settings.remote.is_none();
@@ -127,7 +127,7 @@ impl Run {
         let mut summaries: Vec<Summary> = ended
             .competitions
             .iter()
-            .map(|one| Summary::of(&ended, one))
+            .map(|one| Summary::of_finished(&ended, one))
             .collect();
         record::record(&ended, &mut summaries)?;
         let variant = &ended.task.options.variant;

@@ -12,14 +12,14 @@ use prep_spec::Pipeline;
 use prep_spec::model::{RemoteFile, SourceLocation};
 use serde::Serialize;
 
-use super::load::Loaded;
+use super::load::LoadedCompetition;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::settings::Settings;
 use crate::task::Task;
 
 /// The sources of a competition.
-pub(crate) struct Found {
+pub(crate) struct FoundSources {
     pub bundle: Box<dyn Source>,
     /// Published MD5 of the bundle, if it is compared.
     pub md5: Option<String>,
@@ -30,12 +30,12 @@ pub(crate) struct Found {
     pub further: Further,
 }
 
-impl Found {
+impl FoundSources {
     /// Finds the bundle and the further sources of a competition.
     ///
     /// # Errors
     /// If the pipeline names something that cannot be a source.
-    pub(crate) fn of(loaded: &Loaded, task: &Task) -> Result<Found, Error> {
+    pub(crate) fn find(loaded: &LoadedCompetition, task: &Task) -> Result<FoundSources, Error> {
         let (entry, pipeline) = (&loaded.entry, &loaded.pipeline);
         let whole = bundle(&entry.id, pipeline, task);
         let members = Members::new(prep_steps::members(pipeline))?;
@@ -49,12 +49,12 @@ impl Found {
         };
         let md5 = pipeline.bundle.md5.clone();
         let md5 = md5.filter(|_| task.options.checks_sources());
-        Ok(Found {
+        Ok(FoundSources {
             bundle: mirrored(&task.settings, source, &entry.id, md5.as_deref(), None),
             md5,
             members,
             part,
-            further: Further::of(entry, pipeline, task)?,
+            further: Further::find(entry, pipeline, task)?,
         })
     }
 }
@@ -125,7 +125,7 @@ impl Further {
     ///
     /// # Errors
     /// If the pipeline names something that cannot be a source.
-    pub(crate) fn of(
+    pub(crate) fn find(
         entry: &CatalogEntry,
         pipeline: &Pipeline,
         task: &Task,

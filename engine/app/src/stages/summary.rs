@@ -78,7 +78,7 @@ pub struct Summary {
 
 impl Summary {
     /// The end of a competition's steps. Figures of published files are added by `record`.
-    pub(crate) fn of(ended: &Ended, competition: &Competition) -> Summary {
+    pub(crate) fn of_finished(ended: &Ended, competition: &Competition) -> Summary {
         let (graph, report, id) = (&ended.graph, &ended.report, &competition.id);
         let nodes = ended.nodes_of(id);
         let outcomes = || {
@@ -100,7 +100,7 @@ impl Summary {
                 differ |= *failure == Failure::Check
                     && matches!(node.action.kind(), "checksum" | "bundle" | "download");
                 let step = Some(node.name.clone());
-                let placed = report.errors.get(&node_id).and_then(LocatedError::of);
+                let placed = report.errors.get(&node_id).and_then(LocatedError::find);
                 Some(StepFailure {
                     step,
                     failure: *failure,

@@ -51,13 +51,13 @@ impl Slurm {
 }
 
 /// Memory in addition to that of steps: the program, buffers of the network, the page cache.
-const BESIDE: u64 = 2 << 30;
+const BASE_MEMORY: u64 = 2 << 30;
 const MEBIBYTE: u64 = 1 << 20;
 
 impl JobPlan {
     /// Memory of a worker, in mebibytes.
     fn memory_limit(&self) -> u64 {
-        (self.memory + self.memory / 4 + BESIDE) / MEBIBYTE
+        (self.memory + self.memory / 4 + BASE_MEMORY) / MEBIBYTE
     }
 
     /// Disk of a worker, in mebibytes: enough for the unpacked archives of the largest bundle.

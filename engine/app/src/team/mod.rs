@@ -11,5 +11,5 @@ mod unit;
 mod unstored;
 
 pub use self::jobs::{JobPlan, Slurm, kubernetes, slurm};
-pub use self::push::{Pushed, push, remote_of};
+pub use self::push::{PushResult, push, remote_of};
 pub use self::unit::{Unit, unit};

@@ -17,7 +17,7 @@ use crate::task::Task;
 
 /// The result of a push for a competition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Pushed {
+pub struct PushResult {
     pub id: String,
     /// Number of new results.
     pub new: usize,
@@ -43,8 +43,8 @@ pub fn push(
     ids: &[String],
     link: &Link,
     cancel: &Cancel,
-    done: &dyn Fn(&Pushed),
-) -> Result<Vec<Pushed>, Error> {
+    done: &dyn Fn(&PushResult),
+) -> Result<Vec<PushResult>, Error> {
     let task = Task {
         settings: Settings {
             remote: None,
@@ -79,10 +79,10 @@ struct Pushing<'a> {
 }
 
 impl Pushing<'_> {
-    fn competition(&self, competition: &Competition) -> Result<Pushed, Error> {
-        let mut pushed = Pushed {
+    fn competition(&self, competition: &Competition) -> Result<PushResult, Error> {
+        let mut pushed = PushResult {
             id: competition.id.clone(),
-            ..Pushed::default()
+            ..PushResult::default()
         };
         for node in self.plan.nodes_of(&competition.id) {
             self.context.check()?;
@@ -95,7 +95,7 @@ impl Pushing<'_> {
         Ok(pushed)
     }
 
-    fn result(&self, id: NodeId, pushed: &mut Pushed) -> Result<(), Error> {
+    fn result(&self, id: NodeId, pushed: &mut PushResult) -> Result<(), Error> {
         let node = self.plan.graph.node(id);
         let Action::Step(step) = &node.action else {
             return Ok(());
@@ -119,7 +119,7 @@ impl Pushing<'_> {
         let Some(entry) = store.lookup(&key)? else {
             return Ok(());
         };
-        let given = self.given(id)?;
+        let given = self.input_objects(id)?;
         let offer = Offer {
             key,
             given: given.unwrap_or_else(|| entry.objects().copied().collect()),
@@ -139,7 +139,7 @@ impl Pushing<'_> {
     }
 
     /// Input objects of a step. `None` if they are not known any more. Its results are then private.
-    fn given(&self, id: NodeId) -> Result<Option<Vec<Digest>>, Error> {
+    fn input_objects(&self, id: NodeId) -> Result<Option<Vec<Digest>>, Error> {
         let store = &self.context.store;
         let mut given = Vec::new();
         for (_, port) in self.plan.graph.inputs(id) {
@@ -161,7 +161,7 @@ impl Pushing<'_> {
     }
 
     /// Sends the records of the sources from which a competition's results were made, and the bundle to the mirror.
-    fn sources(&self, competition: &Competition, pushed: &mut Pushed) -> Result<(), Error> {
+    fn sources(&self, competition: &Competition, pushed: &mut PushResult) -> Result<(), Error> {
         let (plan, store) = (self.plan, &self.context.store);
         let value = |id| match plan.resolution.states.get(&id) {
             Some(NodeState::Known { outputs, .. }) => outputs.get("value").copied(),

@@ -47,7 +47,7 @@ pub enum NoList {
 
 impl From<NoList> for ContentsError {
     fn from(error: NoList) -> Self {
-        ContentsError::of(error)
+        ContentsError::classify(error)
     }
 }
 
@@ -64,7 +64,7 @@ const END_LENGTH: u64 = END_BYTES as u64 + 0xffff + 20;
 /// # Errors
 /// When the file cannot be read, or is not an archive.
 pub fn of_file(path: &Path, limits: &DecodingLimits) -> Result<Vec<BundleMember>, ContentsError> {
-    let file = File::open(path).map_err(ContentsError::at(path))?;
+    let file = File::open(path).map_err(ContentsError::system_error(path))?;
     Ok(read(&file, limits)?)
 }
 
@@ -74,7 +74,7 @@ pub fn of_file(path: &Path, limits: &DecodingLimits) -> Result<Vec<BundleMember>
 /// [`NoList`].
 pub fn tail(file: &File) -> Result<u64, NoList> {
     let length = file.metadata()?.len();
-    let tail = at(file, length.saturating_sub(END_LENGTH), END_LENGTH)?;
+    let tail = read_at(file, length.saturating_sub(END_LENGTH), END_LENGTH)?;
     let place = memchr::memmem::rfind(&tail, END).ok_or(NoList::NoEnd)?;
     let end = tail.get(place..).unwrap_or_default();
     let comment = usize::from(u16_at(end, 20));
@@ -85,7 +85,7 @@ pub fn tail(file: &File) -> Result<u64, NoList> {
 /// [`NoList`].
 pub fn read(file: &File, limits: &DecodingLimits) -> Result<Vec<BundleMember>, NoList> {
     let length = file.metadata()?.len();
-    let tail = at(file, length.saturating_sub(END_LENGTH), END_LENGTH)?;
+    let tail = read_at(file, length.saturating_sub(END_LENGTH), END_LENGTH)?;
     let place = memchr::memmem::rfind(&tail, END).ok_or(NoList::NoEnd)?;
     let end = tail.get(place..).unwrap_or_default();
     // The archive may end within its last record.
@@ -122,7 +122,7 @@ pub fn read(file: &File, limits: &DecodingLimits) -> Result<Vec<BundleMember>, N
         )));
     }
     limits.check(Limit::Record, size)?;
-    let directory = at(file, begin + shift, size)?;
+    let directory = read_at(file, begin + shift, size)?;
     let mut members = Vec::new();
     let mut rest = directory.as_slice();
     while rest.starts_with(RECORD) && rest.len() >= 46 {
@@ -192,12 +192,12 @@ pub(super) fn data_offset(file: &File, member: &BundleMember) -> io::Result<Resu
     if begin > i64::MAX.unsigned_abs() {
         return missing();
     }
-    let head = at(file, member.offset, 30)?;
+    let head = read_at(file, member.offset, 30)?;
     if !head.starts_with(b"PK\x03\x04") {
         return missing();
     }
     let name_length = u16_at(&head, 26);
-    let name = at(file, member.offset + 30, u64::from(name_length))?;
+    let name = read_at(file, member.offset + 30, u64::from(name_length))?;
     let own = String::from_utf8_lossy(&name).into_owned();
     if own != member.name && name.is_ascii() {
         return Ok(Err(format!(
@@ -210,7 +210,7 @@ pub(super) fn data_offset(file: &File, member: &BundleMember) -> io::Result<Resu
 }
 
 /// Reads up to `length` bytes at `offset`.
-pub(super) fn at(mut file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+pub(super) fn read_at(mut file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::new();
     file.take(length).read_to_end(&mut bytes)?;

@@ -235,7 +235,7 @@ impl Bundle<'_> {
             );
             return Ok(vec![self.finding(&cause::BUNDLE_HOLE).example(example)]);
         }
-        let tail = members::at(self.file, self.raw.bytes.saturating_sub(1 << 16), 1 << 16)?;
+        let tail = members::read_at(self.file, self.raw.bytes.saturating_sub(1 << 16), 1 << 16)?;
         if let Some((place, text)) = page(&tail) {
             let offset = self.raw.bytes.saturating_sub(1 << 16) + place as u64;
             let finding = self.finding(&cause::BUNDLE_PAGE_INSIDE);
@@ -321,7 +321,7 @@ impl Bundle<'_> {
         let mut at = begin;
         while at < end {
             // Pieces overlap, so that nothing between them is missed.
-            let bytes = members::at(self.file, at, (end - at).min(PIECE + 4096))?;
+            let bytes = members::read_at(self.file, at, (end - at).min(PIECE + 4096))?;
             if bytes.is_empty() {
                 break;
             }
@@ -373,7 +373,7 @@ impl Bundle<'_> {
                     .example(only.name.clone()),
             );
         }
-        if let Some(folder) = self.folder(&files) {
+        if let Some(folder) = self.common_directory(&files) {
             let proof = match self.expected.members {
                 Some(_) => "without it, names, sizes and CRCs are those of the good bundle",
                 None => "without it, the paths that the pipeline reads are there",
@@ -418,7 +418,7 @@ impl Bundle<'_> {
                     .example(format!("MD5 {}", self.raw.md5)),
             ]);
         };
-        Ok(vec![self.changed(&files, known)])
+        Ok(vec![self.compare_members(&files, known)])
     }
 
     /// Whether this member is the bundle itself.
@@ -446,7 +446,7 @@ impl Bundle<'_> {
     }
 
     /// The top directory of all members, if they would be right without it.
-    fn folder(&self, files: &[&BundleMember]) -> Option<String> {
+    fn common_directory(&self, files: &[&BundleMember]) -> Option<String> {
         let (folder, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{folder}/");
         let inner: Option<Vec<&str>> = files
@@ -478,7 +478,7 @@ impl Bundle<'_> {
     }
 
     /// Compares the members with the list of the good bundle.
-    fn changed(&self, files: &[&BundleMember], known: &[BundleMember]) -> AuditFinding {
+    fn compare_members(&self, files: &[&BundleMember], known: &[BundleMember]) -> AuditFinding {
         let here: BTreeMap<&str, &BundleMember> = files
             .iter()
             .map(|member| (member.name.as_str(), *member))

@@ -12,7 +12,7 @@ use crate::read::{hasher, hex};
 /// Releases, as lines `LIBRARY VERSION`.
 const RELEASES: &str = include_str!("releases.txt");
 
-pub(super) enum Found {
+pub(super) enum FooterMatch {
     /// The versions of the published file, and those of our file.
     Versions(WriterVersions, WriterVersions),
     /// None of this number of pairs.
@@ -20,23 +20,23 @@ pub(super) enum Found {
     OtherWriter,
 }
 
-pub(super) fn search(path: &Path, md5: &str) -> io::Result<Found> {
+pub(super) fn search(path: &Path, md5: &str) -> io::Result<FooterMatch> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let Some(trailer_at) = length.checked_sub(ParquetFooter::TRAILER) else {
-        return Ok(Found::OtherWriter);
+        return Ok(FooterMatch::OtherWriter);
     };
     let mut trailer = [0; ParquetFooter::TRAILER as usize];
     file.seek(SeekFrom::Start(trailer_at))?;
     file.read_exact(&mut trailer)?;
     let Some(begin) = ParquetFooter::begin(length, &trailer) else {
-        return Ok(Found::OtherWriter);
+        return Ok(FooterMatch::OtherWriter);
     };
     let mut footer = Vec::new();
     file.seek(SeekFrom::Start(begin))?;
     (&file).take(trailer_at - begin).read_to_end(&mut footer)?;
     let Some(tail) = ParquetFooter::parse(begin, &footer) else {
-        return Ok(Found::OtherWriter);
+        return Ok(FooterMatch::OtherWriter);
     };
     file.seek(SeekFrom::Start(0))?;
     let before = hasher(&mut (&file).take(begin))?;
@@ -53,11 +53,11 @@ pub(super) fn search(path: &Path, md5: &str) -> io::Result<Found> {
             let mut whole = before.clone();
             whole.update(&end);
             if hex(whole).eq_ignore_ascii_case(md5) {
-                return Ok(Found::Versions(versions, tail.versions));
+                return Ok(FooterMatch::Versions(versions, tail.versions));
             }
         }
     }
-    Ok(Found::Tried(tried))
+    Ok(FooterMatch::Tried(tried))
 }
 
 fn releases(library: &str) -> impl Iterator<Item = &'static str> + '_ {

@@ -208,7 +208,10 @@ pub(super) fn search(
         Format::Csv(delimiter) => CsvTable::open(path, delimiter, limits)?,
         _ => CsvTable::lines(path, limits)?,
     };
-    let length = path.metadata().map_err(ContentsError::at(path))?.len();
+    let length = path
+        .metadata()
+        .map_err(ContentsError::system_error(path))?
+        .len();
     let at_most = usize::try_from(BUDGET / length.max(1)).unwrap_or(usize::MAX);
     let is_table = matches!(format, Format::Csv(b','));
     let columns = match format {

@@ -50,21 +50,21 @@ pub fn check(
             );
             AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof)
         };
-        let finding = match Format::of(path) {
+        let finding = match Format::from_path(path) {
             Some(Format::Parquet) => match footers::search(place, md5)? {
-                footers::Found::Versions(there, here) => {
+                footers::FooterMatch::Versions(there, here) => {
                     let finding = AuditFinding::new(&writer::PARQUET_VERSIONS, path);
                     finding.proof(format!(
                         "with {there} in the footer instead of {here}, it has the published MD5"
                     ))
                 }
-                footers::Found::Tried(pairs) => {
+                footers::FooterMatch::Tried(pairs) => {
                     let finding = AuditFinding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
                     finding.proof(format!(
                         "{pairs} pairs of versions of fastparquet and pandas were tried"
                     ))
                 }
-                footers::Found::OtherWriter => {
+                footers::FooterMatch::OtherWriter => {
                     let finding = AuditFinding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
                     finding.proof("it was written by another library than fastparquet")
                 }

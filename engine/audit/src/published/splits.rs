@@ -25,19 +25,22 @@ const ROW_MEMORY: u64 = 4;
 const SHARES: [f64; 9] = [0.1, 0.2, 0.25, 0.3, 0.15, 0.05, 0.33, 0.4, 0.5];
 
 /// A table in memory.
-struct Loaded {
+struct LoadedTable {
     columns: Vec<String>,
     rows: Vec<Row>,
 }
 
-impl Loaded {
-    fn read(home: &Path, path: &str, limits: &DecodingLimits) -> Result<Option<Loaded>> {
+impl LoadedTable {
+    fn read(home: &Path, path: &str, limits: &DecodingLimits) -> Result<Option<LoadedTable>> {
         let place = home.join(path);
-        let is_csv = Format::of(path) == Some(Format::Csv(b','));
+        let is_csv = Format::from_path(path) == Some(Format::Csv(b','));
         if !is_csv || !place.is_file() {
             return Ok(None);
         }
-        let length = place.metadata().map_err(ContentsError::at(&place))?.len();
+        let length = place
+            .metadata()
+            .map_err(ContentsError::system_error(&place))?
+            .len();
         if length.saturating_mul(ROW_MEMORY) > limits.record {
             return Ok(None);
         }
@@ -47,7 +50,7 @@ impl Loaded {
             all.push(row.clone());
         }
         drop(rows);
-        Ok(Some(Loaded {
+        Ok(Some(LoadedTable {
             columns: table.columns().to_vec(),
             rows: all,
         }))
@@ -75,12 +78,12 @@ pub fn search(
         return Ok(None);
     }
     let (Some(train), Some(test)) = (
-        Loaded::read(home, &search.train, limits)?,
-        Loaded::read(home, &search.test, limits)?,
+        LoadedTable::read(home, &search.train, limits)?,
+        LoadedTable::read(home, &search.test, limits)?,
     ) else {
         return Ok(None);
     };
-    let answers = Loaded::read(home, answers, limits)?;
+    let answers = LoadedTable::read(home, answers, limits)?;
     let wanted = match path {
         _ if is_train => train.columns.clone(),
         _ if path == search.test => test.columns.clone(),
@@ -156,9 +159,9 @@ pub fn search(
 }
 
 /// Renders the lines of a file with these columns. The cells of the items come from these tables, row by row.
-fn lines(columns: &[String], tables: &[Option<&Loaded>]) -> Option<Vec<Vec<u8>>> {
+fn lines(columns: &[String], tables: &[Option<&LoadedTable>]) -> Option<Vec<Vec<u8>>> {
     let plain = Rendering::plain();
-    let tables: Vec<&Loaded> = tables.iter().copied().flatten().collect();
+    let tables: Vec<&LoadedTable> = tables.iter().copied().flatten().collect();
     let rows = tables.first()?.rows.len();
     if columns.is_empty() || tables.iter().any(|table| table.rows.len() != rows) {
         return None;
@@ -168,7 +171,7 @@ fn lines(columns: &[String], tables: &[Option<&Loaded>]) -> Option<Vec<Vec<u8>>>
             .iter()
             .find_map(|table| Some((*table, table.place(column)?)))
     };
-    let places: Vec<(&Loaded, usize)> = columns.iter().map(find).collect::<Option<_>>()?;
+    let places: Vec<(&LoadedTable, usize)> = columns.iter().map(find).collect::<Option<_>>()?;
     let mut all = Vec::with_capacity(rows);
     for number in 0..rows {
         let mut row = Row::default();

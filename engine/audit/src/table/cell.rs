@@ -34,7 +34,7 @@ const ULPS: u64 = 4;
 
 impl Difference {
     /// Finds the rule for two cells of different text.
-    pub(crate) fn between(theirs: &[u8], ours: &[u8]) -> Difference {
+    pub(crate) fn classify(theirs: &[u8], ours: &[u8]) -> Difference {
         if *lf(theirs) == *lf(ours) {
             return Difference::LineEnds;
         }
@@ -130,7 +130,7 @@ pub(crate) struct Nature {
 
 impl Nature {
     /// For a format that distinguishes texts and numbers.
-    pub(crate) const TOLD: Nature = Nature {
+    pub(crate) const TYPED: Nature = Nature {
         numbers: true,
         booleans: true,
     };
@@ -333,17 +333,17 @@ mod tests {
             ("nan", "0", Difference::Value),
         ] {
             assert_eq!(
-                Difference::between(theirs.as_bytes(), ours.as_bytes()),
+                Difference::classify(theirs.as_bytes(), ours.as_bytes()),
                 expected,
                 "{theirs} {ours}"
             );
         }
-        let one = Difference::between(b"0.30000000000000004", b"0.3");
+        let one = Difference::classify(b"0.30000000000000004", b"0.3");
         assert!(
             matches!(one, Difference::LastDigit { ulps: 1, .. }),
             "{one:?}"
         );
-        let zero = Difference::between(b"-5e-324", b"5e-324");
+        let zero = Difference::classify(b"-5e-324", b"5e-324");
         assert!(
             matches!(zero, Difference::LastDigit { ulps: 2, .. }),
             "{zero:?}"

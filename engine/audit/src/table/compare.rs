@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use prep_contents::pairing::{
-    Alone, ColumnComparison, CommonColumn, Keys, Moved, Paired, pair_rows,
+    Alone, ColumnComparison, CommonColumn, Keys, PairingResult, UnpairedKeys, pair_rows,
 };
 use prep_contents::{Result, Row, TableReader};
 
-use super::tally::{Natures, Tally, shown};
+use super::tally::{Natures, Tally, format_value};
 use crate::causes::{Cause, Harm, rows, text};
 use crate::finding::AuditFinding;
 use crate::harm::{COLUMNS_BY_PLACE, PRIVATE, ROWS_BY_PLACE};
@@ -51,7 +51,7 @@ pub struct TableComparison {
     /// Number of rows, if all are equal in order.
     pub rows: Option<u64>,
     /// Rows of one side only, by the key that pairs rows, because they may be in another file.
-    pub moved: Option<Moved>,
+    pub moved: Option<UnpairedKeys>,
 }
 
 pub(super) fn compare(
@@ -61,7 +61,7 @@ pub(super) fn compare(
     role: &TableUse,
     is_typed: bool,
 ) -> Result<TableComparison> {
-    let columns = ColumnComparison::of(theirs, ours)?;
+    let columns = ColumnComparison::compare(theirs, ours)?;
     let mut outcome = TableComparison {
         findings: of_columns(path, role, &columns, theirs, ours),
         ..TableComparison::default()
@@ -163,7 +163,7 @@ fn unpaired(
     let name = |row: &Row| {
         let cells = columns.iter().take(3).map(|column| {
             let place = if theirs { column.there } else { column.here };
-            format!("{} {}", column.name, shown(row.cell(place)))
+            format!("{} {}", column.name, format_value(row.cell(place)))
         });
         cells.collect::<Vec<_>>().join(", ")
     };
@@ -175,7 +175,7 @@ fn unpaired(
 }
 
 /// Returns the finding if pairs have another order.
-fn order(path: &str, role: &TableUse, paired: &Paired<Tally<'_>>) -> Option<AuditFinding> {
+fn order(path: &str, role: &TableUse, paired: &PairingResult<Tally<'_>>) -> Option<AuditFinding> {
     if paired.reordered == 0 {
         return None;
     }

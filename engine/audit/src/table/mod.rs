@@ -8,7 +8,7 @@ mod tally;
 
 use std::path::Path;
 
-use prep_contents::table::Opened;
+use prep_contents::table::DetectedFile;
 use prep_contents::{ContentsError, DecodingLimits, Format, Result};
 
 use crate::causes::{files, rows};
@@ -28,8 +28,8 @@ pub fn compare(
     role: &TableUse,
     limits: &DecodingLimits,
 ) -> Result<TableComparison> {
-    let ours = Opened::open(ours, format, limits)?;
-    let theirs = match Opened::open(theirs, format, limits) {
+    let ours = DetectedFile::open(ours, format, limits)?;
+    let theirs = match DetectedFile::open(theirs, format, limits) {
         Ok(theirs) => theirs,
         Err(ContentsError::Damaged(reason)) => {
             let finding = AuditFinding::new(&files::FILES_DAMAGED, path).example(reason);
@@ -40,23 +40,23 @@ pub fn compare(
         }
         Err(error) => return Err(error),
     };
-    let is_typed = !matches!(ours, Opened::Csv(_));
+    let is_typed = !matches!(ours, DetectedFile::Csv(_));
     let mut outcome = compare::compare(path, theirs.table(), ours.table(), role, is_typed)?;
     let findings = &mut outcome.findings;
     match (&theirs, &ours) {
-        (Opened::Csv(theirs), Opened::Csv(ours)) => {
+        (DetectedFile::Csv(theirs), DetectedFile::Csv(ours)) => {
             findings.extend(forms::of_text(path, &theirs.form, &ours.form));
         }
-        (Opened::Parquet(theirs), Opened::Parquet(ours)) => {
+        (DetectedFile::Parquet(theirs), DetectedFile::Parquet(ours)) => {
             findings.extend(forms::of_parquet(path, theirs, ours, outcome.rows));
         }
-        (Opened::Records(theirs), Opened::Records(ours)) => {
+        (DetectedFile::Records(theirs), DetectedFile::Records(ours)) => {
             // Columns are listed in order of first appearance, so their order has no meaning here.
             findings.retain(|finding| finding.cause.id != rows::COLUMN_ORDER.id);
             let equal = outcome.rows.is_some();
             findings.extend(forms::of_records(path, theirs, ours, equal));
         }
-        (Opened::Array(theirs), Opened::Array(ours)) => {
+        (DetectedFile::Array(theirs), DetectedFile::Array(ours)) => {
             findings.extend(forms::of_arrays(path, theirs, ours, outcome.rows));
         }
         _ => {}

@@ -13,7 +13,7 @@ use crate::finding::AuditFinding;
 use crate::harm::{LABELS, PRIVATE};
 
 /// Longest value that an example shows in full.
-const SHOWN: usize = 200;
+const MAX_VALUE_LENGTH: usize = 200;
 /// Maximum changes of a label that are counted separately.
 const CHANGES: usize = 64;
 
@@ -93,7 +93,7 @@ impl<'a> Natures<'a> {
     }
 
     fn look(&self) -> Result<Vec<Nature>> {
-        let mut natures = vec![Nature::TOLD; self.columns.len()];
+        let mut natures = vec![Nature::TYPED; self.columns.len()];
         let (mut rows, mut row) = (self.ours.rows()?, Row::default());
         while rows.next(&mut row)? {
             for (column, nature) in self.columns.iter().zip(&mut natures) {
@@ -131,12 +131,12 @@ impl<'a> Tally<'a> {
     /// The position of a pair, for examples.
     fn name(&self, pair: &RowPair<'_>) -> String {
         if let Some(key) = pair.key {
-            return format!("{} {}", key.name, shown(pair.ours.cell(key.here)));
+            return format!("{} {}", key.name, format_value(pair.ours.cell(key.here)));
         }
         let number = pair.here + 1;
         match self.columns {
             [first, _, ..] => {
-                let id = shown(pair.ours.cell(first.here));
+                let id = format_value(pair.ours.cell(first.here));
                 format!("row {number} ({} {id})", first.name)
             }
             _ => format!("row {number}"),
@@ -162,7 +162,7 @@ impl RowDifferences for Tally<'_> {
             }
             let is_label = self.role.is_label(column);
             let is_exact = is_label || self.role.ids.contains(column);
-            let difference = match Difference::between(a, b) {
+            let difference = match Difference::classify(a, b) {
                 // Labels and ids that are texts are compared with their spaces.
                 Difference::Blanks if is_exact && !self.natures.is_of_numbers(place) => {
                     Difference::Value
@@ -189,14 +189,18 @@ impl RowDifferences for Tally<'_> {
                 count.parsed += u64::from(parser);
             }
             if cause.id == labels::LABELS_CHANGED.id {
-                let change = (shown(b), shown(a));
+                let change = (format_value(b), format_value(a));
                 if count.changes.len() < CHANGES || count.changes.contains_key(&change) {
                     *count.changes.entry(change).or_default() += 1;
                 }
             }
             if wanted {
                 let place = self.name(pair);
-                let example = format!("{place}, `{column}`: {} there, {} here", shown(a), shown(b));
+                let example = format!(
+                    "{place}, `{column}`: {} there, {} here",
+                    format_value(a),
+                    format_value(b)
+                );
                 if let Some((_, count)) = self.counts.get_mut(cause.id) {
                     count.examples.push(example);
                 }
@@ -251,11 +255,11 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
 }
 
 /// Writes a value for people: exact, unless it is very long.
-pub(crate) fn shown(value: &[u8]) -> String {
+pub(crate) fn format_value(value: &[u8]) -> String {
     let text = String::from_utf8_lossy(value);
-    if text.chars().count() <= SHOWN {
+    if text.chars().count() <= MAX_VALUE_LENGTH {
         return format!("{text:?}").replace("\\'", "'");
     }
-    let begin: String = text.chars().take(SHOWN).collect();
+    let begin: String = text.chars().take(MAX_VALUE_LENGTH).collect();
     format!("{begin:?}... ({} bytes)", value.len())
 }

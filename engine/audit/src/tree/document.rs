@@ -68,7 +68,7 @@ pub(super) fn compare(
         findings.push(finding);
     }
     // Another order has the same length.
-    let length = |file: &Path| file.metadata().map_err(ContentsError::at(file));
+    let length = |file: &Path| file.metadata().map_err(ContentsError::system_error(file));
     let is_order = |finding: &AuditFinding| finding.cause.id == rows::ROW_ORDER.id;
     let reordered = walk.key_order || !findings.is_empty();
     let only_order = reordered && findings.iter().all(is_order);
@@ -92,7 +92,7 @@ fn is_of_objects(value: &JsonValue) -> bool {
 }
 
 fn is_list(path: &Path) -> Result<bool> {
-    let file = std::fs::File::open(path).map_err(ContentsError::at(path))?;
+    let file = std::fs::File::open(path).map_err(ContentsError::system_error(path))?;
     let mut head = BufReader::new(file);
     loop {
         match head.fill_buf()?.first() {
@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
                     numbers: false,
                     booleans: false,
                 };
-                match text.judge(Difference::between(&x, &y)) {
+                match text.judge(Difference::classify(&x, &y)) {
                     Difference::MissingWords | Difference::Rounded => Difference::Value,
                     difference => difference,
                 }
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
             {
                 Difference::NumberSpelling
             }
-            _ => Difference::between(&x, &y),
+            _ => Difference::classify(&x, &y),
         };
         let key = match self.place.last() {
             Some(Step::Key(key)) => key.to_string_lossy().into_owned(),
@@ -231,7 +231,7 @@ impl<'a> Walk<'a> {
             other => other.cause(),
         };
         self.add(cause, 1, None, || {
-            format!(": {} there, {} here", shown(a), shown(b))
+            format!(": {} there, {} here", format_json(a), format_json(b))
         });
     }
 
@@ -304,7 +304,7 @@ fn plain(value: &JsonValue) -> Vec<u8> {
 }
 
 /// For people: as JSON.
-fn shown(value: &JsonValue) -> String {
+fn format_json(value: &JsonValue) -> String {
     let options = WriteOptions {
         ensure_ascii: false,
         ..WriteOptions::default()

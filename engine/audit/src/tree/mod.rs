@@ -23,7 +23,7 @@ use prep_contents::listing::Listing;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 use names::OneSided;
-use pair::{Paired, Surroundings};
+use pair::{FileComparison, Surroundings};
 
 pub use roles::Roles;
 pub use split::{Hypothesis, SplitSearch};
@@ -90,12 +90,12 @@ pub fn compare(
         depth: 0,
     };
     let equal = AtomicUsize::new(0);
-    let pairs: Mutex<Vec<Paired>> = Mutex::new(Vec::new());
+    let pairs: Mutex<Vec<FileComparison>> = Mutex::new(Vec::new());
     let compare_pair = |here: &str, there: &str| {
         let paired = pair::compare(here, &theirs.join(there), &ours.join(here), &around);
         paired.map_err(AuditError::reading(&theirs.join(there)))
     };
-    each(&common, options.threads, |path| {
+    for_each_path(&common, options.threads, |path| {
         let paired = compare_pair(path, path)?;
         match paired.is_equal() {
             true => {
@@ -107,7 +107,7 @@ pub fn compare(
     })?;
     let mut pairs = pairs.into_inner();
     // A renamed file has a content, too.
-    let mut left = OneSided::of(&their_list, &our_list);
+    let mut left = OneSided::new(&their_list, &our_list);
     let mut named = Vec::new();
     for (there, here) in left.same_but_case() {
         pairs.push(compare_pair(&here, &there)?);
@@ -144,7 +144,7 @@ pub fn compare(
 ///
 /// # Errors
 /// The first error of `work`. No further path is then started.
-fn each(
+fn for_each_path(
     paths: &[String],
     threads: usize,
     work: impl Fn(&str) -> Result<(), AuditError> + Sync,

@@ -21,10 +21,10 @@ pub(super) struct OneSided {
 }
 
 impl OneSided {
-    pub(super) fn of(theirs: &Listing, ours: &Listing) -> OneSided {
+    pub(super) fn new(theirs: &Listing, ours: &Listing) -> OneSided {
         OneSided {
-            surplus: theirs.beside(ours),
-            missing: ours.beside(theirs),
+            surplus: theirs.missing_from(ours),
+            missing: ours.missing_from(theirs),
         }
     }
 
@@ -110,7 +110,10 @@ pub(super) fn of_unpacked(
 ) -> Result<Vec<AuditFinding>, ContentsError> {
     let (mut found, mut count) = (Vec::new(), 0_u64);
     let place = ours.join(path);
-    let length = place.metadata().map_err(ContentsError::at(&place))?.len();
+    let length = place
+        .metadata()
+        .map_err(ContentsError::system_error(&place))?
+        .len();
     let budget = around.resources.limits.budget(length);
     let visited = Archive::Zip.visit(&place, path, &budget, &mut |inner, _, content| {
         count += 1;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use prep_contents::archive::Archive;
-use prep_contents::pairing::Moved;
+use prep_contents::pairing::UnpairedKeys;
 use prep_contents::read::{self, Bytes};
 use prep_contents::table::is_json_lines;
 use prep_contents::{ContentsError, Format, Resources, Result};
@@ -40,14 +40,14 @@ impl Surroundings<'_> {
 
 /// The result of comparing two files.
 #[derive(Debug)]
-pub(super) struct Paired {
+pub(super) struct FileComparison {
     pub path: String,
     pub findings: Vec<AuditFinding>,
     /// Rows that can be in another file.
-    pub moved: Option<Moved>,
+    pub moved: Option<UnpairedKeys>,
 }
 
-impl Paired {
+impl FileComparison {
     pub(super) fn is_equal(&self) -> bool {
         self.findings.is_empty()
     }
@@ -60,8 +60,8 @@ pub(super) fn compare(
     theirs: &Path,
     ours: &Path,
     around: &Surroundings<'_>,
-) -> Result<Paired> {
-    let mut paired = Paired {
+) -> Result<FileComparison> {
+    let mut paired = FileComparison {
         path: path.to_owned(),
         findings: Vec::new(),
         moved: None,
@@ -93,7 +93,7 @@ fn look(
     theirs: &Path,
     ours: &Path,
     around: &Surroundings<'_>,
-    moved: &mut Option<Moved>,
+    moved: &mut Option<UnpairedKeys>,
 ) -> Result<Vec<AuditFinding>> {
     let at = match read::compare(theirs, ours)? {
         Bytes::Equal => return Ok(Vec::new()),
@@ -117,9 +117,9 @@ fn look(
     let is_document = is_json && !is_lines;
     let format = match is_lines {
         true => Some(Format::JsonLines),
-        false => Format::of(path).filter(|_| !is_json),
+        false => Format::from_path(path).filter(|_| !is_json),
     };
-    let role = around.roles.of(path);
+    let role = around.roles.role(path);
     // A text can end after any of its rows, or differ only in its last line end.
     if at.is_none()
         && !matches!(
@@ -161,7 +161,7 @@ fn look(
         *moved = outcome.moved;
         return Ok(outcome.findings);
     }
-    if Archive::of(path).is_some() {
+    if Archive::from_path(path).is_some() {
         return archive::compare(path, theirs, ours, around);
     }
     match ending(path).as_str() {
@@ -184,13 +184,13 @@ fn wrapped(
     theirs: &Path,
     ours: &Path,
     around: &Surroundings<'_>,
-    moved: &mut Option<Moved>,
+    moved: &mut Option<UnpairedKeys>,
 ) -> Result<Option<Vec<AuditFinding>>> {
-    let (there, here) = (Wrapping::of(theirs)?, Wrapping::of(ours)?);
+    let (there, here) = (Wrapping::detect(theirs)?, Wrapping::detect(ours)?);
     let Some(wrapping) = there.filter(|there| Some(*there) != here) else {
         return Ok(None);
     };
-    if Archive::of(path) == wrapping.archive() && wrapping.archive().is_some() {
+    if Archive::from_path(path) == wrapping.archive() && wrapping.archive().is_some() {
         return Ok(None);
     }
     let finding = AuditFinding::new(&files::FILES_DAMAGED, path);
@@ -245,7 +245,7 @@ enum Wrapping {
 }
 
 impl Wrapping {
-    fn of(path: &Path) -> Result<Option<Wrapping>> {
+    fn detect(path: &Path) -> Result<Option<Wrapping>> {
         let head = read::head(path, 262)?;
         Ok(Some(match head.as_slice() {
             head if prep_formats::gzip::is_gzip(head) => Wrapping::Gzip,
@@ -332,7 +332,7 @@ fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<
 
 fn size(path: &Path) -> Result<u64> {
     Ok(std::fs::metadata(path)
-        .map_err(ContentsError::at(path))?
+        .map_err(ContentsError::system_error(path))?
         .len())
 }
 

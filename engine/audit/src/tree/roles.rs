@@ -43,7 +43,7 @@ impl Roles {
             return Ok(roles);
         }
         let columns = |path: &str| -> Result<Option<Vec<String>>> {
-            let Some(format) = Format::of(path) else {
+            let Some(format) = Format::from_path(path) else {
                 return Ok(None);
             };
             if !listing.files.contains_key(path) {
@@ -55,7 +55,7 @@ impl Roles {
             listing
                 .files
                 .keys()
-                .find(|path| path.starts_with("private/") && Format::of(path).is_some())
+                .find(|path| path.starts_with("private/") && Format::from_path(path).is_some())
         };
         let answers = roles.answers.clone().or_else(|| private().cloned());
         let answers = answers.map(|path| columns(&path)).transpose()?;
@@ -64,7 +64,9 @@ impl Roles {
         };
         let is_test = |path: &&String| {
             let name = path.rsplit('/').next().unwrap_or_default();
-            path.starts_with("public/") && name.starts_with("test") && Format::of(path).is_some()
+            path.starts_with("public/")
+                && name.starts_with("test")
+                && Format::from_path(path).is_some()
         };
         let test = listing.files.keys().find(is_test);
         let test = test.map(|path| columns(path)).transpose()?.flatten();
@@ -96,7 +98,7 @@ impl Roles {
     }
 
     /// Returns the role of the table at this path.
-    pub(super) fn of(&self, path: &str) -> TableUse {
+    pub(super) fn role(&self, path: &str) -> TableUse {
         let name = path.rsplit('/').next().unwrap_or_default();
         let is_test = path.starts_with("public/") && name.starts_with("test");
         let is_sample = self.sample.as_deref() == Some(path);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use prep_contents::table::{Opened, column};
+use prep_contents::table::{DetectedFile, column};
 use prep_contents::{DecodingLimits, Format, Result, Row};
 
 use super::Places;
@@ -97,14 +97,14 @@ impl Answers {
         places: &Places<'_>,
         limits: &DecodingLimits,
     ) -> Result<Option<String>> {
-        let Some(format) = Format::of(path) else {
+        let Some(format) = Format::from_path(path) else {
             return Ok(None);
         };
         let place = places.theirs.join(path);
         if !place.is_file() {
             return Ok(None);
         }
-        let Some(opened) = unless_damaged(Opened::open(&place, format, limits))? else {
+        let Some(opened) = unless_damaged(DetectedFile::open(&place, format, limits))? else {
             return Ok(None);
         };
         let table = opened.table();
@@ -202,7 +202,7 @@ fn texts(
     name: &str,
     limits: &DecodingLimits,
 ) -> Result<Option<Vec<String>>> {
-    let Some(format) = Format::of(path).filter(|_| place.is_file()) else {
+    let Some(format) = Format::from_path(path).filter(|_| place.is_file()) else {
         return Ok(None);
     };
     let read = column(place, format, name, limits, |row, at| text(row.cell(at)));

@@ -6,12 +6,12 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use prep_contents::pairing::Moved;
+use prep_contents::pairing::UnpairedKeys;
 use prep_contents::table::{column, columns_of};
 use prep_contents::{DecodingLimits, Format, Result, Row};
 use prep_splits::{KeyRole, SplitAlgorithm, SplitKeys, SplitSize, split};
 
-use super::pair::Paired;
+use super::pair::FileComparison;
 use crate::causes::{rows, split as cause};
 use crate::error::unless_damaged;
 use crate::finding::AuditFinding;
@@ -77,7 +77,7 @@ impl Trees<'_> {
         each: impl FnMut(&Row, usize) -> T,
     ) -> Result<Option<Vec<T>>> {
         let place = root.join(path);
-        let Some(format) = Format::of(path).filter(|_| place.is_file()) else {
+        let Some(format) = Format::from_path(path).filter(|_| place.is_file()) else {
             return Ok(None);
         };
         let read = column(&place, format, name, self.limits, each);
@@ -94,7 +94,7 @@ impl Trees<'_> {
 /// # Errors
 /// When a table cannot be read.
 pub(super) fn explain(
-    pairs: &mut [Paired],
+    pairs: &mut [FileComparison],
     trees: &Trees<'_>,
     search: Option<&SplitSearch>,
     id: Option<&str>,
@@ -109,7 +109,7 @@ pub(super) fn explain(
                 .filter(|(other, _)| *other != number)
                 .filter_map(|(_, pair)| pair.moved.as_ref())
         };
-        let found = |wanted: &HashSet<u128>, pick: fn(&Moved) -> &HashSet<u128>| {
+        let found = |wanted: &HashSet<u128>, pick: fn(&UnpairedKeys) -> &HashSet<u128>| {
             wanted
                 .iter()
                 .all(|key| others().any(|other| pick(other).contains(key)))
@@ -309,7 +309,7 @@ const CELLS: usize = 8_000_000;
 
 /// Columns of train that the split could be stratified by, the last ones first, because labels are usually there.
 fn columns_to_try(trees: &Trees<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
-    let Some(format) = Format::of(&search.train) else {
+    let Some(format) = Format::from_path(&search.train) else {
         return Ok(Vec::new());
     };
     let read = columns_of(&trees.ours.join(&search.train), format, trees.limits);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Places;
-use super::pair::Paired;
+use super::pair::FileComparison;
 use crate::causes::{Harm, files};
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
@@ -35,9 +35,9 @@ fn is_of_test(path: &str) -> bool {
 ///
 /// # Errors
 /// When a file cannot be read.
-pub(super) fn explain(pairs: &mut [Paired], places: &Places<'_>) -> Result<(), AuditError> {
+pub(super) fn explain(pairs: &mut [FileComparison], places: &Places<'_>) -> Result<(), AuditError> {
     let length = |place: &std::path::Path| place.metadata().map_or(0, |metadata| metadata.len());
-    let wanted = |pair: &&Paired| !pair.findings.is_empty() && pair.moved.is_none();
+    let wanted = |pair: &&FileComparison| !pair.findings.is_empty() && pair.moved.is_none();
     let ours: Vec<(String, u64)> = pairs
         .iter()
         .filter(wanted)

@@ -284,7 +284,7 @@ fn every_mismatch_has_its_causes_and_no_others() {
         write(&theirs, 0, 0.2);
         change(&Change(&theirs));
         let compared = tree::compare(&theirs, &ours, &options).unwrap();
-        let report = AuditReport::of(compared.findings);
+        let report = AuditReport::new(compared.findings);
         let mut found: Vec<(&str, Harm)> = report
             .blocks
             .iter()

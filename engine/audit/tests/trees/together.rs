@@ -98,7 +98,7 @@ fn changes_together_hide_none() {
         };
         let names: Vec<&str> = chosen.iter().map(|case| case.0.0).collect();
         let compared = tree::compare(&theirs, &ours, &options).unwrap();
-        let report = AuditReport::of(compared.findings);
+        let report = AuditReport::new(compared.findings);
         let blocks = report.blocks.iter();
         let found: Vec<(&str, Harm)> = blocks.map(|one| (one.cause, one.harm)).collect();
         done[usize::from(is_apart)] += 1;

@@ -102,7 +102,7 @@ mod tests {
             };
             for one in &found {
                 let source = found.source();
-                let alone = Diagnostics::of(source.clone(), one.clone());
+                let alone = Diagnostics::single(source.clone(), one.clone());
                 let plain = anstream::adapter::strip_str(&render(&alone)).to_string();
                 let (line, column) = source.position(one.span.start);
                 let place = format!("--> a.yaml:{line}:{column}\n");
@@ -118,7 +118,7 @@ mod tests {
         let source = std::sync::Arc::new(SourceFile::new("f", "é\n"));
         for span in [Span::new(1, 1), Span::new(0, 99), Span::new(98, 99)] {
             let one = Diagnostic::error("rule", span, "wrong");
-            let text = render(&Diagnostics::of(source.clone(), one));
+            let text = render(&Diagnostics::single(source.clone(), one));
             assert!(text.contains("wrong"));
         }
     }

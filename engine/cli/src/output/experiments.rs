@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::output::table::{Align, PrintedTable};
 
 /// Figures in the order of importance: heading and metric.
-const SHOWN: [(&str, &str); 7] = [
+const COLUMNS: [(&str, &str); 7] = [
     ("any medal %", "any_medal_percentage"),
     ("gold %", "gold_medal_percentage"),
     ("silver %", "silver_medal_percentage"),
@@ -25,7 +25,7 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
         ("set", Align::Left),
         ("seeds", Align::Right),
     ];
-    columns.extend(SHOWN.iter().map(|(heading, _)| (*heading, Align::Right)));
+    columns.extend(COLUMNS.iter().map(|(heading, _)| (*heading, Align::Right)));
     let mut table = PrintedTable::new(&columns).spare(&[
         "submitted %",
         "bronze %",
@@ -39,7 +39,11 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
             None => cells.push("-".to_owned()),
             Some(figures) => {
                 cells.push(figures.seeds.to_string());
-                cells.extend(SHOWN.iter().map(|(_, metric)| shown(figures, metric)));
+                cells.extend(
+                    COLUMNS
+                        .iter()
+                        .map(|(_, metric)| format_figure(figures, metric)),
+                );
             }
         }
         table.row(cells);
@@ -158,7 +162,7 @@ pub fn markdown(experiments: &[Experiment]) -> String {
             match figures {
                 Some((_, Ok(figures))) => {
                     let padded = if figures.padded > 0 { "[^3]" } else { "" };
-                    shown(figures, "any_medal_percentage") + padded
+                    format_figure(figures, "any_medal_percentage") + padded
                 }
                 _ => "-".to_owned(),
             }
@@ -233,7 +237,7 @@ fn competitions(
 }
 
 /// `62.12 ± 1.52`; one seed has no standard error.
-fn shown(figures: &SetSummary, metric: &str) -> String {
+fn format_figure(figures: &SetSummary, metric: &str) -> String {
     match figures.estimate(metric) {
         None => "-".to_owned(),
         Some(one) if figures.seeds < 2 => format!("{:.2}", one.mean),

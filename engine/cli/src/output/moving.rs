@@ -14,7 +14,7 @@ const REDRAW: Duration = Duration::from_millis(200);
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Describes the transferred bytes, without zeros.
-pub fn moved(link: &Link) -> Vec<String> {
+pub fn describe_transfer(link: &Link) -> Vec<String> {
     let remote = link.remote();
     let amounts = [
         (remote.received(), "from the remote"),
@@ -45,7 +45,7 @@ impl Moving {
         let (printer, link, shown, begun) =
             (printer.clone(), link.clone(), bar.clone(), Instant::now());
         let tick = move || {
-            let facts = moved(&link);
+            let facts = describe_transfer(&link);
             if facts.is_empty() {
                 return;
             }

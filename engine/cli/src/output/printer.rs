@@ -34,7 +34,7 @@ pub enum MessageLevel {
 
 /// A text for terminals. Names of files, columns and cells come from anywhere and may hold what a terminal would obey:
 /// control characters other than line breaks and tabs are shown as `\u{1b}`.
-pub fn shown(text: impl Display) -> String {
+pub fn printable(text: impl Display) -> String {
     let text = text.to_string();
     let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(harmful) {
@@ -86,7 +86,7 @@ impl Printer {
     /// A result as text: as it is, but on a terminal without what a terminal would obey.
     pub fn result(&self, text: &str) -> Result<(), CliError> {
         let text = match std::io::stdout().is_terminal() {
-            true => shown(text),
+            true => printable(text),
             false => text.to_owned(),
         };
         self.has_result.store(true, Ordering::Relaxed);
@@ -106,7 +106,7 @@ impl Printer {
     /// A result as a table: whole, but on a terminal no wider than that.
     pub fn table(&self, table: &PrintedTable) -> Result<(), CliError> {
         self.result(&match terminal_size_of(std::io::stdout()) {
-            Some((Width(width), _)) => table.within(width.into()),
+            Some((Width(width), _)) => table.format_within(width.into()),
             None => table.render(),
         })
     }
@@ -133,7 +133,7 @@ impl Printer {
 
     /// A message.
     pub fn message(&self, message: impl Display) {
-        self.say(MessageLevel::Normal, &format!("{}\n", shown(message)));
+        self.say(MessageLevel::Normal, &format!("{}\n", printable(message)));
     }
 
     /// A message while a display may draw on stderr.
@@ -155,7 +155,7 @@ impl Printer {
     pub fn warning(&self, message: impl Display) {
         self.say(
             MessageLevel::Normal,
-            &format!("{WARNING}warning:{WARNING:#} {}\n", shown(message)),
+            &format!("{WARNING}warning:{WARNING:#} {}\n", printable(message)),
         );
     }
 
@@ -163,13 +163,13 @@ impl Printer {
     pub fn error(&self, error: &CliError) {
         let text = match &error.diagnostics {
             Some(found) => diagnostics::render(found),
-            None => format!("{ERROR}error:{ERROR:#} {}\n", shown(&error.message)),
+            None => format!("{ERROR}error:{ERROR:#} {}\n", printable(&error.message)),
         };
         self.say(MessageLevel::Quiet, &text);
         if let Some(help) = &error.help {
             self.say(
                 MessageLevel::Quiet,
-                &format!("  {HELP}help:{HELP:#} {}\n", shown(help)),
+                &format!("  {HELP}help:{HELP:#} {}\n", printable(help)),
             );
         }
     }

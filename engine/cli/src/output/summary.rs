@@ -15,7 +15,7 @@ use crate::remedy;
 /// The exit code of a competition.
 pub fn exit(summary: &Summary) -> Exit {
     let failures = summary.failures.iter();
-    Exit::combine(failures.map(|failure| Exit::of(failure.failure)))
+    Exit::combine(failures.map(|failure| Exit::from_failure(failure.failure)))
 }
 
 /// The table to stdout, then every failure with its cause to stderr.
@@ -93,7 +93,7 @@ fn error_of(id: &str, failure: &StepFailure) -> CliError {
         Some(step) => format!("{id}/{step}: {}", failure.message),
         None => failure.message.clone(),
     };
-    let mut error = CliError::new(Exit::of(failure.failure), message);
+    let mut error = CliError::new(Exit::from_failure(failure.failure), message);
     error.diagnostics.clone_from(&failure.place);
     error.help = failure.help.as_ref().map(remedy::words);
     error
@@ -310,7 +310,7 @@ mod tests {
         );
         // A narrower table first loses the least important columns.
         assert_eq!(
-            table.within(50),
+            table.format_within(50),
             "competition  files     size  checksums    state\n\
              a                3  1.20 MB  ok           prepared\n\
              long-name        -        -  not checked  failed\n"

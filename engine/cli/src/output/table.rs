@@ -62,7 +62,7 @@ impl PrintedTable {
     }
 
     /// The same in lines of at most `width` characters, as far as leaving out columns and shortening the first one go.
-    pub fn within(&self, width: usize) -> String {
+    pub fn format_within(&self, width: usize) -> String {
         let mut left_out = Vec::new();
         for name in self.spare {
             if self.width(&left_out) <= width {
@@ -72,7 +72,10 @@ impl PrintedTable {
         }
         let over = self.width(&left_out).saturating_sub(width);
         let first = self.widths().first().copied().unwrap_or(0);
-        self.text(&left_out, first.saturating_sub(over).max(LEAST))
+        self.text(
+            &left_out,
+            first.saturating_sub(over).max(MIN_FIRST_COLUMN_WIDTH),
+        )
     }
 
     /// Characters of the widest cell of each column.
@@ -134,7 +137,7 @@ fn plain(c: char) -> char {
 const GAP: &str = "  ";
 
 /// The first column is never shortened to less.
-const LEAST: usize = 12;
+const MIN_FIRST_COLUMN_WIDTH: usize = 12;
 
 /// A text of at most `width` characters, which ends in `…` where something is missing.
 pub fn shortened(text: &str, width: usize) -> String {
@@ -182,7 +185,7 @@ mod tests {
             "2 s".into(),
             "done".into(),
         ]);
-        assert_eq!(table.within(80), table.render());
+        assert_eq!(table.format_within(80), table.render());
         for (width, expected) in [
             (44, ["a-competition-with-a-name", "1", "done"].as_slice()),
             (39, &["a-competition-with-a-name", "1", "done"]),
@@ -191,7 +194,7 @@ mod tests {
             (20, &["a-competitio…", "done"]),
             (1, &["a-competiti…", "done"]),
         ] {
-            let text = table.within(width);
+            let text = table.format_within(width);
             let cells: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
             assert_eq!(cells, expected, "{width}");
         }

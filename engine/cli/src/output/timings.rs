@@ -11,7 +11,7 @@ use crate::output::printer::Printer;
 use crate::output::table::{Align, PrintedTable};
 
 /// Steps that are shown; the trace has all.
-const SHOWN: usize = 15;
+const MAX_STEPS: usize = 15;
 
 /// The slowest steps to stderr, and all of them to `trace`, for viewers.
 pub fn show(printer: &Printer, timings: &[Timing], trace: Option<&Path>) -> Result<(), CliError> {
@@ -33,7 +33,7 @@ fn table(timings: &[Timing]) -> PrintedTable {
         ("memory", Align::Right),
         ("waited for", Align::Left),
     ]);
-    for timing in timings.iter().take(SHOWN) {
+    for timing in timings.iter().take(MAX_STEPS) {
         let figures = &timing.figures;
         table.row(vec![
             format!("{}/{}", timing.competition, timing.step),

@@ -42,12 +42,14 @@ impl AuditArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let settings = &self.variant.settings(session);
-        let ids = self.selection.ids_or(|| self.found(&catalog, settings))?;
+        let ids = self
+            .selection
+            .ids_or(|| self.available_ids(&catalog, settings))?;
         for id in &ids {
             catalog.get(id)?;
         }
         let sources: Vec<&Path> = self.source.or_setting(session).into_iter().collect();
-        let audits = session.each(&ids, |id| {
+        let audits = session.for_each_id(&ids, |id| {
             let entry = catalog.get(id)?;
             let audit = prep_app::audit(entry, settings, &sources, self.tree.as_deref())?;
             if !session.printer.json {
@@ -67,7 +69,11 @@ impl AuditArgs {
     }
 
     /// The competitions of which the data directory or the tree has something.
-    fn found(&self, catalog: &Catalog, settings: &Settings) -> Result<Vec<String>, CliError> {
+    fn available_ids(
+        &self,
+        catalog: &Catalog,
+        settings: &Settings,
+    ) -> Result<Vec<String>, CliError> {
         let data = &settings.data_dir;
         let there = |id: &str| match &self.tree {
             Some(tree) => tree.join(id).join("prepared").is_dir(),

@@ -118,7 +118,7 @@ impl ConfigArgs {
                 origin: places.origin(name).to_owned(),
             })
             .collect();
-        let remote = RemoteSettings::of(&self.remote, places, &settings.data_dir)?;
+        let remote = RemoteSettings::resolve(&self.remote, places, &settings.data_dir)?;
         // Without what may be a secret.
         let address = |url: &RemoteSetting<String>| -> Result<RemoteSetting<String>, CliError> {
             let address = prep_remote::Address::parse(&url.value);

@@ -90,7 +90,7 @@ impl DemoArgs {
             &task.catalog,
             &list,
             &dir.join("reports"),
-            &GradingLog::off(),
+            &GradingLog::disabled(),
         )?;
         let rows = rows(&graded)?;
         if session.printer.json {

@@ -41,11 +41,12 @@ impl DigestArgs {
             let there = |id: &String| settings.data_dir.join(id).join("prepared").is_dir();
             Ok(all.filter(there).collect())
         })?;
-        let outcomes = session.each(&ids, |id| Ok(prep_app::facts(&catalog, &settings, id)?));
+        let outcomes =
+            session.for_each_id(&ids, |id| Ok(prep_app::facts(&catalog, &settings, id)?));
         let found: Vec<(&str, &DatasetDigests)> = outcomes.results().collect();
         if session.printer.json {
             session.printer.json(&json!({
-                "competitions": outcomes.json(one),
+                "competitions": outcomes.json(to_json),
                 "digest": root(&found),
                 "short": root(&found).short(),
                 "program": prep_app::VERSION,
@@ -68,7 +69,7 @@ fn root(found: &[(&str, &DatasetDigests)]) -> Sha256 {
     combined_digest(found.iter().map(|(id, facts)| (*id, facts.digest())))
 }
 
-fn one(id: &str, facts: &DatasetDigests) -> Value {
+fn to_json(id: &str, facts: &DatasetDigests) -> Value {
     json!({
         "id": id,
         "variant": facts.variant,

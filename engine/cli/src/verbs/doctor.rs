@@ -75,7 +75,7 @@ impl Findings {
         let finding = CheckResult::new(check, Health::Error, for_people(&error.to_string()));
         self.add(
             with_help(finding, error.remedy()),
-            Exit::of(error.failure()),
+            Exit::from_failure(error.failure()),
         );
     }
 }
@@ -142,7 +142,7 @@ impl DoctorArgs {
         };
         match network.account(cancel) {
             Ok(account) => {
-                findings.add(known(&account), Exit::Input);
+                findings.add(account_check(&account), Exit::Input);
                 findings.all.extend(clock(&account));
             }
             Err(error) => {
@@ -158,7 +158,8 @@ impl DoctorArgs {
 
     fn remote(&self, session: &CliSession, findings: &mut Findings) {
         let check = "remote";
-        let remote = RemoteSettings::of(&self.remote, &session.places, &session.settings.data_dir);
+        let remote =
+            RemoteSettings::resolve(&self.remote, &session.places, &session.settings.data_dir);
         let remote = match remote {
             Ok(remote) => remote,
             Err(error) => {
@@ -235,7 +236,7 @@ fn credentials(session: &CliSession, findings: &mut Findings) {
     }
 }
 
-fn known(account: &Account) -> CheckResult {
+fn account_check(account: &Account) -> CheckResult {
     let host = &account.host;
     CheckResult::ok(
         "kaggle",
@@ -258,7 +259,10 @@ fn clock(account: &Account) -> Option<CheckResult> {
         false => CheckResult::new(
             "clock",
             Health::Warning,
-            format!("differs from the server's by {}", units::about(difference)),
+            format!(
+                "differs from the server's by {}",
+                units::approximate_duration(difference)
+            ),
         )
         .help("set the clock, or let NTP do it: logins and addresses expire by it"),
     })
@@ -296,7 +300,7 @@ fn rules(
             Permission::Granted { .. } => granted += 1,
             Permission::NotAsked => not_asked += 1,
             Permission::Refused(error) => {
-                exit = Exit::of(error.failure());
+                exit = Exit::from_failure(error.failure());
                 refused.push(id.as_str());
             }
         }

@@ -43,7 +43,7 @@ pub struct ExportArgs {
 impl ExportArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let wanted = Export {
-            form: ExportForm::of(&self.output)?,
+            form: ExportForm::from_target(&self.output)?,
             private: self.private,
             expand: self.expand.expand(),
             target: self.output.clone(),

@@ -39,7 +39,7 @@ impl LeaksArgs {
         folders.extend(self.source.or_setting(session));
         folders.push(&session.settings.data_dir);
         let ids = self.selection.ids()?;
-        let reports = session.each(&ids, |id| {
+        let reports = session.for_each_id(&ids, |id| {
             Ok(prep_app::leaks(&catalog, &settings, id, &folders)?)
         });
         if session.printer.json {

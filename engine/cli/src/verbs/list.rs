@@ -79,7 +79,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
             Some(comparability) => comparability.mark(),
             None => Some("not verified"),
         };
-        match PreparedState::of(Some(&manifest), &data_dir, &session.settings).problem() {
+        match PreparedState::new(Some(&manifest), &data_dir, &session.settings).problem() {
             None => {
                 variants.push(manifest.variant.clone());
                 shown.push(match mark {
@@ -168,7 +168,7 @@ mod tests {
             not_comparable_because: Vec::new(),
         };
         let rows: Vec<Row> = catalog.iter().map(row).collect();
-        let shown = table(&rows).within(80);
+        let shown = table(&rows).format_within(80);
         assert!(shown.lines().all(|line| line.chars().count() <= 80));
         assert!(rows.iter().all(|row| shown.contains(&row.id)));
     }

@@ -55,7 +55,7 @@ impl PlanArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct Planned {
+struct PlannedCompetition {
     id: String,
     variant: String,
     /// The bundle's place; none when it is not there.
@@ -104,7 +104,7 @@ pub fn show(session: &CliSession, task: &Task, ids: &[String]) -> VerbResult {
             download: downloads.remove(&(id.clone(), Some(source.name.clone()))),
             source: source.clone(),
         });
-        plans.push(Planned {
+        plans.push(PlannedCompetition {
             id: id.clone(),
             variant: task.options.variant.clone(),
             bundle: competition.bundle.clone(),
@@ -118,7 +118,7 @@ pub fn show(session: &CliSession, task: &Task, ids: &[String]) -> VerbResult {
         });
     }
     for (id, error) in &plan.refused {
-        plans.push(Planned {
+        plans.push(PlannedCompetition {
             id: id.clone(),
             variant: task.options.variant.clone(),
             bundle: None,
@@ -187,7 +187,7 @@ enum Detail {
     AllSteps,
 }
 
-impl Planned {
+impl PlannedCompetition {
     fn text(&self, detail: Detail) -> String {
         // The error is printed on stderr.
         if self.error.is_some() {
@@ -288,8 +288,8 @@ pub fn step_table<'a>(steps: impl Iterator<Item = &'a PlannedStep>) -> String {
 mod tests {
     use super::*;
 
-    fn planned(steps: Vec<PlannedStep>) -> Planned {
-        Planned {
+    fn example(steps: Vec<PlannedStep>) -> PlannedCompetition {
+        PlannedCompetition {
             id: "a".into(),
             variant: "v1".into(),
             bundle: Some("/b/a.zip".into()),
@@ -311,7 +311,7 @@ mod tests {
             runs,
             reason,
         };
-        let plan = planned(vec![
+        let plan = example(vec![
             step(
                 "bundle",
                 Runs::Yes,
@@ -354,10 +354,10 @@ mod tests {
                 runs: Runs::Yes,
                 reason: None,
             };
-            let plan = Planned {
+            let plan = PlannedCompetition {
                 bundle: None,
                 mirrored,
-                ..planned(vec![step])
+                ..example(vec![step])
             };
             assert!(
                 plan.text(Detail::StepsToRun).contains(expected),
@@ -368,9 +368,9 @@ mod tests {
 
     #[test]
     fn nothing_to_do_is_said() {
-        let plan = Planned {
+        let plan = PlannedCompetition {
             read_bytes: 0,
-            ..planned(Vec::new())
+            ..example(Vec::new())
         };
         assert_eq!(plan.text(Detail::StepsToRun), "a: up to date\n");
     }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use clap::Args;
-use prep_app::{Removal, Removed, Space, remove};
+use prep_app::{Removal, RemovalResult, Space, remove};
 use prep_core::units;
 use serde_json::json;
 
@@ -98,7 +98,7 @@ fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
 }
 
 /// A row per competition, and the cached results of all of them.
-fn text(removed: &Removed) -> String {
+fn text(removed: &RemovalResult) -> String {
     let mut table = PrintedTable::new(&[
         ("competition", Align::Left),
         ("prepared", Align::Right),

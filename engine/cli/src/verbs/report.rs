@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use prep_app::{Catalog, PreparationOptions, Task};
 use prep_core::units;
-use prep_report::{GradedExperiment, Wanted};
+use prep_report::{GradedExperiment, ReportSubject};
 use prep_spec::known_variants;
 use serde_json::json;
 
@@ -50,13 +50,13 @@ impl ReportArgs {
             ..PreparationOptions::default()
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Nothing)?;
-        let graded = self.graded()?;
+        let graded = self.grading_reports()?;
         warn_of_unknown(session, &task.catalog, &graded);
         let variant = self.variant.as_deref();
         let ids = self
             .selection
             .ids_or(|| prepared_or_graded(&task, variant, &graded))?;
-        let wanted = Wanted {
+        let wanted = ReportSubject {
             ids: &ids,
             variant,
             graded: &graded,
@@ -81,7 +81,7 @@ impl ReportArgs {
     }
 
     /// The grading reports, by experiment in the order of their first report.
-    fn graded(&self) -> Result<Vec<GradedExperiment>, CliError> {
+    fn grading_reports(&self) -> Result<Vec<GradedExperiment>, CliError> {
         let mut graded: Vec<GradedExperiment> = Vec::new();
         for text in &self.grading {
             // A path with `=` in it is one, if it is there.

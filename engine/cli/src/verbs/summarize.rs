@@ -130,7 +130,7 @@ impl SummarizeArgs {
         if self.set.is_empty() {
             return Ok(Set::leaderboard());
         }
-        let set = |name: &String| match Set::named(name) {
+        let set = |name: &String| match Set::by_name(name) {
             Some(set) => Ok(set),
             None if Path::new(name).extension().is_some() => {
                 Set::read(Path::new(name)).map_err(failed)
@@ -163,7 +163,7 @@ impl SummarizeArgs {
         let groups = prep_experiments::experiments(table).map_err(failed)?;
         let folder = table.parent().unwrap_or(Path::new(""));
         let runs = self.runs.as_deref().unwrap_or(folder);
-        self.wanted(&groups, table)?
+        self.requested(&groups, table)?
             .into_iter()
             .map(|name| {
                 let own = groups.iter().filter(|group| group.experiment == name);
@@ -187,7 +187,7 @@ impl SummarizeArgs {
     }
 
     /// The requested experiments, each once, in the table's order.
-    fn wanted<'a>(&self, groups: &'a [Group], table: &Path) -> Result<Vec<&'a str>, CliError> {
+    fn requested<'a>(&self, groups: &'a [Group], table: &Path) -> Result<Vec<&'a str>, CliError> {
         let mut names: Vec<&str> = Vec::new();
         for group in groups {
             if !names.contains(&group.experiment.as_str()) {
@@ -238,13 +238,13 @@ impl SummarizeArgs {
 }
 
 /// Competitions that are named; the others are counted.
-const NAMED: usize = 3;
+const MAX_NAMES: usize = 3;
 
 /// Which competitions are the reason why there are no more seeds.
 fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
     let LeftOut { most, fewest } = left_out;
-    let names: Vec<&str> = fewest.iter().take(NAMED).map(String::as_str).collect();
-    let more = match fewest.len().saturating_sub(NAMED) {
+    let names: Vec<&str> = fewest.iter().take(MAX_NAMES).map(String::as_str).collect();
+    let more = match fewest.len().saturating_sub(MAX_NAMES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

@@ -60,13 +60,13 @@ impl ValidateArgs {
     }
 
     fn grade(&self, session: &CliSession, catalog: &Catalog) -> Result<Validation, CliError> {
-        let grading = match self.given.given() {
+        let grading = match self.given.overrides() {
             Some(given) => Grading::with_answers(catalog, &self.id, &given)?,
             None => Grading::open(catalog, &self.variant.settings(session), &self.id)?,
         };
         let outcome = grading.grade(&self.submission);
         Ok(match outcome {
-            Some(outcome) => Validation::of(&outcome),
+            Some(outcome) => Validation::from_outcome(&outcome),
             None => Validation::before_grading(&self.submission).ok_or_else(|| {
                 CliError::new(Exit::Input, "the submission changed while it was read")
             })?,

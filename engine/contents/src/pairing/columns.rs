@@ -43,7 +43,7 @@ pub struct ColumnComparison {
 impl ColumnComparison {
     /// # Errors
     /// When a table cannot be read.
-    pub fn of(theirs: &dyn TableReader, ours: &dyn TableReader) -> Result<ColumnComparison> {
+    pub fn compare(theirs: &dyn TableReader, ours: &dyn TableReader) -> Result<ColumnComparison> {
         let (there, here) = (unique(theirs.columns()), unique(ours.columns()));
         let mut common = Vec::new();
         let mut missing = Vec::new();
@@ -212,7 +212,7 @@ mod tests {
             (table, file)
         };
         let ((theirs, _one), (ours, _other)) = (table(theirs), table(ours));
-        ColumnComparison::of(&theirs, &ours).unwrap()
+        ColumnComparison::compare(&theirs, &ours).unwrap()
     }
 
     #[test]

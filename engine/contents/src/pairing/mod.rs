@@ -16,16 +16,16 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 pub use columns::{ColumnComparison, CommonColumn, IndexColumn};
-use pairs::{InPlace, moved, pair};
+use pairs::{InPlace, count_moves, pair};
 
 use crate::error::Result;
 use crate::table::{Row, TableReader};
 
 /// Maximum rows without an equal one in memory, and their bytes.
-const KEPT: u64 = 2_000_000;
-const KEPT_BYTES: u64 = 256 << 20;
+const MAX_KEPT_ROWS: u64 = 2_000_000;
+const MAX_KEPT_BYTES: u64 = 256 << 20;
 /// Maximum hashes in memory while columns are checked for duplicates.
-const KEPT_HASHES: u64 = 8 << 20;
+const MAX_KEPT_HASHES: u64 = 8 << 20;
 
 /// Two rows that belong together and differ.
 pub struct RowPair<'a> {
@@ -65,7 +65,7 @@ pub struct Alone {
 
 /// Hashes of the keys of rows without a pair, because another file may have these rows.
 #[derive(Debug, Clone, Default)]
-pub struct Moved {
+pub struct UnpairedKeys {
     pub key: String,
     pub only_there: HashSet<u128>,
     pub only_here: HashSet<u128>,
@@ -73,7 +73,7 @@ pub struct Moved {
 
 /// The result of pairing.
 #[derive(Debug)]
-pub struct Paired<D> {
+pub struct PairingResult<D> {
     /// Number of rows in `theirs` and `ours`.
     pub rows: [u64; 2],
     /// All are equal, in order.
@@ -89,7 +89,7 @@ pub struct Paired<D> {
     pub pairs: u64,
     pub reordered: u64,
     pub elsewhere: Vec<(u64, u64)>,
-    pub moved: Option<Moved>,
+    pub moved: Option<UnpairedKeys>,
 }
 
 /// Pairs the rows of two tables. `new` makes the receiver of pairs that differ. If a key pairs better than positions, the receiver for
@@ -103,7 +103,7 @@ pub fn pair_rows<D: RowDifferences>(
     columns: &[CommonColumn],
     keys: &Keys<'_>,
     new: impl Fn() -> D,
-) -> Result<Paired<D>> {
+) -> Result<PairingResult<D>> {
     let there: Vec<usize> = columns.iter().map(|column| column.there).collect();
     let here: Vec<usize> = columns.iter().map(|column| column.here).collect();
     let mut by_place = new();
@@ -145,7 +145,7 @@ pub fn pair_rows<D: RowDifferences>(
     }
     drop((their_rows, our_rows));
     let [their_count, our_count] = rows;
-    let mut paired = Paired {
+    let mut paired = PairingResult {
         rows,
         equal: their_hashes.is_empty() && our_hashes.is_empty(),
         differences: by_place,
@@ -209,7 +209,7 @@ pub fn pair_rows<D: RowDifferences>(
     )?;
     let names = &by_key.moved;
     if !names.only_there.is_empty() || !names.only_here.is_empty() {
-        paired.moved = Some(Moved {
+        paired.moved = Some(UnpairedKeys {
             key: key.column.name.clone(),
             ..by_key.moved
         });
@@ -219,16 +219,16 @@ pub fn pair_rows<D: RowDifferences>(
     Ok(paired)
 }
 
-fn in_order<D>(paired: &mut Paired<D>, pairs: &mut [(u64, u64)], in_place: &InPlace) {
+fn in_order<D>(paired: &mut PairingResult<D>, pairs: &mut [(u64, u64)], in_place: &InPlace) {
     paired.pairs = in_place.count() + pairs.len() as u64;
-    paired.reordered = moved(pairs, in_place);
+    paired.reordered = count_moves(pairs, in_place);
     let elsewhere = pairs.iter().filter(|(there, here)| there != here);
     paired.elsewhere = elsewhere.take(2).copied().collect();
 }
 
 /// Counts rows of one side only, and keeps the first of them as examples.
 fn alone<D>(
-    paired: &mut Paired<D>,
+    paired: &mut PairingResult<D>,
     [theirs, ours]: [&dyn TableReader; 2],
     examples: usize,
     columns: &[usize],
@@ -246,7 +246,7 @@ fn alone<D>(
     let mut counts: HashMap<u128, (u32, bool)> = HashMap::new();
     let mut wanted = only_there.iter().copied().peekable();
     let mut hashes = Vec::with_capacity(only_there.len());
-    each(theirs, |place, row| {
+    for_each_row(theirs, |place, row| {
         if wanted.next_if_eq(&place).is_some() {
             let hash = row.hash(columns);
             counts.insert(hash, (0, false));
@@ -254,7 +254,7 @@ fn alone<D>(
         }
         Ok(wanted.peek().is_some())
     })?;
-    each(theirs, |_, row| {
+    for_each_row(theirs, |_, row| {
         if let Some((count, _)) = counts.get_mut(&row.hash(columns)) {
             *count += 1;
         }
@@ -287,7 +287,7 @@ fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Ro
     if wanted.peek().is_none() {
         return Ok(found);
     }
-    each(table, |place, row| {
+    for_each_row(table, |place, row| {
         if wanted.next_if_eq(&place).is_some() {
             found.push(row.clone());
         }
@@ -297,7 +297,10 @@ fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Ro
 }
 
 /// Visits the rows of a table until `visit` stops.
-fn each(table: &dyn TableReader, mut visit: impl FnMut(u64, &Row) -> Result<bool>) -> Result<()> {
+fn for_each_row(
+    table: &dyn TableReader,
+    mut visit: impl FnMut(u64, &Row) -> Result<bool>,
+) -> Result<()> {
     let (mut rows, mut row) = (table.rows()?, Row::default());
     let mut place = 0;
     while rows.next(&mut row)? && visit(place, &row)? {
@@ -316,7 +319,7 @@ fn each_at(
     if left.peek().is_none() {
         return Ok(());
     }
-    each(table, |place, row| {
+    for_each_row(table, |place, row| {
         let more = left.next_if_eq(&place).is_none() || visit(place, row)?;
         Ok(more && left.peek().is_some())
     })
@@ -339,7 +342,8 @@ impl Sample {
             bytes: 0,
         };
         each_at(table, places, |_, row| {
-            sample.is_all &= (sample.rows.len() as u64) < KEPT && sample.bytes < KEPT_BYTES;
+            sample.is_all &=
+                (sample.rows.len() as u64) < MAX_KEPT_ROWS && sample.bytes < MAX_KEPT_BYTES;
             if sample.is_all {
                 sample.rows.push(row.clone());
             }
@@ -364,7 +368,7 @@ struct ByKey {
     pairs: Vec<(u64, u64)>,
     only_there: Vec<u64>,
     only_here: Vec<u64>,
-    moved: Moved,
+    moved: UnpairedKeys,
 }
 
 impl Sides<'_> {
@@ -436,8 +440,8 @@ impl Sides<'_> {
     }
 
     fn by_key(&self, key: &Key, differences: &mut impl RowDifferences) -> Result<ByKey> {
-        let rows = (self.only_there.len() as u64).div_ceil(KEPT);
-        let stretches = u128::from(rows.max(key.bytes.div_ceil(KEPT_BYTES)).max(1));
+        let rows = (self.only_there.len() as u64).div_ceil(MAX_KEPT_ROWS);
+        let stretches = u128::from(rows.max(key.bytes.div_ceil(MAX_KEPT_BYTES)).max(1));
         let key = &key.column;
         let mut found = ByKey::default();
         for stretch in 0..stretches {
@@ -518,7 +522,7 @@ fn first_unique(
             return Ok(Some((*column).clone()));
         }
         // The first one mostly is.
-        let most = KEPT_HASHES / rows.max(other_rows).max(1);
+        let most = MAX_KEPT_HASHES / rows.max(other_rows).max(1);
         at_once = usize::try_from(most).unwrap_or(usize::MAX).max(1);
         left = rest;
     }
@@ -537,7 +541,7 @@ fn are_unique((table, places): Part<'_>, columns: &[usize]) -> Result<(Vec<bool>
         Ok(true)
     };
     match places {
-        None => each(table, &mut add)?,
+        None => for_each_row(table, &mut add)?,
         Some(places) => each_at(table, places, &mut add)?,
     }
     let is_unique = |mut hashes: Vec<u128>| {

@@ -82,7 +82,7 @@ impl InPlace {
 
 /// Returns the number of rows that would have to move for both sides to have the same order: all pairs except a longest increasing
 /// sequence. Sorts the pairs by their positions in `theirs`.
-pub(super) fn moved(pairs: &mut [(u64, u64)], in_place: &InPlace) -> u64 {
+pub(super) fn count_moves(pairs: &mut [(u64, u64)], in_place: &InPlace) -> u64 {
     pairs.sort_unstable();
     if pairs.is_empty() {
         return 0;
@@ -120,9 +120,9 @@ mod tests {
         assert_eq!(pairs.only_there, [3]);
         assert_eq!(pairs.only_here, [2]);
         let nothing = InPlace::default();
-        assert_eq!(moved(&mut pairs.equal, &nothing), 1);
-        assert_eq!(moved(&mut [(0, 0), (1, 5), (2, 7)], &nothing), 0);
-        assert_eq!(moved(&mut [(0, 2), (1, 1), (2, 0)], &nothing), 2);
+        assert_eq!(count_moves(&mut pairs.equal, &nothing), 1);
+        assert_eq!(count_moves(&mut [(0, 0), (1, 5), (2, 7)], &nothing), 0);
+        assert_eq!(count_moves(&mut [(0, 2), (1, 1), (2, 0)], &nothing), 2);
     }
 
     #[test]
@@ -132,8 +132,8 @@ mod tests {
             in_place.push(![10, 90].contains(&row));
         }
         assert_eq!(in_place.count(), 98);
-        assert_eq!(moved(&mut [(90, 10), (10, 90)], &in_place), 2);
+        assert_eq!(count_moves(&mut [(90, 10), (10, 90)], &in_place), 2);
         // An inserted row shifts all rows after it.
-        assert_eq!(moved(&mut [(100, 101)], &in_place), 0);
+        assert_eq!(count_moves(&mut [(100, 101)], &in_place), 0);
     }
 }

@@ -145,7 +145,8 @@ impl CsvTable {
 
     fn reader(&self) -> Result<CsvRows> {
         Ok(CsvRows {
-            input: decoded(&self.path, &self.form).map_err(ContentsError::at(&self.path))?,
+            input: decoded(&self.path, &self.form)
+                .map_err(ContentsError::system_error(&self.path))?,
             limits: self.limits,
             delimiter: self.form.delimiter,
             quotes: self.form.delimiter != 0,
@@ -209,7 +210,7 @@ fn other_format(head: &[u8]) -> Option<FileType> {
 
 /// Properties of the bytes that need no division into rows.
 fn look(path: &Path) -> Result<CsvDialect> {
-    let file = File::open(path).map_err(ContentsError::at(path))?;
+    let file = File::open(path).map_err(ContentsError::system_error(path))?;
     let mut file = BufReader::with_capacity(BUFFER, file);
     let mut form = CsvDialect {
         encoding: Encoding::Utf8,
@@ -428,7 +429,7 @@ mod tests {
         assert_eq!(forms[5].encoding, Encoding::Utf16Le);
     }
 
-    fn opened(text: &[u8], limits: &DecodingLimits) -> Result<CsvTable> {
+    fn open_text(text: &[u8], limits: &DecodingLimits) -> Result<CsvTable> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         CsvTable::open(file.path(), b',', limits)
@@ -442,27 +443,27 @@ mod tests {
         };
         let quoted = [b"a\n\"".to_vec(), vec![b'x'; 2 << 20]].concat();
         for text in [vec![b'x'; 2 << 20], vec![b','; 1 << 18], quoted] {
-            let found = opened(&text, &limits).err();
+            let found = open_text(&text, &limits).err();
             assert!(matches!(found, Some(ContentsError::Limit(_))), "{found:?}");
         }
         // Each row has a cell for each name in the header: 100,000 of them.
         let mut square = vec![b','; 100_000];
         square.extend(b"\n1".repeat(100_000));
-        let found = opened(&square, &DecodingLimits::default()).err();
+        let found = open_text(&square, &DecodingLimits::default()).err();
         assert!(matches!(found, Some(ContentsError::Limit(_))), "{found:?}");
-        assert!(opened(&square[..200_000], &limits).is_err());
-        assert!(opened(b"a,b\n1\n", &limits).is_ok());
+        assert!(open_text(&square[..200_000], &limits).is_err());
+        assert!(open_text(b"a,b\n1\n", &limits).is_ok());
     }
 
     #[test]
     fn other_formats_are_no_text() {
         for head in [b"\x1f\x8b\x08\0".as_slice(), b"PK\x03\x04", b"PAR1\x15\x04"] {
-            let found = opened(head, &DecodingLimits::default()).err();
+            let found = open_text(head, &DecodingLimits::default()).err();
             assert!(
                 matches!(found, Some(ContentsError::Damaged(_))),
                 "{found:?}"
             );
         }
-        assert!(opened(b"PAR1,PAR2\n1,2\n", &DecodingLimits::default()).is_ok());
+        assert!(open_text(b"PAR1,PAR2\n1,2\n", &DecodingLimits::default()).is_ok());
     }
 }

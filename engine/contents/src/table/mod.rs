@@ -39,7 +39,7 @@ pub enum Format {
 
 impl Format {
     /// Finds the format by the ending of a path.
-    pub fn of(path: &str) -> Option<Format> {
+    pub fn from_path(path: &str) -> Option<Format> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
         Some(match ending.to_ascii_lowercase().as_str() {
@@ -57,36 +57,38 @@ impl Format {
 }
 
 /// An opened file.
-pub enum Opened {
+pub enum DetectedFile {
     Csv(CsvTable),
     Records(Records),
     Parquet(ParquetFile),
     Array(ArrayFile),
 }
 
-impl Opened {
+impl DetectedFile {
     /// # Errors
     /// When the file cannot be read, or is not of this format.
-    pub fn open(path: &Path, format: Format, limits: &DecodingLimits) -> Result<Opened> {
-        let records = |source| Records::open(path, source, limits).map(Opened::Records);
+    pub fn open(path: &Path, format: Format, limits: &DecodingLimits) -> Result<DetectedFile> {
+        let records = |source| Records::open(path, source, limits).map(DetectedFile::Records);
         match format {
-            Format::Csv(delimiter) => CsvTable::open(path, delimiter, limits).map(Opened::Csv),
-            Format::Lines => CsvTable::lines(path, limits).map(Opened::Csv),
+            Format::Csv(delimiter) => {
+                CsvTable::open(path, delimiter, limits).map(DetectedFile::Csv)
+            }
+            Format::Lines => CsvTable::lines(path, limits).map(DetectedFile::Csv),
             Format::Json if is_json_lines(path)? => records(RecordLayout::Lines),
             Format::JsonLines => records(RecordLayout::Lines),
             Format::Json => records(RecordLayout::List),
             Format::Bson => records(RecordLayout::Bson),
-            Format::Parquet => ParquetFile::open(path, limits).map(Opened::Parquet),
-            Format::Array => ArrayFile::open(path, limits).map(Opened::Array),
+            Format::Parquet => ParquetFile::open(path, limits).map(DetectedFile::Parquet),
+            Format::Array => ArrayFile::open(path, limits).map(DetectedFile::Array),
         }
     }
 
     pub fn table(&self) -> &dyn TableReader {
         match self {
-            Opened::Csv(table) => table,
-            Opened::Records(table) => table,
-            Opened::Parquet(table) => table,
-            Opened::Array(table) => table,
+            DetectedFile::Csv(table) => table,
+            DetectedFile::Records(table) => table,
+            DetectedFile::Parquet(table) => table,
+            DetectedFile::Array(table) => table,
         }
     }
 }
@@ -102,7 +104,7 @@ pub fn column<T>(
     limits: &DecodingLimits,
     mut each: impl FnMut(&Row, usize) -> T,
 ) -> Result<Option<Vec<T>>> {
-    let opened = Opened::open(path, format, limits)?;
+    let opened = DetectedFile::open(path, format, limits)?;
     let table = opened.table();
     let Some(place) = table.columns().iter().position(|own| own == column) else {
         return Ok(None);
@@ -120,7 +122,7 @@ pub fn column<T>(
 /// # Errors
 /// When the file cannot be read as such a table.
 pub fn columns_of(path: &Path, format: Format, limits: &DecodingLimits) -> Result<Vec<String>> {
-    let opened = Opened::open(path, format, limits)?;
+    let opened = DetectedFile::open(path, format, limits)?;
     Ok(opened.table().columns().to_vec())
 }
 

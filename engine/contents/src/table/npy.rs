@@ -29,9 +29,12 @@ impl ArrayFile {
     /// # Errors
     /// When the file cannot be read, or does not have an array of plain values.
     pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ArrayFile> {
-        let file = File::open(path).map_err(ContentsError::at(path))?;
-        let length = file.metadata().map_err(ContentsError::at(path))?.len();
-        let array = NpyArray::open(&file, 0..length).map_err(ContentsError::of)?;
+        let file = File::open(path).map_err(ContentsError::system_error(path))?;
+        let length = file
+            .metadata()
+            .map_err(ContentsError::system_error(path))?
+            .len();
+        let array = NpyArray::open(&file, 0..length).map_err(ContentsError::classify)?;
         let header = array.header().clone();
         let width = match header.shape.as_slice() {
             [_, .., last] if (1..=MOST_COLUMNS).contains(last) => *last,

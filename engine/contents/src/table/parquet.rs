@@ -31,9 +31,12 @@ impl ParquetFile {
     /// # Errors
     /// When the file cannot be read, or is not a Parquet file.
     pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ParquetFile> {
-        let file = File::open(path).map_err(ContentsError::at(path))?;
-        let length = file.metadata().map_err(ContentsError::at(path))?.len();
-        let table = ParquetTable::open(file, 0..length, limits).map_err(ContentsError::of)?;
+        let file = File::open(path).map_err(ContentsError::system_error(path))?;
+        let length = file
+            .metadata()
+            .map_err(ContentsError::system_error(path))?
+            .len();
+        let table = ParquetTable::open(file, 0..length, limits).map_err(ContentsError::classify)?;
         check_cells(limits, length, table.rows(), table.schema().fields().len())?;
         let columns = table
             .schema()
@@ -90,7 +93,7 @@ impl TableReader for ParquetFile {
             batches: self
                 .table
                 .batches(None, None, BATCH)
-                .map_err(ContentsError::of)?,
+                .map_err(ContentsError::classify)?,
             limits: self.limits,
             batch: None,
             at: 0,
@@ -122,7 +125,7 @@ impl Rows for ParquetRows {
             }
             match self.batches.next() {
                 None => return Ok(false),
-                Some(batch) => self.batch = Some(batch.map_err(ContentsError::of)?),
+                Some(batch) => self.batch = Some(batch.map_err(ContentsError::classify)?),
             }
             self.at = 0;
         }
@@ -177,7 +180,7 @@ fn print(column: &ArrayRef, row: usize, limits: &DecodingLimits, out: &mut Vec<u
         _ => {
             use std::io::Write;
             let formatter = ArrayFormatter::try_new(column, &FormatOptions::default())
-                .map_err(ContentsError::of)?;
+                .map_err(ContentsError::classify)?;
             write!(out, "{}", formatter.value(row))?;
         }
     }

@@ -83,7 +83,10 @@ impl Records {
             }
         }
         // Each record has a cell for each key of any other.
-        let bytes = path.metadata().map_err(ContentsError::at(path))?.len();
+        let bytes = path
+            .metadata()
+            .map_err(ContentsError::system_error(path))?
+            .len();
         check_cells(limits, bytes, count, records.columns.len())?;
         records.key_order = short(&order);
         Ok(records)
@@ -94,18 +97,18 @@ impl Records {
         Ok(match self.source {
             RecordLayout::Lines => {
                 let lines = JsonLines::new(input).with_limits(&self.limits);
-                Box::new(lines.map(|line| line.map_err(ContentsError::of)))
+                Box::new(lines.map(|line| line.map_err(ContentsError::classify)))
             }
             RecordLayout::List => {
                 let elements = elements(input, self.member.clone(), &self.limits);
-                let items = elements.map(|item| Ok(item.map_err(ContentsError::of)?.1));
+                let items = elements.map(|item| Ok(item.map_err(ContentsError::classify)?.1));
                 Box::new(items)
             }
             RecordLayout::Bson => {
                 let documents = BsonDocuments::new(input);
                 let value = |document: Result<prep_formats::bson::BsonDocument, _>| {
-                    let document = document.map_err(ContentsError::of)?;
-                    document.to_json().map_err(ContentsError::of)
+                    let document = document.map_err(ContentsError::classify)?;
+                    document.to_json().map_err(ContentsError::classify)
                 };
                 Box::new(documents.map(value))
             }
@@ -114,7 +117,7 @@ impl Records {
 }
 
 fn open(path: &Path) -> Result<BufReader<File>> {
-    let file = File::open(path).map_err(ContentsError::at(path))?;
+    let file = File::open(path).map_err(ContentsError::system_error(path))?;
     Ok(BufReader::with_capacity(BUFFER, file))
 }
 
@@ -131,7 +134,7 @@ fn elements<R: Read>(
 /// # Errors
 /// When the text is not JSON, or exceeds the limit.
 pub fn parse_within(text: &[u8], limits: &DecodingLimits) -> Result<JsonValue> {
-    prep_formats::json::parse_within(text, limits).map_err(ContentsError::of)
+    prep_formats::json::parse_within(text, limits).map_err(ContentsError::classify)
 }
 
 /// Returns whether no colon after a key is followed by a space.
@@ -210,7 +213,7 @@ fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     // Only the number of items matters, and whether they are objects.
     let members = elements(open(path)?, [], limits).with_nested(NestedValues::Skip);
     for member in members {
-        let (key, value) = member.map_err(ContentsError::of)?;
+        let (key, value) = member.map_err(ContentsError::classify)?;
         if let (Some(key), Some(items)) = (key, value.as_list())
             && items.iter().all(|item| item.as_object().is_some())
             && best.as_ref().is_none_or(|(most, _)| items.len() > *most)
@@ -275,7 +278,7 @@ fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
         sort_keys: true,
         ..WriteOptions::default()
     };
-    let json = value.to_json(&options).map_err(ContentsError::of)?;
+    let json = value.to_json(&options).map_err(ContentsError::classify)?;
     out.extend_from_slice(&json);
     Ok(())
 }

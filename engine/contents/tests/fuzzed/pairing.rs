@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
     let (Some((theirs, _one)), Some((ours, _other))) = (open(theirs), open(ours)) else {
         return;
     };
-    let columns = ColumnComparison::of(&theirs, &ours).expect("columns");
+    let columns = ColumnComparison::compare(&theirs, &ours).expect("columns");
     let common = columns.common.len();
     assert_eq!(common + columns.missing.len(), ours.columns().len());
     let of_index = usize::from(columns.index.is_some());

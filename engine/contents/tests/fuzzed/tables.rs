@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use prep_contents::table::Opened;
+use prep_contents::table::DetectedFile;
 use prep_contents::{DecodingLimits, Format, Row};
 
 const FORMATS: [Format; 7] = [
@@ -24,7 +24,7 @@ pub fn check(data: &[u8]) {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(data).expect("written");
     for format in FORMATS {
-        let Ok(opened) = Opened::open(file.path(), format, &limits) else {
+        let Ok(opened) = DetectedFile::open(file.path(), format, &limits) else {
             continue;
         };
         let (first, second) = (count(&opened), count(&opened));
@@ -33,7 +33,7 @@ pub fn check(data: &[u8]) {
 }
 
 /// The number of readable rows, and a hash of their cells.
-fn count(opened: &Opened) -> (u64, u128) {
+fn count(opened: &DetectedFile) -> (u64, u128) {
     let table = opened.table();
     let (mut rows, mut sum, mut row) = (0, 0_u128, Row::default());
     let places: Vec<usize> = (0..table.columns().len()).collect();

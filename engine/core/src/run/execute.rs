@@ -61,7 +61,7 @@ pub(super) enum NodeResult {
 
 impl NodeResult {
     /// Outputs that the ledger knows.
-    fn found(record: KeyRecord, entry: LedgerEntry) -> NodeResult {
+    fn from_entry(record: KeyRecord, entry: LedgerEntry) -> NodeResult {
         NodeResult::Outputs {
             record: Some(record),
             outputs: entry.outputs,
@@ -257,7 +257,7 @@ impl PreparedTask {
                 if let Some(entry) = context.store.lookup(&key)?
                     && context.missing(&entry).is_empty()
                 {
-                    return Ok(NodeResult::found(record, entry));
+                    return Ok(NodeResult::from_entry(record, entry));
                 }
                 if context.no_execute && step.is_shared() {
                     let name = &node.name;

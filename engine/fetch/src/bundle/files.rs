@@ -59,7 +59,7 @@ pub(crate) fn fetch(
     if !is_complete || paths.len() > MAX_FILES {
         return Ok(false);
     }
-    let dir = beside(target);
+    let dir = files_directory(target);
     let mut files = Vec::new();
     for (number, path) in paths.into_iter().enumerate() {
         let place = dir.join(number.to_string());
@@ -81,7 +81,7 @@ pub(crate) fn fetch(
 }
 
 /// Returns the directory for the files of a part.
-fn beside(target: &Path) -> PathBuf {
+fn files_directory(target: &Path) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(".files");
     name.into()

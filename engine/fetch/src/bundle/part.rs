@@ -39,7 +39,7 @@ pub struct PartOfBundle {
 impl PartOfBundle {
     /// Creates the source of the `members` of the bundle `whole`. The part is stored next to the bundle's path.
     pub fn new(whole: KaggleBundle, members: Members) -> PartOfBundle {
-        let key = Digest::of(members.patterns().join("\n").as_bytes()).to_string();
+        let key = Digest::of_bytes(members.patterns().join("\n").as_bytes()).to_string();
         let key = key.get(..12).unwrap_or(&key);
         let stem = whole.target().file_stem().unwrap_or_default();
         let name = part_name(&stem.to_string_lossy(), key);

@@ -257,7 +257,7 @@ async fn fetch(
 
 async fn read(shared: &Shared, answer: Answer) -> Result<Vec<u8>, Trouble> {
     let mut bytes = Vec::new();
-    let mut body = Body::of(answer);
+    let mut body = Body::new(answer);
     while let Some(chunk) = body.next(shared).await? {
         bytes.extend_from_slice(&chunk);
     }

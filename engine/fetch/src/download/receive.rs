@@ -60,7 +60,7 @@ pub(crate) async fn receive(
     let (range, total) = (answer.range.clone(), answer.object.total);
     let mut cursor = Cursor::new(sink, range, total);
     let expected = answer.expected;
-    let mut body = Body::of(answer);
+    let mut body = Body::new(answer);
     while let Some(chunk) = body.next(shared).await.map_err(AnswerError::Trouble)? {
         if cursor.offset == 0
             && expected == Expected::Zip

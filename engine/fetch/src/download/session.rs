@@ -315,7 +315,7 @@ impl<'a> Session<'a> {
         self.map.append(number, crc).map_err(error)?;
         self.pieces.set_done(piece);
         if let Some(digester) = &mut self.digester {
-            digester.written(piece, crc);
+            digester.add_piece(piece, crc);
         }
         self.retry.reset();
         let bytes = self.pieces.range(piece);
@@ -381,7 +381,7 @@ impl<'a> Session<'a> {
                 self.pace.slow_down();
             }
         }
-        let kept = || kept(self.order, &self.pieces);
+        let kept = || describe_state(self.order, &self.pieces);
         match self.retry.next(&self.order.shared.options, trouble, kept)? {
             RetryAction::After(pause) => self.pause = Some(Instant::now() + pause),
             RetryAction::NewAddress => {}
@@ -394,7 +394,7 @@ impl<'a> Session<'a> {
 }
 
 /// Describes the state of a download that is given up.
-fn kept(order: &Order, pieces: &Pieces) -> String {
+fn describe_state(order: &Order, pieces: &Pieces) -> String {
     let wanted = pieces.wanted_bytes();
     let there = wanted - pieces.missing_bytes();
     format!(

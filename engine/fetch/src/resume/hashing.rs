@@ -63,13 +63,13 @@ impl Digester {
             buffer: vec![0; usize::try_from(size.min(total)).unwrap_or(0)],
         };
         for (piece, crc) in records {
-            digester.written(usize::try_from(*piece).unwrap_or(usize::MAX), *crc);
+            digester.add_piece(usize::try_from(*piece).unwrap_or(usize::MAX), *crc);
         }
         digester
     }
 
     /// Reports that a piece was written.
-    pub(crate) fn written(&mut self, piece: usize, crc: u32) {
+    pub(crate) fn add_piece(&mut self, piece: usize, crc: u32) {
         if let Some(place) = self.crcs.get_mut(piece) {
             *place = Some(crc);
         }

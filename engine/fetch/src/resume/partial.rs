@@ -33,7 +33,7 @@ pub(crate) enum LockOutcome {
     Complete,
 }
 
-fn beside(target: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(target: &Path, suffix: &str) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(suffix);
     name.into()
@@ -45,7 +45,7 @@ impl Partial {
         if target.exists() {
             return Ok(LockOutcome::Complete);
         }
-        let path = beside(target, ".partial");
+        let path = with_suffix(target, ".partial");
         let error = |action| {
             let path = path.clone();
             move |cause| FetchError::io(action, &path, cause)
@@ -72,7 +72,7 @@ impl Partial {
             return Ok(LockOutcome::Complete);
         }
         Ok(LockOutcome::Ours(Partial {
-            map: beside(target, ".partial.map"),
+            map: with_suffix(target, ".partial.map"),
             file: Arc::new(file),
             lock: Mutex::new(Some(lock)),
             path,

@@ -199,7 +199,7 @@ fn part(
             value.and_then(|value| value.to_str().ok()).unwrap_or("")
         )));
     };
-    let object = Identity::of(response.headers(), total);
+    let object = Identity::from_headers(response.headers(), total);
     if expected.is_some_and(|expected| !expected.agrees(&object)) {
         return Err(AnswerFailure::Changed);
     }
@@ -234,7 +234,7 @@ fn whole(
     let Some(total) = response.content_length() else {
         return Err(AnswerFailure::Refused(FetchError::NoLength { host }));
     };
-    let object = Identity::of(response.headers(), total);
+    let object = Identity::from_headers(response.headers(), total);
     match expected {
         Some(expected) if !expected.agrees(&object) => Err(AnswerFailure::Changed),
         Some(_) => Err(Trouble::RangeIgnored { host }.into()),

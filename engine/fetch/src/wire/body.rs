@@ -17,7 +17,7 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    pub(crate) fn of(answer: Answer) -> Body {
+    pub(crate) fn new(answer: Answer) -> Body {
         Body {
             response: answer.response,
             host: answer.host,

@@ -17,7 +17,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    pub(crate) fn of(headers: &HeaderMap, total: u64) -> Identity {
+    pub(crate) fn from_headers(headers: &HeaderMap, total: u64) -> Identity {
         let etag = headers.get(ETAG).and_then(|value| value.to_str().ok());
         Identity {
             total,
@@ -105,7 +105,7 @@ mod tests {
             for value in values {
                 headers.append("x-goog-hash", HeaderValue::from_str(&value).unwrap());
             }
-            let identity = Identity::of(&headers, 3);
+            let identity = Identity::from_headers(&headers, 3);
             assert_eq!(
                 identity.md5.as_deref(),
                 Some("900150983cd24fb0d6963f7d28e17f72")
@@ -113,18 +113,18 @@ mod tests {
         }
         let mut headers = HeaderMap::new();
         headers.insert("x-goog-hash", HeaderValue::from_static("md5=kAFQmDzS"));
-        assert_eq!(Identity::of(&headers, 3).md5, None);
+        assert_eq!(Identity::from_headers(&headers, 3).md5, None);
     }
 
     #[test]
     fn a_weak_etag_does_not_tell_contents_apart() {
         let mut headers = HeaderMap::new();
         headers.insert(ETAG, HeaderValue::from_static("W/\"1\""));
-        assert!(!Identity::of(&headers, 3).is_telling());
+        assert!(!Identity::from_headers(&headers, 3).is_telling());
         headers.insert(ETAG, HeaderValue::from_static("\"1\""));
-        let one = Identity::of(&headers, 3);
+        let one = Identity::from_headers(&headers, 3);
         headers.insert(ETAG, HeaderValue::from_static("\"2\""));
-        assert!(one.is_telling() && !one.agrees(&Identity::of(&headers, 3)));
+        assert!(one.is_telling() && !one.agrees(&Identity::from_headers(&headers, 3)));
         assert!(!one.agrees(&Identity {
             total: 4,
             ..one.clone()

@@ -40,7 +40,7 @@ impl Item {
         }
         Ok(Item::File {
             name: name.to_owned(),
-            location: Location::of_file(parsed, Expected::of(name)),
+            location: Location::of_file(parsed, Expected::from_name(name)),
         })
     }
 

@@ -19,7 +19,7 @@ pub(crate) enum Expected {
 
 impl Expected {
     /// Derives the type from the file's name.
-    pub(crate) fn of(name: &str) -> Expected {
+    pub(crate) fn from_name(name: &str) -> Expected {
         let ending = name
             .rsplit_once('.')
             .map(|(_, end)| end.to_ascii_lowercase());

@@ -111,7 +111,7 @@ impl Retry {
             trouble if last => give_up(trouble, self.failures),
             trouble => {
                 let until = wait + backoff::later_pauses(self.failures, options);
-                if let Some(waiting) = WaitReport::after(&trouble, wait, until) {
+                if let Some(waiting) = WaitReport::new(&trouble, wait, until) {
                     options.watcher.report(&waiting);
                 }
                 Ok(RetryAction::After(wait))

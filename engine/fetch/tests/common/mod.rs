@@ -117,7 +117,7 @@ impl World {
             "other bytes"
         );
         let record = self.context.store.source(&self.target()).unwrap().unwrap();
-        assert_eq!(record.digest, Digest::of(bytes));
+        assert_eq!(record.digest, Digest::of_bytes(bytes));
         let names: Vec<_> = self
             .target()
             .parent()

@@ -74,18 +74,23 @@ impl ImageHeader {
         let first: [u8; 2] = bytes.array()?;
         match first {
             [0x89, b'P'] => png(&mut bytes),
-            [0xff, 0xd8] => jpeg::size(&mut bytes).and_then(|size| of(ImageFormat::Jpeg, size)),
+            [0xff, 0xd8] => {
+                jpeg::size(&mut bytes).and_then(|size| image_header(ImageFormat::Jpeg, size))
+            }
             [b'G', b'I'] => gif(&mut bytes),
             [b'B', b'M'] => bmp(&mut bytes),
             [b'I', b'I'] | [b'M', b'M'] => tiff::size(&mut bytes, first == [b'M', b'M'])
-                .and_then(|size| of(ImageFormat::Tiff, size)),
+                .and_then(|size| image_header(ImageFormat::Tiff, size)),
             _ => Err(bytes.not_an_image(&first)),
         }
     }
 }
 
 /// Combines format and size.
-fn of(format: ImageFormat, (width, height): (u32, u32)) -> Result<ImageHeader, ImageError> {
+fn image_header(
+    format: ImageFormat,
+    (width, height): (u32, u32),
+) -> Result<ImageHeader, ImageError> {
     Ok(ImageHeader {
         format,
         width,
@@ -154,7 +159,7 @@ fn png<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
     }
     let width = u32::from_be_bytes(bytes.array()?);
     let height = u32::from_be_bytes(bytes.array()?);
-    of(ImageFormat::Png, (width, height))
+    image_header(ImageFormat::Png, (width, height))
 }
 
 fn gif<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
@@ -164,7 +169,7 @@ fn gif<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
     }
     let width = u16::from_le_bytes(bytes.array()?);
     let height = u16::from_le_bytes(bytes.array()?);
-    of(ImageFormat::Gif, (width.into(), height.into()))
+    image_header(ImageFormat::Gif, (width.into(), height.into()))
 }
 
 fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
@@ -184,5 +189,5 @@ fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
         }
         _ => return Err(bytes.damaged("a BMP header has at least 12 bytes")),
     };
-    of(ImageFormat::Bmp, size)
+    image_header(ImageFormat::Bmp, size)
 }

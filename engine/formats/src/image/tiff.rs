@@ -15,7 +15,7 @@ pub(super) fn size<R: Read>(
     big_endian: bool,
 ) -> Result<(u32, u32), ImageError> {
     let mut numbers = Numbers { bytes, big_endian };
-    let is_big = match numbers.of(2)? {
+    let is_big = match numbers.read_integer(2)? {
         42 => false,
         43 => true,
         _ => {
@@ -24,14 +24,14 @@ pub(super) fn size<R: Read>(
                 .damaged("a TIFF file has the number 42 or 43 here"));
         }
     };
-    if is_big && (numbers.of(2)? != 8 || numbers.of(2)? != 0) {
+    if is_big && (numbers.read_integer(2)? != 8 || numbers.read_integer(2)? != 0) {
         return Err(numbers
             .bytes
             .damaged("offsets of a BigTIFF file have 8 bytes"));
     }
     // Width in bytes of offsets and of the count of values. The number of directory entries has another width.
     let wide = if is_big { 8 } else { 4 };
-    let directory = numbers.of(wide)?;
+    let directory = numbers.read_integer(wide)?;
     let gap = directory.checked_sub(numbers.bytes.place);
     let gap = gap.ok_or_else(|| {
         numbers
@@ -39,12 +39,12 @@ pub(super) fn size<R: Read>(
             .damaged("the directory begins inside the header")
     })?;
     numbers.bytes.skip(gap)?;
-    let entries = numbers.of(if is_big { 8 } else { 2 })?;
+    let entries = numbers.read_integer(if is_big { 8 } else { 2 })?;
     let (mut width, mut height) = (None, None);
     for _ in 0..entries {
-        let tag = numbers.of(2)? as u16;
-        let kind = numbers.of(2)?;
-        let count = numbers.of(wide)?;
+        let tag = numbers.read_integer(2)? as u16;
+        let kind = numbers.read_integer(2)?;
+        let count = numbers.read_integer(wide)?;
         let start = numbers.bytes.place;
         if tag == WIDTH || tag == HEIGHT {
             let size = match (kind, count) {
@@ -58,7 +58,7 @@ pub(super) fn size<R: Read>(
                         .damaged("the size of the image is not an integer"));
                 }
             };
-            let value = u32::try_from(numbers.of(size)?)
+            let value = u32::try_from(numbers.read_integer(size)?)
                 .map_err(|_| numbers.bytes.damaged("the image is too large"))?;
             *(if tag == WIDTH {
                 &mut width
@@ -85,7 +85,7 @@ struct Numbers<'a, R> {
 
 impl<R: Read> Numbers<'_, R> {
     /// Reads an integer of `size` bytes, at most 8.
-    fn of(&mut self, size: usize) -> Result<u64, ImageError> {
+    fn read_integer(&mut self, size: usize) -> Result<u64, ImageError> {
         let mut number = 0;
         for place in 0..size {
             let [byte] = self.bytes.array()?;

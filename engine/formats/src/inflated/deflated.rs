@@ -36,7 +36,7 @@ impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
     }
 
     /// The bytes before the uncompressed offset `start`, to which deflate may refer.
-    fn before(&self, start: u64, window: SpanWindow) -> io::Result<Vec<u8>> {
+    fn window_before(&self, start: u64, window: SpanWindow) -> io::Result<Vec<u8>> {
         let place = InflateIndex::window(start);
         let mut bytes = vec![0; (place.end - place.start) as usize];
         match window {
@@ -97,7 +97,7 @@ impl<P: ReadAt, W: ReadAt> Spans for DeflateSpans<P, W> {
         else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        let before = self.before(start, window)?;
+        let before = self.window_before(start, window)?;
         let packed = ByteSection::new(&self.packed, at..u64::MAX);
         let mut stream = Stream::resume(packed, bit, &before)?;
         let end = self.index.end_of(number);

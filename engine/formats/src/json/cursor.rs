@@ -148,7 +148,7 @@ impl<R: Read> Cursor<R> {
         let end = (self.start + count).min(self.buffer.len());
         self.position = self
             .position
-            .after(self.buffer.get(self.start..end).unwrap_or_default());
+            .advance(self.buffer.get(self.start..end).unwrap_or_default());
         self.start = end;
     }
 

@@ -24,7 +24,7 @@ impl Position {
     };
 
     /// The position after `text`, if `self` is the position before it.
-    pub(super) fn after(self, text: &[u8]) -> Self {
+    pub(super) fn advance(self, text: &[u8]) -> Self {
         let newlines = memchr::memchr_iter(b'\n', text).count() as u64;
         let last_line = memchr::memrchr(b'\n', text).map_or(0, |newline| newline + 1);
         // Each byte that is not a UTF-8 continuation byte begins a character.

@@ -113,14 +113,14 @@ impl<R: BufRead> JsonLines<R> {
                 kind: error.into(),
                 position: start,
             })?;
-            self.position = start.after(&self.line);
+            self.position = start.advance(&self.line);
             let (before, text) = match self.options.grammar {
                 JsonGrammar::Python => (0, self.line.as_slice()),
                 JsonGrammar::Ujson => stripped(&self.line),
             };
             if !text.trim_ascii().is_empty() {
                 self.number = start.line;
-                let start = start.after(self.line.get(..before).unwrap_or_default());
+                let start = start.advance(self.line.get(..before).unwrap_or_default());
                 return make(text, start, self.options).map(Some);
             }
         }

@@ -90,7 +90,7 @@ pub(super) fn parse_at(
         let before = text.get(..offset).unwrap_or(text);
         JsonError::Syntax {
             kind,
-            position: start.after(before),
+            position: start.advance(before),
         }
     };
     if text.starts_with(b"\xef\xbb\xbf") && start == Position::START {

@@ -127,7 +127,7 @@ impl<'a, W: Write> Printer<'a, W> {
     fn list(&mut self, list: &[JsonValue], level: usize) -> Result<(), JsonWriteError> {
         self.text.push(b'[');
         for (index, value) in list.iter().enumerate() {
-            self.between(index, level + 1);
+            self.separate(index, level + 1);
             self.value(value, level + 1)?;
         }
         if !list.is_empty() {
@@ -144,7 +144,7 @@ impl<'a, W: Write> Printer<'a, W> {
             entries.sort_by_key(|(key, _)| *key);
         }
         for (index, (key, value)) in entries.into_iter().enumerate() {
-            self.between(index, level + 1);
+            self.separate(index, level + 1);
             self.string(key)?;
             self.text.extend_from_slice(self.colon);
             self.value(value, level + 1)?;
@@ -157,7 +157,7 @@ impl<'a, W: Write> Printer<'a, W> {
     }
 
     /// Writes the separator and line break before the element `index`.
-    fn between(&mut self, index: usize, level: usize) {
+    fn separate(&mut self, index: usize, level: usize) {
         if index > 0 {
             self.text.extend_from_slice(self.comma);
         }

@@ -46,7 +46,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         refuse_other_formats(&source.section)?;
         let metadata = guarded(|| ArrowReaderMetadata::load(&source, options))?
-            .map_err(|error| source.failure.behind(error))?;
+            .map_err(|error| source.failure.cause_of(error))?;
         let table = Self {
             source,
             metadata,
@@ -149,7 +149,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
             order = Some(places.iter().map(rank).collect());
         }
         Ok(ParquetBatches {
-            reader: builder.build().map_err(|error| failure.behind(error))?,
+            reader: builder.build().map_err(|error| failure.cause_of(error))?,
             failure,
             order,
             is_damaged: false,
@@ -193,7 +193,7 @@ impl Iterator for ParquetBatches {
         }
         let batch = match guarded(|| self.reader.next()).transpose()? {
             Ok(Ok(batch)) => batch,
-            Ok(Err(error)) => return Some(Err(self.failure.behind(error))),
+            Ok(Err(error)) => return Some(Err(self.failure.cause_of(error))),
             Err(error) => {
                 self.is_damaged = true;
                 return Some(Err(error));
@@ -222,7 +222,7 @@ impl LastError {
     }
 
     /// Returns the stored error if there is one, otherwise `error`.
-    fn behind(&self, error: impl Into<ParquetError>) -> ParquetError {
+    fn cause_of(&self, error: impl Into<ParquetError>) -> ParquetError {
         let kept = self.slot().take();
         kept.map_or_else(|| error.into(), ParquetError::Io)
     }

@@ -54,7 +54,7 @@ pub(super) fn share_of_right(
     column: &str,
     labels_as: LabelsAs,
 ) -> Result<f64, Refusal> {
-    let both = LabelPair::of(pair, column, labels_as)?;
+    let both = LabelPair::new(pair, column, labels_as)?;
     let (truth, labels) = (&both.truth, &both.labels);
     let right = match (truth, labels) {
         (Labels::Whole(a), Labels::Whole(b)) => equal_count(a, b),

@@ -52,7 +52,7 @@ type Box = Labelled<5>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct Parameters {
     column: String,
     fields: Vec<String>,
     #[serde(default)]
@@ -68,7 +68,7 @@ struct AveragePrecisionOfBoxes {
 }
 
 fn read(value: Value) -> Result<std::boxed::Box<dyn Metric>, serde_json::Error> {
-    let written: Written = serde_json::from_value(value)?;
+    let written: Parameters = serde_json::from_value(value)?;
     let layout = Layout::new(&written.fields, NUMBERS, written.separated_by);
     Ok(std::boxed::Box::new(AveragePrecisionOfBoxes {
         column: written.column,

@@ -63,7 +63,7 @@ type Written3d = Labelled<8>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct Parameters {
     column: String,
     fields: Vec<String>,
     #[serde(default)]
@@ -79,7 +79,7 @@ struct AveragePrecisionOfBoxes3d {
 }
 
 fn read(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
-    let written: Written = serde_json::from_value(value)?;
+    let written: Parameters = serde_json::from_value(value)?;
     let layout = Layout::new(&written.fields, NUMBERS, written.separated_by);
     Ok(Box::new(AveragePrecisionOfBoxes3d {
         column: written.column,

@@ -87,7 +87,7 @@ const NUMBERS: [&str; 5] = ["confidence", "x", "y", "width", "height"];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct Parameters {
     image: String,
     label: String,
     r#box: Vec<String>,
@@ -100,7 +100,7 @@ struct Written {
     max_detections: usize,
     #[serde(default)]
     area: Area,
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     numbered_from: u64,
 }
 
@@ -108,7 +108,7 @@ fn hundred() -> usize {
     100
 }
 
-fn one() -> u64 {
+fn default_one() -> u64 {
     1
 }
 
@@ -134,7 +134,7 @@ struct CocoAveragePrecision {
 }
 
 fn read(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
-    let written: Written = serde_json::from_value(value)?;
+    let written: Parameters = serde_json::from_value(value)?;
     let layout = Layout::new(&written.fields, NUMBERS, written.separated_by);
     let sides = written.r#box.try_into();
     Ok(Box::new(CocoAveragePrecision {

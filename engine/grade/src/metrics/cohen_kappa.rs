@@ -60,7 +60,7 @@ struct CohenKappa {
 
 impl Metric for CohenKappa {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let both = LabelPair::of(pair, &self.column, LabelsAs::Column)?;
+        let both = LabelPair::new(pair, &self.column, LabelsAs::Column)?;
         let value = match (&both.labels, &both.truth) {
             (Labels::Whole(a), Labels::Whole(b)) => {
                 // Booleans fit into any integer type.

@@ -101,7 +101,10 @@ impl ExactMatch {
             return Some(Guess::Word(position));
         }
         let (first, last) = text.split_once(':')?;
-        Some(Guess::Span(BigInteger::of(first)?, BigInteger::of(last)?))
+        Some(Guess::Span(
+            BigInteger::parse(first)?,
+            BigInteger::parse(last)?,
+        ))
     }
 
     fn expected(&self) -> String {

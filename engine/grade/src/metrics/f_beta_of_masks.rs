@@ -73,7 +73,7 @@ enum BothEmpty {
 struct FBetaOfMasks {
     #[serde(flatten)]
     masks: MaskColumns,
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     beta: f64,
     #[serde(default)]
     average: Average,
@@ -81,7 +81,7 @@ struct FBetaOfMasks {
     both_empty: BothEmpty,
 }
 
-fn one() -> f64 {
+fn default_one() -> f64 {
     1.0
 }
 

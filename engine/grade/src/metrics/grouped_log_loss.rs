@@ -62,13 +62,13 @@ struct GroupedLogLoss {
     id: String,
     separator: String,
     weights: BTreeMap<String, f64>,
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     positive: f64,
     #[serde(default = "tiny")]
     clip: f64,
 }
 
-fn one() -> f64 {
+fn default_one() -> f64 {
     1.0
 }
 

@@ -26,7 +26,7 @@ pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, R
 }
 
 /// Returns the values at some positions.
-pub(super) fn at(values: &[f64], positions: &[usize]) -> Vec<f64> {
+pub(super) fn select(values: &[f64], positions: &[usize]) -> Vec<f64> {
     positions
         .iter()
         .filter_map(|&position| values.get(position).copied())

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::groups::{at, groups};
+use super::groups::{groups, select};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
@@ -74,7 +74,7 @@ const HALF_DEGREE: f64 = 0.017_456_054_687_5;
 impl Metric for HaversineDistance {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         pair.check_same_rows()?;
-        let angle = |column: GradedColumn<'_>| Angle::of(&column);
+        let angle = |column: GradedColumn<'_>| Angle::from_column(&column);
         let truth = angle(pair.answers.column(&self.latitude)?)?;
         let predicted = angle(pair.submission.column(&self.latitude)?)?;
         let true_longitude = angle(pair.answers.column(&self.longitude)?)?.radians;
@@ -106,7 +106,7 @@ impl Metric for HaversineDistance {
             .collect();
         let of_groups: Vec<f64> = groups(pair, &self.groups)?
             .iter()
-            .map(|group| self.of_group(at(&distances, group)))
+            .map(|group| self.of_group(select(&distances, group)))
             .collect();
         Ok(Score::numpy(mean(&of_groups)))
     }
@@ -133,7 +133,7 @@ struct Angle {
 }
 
 impl Angle {
-    fn of(column: &GradedColumn<'_>) -> Result<Self, Refusal> {
+    fn from_column(column: &GradedColumn<'_>) -> Result<Self, Refusal> {
         let degrees = doubles(column)?;
         let halved = matches!(column.data(), ColumnData::Bool(_));
         let degree = if halved {

@@ -49,7 +49,7 @@ fn clip() -> f64 {
 impl Metric for KlDivergence {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         pair.check_same_rows()?;
-        let names = self.columns.of(pair);
+        let names = self.columns.select(pair);
         let truth = names
             .iter()
             .map(|name| doubles(&pair.answers.column(name)?))

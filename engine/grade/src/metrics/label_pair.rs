@@ -33,14 +33,14 @@ impl<'a> LabelPair<'a> {
     ///
     /// # Errors
     /// If a side has no such column, if the sides have different numbers of rows, or if a cell is not a valid label.
-    pub fn of(pair: &'a Pair<'a>, column: &'a str, how: LabelsAs) -> Result<Self, Refusal> {
+    pub fn new(pair: &'a Pair<'a>, column: &'a str, how: LabelsAs) -> Result<Self, Refusal> {
         pair.check_same_rows()?;
         let prediction = pair.submission.column(column)?;
         let answers = pair.answers.column(column)?;
-        let truth = Labels::of(&answers, how)?;
+        let truth = Labels::from_column(&answers, how)?;
         let labels = match answers.data() {
             ColumnData::Bool(_) => Labels::expecting(&prediction, how, "True or False"),
-            _ => Labels::of(&prediction, how),
+            _ => Labels::from_column(&prediction, how),
         };
         Ok(LabelPair {
             truth,

@@ -61,7 +61,7 @@ impl Metric for LabelRanking {
             predicted.push(pair.submission.column(name)?);
             truth.push(floats(&pair.answers.column(name)?)?);
         }
-        let scores = Scores::of(&predicted)?;
+        let scores = Scores::new(&predicted)?;
         let (mut total, mut weights) = (0.0, 0.0);
         for row in 0..pair.answers.len() {
             let is_true: Vec<bool> = truth
@@ -93,7 +93,7 @@ enum Scores<'a> {
 }
 
 impl<'a> Scores<'a> {
-    fn of(columns: &'a [GradedColumn<'a>]) -> Result<Self, Refusal> {
+    fn new(columns: &'a [GradedColumn<'a>]) -> Result<Self, Refusal> {
         let all = |of: fn(&ColumnData) -> bool| columns.iter().all(|column| of(column.data()));
         if let Some(first) = columns.first()
             && all(|data| matches!(data, ColumnData::Bool(_)))

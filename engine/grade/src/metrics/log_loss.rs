@@ -40,7 +40,7 @@ struct LogLoss {
 impl Metric for LogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         pair.check_same_rows()?;
-        let names = self.columns.of(pair);
+        let names = self.columns.select(pair);
         let mut truth = Vec::with_capacity(names.len());
         let mut predicted = Vec::with_capacity(names.len());
         for name in &names {

@@ -37,7 +37,7 @@ struct MatthewsCorrcoef {
 
 impl Metric for MatthewsCorrcoef {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let both = LabelPair::of(pair, &self.column, self.labels_as)?;
+        let both = LabelPair::new(pair, &self.column, self.labels_as)?;
         match (&both.truth, &both.labels) {
             (Labels::Whole(a), Labels::Whole(b)) => Ok(Score::numpy(correlation(a, b))),
             (Labels::Text(a), Labels::Text(b)) => Ok(Score::numpy(correlation(a, b))),

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::groups::{at, groups};
+use super::groups::{groups, select};
 use super::per_column::{COLUMNS, mean_over};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
@@ -72,7 +72,7 @@ impl Metric for MeanAbsoluteError {
                 Some(groups) => {
                     let of_each = groups
                         .iter()
-                        .map(|group| self.of_group(&at(&errors, group)));
+                        .map(|group| self.of_group(&select(&errors, group)));
                     mean(&of_each.collect::<Vec<f64>>())
                 }
             })

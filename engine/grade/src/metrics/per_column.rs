@@ -19,7 +19,7 @@ pub(super) fn mean_over(
 ) -> Result<Score, Refusal> {
     pair.check_same_rows()?;
     let scores = columns
-        .of(pair)
+        .select(pair)
         .into_iter()
         .map(|name| score(&pair.answers.column(name)?, &pair.submission.column(name)?))
         .collect::<Result<Vec<f64>, Refusal>>()?;

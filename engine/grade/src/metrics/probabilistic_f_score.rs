@@ -39,11 +39,11 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[serde(deny_unknown_fields)]
 struct ProbabilisticFScore {
     column: String,
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     beta: f64,
 }
 
-fn one() -> f64 {
+fn default_one() -> f64 {
     1.0
 }
 

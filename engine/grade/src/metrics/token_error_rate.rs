@@ -75,7 +75,7 @@ impl Metric for TokenErrorRate {
 
 fn integers(column: &GradedColumn<'_>, row: usize, text: &str) -> Result<Vec<i64>, Refusal> {
     words(text)
-        .map(|word| BigInteger::of(word).map(|integer| integer.hash()))
+        .map(|word| BigInteger::parse(word).map(|integer| integer.hash()))
         .collect::<Option<Vec<i64>>>()
         .ok_or_else(|| column.refuse(RefusalKind::Type, row, "integers, separated by white space"))
 }

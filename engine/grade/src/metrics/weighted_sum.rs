@@ -31,7 +31,7 @@ pub(super) static KIND: MetricKind = MetricKind {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct Parameters {
     of: Vec<WrittenPart>,
 }
 
@@ -57,7 +57,7 @@ struct Part {
 }
 
 fn parse_parts(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
-    let written: Written = serde_json::from_value(value)?;
+    let written: Parameters = serde_json::from_value(value)?;
     let part = |part: WrittenPart| {
         let section = json!({ "metric": part.metric });
         let metric = spec::parse(&section)

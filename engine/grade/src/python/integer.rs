@@ -19,7 +19,7 @@ pub struct BigInteger {
 impl BigInteger {
     /// Parses an integer as Python does: surrounding white space, a sign, decimal digits of any script, `_` between
     /// digits. Returns `None` where Python raises `ValueError`.
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let text = trim_number(text);
         let (negative, text) = match text.strip_prefix('-') {
             Some(text) => (true, text),
@@ -82,12 +82,12 @@ impl BigInteger {
     }
 }
 
-/// Parses an integer; see [`BigInteger::of`]. Also returns `None` for integers beyond 128 bits.
+/// Parses an integer; see [`BigInteger::parse`]. Also returns `None` for integers beyond 128 bits.
 pub fn python_int(text: &str) -> Option<i128> {
-    BigInteger::of(text)?.value()
+    BigInteger::parse(text)?.value()
 }
 
 /// Like [`python_int`], but integers beyond 120 bits become the largest or smallest one of that size.
 pub fn python_int_clamped(text: &str) -> Option<i128> {
-    Some(BigInteger::of(text)?.clamped())
+    Some(BigInteger::parse(text)?.clamped())
 }

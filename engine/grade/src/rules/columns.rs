@@ -37,7 +37,7 @@ impl Rule for RequiredColumns {
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        for name in self.columns.of(pair) {
+        for name in self.columns.select(pair) {
             pair.submission.require(name)?;
         }
         Ok(())

@@ -34,7 +34,7 @@ impl Rule for DropMissing {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let columns = self
             .columns
-            .of(pair)
+            .select(pair)
             .into_iter()
             .map(|name| pair.answers.column(name))
             .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;

@@ -53,7 +53,7 @@ impl Rule for ExactColumns {
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        let expected = self.columns.of(pair);
+        let expected = self.columns.select(pair);
         for name in &expected {
             pair.submission.require(name)?;
         }

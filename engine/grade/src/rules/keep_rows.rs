@@ -69,7 +69,7 @@ impl Rule for KeepRows {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let columns = self
             .sum_of
-            .of(pair)
+            .select(pair)
             .into_iter()
             .map(|name| pair.answers.column(name))
             .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;

@@ -70,7 +70,7 @@ impl Rule for Numeric {
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        for name in self.columns.of(pair) {
+        for name in self.columns.select(pair) {
             self.check(&pair.submission.column(name)?)?;
         }
         Ok(())

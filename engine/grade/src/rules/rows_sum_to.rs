@@ -46,7 +46,7 @@ pub(super) static KIND: RuleKind = RuleKind {
 #[serde(deny_unknown_fields)]
 struct RowsSumTo {
     columns: ColumnSelection,
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     total: f64,
     #[serde(default = "numpy_absolute")]
     absolute: f64,
@@ -55,7 +55,7 @@ struct RowsSumTo {
     decimals: Option<u8>,
 }
 
-fn one() -> f64 {
+fn default_one() -> f64 {
     1.0
 }
 
@@ -75,7 +75,7 @@ impl Rule for RowsSumTo {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let columns = self
             .columns
-            .of(pair)
+            .select(pair)
             .into_iter()
             .map(|name| pair.submission.column(name))
             .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;

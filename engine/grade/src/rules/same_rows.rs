@@ -26,11 +26,11 @@ pub(super) static KIND: RuleKind = RuleKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SameRows {
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     times: usize,
 }
 
-fn one() -> usize {
+fn default_one() -> usize {
     1
 }
 

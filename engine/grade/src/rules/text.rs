@@ -37,7 +37,7 @@ impl Rule for Text {
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        for name in self.columns.of(pair) {
+        for name in self.columns.select(pair) {
             let column = pair.submission.column(name)?;
             for (position, value) in column.values().enumerate() {
                 let kind = match value {

@@ -42,7 +42,7 @@ impl Mask {
         if lengths.count != starts.count && starts.count > 2 {
             return Err("a length after each start");
         }
-        let wraps = match (NumPyType::of(&starts), NumPyType::of(&lengths)) {
+        let wraps = match (NumPyType::infer(&starts), NumPyType::infer(&lengths)) {
             (_, None) => false,
             (Some(NumPyType::Unlimited), Some(store))
             | (Some(store), Some(NumPyType::Unlimited))
@@ -178,7 +178,7 @@ impl NumberSummary {
 
 impl NumPyType {
     /// `None` for an empty list.
-    fn of(numbers: &NumberSummary) -> Option<NumPyType> {
+    fn infer(numbers: &NumberSummary) -> Option<NumPyType> {
         let signed = |value| value <= i128::from(i64::MAX);
         (numbers.count > 0).then(|| match () {
             () if numbers.largest > i128::from(u64::MAX) => NumPyType::Unlimited,

@@ -51,7 +51,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn around(volumes: [&Volume; 2]) -> Self {
+    fn enclosing(volumes: [&Volume; 2]) -> Self {
         let mut bounds = Bounds {
             low: [usize::MAX; 3],
             high: [0; 3],
@@ -80,7 +80,7 @@ pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> Option<f64> {
         1.0 / unit.size.width as f64,
         1.0 / unit.size.height as f64,
     ];
-    let bounds = Bounds::around([a, b]);
+    let bounds = Bounds::enclosing([a, b]);
     let extents = [0, 1, 2].map(|axis| bounds.extent(axis));
     let voxels = extents
         .iter()

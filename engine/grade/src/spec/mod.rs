@@ -120,7 +120,7 @@ fn read_metric(
     path: &KeyPath,
     faults: &mut Faults,
 ) -> Option<(Box<dyn Metric>, Vec<String>, &'static MetricKind)> {
-    let (name, parameters) = faults.keep(named(metric, path))?;
+    let (name, parameters) = faults.keep(parse_named(metric, path))?;
     let kind = metrics::ALL
         .iter()
         .copied()
@@ -170,7 +170,7 @@ fn read_rules(rules: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Vec<
 }
 
 fn read_rule(rule: &Value, path: &KeyPath, faults: &mut Faults) -> Option<SpecRule> {
-    let (name, parameters) = faults.keep(named(rule, path))?;
+    let (name, parameters) = faults.keep(parse_named(rule, path))?;
     let kind = rules::ALL.iter().find(|kind| kind.definition.name == name);
     let Some(kind) = kind else {
         let names: Vec<&str> = rules::ALL.iter().map(|kind| kind.definition.name).collect();
@@ -204,7 +204,7 @@ fn read_direction(value: &Value, path: &KeyPath) -> Result<Direction, GradeSpecE
 }
 
 /// Parses `name`, or `{ name: parameters }`.
-fn named<'a>(
+fn parse_named<'a>(
     value: &'a Value,
     path: &KeyPath,
 ) -> Result<(&'a str, Option<&'a Value>), GradeSpecError> {

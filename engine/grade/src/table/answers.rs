@@ -165,8 +165,8 @@ impl Part {
         words: &mut Vec<String>,
     ) -> Result<(), AnswersError> {
         let (path, all) = match (&self.of, &self.each) {
-            (Some(path), _) => (path, std::slice::from_ref(at(record, path, line)?)),
-            (None, Some(path)) => match at(record, path, line)? {
+            (Some(path), _) => (path, std::slice::from_ref(value_at(record, path, line)?)),
+            (None, Some(path)) => match value_at(record, path, line)? {
                 Value::Array(items) => (path, items.as_slice()),
                 _ => {
                     return Err(AnswersError::NoList {
@@ -211,7 +211,7 @@ fn fill(template: &str, record: &Value, line: usize) -> Result<String, AnswersEr
     let mut rest = template;
     while let Some((before, path, after)) = next_path(rest) {
         text.push_str(before);
-        text.push_str(&print(at(record, path, line)?, path, line)?);
+        text.push_str(&print(value_at(record, path, line)?, path, line)?);
         rest = after;
     }
     text.push_str(rest);
@@ -237,7 +237,7 @@ fn print(value: &Value, path: &str, line: usize) -> Result<String, AnswersError>
 }
 
 /// Returns the value at a path.
-fn at<'a>(record: &'a Value, path: &str, line: usize) -> Result<&'a Value, AnswersError> {
+fn value_at<'a>(record: &'a Value, path: &str, line: usize) -> Result<&'a Value, AnswersError> {
     path.split('.')
         .try_fold(record, |value, key| match value {
             Value::Array(items) => items.get(key.parse::<usize>().ok()?),

@@ -15,14 +15,14 @@ pub enum ColumnSelection {
         all_except: Names,
         /// The table with the columns.
         #[serde(default)]
-        of: Whose,
+        of: ColumnSide,
     },
 }
 
 /// A table in a pipeline.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+pub enum ColumnSide {
     #[default]
     Answers,
     Submission,
@@ -50,17 +50,17 @@ impl Default for ColumnSelection {
     fn default() -> Self {
         ColumnSelection::Others {
             all_except: Names::Many(Vec::new()),
-            of: Whose::Answers,
+            of: ColumnSide::Answers,
         }
     }
 }
 
 impl ColumnSelection {
     /// Returns the names in order.
-    pub fn of<'s>(&'s self, pair: &'s Pair<'_>) -> Vec<&'s str> {
+    pub fn select<'s>(&'s self, pair: &'s Pair<'_>) -> Vec<&'s str> {
         match self {
             ColumnSelection::Others {
-                of: Whose::Submission,
+                of: ColumnSide::Submission,
                 ..
             } => self.resolve(&pair.submission),
             _ => self.resolve(&pair.answers),
@@ -81,6 +81,6 @@ impl ColumnSelection {
 
     /// Returns owned names, for rules that change the pair.
     pub fn resolve_owned(&self, pair: &Pair<'_>) -> Vec<String> {
-        self.of(pair).into_iter().map(str::to_owned).collect()
+        self.select(pair).into_iter().map(str::to_owned).collect()
     }
 }

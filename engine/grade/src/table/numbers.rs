@@ -20,7 +20,7 @@ pub fn floats(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
                 .in_column(column.name),
         );
     }
-    column.each(|position, value| finite(column, position, value))
+    column.map_cells(|position, value| finite(column, position, value))
 }
 
 /// Returns the number in a cell.

@@ -29,7 +29,7 @@ struct Item {
 impl Ordered {
     /// Returns the order of the keys at these positions, none of which is missing; `None` for a column of objects that
     /// are not all texts.
-    pub(crate) fn of(column: &GradedColumn<'_>, positions: &[u32]) -> Option<Ordered> {
+    pub(crate) fn new(column: &GradedColumn<'_>, positions: &[u32]) -> Option<Ordered> {
         let row = |position: u32| column.file_position(position as usize);
         let numbers = |piece: &dyn Fn(usize) -> Option<u64>| {
             let items = positions.iter().map(|&position| {

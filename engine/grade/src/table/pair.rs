@@ -347,7 +347,7 @@ impl<'a> GradedColumn<'a> {
 
     /// Applies `check` to each cell. If it rejects several cells, the error of the first one in the file is returned,
     /// whatever the order of the rows.
-    pub(crate) fn each<T>(
+    pub(crate) fn map_cells<T>(
         &self,
         mut check: impl FnMut(usize, CellValue<'a>) -> Result<T, Refusal>,
     ) -> Result<Vec<T>, Refusal> {

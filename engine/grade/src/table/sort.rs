@@ -34,7 +34,7 @@ pub fn sort_positions(column: &GradedColumn<'_>) -> Result<Vec<u32>, Refusal> {
             return Err(column.refuse(RefusalKind::Ids, *odd as usize, expected));
         }
     }
-    match Ordered::of(column, &present) {
+    match Ordered::new(column, &present) {
         Some(ordered) => match ordered.distinct() {
             Some(positions) => present = positions,
             None => {

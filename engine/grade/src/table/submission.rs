@@ -128,7 +128,7 @@ impl FirstLine {
 
 /// Recognises other file formats, because a parser's message would not help the author.
 fn recognise(bytes: &[u8]) -> Option<&'static str> {
-    const KNOWN: &[(&[u8], &str)] = &[
+    const SIGNATURES: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a zip archive (or an Excel workbook)"),
         (b"\x1f\x8b", "gzip data"),
         (b"PAR1", "a parquet file"),
@@ -139,7 +139,7 @@ fn recognise(bytes: &[u8]) -> Option<&'static str> {
         (b"\xd0\xcf\x11\xe0", "an Excel workbook"),
         (b"\x93NUMPY", "a NumPy array"),
     ];
-    KNOWN
+    SIGNATURES
         .iter()
         .find(|(start, _)| bytes.starts_with(start))
         .map(|(_, what)| *what)

@@ -54,14 +54,14 @@ impl<'a> Labels<'a> {
     ///
     /// # Errors
     /// If scikit-learn rejects such labels: fractions, infinite or missing values, texts mixed with numbers.
-    pub fn of(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Self, Refusal> {
+    pub fn from_column(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Self, Refusal> {
         Labels::expecting(column, how, "a class label: an integer or a name")
     }
 
-    /// Like [`of`](Self::of); `expected` describes valid labels in the error for a number.
+    /// Like [`from_column`](Self::from_column); `expected` describes valid labels in the error for a number.
     ///
     /// # Errors
-    /// As [`of`](Self::of).
+    /// As [`from_column`](Self::from_column).
     pub fn expecting(
         column: &GradedColumn<'a>,
         how: LabelsAs,
@@ -124,7 +124,7 @@ fn only_text<'a>(column: &GradedColumn<'a>) -> Result<Labels<'a>, Refusal> {
         CellValue::Missing => Err(column.refuse(RefusalKind::Missing, position, "a label")),
         _ => Err(column.refuse(RefusalKind::Type, position, "text, as in the other rows")),
     };
-    column.each(label).map(Labels::Text)
+    column.map_cells(label).map(Labels::Text)
 }
 
 fn integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusal> {
@@ -146,7 +146,7 @@ fn integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Labels<'a>, 
         };
         number.ok_or_else(|| column.refuse(kind, position, "an integer"))
     };
-    let labels: Vec<i128> = column.each(label)?;
+    let labels: Vec<i128> = column.map_cells(label)?;
     // NumPy converts a list to an array of integers if it fits one of the 64-bit types; other integers are not valid
     // labels.
     let signed = |label: &i128| i64::try_from(*label).is_ok();
@@ -190,7 +190,7 @@ fn whole<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Re
         }
         _ => Err(column.refuse(RefusalKind::Type, position, expected)),
     };
-    column.each(label).map(Labels::Whole)
+    column.map_cells(label).map(Labels::Whole)
 }
 
 /// Formats the cell like Python's `str`.

@@ -134,7 +134,7 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
             .or_else(|| by_item.iter().next());
         let others = others.filter(|(other, _)| **other != item);
         let others: &[&str] = others.map_or(&[], |(_, values)| values.as_slice());
-        let haystack = Haystack::of(text);
+        let haystack = Haystack::new(text);
         let count = |values: &[&str]| {
             let asked = values.iter().take(ANSWERS);
             let found = asked.clone().filter(|value| haystack.holds(value));
@@ -189,7 +189,7 @@ struct Haystack<'a> {
 }
 
 impl<'a> Haystack<'a> {
-    fn of(text: &'a str) -> Haystack<'a> {
+    fn new(text: &'a str) -> Haystack<'a> {
         let mut numbers: Vec<f64> = words(text)
             .filter_map(|word| word.parse::<f64>().ok())
             .filter(|number| number.is_finite())

@@ -35,16 +35,18 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
                     .filter_map(|(cell, item)| Some((cell, label.values.get((*item)?)?)))
                     .collect();
                 found.extend(
-                    presence(name, label, &rows, tests).map(|one| within(one, &shown.path)),
+                    presence(name, label, &rows, tests).map(|one| prefix_path(one, &shown.path)),
                 );
-                found.extend(value(name, label, &rows, tests).map(|one| within(one, &shown.path)));
+                found.extend(
+                    value(name, label, &rows, tests).map(|one| prefix_path(one, &shown.path)),
+                );
             }
         }
     }
     found
 }
 
-fn within(mut finding: LeakFinding, path: &str) -> LeakFinding {
+fn prefix_path(mut finding: LeakFinding, path: &str) -> LeakFinding {
     finding.what = format!("{path}: {}", finding.what);
     finding
 }
@@ -103,7 +105,7 @@ fn presence(
                 .filter(|(label, present)| **present == side && **label == answer);
             hits.count() as f64
         };
-        let p = tests.made(by_shuffling(&labels, statistic).p);
+        let p = tests.record(by_shuffling(&labels, statistic).p);
         let said = if side { "has a value" } else { "has none" };
         let what = format!(
             "where `{name}` {said}, `{}` is {answer} for {count} of {} rows; for {:.0} % of all",
@@ -155,7 +157,7 @@ fn value(
             let statistic = |labels: &[&String]| purity(cells.iter().zip(labels));
             let right = statistic(&labels);
             if right >= 0.99 && guess < 0.95 {
-                let p = tests.made(by_shuffling(&labels, statistic).p);
+                let p = tests.record(by_shuffling(&labels, statistic).p);
                 return found(
                     format!("determines, for {:.1} % of rows,", 100.0 * right),
                     p,
@@ -180,7 +182,7 @@ fn value(
     };
     if is_told {
         let statistic = |b: &[f64]| correlation(&a, b).abs();
-        let p = tests.made(by_shuffling(&b, statistic).p);
+        let p = tests.record(by_shuffling(&b, statistic).p);
         return found(format!("follows (rank correlation {agreement:.4})"), p);
     }
     None

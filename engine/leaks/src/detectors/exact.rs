@@ -37,10 +37,10 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
             .enumerate()
             .filter_map(|(place, cell)| Some((place, (*cell)?, view.answer(label, place))))
             .collect();
-        let Some((how, p)) = told(*channel, &pairs, label) else {
+        let Some((how, p)) = exact_relation(*channel, &pairs, label) else {
             continue;
         };
-        let p = tests.made(p);
+        let p = tests.record(p);
         let what = format!("{name} {how} `{}`", label.name);
         found.push(
             LeakFinding::new(LeakLevel::Leak, channel.detector(), what)
@@ -55,7 +55,11 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
 }
 
 /// How cells tell the answers, and the chance of that.
-fn told(channel: Channel, pairs: &[(usize, &str, &str)], label: &Label) -> Option<(String, f64)> {
+fn exact_relation(
+    channel: Channel,
+    pairs: &[(usize, &str, &str)],
+    label: &Label,
+) -> Option<(String, f64)> {
     let answers: Vec<&str> = pairs.iter().map(|(_, _, answer)| *answer).collect();
     let guess = majority(&answers);
     let cells: HashSet<&str> = pairs.iter().map(|(_, cell, _)| *cell).collect();

@@ -39,7 +39,7 @@ struct Form<'a> {
 }
 
 /// Why a fact is reported.
-pub(super) struct Told {
+pub(super) struct FactVerdict {
     pub finding: LeakFinding,
     pub gain: f64,
 }
@@ -60,7 +60,7 @@ fn of_label(
     baseline: &Baseline,
     tests: &mut Tests,
 ) -> Vec<LeakFinding> {
-    let mut found: Vec<Told> = Vec::new();
+    let mut found: Vec<FactVerdict> = Vec::new();
     let mut forms: Vec<Form<'_>> = Vec::new();
     let mut seen: HashSet<Vec<Option<&str>>> = HashSet::new();
     let facts = view
@@ -76,8 +76,8 @@ fn of_label(
         let Some((prediction, gain)) = best(*channel, &cells, targets, baseline) else {
             continue;
         };
-        tests.made(gain.p);
-        if let Some(told) = judged(*channel, name, label, &gain, &cells, view) {
+        tests.record(gain.p);
+        if let Some(told) = judge(*channel, name, label, &gain, &cells, view) {
             found.push(told);
         }
         let different: HashSet<&Option<&str>> = cells.iter().collect();
@@ -184,14 +184,14 @@ fn required(channel: Channel, name: &str) -> f64 {
     }
 }
 
-fn judged(
+fn judge(
     channel: Channel,
     name: &str,
     label: &Label,
     gain: &Gain,
     cells: &[Option<&str>],
     view: &View<'_>,
-) -> Option<Told> {
+) -> Option<FactVerdict> {
     let different: HashSet<&str> = cells.iter().flatten().copied().collect();
     let mut least = required(channel, name);
     // Honest pictures have many sizes. If few sizes predict the answer, somebody chose them.
@@ -248,7 +248,7 @@ fn judged(
     let finding = LeakFinding::new(level, channel.detector(), what)
         .evidence(examples(view, label, cells))
         .p_value(p);
-    Some(Told {
+    Some(FactVerdict {
         finding,
         gain: gain.beyond,
     })
@@ -327,7 +327,7 @@ fn together(
     targets: &Targets,
     baseline: &Baseline,
     tests: &mut Tests,
-) -> Vec<Told> {
+) -> Vec<FactVerdict> {
     let mut found = Vec::new();
     let base = baseline.prediction.as_ref();
     // Values that nearly all items share combine to nothing.
@@ -357,7 +357,7 @@ fn together(
                 .collect();
             let both: Vec<Option<&str>> = both.iter().map(|one| Some(one.as_str())).collect();
             let pair = gain(targets, base, &by_value(&both, &targets.test));
-            tests.made(pair.p);
+            tests.record(pair.p);
             if pair.beyond >= 0.25 && pair.beyond >= beyond.max(*other_beyond) + 0.1 {
                 found.push(combined(&format!("{name} and {other_name}"), label, &pair));
             }
@@ -383,7 +383,7 @@ fn together(
                 rows: rows.collect(),
             },
         );
-        tests.made(sum.p);
+        tests.record(sum.p);
         let most = varied.iter().map(|form| form.beyond).fold(0.0, f64::max);
         if sum.beyond >= 0.2 && sum.beyond >= most + 0.1 {
             let name = format!("{} facts about cells and files", singles.len());
@@ -395,7 +395,7 @@ fn together(
     found
 }
 
-fn combined(name: &str, label: &Label, gain: &Gain) -> Told {
+fn combined(name: &str, label: &Label, gain: &Gain) -> FactVerdict {
     let what = format!(
         "{name} together explain {:.0} % of the variance of `{}` that the intended features leave",
         100.0 * gain.beyond,
@@ -405,7 +405,7 @@ fn combined(name: &str, label: &Label, gain: &Gain) -> Told {
         true => LeakLevel::Leak,
         false => LeakLevel::Risk,
     };
-    Told {
+    FactVerdict {
         finding: LeakFinding::new(level, "combined", what).p_value(gain.p),
         gain: gain.beyond,
     }

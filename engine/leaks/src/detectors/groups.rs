@@ -12,7 +12,7 @@ use super::patterns::is_train;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{bins, by_shuffling, counts, majority};
 use crate::table::{is_missing, numbers};
-use crate::world::{Seen, Shown, World};
+use crate::world::{PublicFile, PublicTableFile, World};
 
 const NAME: &str = "groups";
 
@@ -52,7 +52,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
 
 /// Words of the bundle's names that were taken from test files.
 fn names(world: &World) -> Option<LeakFinding> {
-    let mut shown: HashMap<(u64, u32), Vec<&Seen>> = HashMap::new();
+    let mut shown: HashMap<(u64, u32), Vec<&PublicFile>> = HashMap::new();
     for file in world.files.iter().filter(|file| file.bytes > 0) {
         shown
             .entry((file.bytes, file.crc32))
@@ -62,12 +62,12 @@ fn names(world: &World) -> Option<LeakFinding> {
     let mut words: BTreeMap<(usize, usize), [Vec<String>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
     for raw in &world.bundle {
-        let same: &[&Seen] = match shown.get(&(raw.bytes, raw.crc32)) {
+        let same: &[&PublicFile] = match shown.get(&(raw.bytes, raw.crc32)) {
             Some(same) => same,
             None => continue,
         };
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let is_same_name = |file: &&Seen| name(&file.path) == name(&raw.path);
+        let is_same_name = |file: &&PublicFile| name(&file.path) == name(&raw.path);
         let train = same
             .iter()
             .find(|file| is_train(&file.path) && is_same_name(file));
@@ -133,7 +133,7 @@ impl Column<'_> {
     fn straddles(
         &self,
         world: &World,
-        train: &Shown,
+        train: &PublicTableFile,
         label: &str,
         tests: &mut Tests,
     ) -> Option<LeakFinding> {
@@ -163,7 +163,7 @@ impl Column<'_> {
         let truth: Vec<usize> = rows.iter().map(|(_, truth)| *truth).collect();
         let by_group = right(&truth);
         let honest = self.by_bins(&trained, &rows).unwrap_or(guess).max(guess);
-        let p = tests.made(by_shuffling(&truth, right).p);
+        let p = tests.record(by_shuffling(&truth, right).p);
         if by_group < honest + 0.1 {
             return None;
         }

@@ -20,7 +20,7 @@ use crate::world::Label;
 const FEWEST: usize = 20;
 
 /// The variance that the answers of kin must explain beyond the baseline.
-const LEAST: f64 = 0.1;
+const MIN_VARIANCE: f64 = 0.1;
 
 /// Items of a category for each of its values; groups have fewer.
 const OF_CATEGORY: usize = 8;
@@ -40,7 +40,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
         };
         let Some(rows) = train
             .column(&label.name)
-            .and_then(|answers| targets.of(answers))
+            .and_then(|answers| targets.encode(answers))
         else {
             continue;
         };
@@ -58,8 +58,8 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
                 ("groups", "with the same", group),
             ] {
                 let Some((told, kin)) = result else { continue };
-                tests.made(told.p);
-                if told.beyond < LEAST {
+                tests.record(told.p);
+                if told.beyond < MIN_VARIANCE {
                     continue;
                 }
                 let what = format!(

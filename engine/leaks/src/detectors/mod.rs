@@ -54,7 +54,7 @@ pub(crate) struct Tests {
 
 impl Tests {
     /// Notes a test.
-    pub(crate) fn made(&mut self, p: f64) -> f64 {
+    pub(crate) fn record(&mut self, p: f64) -> f64 {
         self.p_values.push(p);
         p
     }

@@ -24,7 +24,7 @@ const MINIMA: usize = 4;
 /// Share of runs in common.
 const ALIKE: f64 = 0.7;
 /// Rows of one band that are compared; more are a template.
-const MOST: usize = 50;
+const MAX_BAND_ROWS: usize = 50;
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
                 };
                 let own_labels: Vec<&String> = truth.iter().map(|(own, _)| *own).collect();
                 let (agree, guess) = (right(&own_labels), majority(&label.values));
-                let p = tests.made(by_shuffling(&own_labels, right).p);
+                let p = tests.record(by_shuffling(&own_labels, right).p);
                 let level = match share >= 0.05 && agree >= guess + 0.1 {
                     true => LeakLevel::Risk,
                     false => LeakLevel::Note,
@@ -141,7 +141,7 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
     for (at, runs) in other.iter().enumerate() {
         for band in runs.iter().flat_map(|runs| bands(runs)) {
             let rows = by_band.entry(band).or_default();
-            if rows.len() < MOST {
+            if rows.len() < MAX_BAND_ROWS {
                 rows.push(at);
             }
         }

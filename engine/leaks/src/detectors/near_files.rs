@@ -37,7 +37,7 @@ const CHANCE: f64 = 0.01;
 const FEWEST: usize = 2 * TWENTIETH;
 
 /// A test file and the training file that is nearest.
-struct Near<'a> {
+struct Neighbour<'a> {
     test: &'a Sketched,
     train: &'a Sketched,
     apart: f64,
@@ -46,14 +46,16 @@ struct Near<'a> {
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let media = [Medium::Picture, Medium::Sound, Medium::Series];
-    let found = media.iter().filter_map(|medium| of(world, *medium, tests));
+    let found = media
+        .iter()
+        .filter_map(|medium| find_in(world, *medium, tests));
     found.collect()
 }
 
-fn of(world: &World, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
+fn find_in(world: &World, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
     let (test, train) = (
-        world.gallery.test.of(medium),
-        world.gallery.train.of(medium),
+        world.gallery.test.of_medium(medium),
+        world.gallery.train.of_medium(medium),
     );
     if test.len() < FEWEST || train.len() < FEWEST {
         return None;
@@ -63,12 +65,12 @@ fn of(world: &World, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
         .iter()
         .filter(|file| !equal.contains(&file.content))
         .filter_map(|file| nearest(file, &train));
-    let nearest: Vec<Near> = nearest.collect();
+    let nearest: Vec<Neighbour> = nearest.collect();
     let mut distances: Vec<f64> = nearest.iter().map(|near| near.apart).collect();
     distances.sort_by(f64::total_cmp);
     let usual = *distances.get(distances.len() * 9 / 10)?;
     let most = (OF_ALL * average(&test, &train)).min(OF_NEAREST * usual);
-    let near: Vec<&Near> = nearest
+    let near: Vec<&Neighbour> = nearest
         .iter()
         .filter(|near| near.apart <= most && near.apart * NEARER <= near.twentieth)
         .collect();
@@ -76,7 +78,7 @@ fn of(world: &World, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
     if near.is_empty() {
         return None;
     }
-    let p = tests.made(tail_of_binomial(test.len(), near.len(), CHANCE));
+    let p = tests.record(tail_of_binomial(test.len(), near.len(), CHANCE));
     let items: BTreeSet<Option<usize>> = near
         .iter()
         .map(|near| world.item_of_path(&near.test.path))
@@ -115,7 +117,7 @@ fn of(world: &World, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
     )
 }
 
-fn nearest<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Near<'a>> {
+fn nearest<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Neighbour<'a>> {
     let mut best: Vec<(f64, &Sketched)> = Vec::with_capacity(TWENTIETH + 1);
     let mut most = f64::INFINITY;
     for other in train {
@@ -130,7 +132,7 @@ fn nearest<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Near<'a>> {
         }
     }
     let ((apart, train), (twentieth, _)) = (*best.first()?, *best.last()?);
-    Some(Near {
+    Some(Neighbour {
         test,
         train,
         apart,

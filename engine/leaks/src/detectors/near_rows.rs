@@ -17,7 +17,7 @@ const COLUMNS: usize = 3;
 const FEWEST: usize = 15;
 
 /// The variance that they must explain beyond the baseline.
-const LEAST: f64 = 0.03;
+const MIN_VARIANCE: f64 = 0.03;
 
 /// Training rows that are compared.
 const MAX_TRAIN: usize = 40_000;
@@ -25,7 +25,7 @@ const MAX_TRAIN: usize = 40_000;
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let train = view.world.train_table(label)?;
-    let rows = targets.of(train.column(&label.name)?)?;
+    let rows = targets.encode(train.column(&label.name)?)?;
     let (shown, key, items) = view.world.test_tables().next()?;
     let mut test: Vec<Vec<f64>> = Vec::new();
     let mut known: Vec<Vec<f64>> = Vec::new();
@@ -119,8 +119,8 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     };
     let baseline = view.baseline(label, targets);
     let told = gain(targets, baseline.prediction.as_ref(), &prediction);
-    tests.made(told.p);
-    if told.beyond < LEAST {
+    tests.record(told.p);
+    if told.beyond < MIN_VARIANCE {
         return None;
     }
     let what = format!(

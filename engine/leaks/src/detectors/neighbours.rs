@@ -28,7 +28,7 @@ const FEWEST: usize = 3 * STRETCH;
 const ROWS: usize = 5_000;
 const STRETCHES: usize = 1 << 21;
 /// Maximum rows with a stretch. A stretch in more rows proves nothing.
-const MOST: usize = 20;
+const MAX_STRETCH_ROWS: usize = 20;
 
 /// # Errors
 /// When an array cannot be read.
@@ -112,7 +112,7 @@ impl Side<'_> {
     }
 
     /// Row by row, with their numbers; equal cells have equal numbers.
-    fn each(&self, visit: &mut dyn FnMut(u64, &[u64])) -> Result<()> {
+    fn for_each_row(&self, visit: &mut dyn FnMut(u64, &[u64])) -> Result<()> {
         match self {
             Side::Columns(columns) => {
                 for (at, number) in (0..self.rows()).enumerate() {
@@ -150,7 +150,7 @@ fn shared<'a>(test: &'a Table, train: &'a Table) -> Option<(Side<'a>, Side<'a>)>
 }
 
 /// A test row that is looked at.
-struct Looked {
+struct TestRow {
     number: u64,
     /// Its stretches of cells that are different enough.
     stretches: usize,
@@ -160,7 +160,7 @@ struct Looked {
 
 /// The places of a stretch in the test rows, and the number of train rows with it.
 #[derive(Default)]
-struct Standing {
+struct StretchUse {
     places: Vec<(u32, u32)>,
     seen: usize,
 }
@@ -173,10 +173,10 @@ fn shifted(
 ) -> Result<Option<LeakFinding>> {
     let most = ROWS.min(STRETCHES / own.width().max(1)).max(1) as u64;
     let step = own.rows().div_ceil(most).max(1);
-    let mut looked: Vec<Looked> = Vec::new();
-    let mut known: HashMap<u64, Standing> = HashMap::new();
-    let mut maybe = Maybe::default();
-    let learnt = own.each(&mut |number, row| {
+    let mut looked: Vec<TestRow> = Vec::new();
+    let mut known: HashMap<u64, StretchUse> = HashMap::new();
+    let mut maybe = StretchFilter::default();
+    let learnt = own.for_each_row(&mut |number, row| {
         if !number.is_multiple_of(step) {
             return;
         }
@@ -190,12 +190,12 @@ fn shifted(
             stretches += 1;
             maybe.add(hash);
             let standing = known.entry(hash).or_default();
-            if standing.places.len() <= MOST {
+            if standing.places.len() <= MAX_STRETCH_ROWS {
                 let row = u32::try_from(looked.len()).unwrap_or(u32::MAX);
                 standing.places.push((row, place));
             }
         }
-        looked.push(Looked {
+        looked.push(TestRow {
             number,
             stretches,
             best: (0, 0, 0),
@@ -203,13 +203,16 @@ fn shifted(
     });
     // A file that ends too early has been compared as far as it goes.
     let mut shifts: HashMap<(u32, i64), usize> = HashMap::new();
-    let passed = other.each(&mut |number, row| {
+    let passed = other.for_each_row(&mut |number, row| {
         shifts.clear();
         for (place, hash) in hashes(row) {
             if !maybe.has(hash) {
                 continue;
             }
-            let Some(standing) = known.get_mut(&hash).filter(|one| one.seen <= MOST) else {
+            let Some(standing) = known
+                .get_mut(&hash)
+                .filter(|one| one.seen <= MAX_STRETCH_ROWS)
+            else {
                 continue;
             };
             standing.seen += 1;
@@ -241,8 +244,8 @@ fn shifted(
             _ => {}
         }
     }
-    let is_hit = |one: &&Looked| one.stretches >= STRETCH && one.best.0 * 2 >= one.stretches;
-    let hits: Vec<&Looked> = looked.iter().filter(is_hit).collect();
+    let is_hit = |one: &&TestRow| one.stretches >= STRETCH && one.best.0 * 2 >= one.stretches;
+    let hits: Vec<&TestRow> = looked.iter().filter(is_hit).collect();
     let share = hits.len() as f64 / looked.len().max(1) as f64;
     if hits.is_empty() {
         return Ok(None);
@@ -291,29 +294,29 @@ fn hashes(row: &[u64]) -> impl Iterator<Item = (u32, u64)> {
 }
 
 /// A filter in front of the stretches that are known: most that pass by are not, and memory is slow.
-struct Maybe(Vec<u64>);
+struct StretchFilter(Vec<u64>);
 
-impl Default for Maybe {
-    fn default() -> Maybe {
-        Maybe(vec![0; 1 << 20])
+impl Default for StretchFilter {
+    fn default() -> StretchFilter {
+        StretchFilter(vec![0; 1 << 20])
     }
 }
 
-impl Maybe {
+impl StretchFilter {
     fn place(hash: u64) -> (usize, u64) {
         let place = hash.wrapping_mul(0xa076_1d64_78bd_642f) >> 38;
         (usize::try_from(place >> 6).unwrap_or(0), 1 << (place & 63))
     }
 
     fn add(&mut self, hash: u64) {
-        let (word, bit) = Maybe::place(hash);
+        let (word, bit) = StretchFilter::place(hash);
         if let Some(word) = self.0.get_mut(word) {
             *word |= bit;
         }
     }
 
     fn has(&self, hash: u64) -> bool {
-        let (word, bit) = Maybe::place(hash);
+        let (word, bit) = StretchFilter::place(hash);
         self.0.get(word).is_some_and(|word| word & bit != 0)
     }
 }

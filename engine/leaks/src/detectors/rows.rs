@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::world::{Shown, World};
+use crate::world::{PublicTableFile, World};
 
 const NAME: &str = "rows";
 
@@ -21,8 +21,8 @@ pub(super) fn find(world: &World) -> Vec<LeakFinding> {
 /// Tables that have the test table's columns and an answer's besides.
 pub(super) fn train_tables<'a>(
     world: &'a World,
-    test: &'a Shown,
-) -> impl Iterator<Item = &'a Shown> {
+    test: &'a PublicTableFile,
+) -> impl Iterator<Item = &'a PublicTableFile> {
     world.tables.iter().filter(move |table| {
         let names: HashSet<&String> = table.table.names.iter().collect();
         let labelled = world.labels.iter().any(|label| names.contains(&label.name));
@@ -31,7 +31,12 @@ pub(super) fn train_tables<'a>(
     })
 }
 
-fn same_ids(world: &World, train: &Shown, test: &Shown, key: usize) -> Option<LeakFinding> {
+fn same_ids(
+    world: &World,
+    train: &PublicTableFile,
+    test: &PublicTableFile,
+    key: usize,
+) -> Option<LeakFinding> {
     let column = train.table.column(test.table.names.get(key)?)?;
     let both: Vec<&String> = column
         .iter()
@@ -57,8 +62,8 @@ fn same_ids(world: &World, train: &Shown, test: &Shown, key: usize) -> Option<Le
 
 fn same_rows(
     world: &World,
-    train: &Shown,
-    test: &Shown,
+    train: &PublicTableFile,
+    test: &PublicTableFile,
     key: usize,
     items: &[Option<usize>],
 ) -> Option<LeakFinding> {

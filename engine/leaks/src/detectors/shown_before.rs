@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::patterns::{ending, is_test, is_train, pattern};
 use crate::fields;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::world::{Seen, World};
+use crate::world::{PublicFile, World};
 
 const NAME: &str = "shown-before";
 
@@ -17,12 +17,12 @@ const NAME: &str = "shown-before";
 const MANY: u64 = 10;
 
 /// Names that a finding lists.
-const MOST: usize = 20;
+const MAX_NAMES: usize = 20;
 
 pub(super) fn find(world: &World) -> Vec<LeakFinding> {
-    let own: Vec<&Seen> = parts(&world.bundle, is_test);
-    let train: Vec<&Seen> = parts(&world.bundle, |path| is_train(path) && !is_test(path));
-    let shown: Vec<&Seen> = world
+    let own: Vec<&PublicFile> = parts(&world.bundle, is_test);
+    let train: Vec<&PublicFile> = parts(&world.bundle, |path| is_train(path) && !is_test(path));
+    let shown: Vec<&PublicFile> = world
         .files
         .iter()
         .filter(|file| is_test(&file.path) || world.item_of_path(&file.path).is_some())
@@ -37,12 +37,12 @@ pub(super) fn find(world: &World) -> Vec<LeakFinding> {
     found
 }
 
-fn parts(files: &[Seen], belongs: impl Fn(&str) -> bool) -> Vec<&Seen> {
+fn parts(files: &[PublicFile], belongs: impl Fn(&str) -> bool) -> Vec<&PublicFile> {
     files.iter().filter(|file| belongs(&file.path)).collect()
 }
 
-fn patterns<'a>(files: &[&'a Seen]) -> BTreeMap<String, Vec<&'a Seen>> {
-    let mut patterns: BTreeMap<String, Vec<&Seen>> = BTreeMap::new();
+fn patterns<'a>(files: &[&'a PublicFile]) -> BTreeMap<String, Vec<&'a PublicFile>> {
+    let mut patterns: BTreeMap<String, Vec<&PublicFile>> = BTreeMap::new();
     for file in files {
         patterns.entry(pattern(&file.path)).or_default().push(file);
     }
@@ -50,11 +50,16 @@ fn patterns<'a>(files: &[&'a Seen]) -> BTreeMap<String, Vec<&'a Seen>> {
 }
 
 /// Kinds of files.
-fn kinds(world: &World, own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<LeakFinding> {
+fn kinds(
+    world: &World,
+    own: &[&PublicFile],
+    train: &[&PublicFile],
+    shown: &[&PublicFile],
+) -> Vec<LeakFinding> {
     let (own, train, shown) = (patterns(own), patterns(train), patterns(shown));
     let mut found = Vec::new();
     // Without common files besides single tables, the one is a stub of the other or named in another way.
-    let counts = |(kind, files): (&String, &Vec<&Seen>)| {
+    let counts = |(kind, files): (&String, &Vec<&PublicFile>)| {
         let is_single = files.len() < 2 && fields::format(kind) != Some("tfrecord");
         shown.contains_key(kind) && !is_single
     };
@@ -93,8 +98,8 @@ fn kinds(world: &World, own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<
 }
 
 /// Names inside files: of tables file by file, of other formats all together.
-fn names(own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<LeakFinding> {
-    let group = |file: &Seen| {
+fn names(own: &[&PublicFile], train: &[&PublicFile], shown: &[&PublicFile]) -> Vec<LeakFinding> {
+    let group = |file: &PublicFile| {
         let format = fields::format(&file.path)?;
         Some(match format {
             "table" => format!("{format} {}", pattern(&file.path)),
@@ -102,7 +107,7 @@ fn names(own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<LeakFinding> {
             format => format.to_owned(),
         })
     };
-    let groups = |files: &[&Seen]| {
+    let groups = |files: &[&PublicFile]| {
         let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for file in files.iter().filter(|file| !file.names.is_empty()) {
             if let Some(group) = group(file) {
@@ -146,9 +151,9 @@ fn names(own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<LeakFinding> {
         if new.is_empty() {
             continue;
         }
-        let some = new.iter().take(MOST).map(|name| format!("`{name}`"));
+        let some = new.iter().take(MAX_NAMES).map(|name| format!("`{name}`"));
         let mut listed = some.collect::<Vec<_>>().join(", ");
-        if let Some(more) = new.len().checked_sub(MOST).filter(|more| *more > 0) {
+        if let Some(more) = new.len().checked_sub(MAX_NAMES).filter(|more| *more > 0) {
             listed.push_str(&format!(" and {more} more"));
         }
         let what =

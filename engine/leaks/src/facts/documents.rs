@@ -78,7 +78,7 @@ impl Walk<'_> {
             Value::Array(items) => {
                 for (number, inner) in items.iter().enumerate() {
                     if let Some(item) = self.item(inner) {
-                        self.named(item, shape, keys);
+                        self.add_keys(item, shape, keys);
                         let what = format!("the place in the list `{shape}` of {}", self.path);
                         self.facts
                             .number(Channel::Order, &what, item, number as f64);
@@ -92,12 +92,12 @@ impl Walk<'_> {
                     .find_map(|(key, value)| Some((key, self.item(value)?)));
                 if let Some((own, item)) = own {
                     self.object(members, Some(own), item, shape);
-                    self.named(item, shape, keys);
+                    self.add_keys(item, shape, keys);
                 }
                 for (key, inner) in members {
                     if let Some(item) = (self.item_of)(key) {
                         self.keyed(inner, item, shape);
-                        self.named(item, shape, keys);
+                        self.add_keys(item, shape, keys);
                         self.value(inner, &format!("{shape}.ID"), keys, depth + 1);
                         continue;
                     }
@@ -116,7 +116,7 @@ impl Walk<'_> {
     }
 
     /// The keys on the way to an item, and that it is there.
-    fn named(&mut self, item: usize, shape: &str, keys: &[String]) {
+    fn add_keys(&mut self, item: usize, shape: &str, keys: &[String]) {
         self.place += 1;
         let what = format!("the place in {}", self.path);
         self.facts

@@ -10,7 +10,7 @@ use crate::world::World;
 const MAX_JOINS: usize = 3;
 
 /// Cells of a key that must be found in another table.
-const FOUND: f64 = 0.8;
+const MIN_FOUND_FRACTION: f64 = 0.8;
 
 pub(crate) fn collect(world: &World, facts: &mut Facts) {
     // The row of each item in each table.
@@ -157,7 +157,7 @@ fn join(
                             different.insert(*there);
                         }
                     }
-                    let is_key = of_item.len() as f64 >= FOUND * own.len() as f64
+                    let is_key = of_item.len() as f64 >= MIN_FOUND_FRACTION * own.len() as f64
                         && different.len() * 4 >= of_item.len()
                         && different.len() >= 20;
                     is_key.then_some((place, of_item))

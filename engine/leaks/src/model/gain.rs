@@ -38,7 +38,7 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
         };
         let none: Vec<f64> = residuals(&truth, |_| vec![1.0]);
         let of_base = match baseline {
-            Some(_) => residuals(&truth, |item| vec![1.0, at(&base, item)]),
+            Some(_) => residuals(&truth, |item| vec![1.0, value_of(&base, item)]),
             None => none.clone(),
         };
         let pair = |item: usize| fact.get(item).copied().unwrap_or([0.0, 1.0]);
@@ -49,12 +49,12 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
         let of_both = match baseline {
             Some(_) => residuals(&truth, |item| {
                 let [value, missing] = pair(item);
-                vec![1.0, at(&base, item), value, missing]
+                vec![1.0, value_of(&base, item), value, missing]
             }),
             None => of_fact.clone(),
         };
         for item in 0..count {
-            let square = |residuals: &[f64]| at(residuals, item).powi(2);
+            let square = |residuals: &[f64]| value_of(residuals, item).powi(2);
             total += square(&none);
             left_alone += square(&of_fact);
             let (base, both) = (square(&of_base), square(&of_both));
@@ -77,7 +77,7 @@ fn cell(row: &[f64], column: usize) -> f64 {
     row.get(column).copied().unwrap_or(0.0)
 }
 
-fn at(values: &[f64], item: usize) -> f64 {
+fn value_of(values: &[f64], item: usize) -> f64 {
     values.get(item).copied().unwrap_or(0.0)
 }
 

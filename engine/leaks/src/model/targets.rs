@@ -38,7 +38,7 @@ impl Targets {
                 classes: Some(classes),
                 sorted: Vec::new(),
             };
-            targets.test = targets.of(&label.values)?;
+            targets.test = targets.encode(&label.values)?;
             return Some(targets);
         }
         let numbers = label.numbers.as_ref()?;
@@ -63,7 +63,7 @@ impl Targets {
     }
 
     /// The rows of other answers to the same question, those of training items. `None` if most of them are of another kind.
-    pub(crate) fn of(&self, answers: &[String]) -> Option<Vec<Vec<f64>>> {
+    pub(crate) fn encode(&self, answers: &[String]) -> Option<Vec<Vec<f64>>> {
         if let Some(classes) = &self.classes {
             let places: HashMap<&String, usize> = classes.iter().zip(0..).collect();
             let mut known = 0_usize;

@@ -72,15 +72,15 @@ impl Wing {
 
     /// Returns whether this file is read entirely.
     pub(crate) fn wants(&self, path: &str, bytes: u64) -> bool {
-        Medium::of(path).is_some() && bytes <= LONGEST && hash(path) <= self.most
+        Medium::from_path(path).is_some() && bytes <= LONGEST && hash(path) <= self.most
     }
 
     pub(crate) fn add(&mut self, path: &str, content: (u64, u32), file: &[u8]) {
-        let Some(medium) = Medium::of(path) else {
+        let Some(medium) = Medium::from_path(path) else {
             return;
         };
         self.spent += file.len() as u64;
-        if let Some(sketch) = Sketch::of(medium, path, file) {
+        if let Some(sketch) = Sketch::from_file(medium, path, file) {
             self.files.push(Sketched {
                 path: path.to_owned(),
                 medium,
@@ -97,7 +97,7 @@ impl Wing {
         }
     }
 
-    pub(crate) fn of(&self, medium: Medium) -> Vec<&Sketched> {
+    pub(crate) fn of_medium(&self, medium: Medium) -> Vec<&Sketched> {
         let files = self.files.iter();
         files.filter(|file| file.medium == medium).collect()
     }
@@ -134,7 +134,7 @@ mod tests {
                 wing.add(&path, (0, 0), &file);
             }
         }
-        let files = wing.of(Medium::Sound);
+        let files = wing.of_medium(Medium::Sound);
         assert!((40..=100).contains(&files.len()), "{}", files.len());
         let place = |file: &&&Sketched| file.path[6..file.path.len() - 4].parse::<usize>().unwrap();
         let early = files.iter().filter(|file| place(file) < 500).count();

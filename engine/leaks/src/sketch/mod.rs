@@ -19,7 +19,7 @@ pub(crate) enum Medium {
 
 impl Medium {
     /// By the name's end.
-    pub(crate) fn of(path: &str) -> Option<Medium> {
+    pub(crate) fn from_path(path: &str) -> Option<Medium> {
         let name = path.to_ascii_lowercase();
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         match () {
@@ -43,11 +43,11 @@ impl Medium {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sketch(Box<[i16]>);
 
-const ONE: f64 = 32_767.0;
+const SCALE: f64 = 32_767.0;
 
 impl Sketch {
     /// Reasons without a sketch: another format, a damaged file, and what is the same all over.
-    pub(crate) fn of(medium: Medium, path: &str, file: &[u8]) -> Option<Sketch> {
+    pub(crate) fn from_file(medium: Medium, path: &str, file: &[u8]) -> Option<Sketch> {
         match medium {
             Medium::Series => Sketch::new(&series::course(&series::columns(path, file)?)),
             Medium::Picture => picture::sketch(file),
@@ -57,13 +57,13 @@ impl Sketch {
 
     fn new(values: &[f64]) -> Option<Sketch> {
         let length = values.iter().map(|value| value * value).sum::<f64>().sqrt();
-        let steps = |value: &f64| (value / length * ONE).round() as i16;
+        let steps = |value: &f64| (value / length * SCALE).round() as i16;
         (length > 0.0 && length.is_finite()).then(|| Sketch(values.iter().map(steps).collect()))
     }
 
     /// Between 0 and 2; none if it is at least `most`, or between sketches of different kinds.
     pub(crate) fn distance(&self, other: &Sketch, most: f64) -> Option<f64> {
-        let most = (most * ONE).powi(2);
+        let most = (most * SCALE).powi(2);
         let mut sum = 0.0;
         if self.0.len() != other.0.len() {
             return None;
@@ -78,6 +78,6 @@ impl Sketch {
                 return None;
             }
         }
-        Some(sum.sqrt() / ONE)
+        Some(sum.sqrt() / SCALE)
     }
 }

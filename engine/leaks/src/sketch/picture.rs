@@ -10,13 +10,13 @@ const SIDE: usize = 16;
 /// Fields of colour along each side.
 const COLOURS: usize = 4;
 /// Pixels of the largest picture that is decoded.
-const MOST: u64 = 50_000_000;
+const MAX_PIXELS: u64 = 50_000_000;
 /// Standard deviation of the light over the fields, in the picture's own steps; less is an empty picture.
-const LEAST: f64 = 6.0;
+const MIN_DEVIATION: f64 = 6.0;
 
 pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
     let limits = DecodingLimits {
-        pixels: MOST,
+        pixels: MAX_PIXELS,
         ..DecodingLimits::default()
     };
     of_pixels(&Pixels::decode(file, &limits).ok()?)
@@ -70,7 +70,7 @@ fn of_pixels(pixels: &Pixels) -> Option<Sketch> {
     let mut values: Vec<f64> = light.iter().map(|light| light - mean).collect();
     let variance = values.iter().map(|one| one * one).sum::<f64>() / values.len() as f64;
     let steps = if pixels.sample == 1 { 1.0 } else { 16.0 };
-    if variance.sqrt() < LEAST * steps {
+    if variance.sqrt() < MIN_DEVIATION * steps {
         return None;
     }
     let wide = SIDE / COLOURS;
@@ -136,7 +136,7 @@ impl Share {
 mod tests {
     use super::*;
 
-    fn drawn(width: usize, height: usize, channels: usize) -> Pixels {
+    fn draw(width: usize, height: usize, channels: usize) -> Pixels {
         let bytes = (0..height).flat_map(|row| {
             (0..width).flat_map(move |column| {
                 let (x, y) = (
@@ -157,13 +157,13 @@ mod tests {
 
     #[test]
     fn size_and_channels_do_not_matter() {
-        let one = of_pixels(&drawn(200, 120, 3)).unwrap();
+        let one = of_pixels(&draw(200, 120, 3)).unwrap();
         for (width, height, channels) in [(200, 120, 1), (67, 90, 3), (311, 47, 4)] {
-            let other = of_pixels(&drawn(width, height, channels)).unwrap();
+            let other = of_pixels(&draw(width, height, channels)).unwrap();
             let apart = one.distance(&other, 2.0).unwrap();
             assert!(apart < 0.03, "{width} x {height}: {apart}");
         }
-        let mut other = drawn(200, 120, 3);
+        let mut other = draw(200, 120, 3);
         other.bytes.reverse();
         let apart = one.distance(&of_pixels(&other).unwrap(), 2.0).unwrap();
         assert!(apart > 0.5, "{apart}");
@@ -171,10 +171,10 @@ mod tests {
 
     #[test]
     fn empty_and_small_pictures_are_not_sketched() {
-        let mut empty = drawn(40, 40, 1);
+        let mut empty = draw(40, 40, 1);
         empty.bytes.fill(200);
         assert_eq!(of_pixels(&empty), None);
-        assert_eq!(of_pixels(&drawn(15, 40, 1)), None);
+        assert_eq!(of_pixels(&draw(15, 40, 1)), None);
         assert_eq!(sketch(b"no picture"), None);
     }
 
@@ -184,7 +184,7 @@ mod tests {
         let mut encoder = png::Encoder::new(&mut good, 40, 30);
         encoder.set_color(png::ColorType::Rgb);
         let mut writer = encoder.write_header().unwrap();
-        writer.write_image_data(&drawn(40, 30, 3).bytes).unwrap();
+        writer.write_image_data(&draw(40, 30, 3).bytes).unwrap();
         writer.finish().unwrap();
         assert!(sketch(&good).is_some());
         let mut random = crate::statistics::Random::new(6);

@@ -4,7 +4,7 @@ use super::Sketch;
 
 const STRETCHES: usize = 256;
 /// Standard deviation of the loudness over the stretches, where 1 is full; less is silence.
-const LEAST: f64 = 2e-4;
+const MIN_DEVIATION: f64 = 2e-4;
 
 /// How samples are stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +51,7 @@ pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
     let mean = loudness.iter().sum::<f64>() / STRETCHES as f64;
     let values: Vec<f64> = loudness.iter().map(|one| one - mean).collect();
     let variance = values.iter().map(|one| one * one).sum::<f64>() / STRETCHES as f64;
-    match variance.sqrt() >= LEAST {
+    match variance.sqrt() >= MIN_DEVIATION {
         true => Sketch::new(&values),
         false => None,
     }

@@ -53,7 +53,7 @@ fn words(options: &McpOptions, id: &str) -> &'static str {
     let Ok(manifest) = prep_app::manifest(&options.settings.data_dir, id) else {
         return "unreadable";
     };
-    match PreparedState::of(
+    match PreparedState::new(
         manifest.as_ref(),
         &options.settings.data_dir,
         &options.settings,

@@ -62,7 +62,7 @@ impl Arguments {
     ///
     /// # Errors
     /// If one is unknown, missing, or not a text.
-    pub fn of(
+    pub fn parse(
         definition: &ToolDefinition,
         given: Map<String, Value>,
     ) -> Result<Arguments, ToolError> {

@@ -21,7 +21,7 @@ fn validate(options: &McpOptions, arguments: &Arguments) -> Answer {
     let found = match Validation::before_grading(&path) {
         Some(found) => found,
         None => match options.grading(id)?.grade(&path) {
-            Some(outcome) => Validation::of(&outcome),
+            Some(outcome) => Validation::from_outcome(&outcome),
             None => return Err(ToolError::new("the submission changed while it was read")),
         },
     };

@@ -1,6 +1,6 @@
 //! Tables of `public`: their first rows, and the fraction of missing cells per column.
 //!
-//! A table is read up to [`MOST`] bytes. The page states that if the table is longer.
+//! A table is read up to [`MAX_TABLE_BYTES`] bytes. The page states that if the table is longer.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectValue, ReadOpti
 use prep_steps::Manifest;
 
 /// Maximum bytes that are read of a table.
-const MOST: u64 = 16 << 20;
+const MAX_TABLE_BYTES: u64 = 16 << 20;
 /// Maximum tables of one competition.
 const TABLES: usize = 6;
 
@@ -58,8 +58,8 @@ fn front(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes)?;
-    Ok((bytes, length <= MOST))
+    file.take(MAX_TABLE_BYTES).read_to_end(&mut bytes)?;
+    Ok((bytes, length <= MAX_TABLE_BYTES))
 }
 
 /// Returns the end of the last complete row: after a line end that is not within quotes.

@@ -69,7 +69,7 @@ pub fn files(
             Some(_) => match history.steps.get(&format!("checksum/{}", output.path)) {
                 None => OutputComparison::Skipped,
                 Some(step) => OutputComparison::Equal {
-                    when: super::steps::made(store, &step.key).map(|(when, _)| when),
+                    when: super::steps::creation(store, &step.key).map(|(when, _)| when),
                 },
             },
         };

@@ -15,11 +15,11 @@ const SIZES: usize = 150;
 /// Maximum directories and archives that are distinguished.
 const GROUPS: usize = 3;
 /// Maximum images on the page.
-const SHOWN: usize = 6;
+const MAX_IMAGES: usize = 6;
 /// Images with more bytes are not shown.
 const LARGEST: u64 = 16 << 20;
 /// Maximum files of a directory that are listed. If there are more, the first ones are used.
-const LISTED: usize = 200_000;
+const MAX_FILES: usize = 200_000;
 
 /// Images of a competition.
 #[derive(Default)]
@@ -54,7 +54,7 @@ pub fn images(public: &Path, bytes: usize) -> Images {
         ..Images::default()
     };
     let mut left = bytes;
-    let shown = SHOWN.div_ceil(groups.len().clamp(1, GROUPS));
+    let shown = MAX_IMAGES.div_ceil(groups.len().clamp(1, GROUPS));
     for (name, images) in groups.iter().take(GROUPS) {
         let sizes = spread(images, SIZES).filter_map(size).collect();
         found.groups.push((name.clone(), sizes));
@@ -113,7 +113,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 
 fn walk(folder: &Path, images: &mut Vec<Image>) {
     for path in entries(folder) {
-        if images.len() >= LISTED {
+        if images.len() >= MAX_FILES {
             return;
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -182,5 +182,5 @@ fn thumbnail(public: &Path, image: &Image) -> Option<Thumbnail> {
     if bytes.len() as u64 > LARGEST {
         return None;
     }
-    thumbnail::of(&path, &bytes)
+    thumbnail::thumbnail(&path, &bytes)
 }

@@ -18,7 +18,7 @@ const LABELS: usize = 4;
 /// Maximum classes that are drawn by name.
 const CLASSES: usize = 10;
 /// Numbers with at most this number of values are treated as classes.
-const FEW: usize = 12;
+const MAX_CLASS_VALUES: usize = 12;
 /// Number of bars of a histogram.
 const BINS: usize = 24;
 
@@ -149,12 +149,12 @@ fn is_few(values: &[f64]) -> bool {
         if !seen.contains(value) {
             seen.push(*value);
         }
-        if seen.len() > FEW {
+        if seen.len() > MAX_CLASS_VALUES {
             return false;
         }
     }
     // In a small table, every number may be different.
-    values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * FEW
+    values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * MAX_CLASS_VALUES
 }
 
 /// Returns a column as numbers, without missing ones. `None` if it has text.
@@ -201,7 +201,7 @@ fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
             return None;
         }
     }
-    (counts.len() <= FEW || counts.len() * 2 <= rows).then_some(counts)
+    (counts.len() <= MAX_CLASS_VALUES || counts.len() * 2 <= rows).then_some(counts)
 }
 
 fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) -> Option<Spread> {
@@ -216,7 +216,11 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
     };
     let mut order: Vec<(&String, f64)> = train.iter().map(|(name, count)| (name, *count)).collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let shown = if order.len() <= FEW { FEW } else { CLASSES };
+    let shown = if order.len() <= MAX_CLASS_VALUES {
+        MAX_CLASS_VALUES
+    } else {
+        CLASSES
+    };
     let mut classes = Vec::new();
     let (mut seen_train, mut seen_test) = (0.0, 0.0);
     for (name, count) in order.iter().take(shown) {

@@ -15,7 +15,7 @@ use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Pipeline, known_variants};
 use prep_steps::Manifest;
 
-use crate::Wanted;
+use crate::ReportSubject;
 use crate::graph::Drawing;
 
 pub use csv::PublicTable;
@@ -98,7 +98,7 @@ impl CompetitionPage {
 }
 
 /// Collects the content of the page.
-pub fn collect(task: &Task, wanted: &Wanted<'_>) -> Result<PageContent, Error> {
+pub fn collect(task: &Task, wanted: &ReportSubject<'_>) -> Result<PageContent, Error> {
     let store = Store::open_or_empty(&task.settings.store_dir)?;
     let mut chosen = Vec::new();
     for id in wanted.ids {
@@ -119,7 +119,7 @@ pub fn collect(task: &Task, wanted: &Wanted<'_>) -> Result<PageContent, Error> {
 }
 
 /// The variants of a competition that the page shows: those that are prepared, else the base.
-fn variants<'w>(task: &Task, wanted: &Wanted<'w>, id: &str) -> Result<Vec<&'w str>, Error> {
+fn variants<'w>(task: &Task, wanted: &ReportSubject<'w>, id: &str) -> Result<Vec<&'w str>, Error> {
     if let Some(variant) = wanted.variant {
         return Ok(vec![variant]);
     }
@@ -147,7 +147,7 @@ fn competition(
     let data_dir = task.settings.folder_of(&task.options.variant);
     let manifest = prep_app::manifest(&data_dir, id)?;
     let prepared = data_dir.join(id).join("prepared");
-    let state = PreparedState::of(manifest.as_ref(), &data_dir, &task.settings);
+    let state = PreparedState::new(manifest.as_ref(), &data_dir, &task.settings);
     let variant = match &manifest {
         Some(manifest) => manifest.variant.clone(),
         None => task.options.variant.clone(),
@@ -171,12 +171,12 @@ fn competition(
     let complete = matches!(state, PreparedState::Prepared | PreparedState::Unchecked);
     let looks = match (&manifest, &pipeline) {
         (Some(manifest), Some(pipeline)) if complete => {
-            Looks::at(&prepared, manifest, pipeline, thumbnails)
+            Looks::read(&prepared, manifest, pipeline, thumbnails)
         }
         _ => Looks::default(),
     };
     let drawing = match &plan {
-        Some(plan) => Some(Drawing::of(&plan.graph, &plan.graph.order()?)),
+        Some(plan) => Some(Drawing::new(&plan.graph, &plan.graph.order()?)),
         None => None,
     };
     let leaderboard = prep_app::leaderboard(entry).ok();
@@ -228,7 +228,7 @@ struct Looks {
 }
 
 impl Looks {
-    fn at(
+    fn read(
         prepared: &std::path::Path,
         manifest: &Manifest,
         pipeline: &Pipeline,

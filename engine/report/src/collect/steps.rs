@@ -31,7 +31,7 @@ pub fn steps(
     let planned = plan.steps(id)?.into_iter();
     let steps = planned.map(|step| {
         let noted = history.steps.get(&step.step);
-        let made = noted.and_then(|noted| made(store, &noted.key));
+        let made = noted.and_then(|noted| creation(store, &noted.key));
         let why = last.get(&step.step);
         let why = why.map(|last| match &last.reason {
             Some(reason) => reasons::short(reason),
@@ -54,7 +54,7 @@ pub fn steps(
 }
 
 /// Returns the time of a result in seconds since 1970, and its duration in milliseconds.
-pub fn made(store: &Store, key: &Digest) -> Option<(i64, u64)> {
+pub fn creation(store: &Store, key: &Digest) -> Option<(i64, u64)> {
     // The next run makes unreadable results again. Until then their time is unknown.
     let entry = store.lookup(key).ok().flatten()?;
     Some((i64::try_from(entry.created).ok()?, entry.millis))

@@ -29,7 +29,7 @@ struct Rgb {
 }
 
 /// Makes the thumbnail of an image. `None` if the image cannot be decoded.
-pub fn of(path: &str, bytes: &[u8]) -> Option<Thumbnail> {
+pub fn thumbnail(path: &str, bytes: &[u8]) -> Option<Thumbnail> {
     let image = decode(bytes)?;
     let small = image.scaled();
     Some(Thumbnail {
@@ -163,7 +163,7 @@ mod tests {
         });
         let image = Rgb::new(width, height, pixels.collect()).unwrap();
         let bytes = image.encode().unwrap();
-        let found = of("a.png", &bytes).unwrap();
+        let found = thumbnail("a.png", &bytes).unwrap();
         assert_eq!((found.width, found.height), (72, 36));
         assert_eq!((found.image.width, found.image.height), (288, 144));
         let small = decode(&found.png).unwrap();
@@ -177,7 +177,7 @@ mod tests {
             "{:?}",
             &small.pixels[..6]
         );
-        assert!(of("a.txt", b"no image").is_none());
-        assert!(of("a.png", &bytes[..bytes.len() / 2]).is_none());
+        assert!(thumbnail("a.txt", b"no image").is_none());
+        assert!(thumbnail("a.png", &bytes[..bytes.len() / 2]).is_none());
     }
 }

@@ -93,7 +93,7 @@ fn bars(title: &str, rows: &[Row<'_>], names: [&str; 2]) -> Result<String, Error
             let mut y = if both { top + 2.0 } else { top + 4.0 };
             for (share, color) in [(row.first, TRAIN), (row.second, TEST)] {
                 let Some(share) = share else { continue };
-                let end = scale.at(share).max(NAMES + 1.0);
+                let end = scale.to_pixel(share).max(NAMES + 1.0);
                 canvas.bar((NAMES, y), (end, y + thick), color)?;
                 canvas.text((end + 4.0, y + thick / 2.0), HPos::Left, 9, &percent(share))?;
                 y += thick + 1.0;

@@ -39,9 +39,9 @@ pub fn experiments(
     let height = (bottom + BOTTOM) as u32;
     picture(&alternative, height, |canvas| {
         for tick in x.ticks() {
-            canvas.line((x.at(tick), 4.0), (x.at(tick), bottom), GRID, 1)?;
+            canvas.line((x.to_pixel(tick), 4.0), (x.to_pixel(tick), bottom), GRID, 1)?;
             canvas.text(
-                (x.at(tick), bottom + 12.0),
+                (x.to_pixel(tick), bottom + 12.0),
                 HPos::Center,
                 10,
                 &format!("{} %", number(tick)),
@@ -53,15 +53,15 @@ pub fn experiments(
             canvas.text((NAMES - 8.0, y), HPos::Right, 11, &cut(name, 17))?;
             if let Some(one) = estimate {
                 let (low, high) = (
-                    x.at(one.mean - one.standard_error),
-                    x.at(one.mean + one.standard_error),
+                    x.to_pixel(one.mean - one.standard_error),
+                    x.to_pixel(one.mean + one.standard_error),
                 );
                 if one.standard_error > 0.0 {
                     canvas.line((low, y), (high, y), TRAIN, 2)?;
                     canvas.line((low, y - 5.0), (low, y + 5.0), TRAIN, 2)?;
                     canvas.line((high, y - 5.0), (high, y + 5.0), TRAIN, 2)?;
                 }
-                canvas.dot((x.at(one.mean), y), 5, TRAIN)?;
+                canvas.dot((x.to_pixel(one.mean), y), 5, TRAIN)?;
             }
             y += ROW;
         }

@@ -47,20 +47,20 @@ pub fn histogram(title: &str, low: f64, high: f64, bins: &[Shares]) -> Result<St
     picture(&alternative, HEIGHT, |canvas| {
         grid(canvas, &x, &y)?;
         #[allow(clippy::cast_precision_loss)]
-        let edge = |at: usize| x.at(low + (high - low) * at as f64 / bins.len() as f64);
+        let edge = |at: usize| x.to_pixel(low + (high - low) * at as f64 / bins.len() as f64);
         for (at, bin) in bins.iter().enumerate() {
             if let Some(train) = bin.train.filter(|share| *share > 0.0) {
                 canvas.bar(
-                    (edge(at), y.at(train)),
-                    (edge(at + 1) - 1.0, y.at(0.0)),
+                    (edge(at), y.to_pixel(train)),
+                    (edge(at + 1) - 1.0, y.to_pixel(0.0)),
                     TRAIN,
                 )?;
             }
         }
         let mut points = Vec::new();
         for (at, bin) in bins.iter().enumerate() {
-            points.push((edge(at), y.at(bin.test)));
-            points.push((edge(at + 1), y.at(bin.test)));
+            points.push((edge(at), y.to_pixel(bin.test)));
+            points.push((edge(at + 1), y.to_pixel(bin.test)));
         }
         canvas.path(&points, TEST)
     })
@@ -79,12 +79,27 @@ pub fn grid(canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> Result<(), String> {
     let bottom = f64::from(HEIGHT) - BOTTOM;
     let right = f64::from(WIDTH) - RIGHT;
     for tick in y.ticks() {
-        canvas.line((LEFT, y.at(tick)), (right, y.at(tick)), GRID, 1)?;
-        canvas.text((LEFT - 5.0, y.at(tick)), HPos::Right, 10, &percent(tick))?;
+        canvas.line((LEFT, y.to_pixel(tick)), (right, y.to_pixel(tick)), GRID, 1)?;
+        canvas.text(
+            (LEFT - 5.0, y.to_pixel(tick)),
+            HPos::Right,
+            10,
+            &percent(tick),
+        )?;
     }
     for tick in x.ticks() {
-        canvas.line((x.at(tick), bottom), (x.at(tick), bottom + 4.0), INK, 1)?;
-        canvas.text((x.at(tick), bottom + 13.0), HPos::Center, 10, &number(tick))?;
+        canvas.line(
+            (x.to_pixel(tick), bottom),
+            (x.to_pixel(tick), bottom + 4.0),
+            INK,
+            1,
+        )?;
+        canvas.text(
+            (x.to_pixel(tick), bottom + 13.0),
+            HPos::Center,
+            10,
+            &number(tick),
+        )?;
     }
     canvas.line((LEFT, bottom), (right, bottom), INK, 1)
 }

@@ -89,20 +89,24 @@ pub fn leaderboard(
     // Better is always to the right.
     let (x, y) = axes((low, high), most);
     let x = if lower { x.turned() } else { x };
-    let y = y.below(LABELS);
+    let y = y.with_end(LABELS);
     picture(&alternative, HEIGHT, |canvas| {
         grid(canvas, &x, &y)?;
         #[allow(clippy::cast_precision_loss)]
-        let edge = |at: usize| x.at(low + (high - low) * at as f64 / BINS as f64);
+        let edge = |at: usize| x.to_pixel(low + (high - low) * at as f64 / BINS as f64);
         for (at, share) in bins.iter().enumerate().filter(|(_, share)| **share > 0.0) {
             let (a, b) = (edge(at), edge(at + 1));
-            canvas.bar((a.min(b), y.at(*share)), (a.max(b) - 1.0, y.at(0.0)), TEAMS)?;
+            canvas.bar(
+                (a.min(b), y.to_pixel(*share)),
+                (a.max(b) - 1.0, y.to_pixel(0.0)),
+                TEAMS,
+            )?;
         }
         let mut free = f64::NEG_INFINITY;
         let mut row = 0.0;
         for (name, value, color) in lines {
-            let place = x.at(value);
-            canvas.dashes((place, y.at(0.0)), (place, LABELS - 6.0), color)?;
+            let place = x.to_pixel(value);
+            canvas.dashes((place, y.to_pixel(0.0)), (place, LABELS - 6.0), color)?;
             // Names that would overlap are in separate rows.
             row = if place - free < 40.0 {
                 (row + 1.0) % 4.0
@@ -118,7 +122,7 @@ pub fn leaderboard(
             canvas.text((place, 5.0 + row * 9.0), side, 9, name)?;
         }
         for score in scores.iter().filter_map(|score| score.score) {
-            canvas.triangle((x.at(score), y.at(0.0)), 5.0, TEST)?;
+            canvas.triangle((x.to_pixel(score), y.to_pixel(0.0)), 5.0, TEST)?;
         }
         Ok(())
     })

@@ -41,7 +41,7 @@ pub const BRONZE: RGBColor = RGBColor(0x9c, 0x4a, 0x1a);
 /// A picture in progress.
 pub struct Canvas<'a>(DrawingArea<SVGBackend<'a>, Shift>);
 
-type Drawn = Result<(), String>;
+type DrawResult = Result<(), String>;
 
 fn why(error: impl std::fmt::Display) -> String {
     error.to_string()
@@ -60,7 +60,7 @@ pub struct Alternative<'a> {
 pub fn picture(
     alternative: &Alternative<'_>,
     height: u32,
-    draw: impl FnOnce(&Canvas<'_>) -> Drawn,
+    draw: impl FnOnce(&Canvas<'_>) -> DrawResult,
 ) -> Result<String, Error> {
     let mut svg = String::new();
     {
@@ -87,27 +87,33 @@ pub fn picture(
 }
 
 impl Canvas<'_> {
-    pub fn bar(&self, from: (f64, f64), to: (f64, f64), color: RGBColor) -> Drawn {
+    pub fn bar(&self, from: (f64, f64), to: (f64, f64), color: RGBColor) -> DrawResult {
         self.0
             .draw(&Rectangle::new([pixel(from), pixel(to)], color.filled()))
             .map_err(why)
     }
 
-    pub fn line(&self, from: (f64, f64), to: (f64, f64), color: RGBColor, width: u32) -> Drawn {
+    pub fn line(
+        &self,
+        from: (f64, f64),
+        to: (f64, f64),
+        color: RGBColor,
+        width: u32,
+    ) -> DrawResult {
         let points = vec![pixel(from), pixel(to)];
         self.0
             .draw(&PathElement::new(points, color.stroke_width(width)))
             .map_err(why)
     }
 
-    pub fn path(&self, points: &[(f64, f64)], color: RGBColor) -> Drawn {
+    pub fn path(&self, points: &[(f64, f64)], color: RGBColor) -> DrawResult {
         let points: Vec<(i32, i32)> = points.iter().map(|point| pixel(*point)).collect();
         self.0
             .draw(&PathElement::new(points, color.stroke_width(2)))
             .map_err(why)
     }
 
-    pub fn dashes(&self, from: (f64, f64), to: (f64, f64), color: RGBColor) -> Drawn {
+    pub fn dashes(&self, from: (f64, f64), to: (f64, f64), color: RGBColor) -> DrawResult {
         let (steps, mut at) = (((to.1 - from.1).abs() / 6.0).ceil(), 0.0);
         while at < steps {
             let y = |at: f64| from.1 + (to.1 - from.1) * (at / steps).min(1.0);
@@ -117,19 +123,19 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    pub fn dot(&self, at: (f64, f64), radius: u32, color: RGBColor) -> Drawn {
+    pub fn dot(&self, at: (f64, f64), radius: u32, color: RGBColor) -> DrawResult {
         self.0
             .draw(&Circle::new(pixel(at), radius, color.filled()))
             .map_err(why)
     }
 
-    pub fn ring(&self, at: (f64, f64), radius: u32, color: RGBColor) -> Drawn {
+    pub fn ring(&self, at: (f64, f64), radius: u32, color: RGBColor) -> DrawResult {
         self.0
             .draw(&Circle::new(pixel(at), radius, color.stroke_width(2)))
             .map_err(why)
     }
 
-    pub fn triangle(&self, tip: (f64, f64), size: f64, color: RGBColor) -> Drawn {
+    pub fn triangle(&self, tip: (f64, f64), size: f64, color: RGBColor) -> DrawResult {
         let (x, y) = tip;
         let corners = [
             (x, y),
@@ -141,7 +147,7 @@ impl Canvas<'_> {
             .map_err(why)
     }
 
-    pub fn text(&self, at: (f64, f64), side: HPos, size: u32, text: &str) -> Drawn {
+    pub fn text(&self, at: (f64, f64), side: HPos, size: u32, text: &str) -> DrawResult {
         let style = ("sans-serif", f64::from(size) * 1.24)
             .into_font()
             .color(&INK);
@@ -178,7 +184,7 @@ impl Scale {
         }
     }
 
-    pub fn at(&self, value: f64) -> f64 {
+    pub fn to_pixel(&self, value: f64) -> f64 {
         let part = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         self.from + part * (self.to - self.from)
     }
@@ -193,7 +199,7 @@ impl Scale {
     }
 
     /// Moves the high end to pixel `to`.
-    pub fn below(self, to: f64) -> Scale {
+    pub fn with_end(self, to: f64) -> Scale {
         Scale { to, ..self }
     }
 
@@ -277,7 +283,7 @@ mod tests {
         ] {
             assert_eq!(Scale::new((low, high), (0.0, 1.0)).ticks(), expected);
         }
-        assert_eq!(Scale::new((5.0, 5.0), (0.0, 10.0)).at(5.0), 0.0);
+        assert_eq!(Scale::new((5.0, 5.0), (0.0, 10.0)).to_pixel(5.0), 0.0);
     }
 
     #[test]

@@ -52,16 +52,31 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String,
     picture(&alternative, HEIGHT, |canvas| {
         for tick in y.ticks() {
             canvas.line(
-                (LEFT, y.at(tick)),
-                (f64::from(WIDTH) - 14.0, y.at(tick)),
+                (LEFT, y.to_pixel(tick)),
+                (f64::from(WIDTH) - 14.0, y.to_pixel(tick)),
                 GRID,
                 1,
             )?;
-            canvas.text((LEFT - 5.0, y.at(tick)), HPos::Right, 10, &number(tick))?;
+            canvas.text(
+                (LEFT - 5.0, y.to_pixel(tick)),
+                HPos::Right,
+                10,
+                &number(tick),
+            )?;
         }
         for tick in x.ticks() {
-            canvas.line((x.at(tick), bottom), (x.at(tick), bottom + 4.0), INK, 1)?;
-            canvas.text((x.at(tick), bottom + 13.0), HPos::Center, 10, &number(tick))?;
+            canvas.line(
+                (x.to_pixel(tick), bottom),
+                (x.to_pixel(tick), bottom + 4.0),
+                INK,
+                1,
+            )?;
+            canvas.text(
+                (x.to_pixel(tick), bottom + 13.0),
+                HPos::Center,
+                10,
+                &number(tick),
+            )?;
         }
         canvas.line((LEFT, bottom), (f64::from(WIDTH) - 14.0, bottom), INK, 1)?;
         canvas.text(
@@ -79,7 +94,10 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String,
                     continue;
                 }
                 seen.push(*size);
-                let place = (x.at(f64::from(size.width)), y.at(f64::from(size.height)));
+                let place = (
+                    x.to_pixel(f64::from(size.width)),
+                    y.to_pixel(f64::from(size.height)),
+                );
                 match at {
                     0 => canvas.dot(place, 4, color)?,
                     1 => canvas.ring(place, 6, color)?,

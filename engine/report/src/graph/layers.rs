@@ -26,7 +26,7 @@ const SWEEPS: usize = 4;
 
 impl Drawing {
     /// Makes a graph of the steps `order`, inputs first.
-    pub fn of(graph: &Graph, order: &[NodeId]) -> Drawing {
+    pub fn new(graph: &Graph, order: &[NodeId]) -> Drawing {
         let place = |node: NodeId| order.iter().position(|other| *other == node);
         let mut edges = Vec::new();
         for (to, node) in order.iter().enumerate() {

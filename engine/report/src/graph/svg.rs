@@ -8,7 +8,7 @@ use crate::text::escape;
 const CHARACTER: usize = 7;
 const HEIGHT: usize = 36;
 const GAP: usize = 14;
-const BETWEEN: usize = 56;
+const LAYER_GAP: usize = 56;
 const MARGIN: usize = 16;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,9 +35,9 @@ pub fn svg(title: &str, drawing: &Drawing) -> String {
             places[*node] = Place { x, y, width };
             y += HEIGHT + GAP;
         }
-        x += width + BETWEEN;
+        x += width + LAYER_GAP;
     }
-    let width = x.saturating_sub(BETWEEN) + MARGIN;
+    let width = x.saturating_sub(LAYER_GAP) + MARGIN;
     let height = 2 * MARGIN + (tallest * (HEIGHT + GAP)).saturating_sub(GAP);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -50,7 +50,7 @@ pub fn svg(title: &str, drawing: &Drawing) -> String {
         let (from, to) = (places[*from], places[*to]);
         let (x1, y1) = (from.x + from.width, from.y + HEIGHT / 2);
         let (x2, y2) = (to.x, to.y + HEIGHT / 2);
-        let bend = BETWEEN / 2;
+        let bend = LAYER_GAP / 2;
         let _ = writeln!(
             svg,
             "<path d=\"M{x1} {y1}C{} {y1} {} {y2} {x2} {y2}\"/>",

@@ -36,7 +36,7 @@ impl ParseState {
         };
         let sections: Vec<&'static Section> =
             std::iter::once(&form.section).chain(method).collect();
-        let known = self.known(&entries, node, &sections, &title);
+        let known = self.known_entries(&entries, node, &sections, &title);
         let mut settings = BTreeMap::new();
         let mut complete = true;
         for section in sections {
@@ -68,7 +68,7 @@ impl ParseState {
             span: node.span,
             settings,
         };
-        complete &= self.checked(&declaration, complete);
+        complete &= self.run_check(&declaration, complete);
         complete.then_some(declaration)
     }
 
@@ -89,11 +89,11 @@ impl ParseState {
             span,
             settings: BTreeMap::from([(key.name, Spanned { value, span })]),
         };
-        self.checked(&declaration, true).then_some(declaration)
+        self.run_check(&declaration, true).then_some(declaration)
     }
 
     /// Runs the kind's own check.
-    fn checked(&mut self, declaration: &Declaration, complete: bool) -> bool {
+    fn run_check(&mut self, declaration: &Declaration, complete: bool) -> bool {
         let Some(check) = declaration.form.check else {
             return true;
         };
@@ -127,7 +127,7 @@ impl ParseState {
             [] => {
                 let sections: Vec<&'static Section> =
                     forms.iter().map(|form| &form.section).collect();
-                self.known(entries, node, &sections, what);
+                self.known_entries(entries, node, &sections, what);
                 let near = entries
                     .iter()
                     .find_map(|entry| nearest(&entry.key, heads()));

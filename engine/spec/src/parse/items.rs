@@ -70,7 +70,7 @@ impl ParseState {
             return None;
         };
         let title = format!("`{}`", section.name);
-        let known = self.known(rest, node, &[section], &title);
+        let known = self.known_entries(rest, node, &[section], &title);
         let fields = self.select(&known, node, section, &title);
         let mut settings = BTreeMap::new();
         let mut complete = true;
@@ -120,7 +120,8 @@ impl ParseState {
             .try_with_sql(&text.value)
             .and_then(|mut parser| parser.parse_expr());
         let mut comparisons = Vec::new();
-        let is_condition = parsed.is_ok_and(|expr| compared(&expr, &mut comparisons).is_some());
+        let is_condition =
+            parsed.is_ok_and(|expr| collect_comparisons(&expr, &mut comparisons).is_some());
         if is_condition {
             return Some(comparisons);
         }
@@ -131,17 +132,17 @@ impl ParseState {
     }
 }
 
-fn compared(expr: &Expr, comparisons: &mut Vec<Comparison>) -> Option<()> {
+fn collect_comparisons(expr: &Expr, comparisons: &mut Vec<Comparison>) -> Option<()> {
     let Expr::BinaryOp { left, op, right } = expr else {
         return match expr {
-            Expr::Nested(inner) => compared(inner, comparisons),
+            Expr::Nested(inner) => collect_comparisons(inner, comparisons),
             _ => None,
         };
     };
     let operator = match op {
         BinaryOperator::And => {
-            compared(left, comparisons)?;
-            return compared(right, comparisons);
+            collect_comparisons(left, comparisons)?;
+            return collect_comparisons(right, comparisons);
         }
         BinaryOperator::Eq => Operator::Equal,
         BinaryOperator::NotEq => Operator::NotEqual,

@@ -20,7 +20,7 @@ use crate::words::{self, Vocabulary};
 use crate::yaml::YamlNode;
 
 /// The result of resolving one variant.
-pub struct Resolved {
+pub struct ResolvedVariant {
     /// The variant as far as it was understood; `None` if the file is not a mapping.
     pub reading: Option<Reading>,
     pub diagnostics: Vec<Diagnostic>,
@@ -34,12 +34,12 @@ pub fn resolve(
     source: &Arc<SourceFile>,
     root: &YamlNode,
     variant: Variant,
-) -> Resolved {
+) -> ResolvedVariant {
     let mut context = ParseState::new(vocabulary, Arc::clone(source));
     let mut unused = Vec::new();
     let pipeline = pipeline(&mut context, id, root, variant, &mut unused);
     let unread = context.unread;
-    Resolved {
+    ResolvedVariant {
         reading: pipeline.map(|pipeline| Reading { pipeline, unread }),
         diagnostics: context.diagnostics,
         unused,

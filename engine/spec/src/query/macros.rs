@@ -32,10 +32,10 @@ enum Macro {
 
 /// Whether a function is expanded here, and so unknown to the query engine.
 pub fn is_macro(function: &Function) -> bool {
-    which(function).is_some()
+    macro_of(function).is_some()
 }
 
-fn which(function: &Function) -> Option<Macro> {
+fn macro_of(function: &Function) -> Option<Macro> {
     let [name] = function.name.0.as_slice() else {
         return None;
     };
@@ -82,7 +82,7 @@ impl VisitorMut for Expander<'_> {
         let mut items = Vec::with_capacity(select.projection.len());
         for item in std::mem::take(&mut select.projection) {
             match item {
-                SelectItem::UnnamedExpr(Expr::Function(function)) => match which(&function) {
+                SelectItem::UnnamedExpr(Expr::Function(function)) => match macro_of(&function) {
                     Some(kind) => match self.call(kind, &function) {
                         Ok(columns) => items.extend(columns),
                         Err(fault) => self.faults.push(fault),

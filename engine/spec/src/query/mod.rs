@@ -60,7 +60,7 @@ impl Fault {
 }
 
 /// The result of parsing a query's text.
-struct Parsed {
+struct ParsedQuery {
     tree: Box<Tree>,
     /// Every mention of a table that the query does not define itself.
     tables: Vec<(String, sqlparser::tokenizer::Span)>,
@@ -206,7 +206,7 @@ fn read(
     text: &str,
     lists: &BTreeMap<String, Vec<String>>,
     faults: &mut Vec<Fault>,
-) -> Option<Parsed> {
+) -> Option<ParsedQuery> {
     let mut in_lists = BTreeSet::new();
     let Text {
         mut tree,
@@ -228,7 +228,7 @@ fn read(
     let mut used_lists = macros::expand(&mut tree, lists, faults);
     used_lists.append(&mut in_lists);
     let tables = names::tables(&tree);
-    Some(Parsed {
+    Some(ParsedQuery {
         tree,
         tables,
         used_lists,

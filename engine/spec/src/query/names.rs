@@ -127,7 +127,7 @@ pub(super) fn check(tree: &Tree, faults: &mut Vec<Fault>) -> bool {
                 && is_row(&ident.value)
             {
                 let help = "rename it: `_row AS position`";
-                faults.push(taken(ident).help(help));
+                faults.push(reserved_name(ident).help(help));
             }
         }
     }
@@ -150,7 +150,7 @@ impl Visitor for Checker<'_> {
         for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
             for column in &cte.alias.columns {
                 if is_row(&column.name.value) {
-                    self.faults.push(taken(&column.name));
+                    self.faults.push(reserved_name(&column.name));
                 }
             }
         }
@@ -185,14 +185,14 @@ impl Visitor for Checker<'_> {
             if let SelectItem::ExprWithAlias { alias, .. } = item
                 && is_row(&alias.value)
             {
-                self.faults.push(taken(alias));
+                self.faults.push(reserved_name(alias));
             }
         }
         ControlFlow::Continue(())
     }
 }
 
-fn taken(ident: &Ident) -> Fault {
+fn reserved_name(ident: &Ident) -> Fault {
     let message = "the name `_row` is reserved for a hidden column of every table";
     Fault::new("reserved-column", ident.span.start, message)
 }

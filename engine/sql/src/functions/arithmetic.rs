@@ -32,7 +32,7 @@ pub(crate) enum Arithmetic {
 }
 
 /// Returns the function for an operator whose operands have the same type.
-pub(crate) fn checked(kind: Arithmetic) -> ScalarUDF {
+pub(crate) fn checked_function(kind: Arithmetic) -> ScalarUDF {
     ScalarUDF::from(CheckedArithmetic {
         kind,
         signature: Signature::user_defined(Volatility::Immutable),

@@ -9,7 +9,7 @@ use datafusion::logical_expr::Signature;
 use prep_formats::json::JsonValue;
 
 use super::json::{argument_error, parse, print, texts};
-use super::scalar::{SimpleFunction, each};
+use super::scalar::{SimpleFunction, map_texts};
 
 pub(super) fn function() -> SimpleFunction {
     SimpleFunction::text("json_get", |fixed| Signature::any(2, fixed), call)
@@ -20,7 +20,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         return Err(argument_error("json_get takes a record and a path"));
     };
     let paths = texts(paths)?;
-    each(&texts(records)?, |row, record| {
+    map_texts(&texts(records)?, |row, record| {
         if paths.is_null(row) {
             return Ok(None);
         }

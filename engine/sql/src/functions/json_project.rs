@@ -8,7 +8,7 @@ use datafusion::logical_expr::Signature;
 use prep_formats::json::{JsonObject, JsonValue};
 
 use super::json::{argument_error, object, print, texts};
-use super::scalar::{SimpleFunction, each};
+use super::scalar::{SimpleFunction, map_texts};
 
 pub(super) fn function() -> SimpleFunction {
     let texts = |fixed| Signature::exact(vec![DataType::Utf8, DataType::Utf8], fixed);
@@ -21,7 +21,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     };
     let templates = texts(templates)?;
     let mut last: Option<(String, JsonObject)> = None;
-    each(&texts(records)?, |row, record| {
+    map_texts(&texts(records)?, |row, record| {
         if templates.is_null(row) {
             return Ok(None);
         }

@@ -10,7 +10,7 @@ use datafusion::logical_expr::Signature;
 use prep_formats::json::JsonValue;
 
 use super::json::{JsonCells, argument_error, object, print, texts};
-use super::scalar::{SimpleFunction, each};
+use super::scalar::{SimpleFunction, map_texts};
 
 pub(super) fn function() -> SimpleFunction {
     SimpleFunction {
@@ -38,7 +38,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
             set.push((texts(key)?, JsonCells::new(value)?));
         }
     }
-    each(&texts(records)?, |row, record| {
+    map_texts(&texts(records)?, |row, record| {
         let mut record = object("json_with", record)?;
         for (keys, values) in &set {
             if keys.is_null(row) {

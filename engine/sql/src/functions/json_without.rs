@@ -7,7 +7,7 @@ use datafusion::logical_expr::Signature;
 use prep_formats::json::JsonValue;
 
 use super::json::{argument_error, object, print, texts};
-use super::scalar::{SimpleFunction, each};
+use super::scalar::{SimpleFunction, map_texts};
 
 pub(super) fn function() -> SimpleFunction {
     SimpleFunction {
@@ -28,7 +28,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         return Err(argument_error("json_without takes a record"));
     };
     let keys = keys.iter().map(texts).collect::<Result<Vec<_>>>()?;
-    each(&texts(records)?, |row, record| {
+    map_texts(&texts(records)?, |row, record| {
         let mut record = object("json_without", record)?;
         for key in keys.iter().filter(|key| key.is_valid(row)) {
             record.remove(key.value(row));

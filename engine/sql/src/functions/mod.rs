@@ -24,7 +24,7 @@ use datafusion::execution::SessionStateDefaults;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
 
 pub(crate) use allowed::{AGGREGATE, NON_DETERMINISTIC, SCALAR, WINDOW};
-pub(crate) use arithmetic::{Arithmetic, checked};
+pub(crate) use arithmetic::{Arithmetic, checked_function};
 pub(crate) use bounded::{bounded, rows_per_batch};
 
 /// All scalar functions.

@@ -8,7 +8,7 @@ use prep_formats::json::JsonValue;
 use prep_formats::printf::{PrintfArgument, PrintfFormat};
 
 use super::json::{JsonCells, argument_error, failed, texts};
-use super::scalar::{SimpleFunction, each};
+use super::scalar::{SimpleFunction, map_texts};
 
 pub(super) fn function() -> SimpleFunction {
     SimpleFunction::text("printf", Signature::variadic_any, call)
@@ -23,7 +23,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         .map(JsonCells::new)
         .collect::<Result<Vec<_>>>()?;
     let mut last: Option<(String, PrintfFormat)> = None;
-    each(&texts(formats)?, |row, spelled| {
+    map_texts(&texts(formats)?, |row, spelled| {
         let cells = values.iter().map(|cells| cells.value(row));
         let cells = cells.collect::<Result<Vec<JsonValue>>>()?;
         if cells.contains(&JsonValue::Null) {

@@ -75,7 +75,7 @@ impl ScalarUDFImpl for SimpleFunction {
 
 /// Builds a column from `text(row, cell)` for each row of `texts`. The result is missing where the cell is missing or
 /// `text` returns `None`.
-pub(super) fn each(
+pub(super) fn map_texts(
     texts: &StringArray,
     mut text: impl FnMut(usize, &str) -> Result<Option<String>>,
 ) -> Result<ArrayRef> {

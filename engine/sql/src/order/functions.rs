@@ -35,7 +35,7 @@ enum TieHandling {
 }
 
 impl TieHandling {
-    fn of(function: &WindowFunction) -> TieHandling {
+    fn from_function(function: &WindowFunction) -> TieHandling {
         let name = function_name(function);
         if POSITIONAL.contains(&name) {
             return TieHandling::Broken;
@@ -118,7 +118,7 @@ pub(super) fn windowed(
             unchanged.push(expr.clone());
             continue;
         };
-        let ties = TieHandling::of(function);
+        let ties = TieHandling::from_function(function);
         let missing = match ties {
             TieHandling::Free => Vec::new(),
             TieHandling::Broken | TieHandling::Together => {

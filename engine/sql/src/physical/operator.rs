@@ -71,7 +71,7 @@ pub(crate) struct Node<T>(T);
 
 impl<T: Operator> Node<T> {
     /// Returns the operator of a plan node if it has type `T`.
-    pub(super) fn of(plan: &dyn ExecutionPlan) -> Option<&T> {
+    pub(super) fn downcast(plan: &dyn ExecutionPlan) -> Option<&T> {
         plan.downcast_ref::<Node<T>>().map(|node| &node.0)
     }
 

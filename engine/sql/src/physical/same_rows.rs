@@ -25,7 +25,7 @@ use super::{Scan, rows};
 pub(super) const COMPARE_FIRST: Rule = Rule {
     name: "compare_first",
     replace: |plan, _| {
-        let compared = plan.downcast_ref::<HashJoinExec>().and_then(compared);
+        let compared = plan.downcast_ref::<HashJoinExec>().and_then(compared_sides);
         Ok(compared.map(|[one, other]| {
             let join = Arc::clone(plan);
             Node::plan(SameRows { one, other, join })
@@ -35,7 +35,7 @@ pub(super) const COMPARE_FIRST: Rule = Rule {
 
 /// The sides of a join whose result is empty if both sides have the same keys in the same order. `None` if this does
 /// not hold for the join, or if the numbers of rows differ.
-fn compared(join: &HashJoinExec) -> Option<[JoinSide; 2]> {
+fn compared_sides(join: &HashJoinExec) -> Option<[JoinSide; 2]> {
     let is_difference = matches!(join.join_type(), JoinType::LeftAnti | JoinType::RightAnti);
     let is_plain = join.filter().is_none() && !join.null_aware && !join.contains_projection();
     // Otherwise missing values have no partner.
@@ -60,7 +60,7 @@ fn compared(join: &HashJoinExec) -> Option<[JoinSide; 2]> {
 
 /// Returns whether a plan only reads a relation.
 fn reads_only(plan: &Plan) -> bool {
-    Node::<Scan>::of(plan.as_ref()).is_some()
+    Node::<Scan>::downcast(plan.as_ref()).is_some()
         || plan.is::<ProjectionExec>() && plan.children().into_iter().all(reads_only)
 }
 

@@ -13,7 +13,7 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, lit};
 use datafusion::optimizer::AnalyzerRule;
 
-use crate::functions::{Arithmetic, bounded, checked};
+use crate::functions::{Arithmetic, bounded, checked_function};
 
 /// Replaces integer arithmetic by functions that fail beyond 64 bits, and functions whose result grows with a value by
 /// bounded ones. Keeps the names of columns.
@@ -100,7 +100,7 @@ fn rewrite_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::Negative(inner) => vec![*inner],
         other => return Ok(Transformed::no(other)),
     };
-    let func = Arc::new(checked(function));
+    let func = Arc::new(checked_function(function));
     Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction {
         func,
         args,

@@ -158,7 +158,7 @@ impl ResultLayout {
         mut row: impl FnMut(ResultRow<'_>) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
         let arrays = plain_arrays(batch, &self.sources)?;
-        let columns: Vec<_> = arrays.iter().map(TypedArray::of).collect();
+        let columns: Vec<_> = arrays.iter().map(TypedArray::new).collect();
         let copied_from = copied_from(&self.sources)?;
         let own = self.own_column_count(&arrays);
         let mut cells = vec![Cell::Missing; self.sources.len()];
@@ -328,7 +328,7 @@ enum TypedArray<'a> {
 }
 
 impl<'a> TypedArray<'a> {
-    fn of(array: &'a ArrayRef) -> TypedArray<'a> {
+    fn new(array: &'a ArrayRef) -> TypedArray<'a> {
         match array.data_type() {
             DataType::Int8 => TypedArray::Int8(array.as_primitive()),
             DataType::Int16 => TypedArray::Int16(array.as_primitive()),

@@ -20,7 +20,7 @@ pub(crate) fn write_csv(
     let rows = run.start(&tables, RowForm::Cells)?;
     let mut layout = ResultLayout::new(rows.columns(), &tables)?;
     let (stored, count) = store_rows(run.context, rows, &mut layout, delimiter, quoting)?;
-    if let Some(text) = run.context.held::<StoredText>(&stored.digest) {
+    if let Some(text) = run.context.cached_object::<StoredText>(&stored.digest) {
         text.store(run.context)?;
     }
     let columns = layout.columns.into_iter().map(|column| column.name);
@@ -36,7 +36,7 @@ pub(super) fn store_rows(
     delimiter: u8,
     quoting: Quoting,
 ) -> Result<(Stored, u64), StepError> {
-    let mut header = CsvWriter::with(Vec::new(), delimiter, quoting);
+    let mut header = CsvWriter::with_dialect(Vec::new(), delimiter, quoting);
     header
         .header(layout.columns.iter().map(|column| column.name.as_str()))
         .map_err(StepError::machine)?;
@@ -53,7 +53,7 @@ pub(super) fn store_rows(
         let is_whole = places.iter().copied().eq(0..schema.columns.len())
             && (layout.columns.iter().zip(&schema.columns)).all(|(one, of)| one.name == of.name);
         let common = match is_whole {
-            true => CommonRows::before(&mut origins, schema.rows),
+            true => CommonRows::up_to_gap(&mut origins, schema.rows),
             false => CommonRows::NONE,
         };
         if common.is_all && origins.failed.is_none() {
@@ -76,7 +76,7 @@ pub(super) fn store_rows(
     }
     let mut out = context.store.writer()?;
     out.write_all(&header).map_err(StepError::machine)?;
-    let mut writer = CsvWriter::with(&mut out, delimiter, quoting);
+    let mut writer = CsvWriter::with_dialect(&mut out, delimiter, quoting);
     let mut count = 0;
     while let Some(batch) = rows.next()? {
         count += batch.num_rows() as u64;
@@ -148,7 +148,7 @@ impl CommonRows {
         is_all: false,
     };
 
-    fn before(origins: &mut impl Iterator<Item = u64>, all: u64) -> CommonRows {
+    fn up_to_gap(origins: &mut impl Iterator<Item = u64>, all: u64) -> CommonRows {
         let mut rows = 0;
         let next = loop {
             match origins.next() {
@@ -210,7 +210,7 @@ mod tests {
             (vec![0, 1, 2, 3], 3, 3, Some(3), false),
             (vec![1], 3, 0, Some(1), false),
         ] {
-            let found = CommonRows::before(&mut origins.iter().copied(), all);
+            let found = CommonRows::up_to_gap(&mut origins.iter().copied(), all);
             let found = (found.rows, found.next, found.is_all);
             assert_eq!(found, (rows, next, is_all), "{origins:?} of {all}");
         }

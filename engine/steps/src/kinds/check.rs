@@ -5,12 +5,12 @@ use prep_spec::model::Query;
 use prep_sql::Session;
 use thiserror::Error;
 
-use super::one;
+use super::single_output;
 use crate::located::{Subject, error_at};
 use crate::relation::{QueryRun, query_memory, query_rows_as_text};
 
 /// Maximum number of rows in the message.
-const SHOWN: usize = 3;
+const MAX_ROWS: usize = 3;
 
 #[derive(Debug, Error)]
 #[error("the check `{name}` found {} ({columns}): {}", count(*.rows), .shown.join("; "))]
@@ -63,7 +63,7 @@ impl Step for Check {
             context,
             inputs,
         };
-        let found = query_rows_as_text(run, SHOWN)?;
+        let found = query_rows_as_text(run, MAX_ROWS)?;
         if found.rows > 0 {
             let error = CheckError {
                 name: self.name.clone(),
@@ -74,7 +74,7 @@ impl Step for Check {
             let query = Subject::Query(Box::new(self.query.clone()), None);
             return Err(error_at(Failure::Check, query, error));
         }
-        Ok(one(Value::new(
+        Ok(single_output(Value::new(
             serde_json::json!({ "value": "passed" }),
             Vec::new(),
         )))

@@ -12,7 +12,7 @@ use prep_core::{
 };
 use thiserror::Error;
 
-use super::one;
+use super::single_output;
 use crate::value::{ContentRef, Opener, Tree, input};
 
 #[derive(Debug, Error)]
@@ -93,10 +93,10 @@ impl Step for Checksum {
         let opener = Opener::new(context);
         let md5 = md5_of(context, &opener, &content)?;
         if md5.eq_ignore_ascii_case(&self.md5) {
-            return Ok(one(outcome(PASSED)));
+            return Ok(single_output(outcome(PASSED)));
         }
         if self.strictness == Strictness::WriterDependent {
-            return Ok(one(outcome(DEPENDS_ON_WRITER)));
+            return Ok(single_output(outcome(DEPENDS_ON_WRITER)));
         }
         let error = ChecksumError {
             path: self.path.clone(),

@@ -33,7 +33,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    pub fn of(declaration: &Declaration) -> Encoding {
+    pub fn declared(declaration: &Declaration) -> Encoding {
         match declaration.text("encoding") {
             Some("latin-1") => Encoding::Latin1,
             _ => Encoding::Utf8,

@@ -8,7 +8,7 @@ use prep_core::{Context, FileValue, Inputs, Outputs, Remedy, Step, StepError, Va
 use thiserror::Error;
 
 use super::unpack::{self, Unpack};
-use super::{archive_suffix, one};
+use super::{archive_suffix, single_output};
 use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input, memory_of_trees};
 
 /// Name of the only input.
@@ -84,7 +84,7 @@ impl Step for ExpandArchives {
         }
         let tree = files.finish(&context.cancel);
         let tree = tree.map_err(StepError::input)?;
-        Ok(one(tree.save(context)?))
+        Ok(single_output(tree.save(context)?))
     }
 }
 
@@ -142,7 +142,7 @@ fn add(
         // An empty archive becomes an empty directory.
         let is_there = |tree: &Tree| {
             let there = tree.find(place).is_some_and(|there| there.is_folder());
-            there || tree.below(&format!("{place}/")).next().is_some()
+            there || tree.with_prefix(&format!("{place}/")).next().is_some()
         };
         if !beside.is_some_and(is_there) {
             files.push(place, None);

@@ -3,7 +3,7 @@
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{ColumnSchema, ColumnType};
 
-use super::one;
+use super::single_output;
 use crate::relation::for_each_file;
 use crate::value::{OpenContent, TableWriter};
 
@@ -54,7 +54,7 @@ impl FunctionStep {
                 context.progress.add_file();
                 Ok(())
             })?;
-            Ok(one(table.finish()?.into_value()))
+            Ok(single_output(table.finish()?.into_value()))
         })
     }
 

@@ -64,7 +64,7 @@ pub(super) struct SeededGenerator {
 }
 
 impl SeededGenerator {
-    pub fn of(declaration: &Declaration) -> Option<SeededGenerator> {
+    pub fn declared(declaration: &Declaration) -> Option<SeededGenerator> {
         let generator = match declaration.text("generator")? {
             "numpy" => RngKind::Numpy,
             "python" => RngKind::Python,
@@ -81,7 +81,7 @@ impl SeededGenerator {
             return Rng::new(self.generator, seed)
                 .map_err(|error| error_at(Failure::Pipeline, Subject::Key("seed"), error));
         };
-        let rng = generator::of(before)?;
+        let rng = generator::load(before)?;
         if rng.kind() != self.generator {
             let error = GeneratorError::Other {
                 expected: self.generator.name(),

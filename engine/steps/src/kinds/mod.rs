@@ -78,6 +78,6 @@ pub(crate) const FILES_INPUT: &str = "files";
 pub(crate) const TREE_PREFIX: &str = "tree:";
 
 /// The outputs of a step with a single output.
-fn one(value: prep_core::Value) -> Outputs {
+fn single_output(value: prep_core::Value) -> Outputs {
     Outputs::from([(VALUE_OUTPUT.to_owned(), value)])
 }

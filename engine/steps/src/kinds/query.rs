@@ -4,7 +4,7 @@ use prep_spec::model::Query;
 use prep_sql::Session;
 
 use super::function_step::FunctionStep;
-use super::one;
+use super::single_output;
 use crate::emit::store_table;
 use crate::relation::{QueryRun, query_memory};
 
@@ -18,7 +18,7 @@ pub(crate) fn query_table(query: Query, session: Session) -> FunctionStep {
             context,
             inputs,
         };
-        Ok(one(store_table(run)?.into_value()))
+        Ok(single_output(store_table(run)?.into_value()))
     });
     made.memory(move |inputs| query_memory(&asked, inputs))
 }

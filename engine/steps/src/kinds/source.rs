@@ -6,7 +6,7 @@ use prep_core::{DirectoryValue, FileValue, StepError};
 use prep_spec::split_source;
 
 use super::function_step::FunctionStep;
-use super::one;
+use super::single_output;
 use crate::value::{ContentRef, TreeBuilder, input};
 
 /// The tree of the source `name`. `file` is the name of its only file. `None` for a directory.
@@ -31,7 +31,7 @@ pub(crate) fn source_tree(name: String, file: Option<String>) -> FunctionStep {
             }
         }
         let tree = files.finish(&context.cancel).map_err(StepError::internal)?;
-        Ok(one(tree.save(context)?))
+        Ok(single_output(tree.save(context)?))
     })
 }
 

@@ -60,7 +60,7 @@ pub(crate) enum CopiedCells {
 
 /// Opens a table value.
 pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepError> {
-    let table = TableValue::of(value)?;
+    let table = TableValue::decode(value)?;
     let positions = table.positions(context)?.map(Arc::new);
     match &table.storage {
         TableStorage::Text { object } => {

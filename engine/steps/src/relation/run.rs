@@ -121,7 +121,7 @@ fn runtime(
 ) -> Result<(Runtime, Option<Permit>), StepError> {
     let tables = inputs
         .values()
-        .filter_map(|value| TableValue::of(value).ok());
+        .filter_map(|value| TableValue::decode(value).ok());
     let is_helped =
         !query.is_stream() && tables.map(|table| table.len()).sum::<u64>() > MIN_ROWS_FOR_HELPER;
     let permit = match is_helped && check_threads(1).is_ok() {
@@ -161,7 +161,7 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
         .iter()
         .filter(|(name, _)| !name.starts_with(TREE_PREFIX))
     {
-        let Ok(table) = TableValue::of(value) else {
+        let Ok(table) = TableValue::decode(value) else {
             continue;
         };
         index += INDEX_BYTES_PER_ROW * table.schema.rows.max(table.len());

@@ -19,7 +19,7 @@ pub(crate) fn into_value(generator: &Rng) -> Value {
 }
 
 /// Loads the state of a generator that another step stored.
-pub(crate) fn of(value: &Value) -> Result<Rng, StepError> {
+pub(crate) fn load(value: &Value) -> Result<Rng, StepError> {
     let value: GeneratorValue = super::decode(value)?;
     Ok(value.state)
 }

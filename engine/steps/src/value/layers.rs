@@ -343,7 +343,7 @@ mod tests {
         ) {
             let folder = tempfile::tempdir()?;
             let store = Store::open(folder.path()).unwrap();
-            let layers = Layers { base: Digest::of(b"bundle"), layers };
+            let layers = Layers { base: Digest::of_bytes(b"bundle"), layers };
             let writer = LayersWriter::new(&store).unwrap();
             let places: Vec<u64> = windows.iter().map(|window| writer.keep(window).unwrap()).collect();
             let object = store.open_object(&writer.finish(&layers)?).unwrap();

@@ -193,7 +193,7 @@ mod tests {
 
     fn content(path: &str, is_file: bool) -> Option<ContentRef> {
         is_file.then(|| ContentRef::Object {
-            digest: Digest::of(path.as_bytes()),
+            digest: Digest::of_bytes(path.as_bytes()),
             bytes: 1,
         })
     }

@@ -81,7 +81,7 @@ impl StoredText {
         metadata: TextMetadata,
     ) -> Result<(), StepError> {
         let text = StoredText::with_metadata(context, object, schema, OnceLock::new(), metadata)?;
-        let kept = context.kept(&object.digest, || Ok(text), StoredText::memory);
+        let kept = context.shared_for_run(&object.digest, || Ok(text), StoredText::memory);
         kept.map(drop)
     }
 
@@ -111,7 +111,8 @@ impl StoredText {
         metadata: TextMetadata,
     ) -> Result<StoredText, StepError> {
         let TextMetadata { index, projection } = metadata;
-        let cached = projection.map(|projection| CachedColumns::of(projection, schema));
+        let cached =
+            projection.map(|projection| CachedColumns::from_projection(projection, schema));
         Ok(StoredText {
             schema: schema.clone(),
             store: context.store.clone(),
@@ -159,9 +160,9 @@ impl StoredText {
                 cached: None,
             })
         };
-        let text = match context.held(object) {
+        let text = match context.cached_object(object) {
             Some(text) => text,
-            None => context.kept(object, open, StoredText::memory)?,
+            None => context.shared_for_run(object, open, StoredText::memory)?,
         };
         // The same bytes may have been cached with other types.
         match text.schema == *schema {
@@ -257,7 +258,10 @@ impl CachedColumns {
         }
     }
 
-    fn of(projection: Projection, schema: &Schema) -> Result<CachedColumns, StepError> {
+    fn from_projection(
+        projection: Projection,
+        schema: &Schema,
+    ) -> Result<CachedColumns, StepError> {
         let columns = projection.columns().to_vec();
         let table = projection.into_table(schema).map_err(StepError::internal)?;
         Ok(CachedColumns::new(columns, table))

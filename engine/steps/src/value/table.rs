@@ -79,7 +79,7 @@ impl TableValue {
     ///
     /// # Errors
     /// If the value is not a table.
-    pub fn of(value: &Value) -> Result<TableValue, StepError> {
+    pub fn decode(value: &Value) -> Result<TableValue, StepError> {
         super::decode(value)
     }
 

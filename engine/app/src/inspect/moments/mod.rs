@@ -20,12 +20,12 @@ use crate::error::{Error, failure_of};
 use crate::settings::Settings;
 
 /// A step of an earlier run.
-struct Then {
+struct EarlierStep {
     record: KeyRecord,
     entry: LedgerEntry,
 }
 
-type Steps = BTreeMap<String, Then>;
+type Steps = BTreeMap<String, EarlierStep>;
 
 /// Compares two runs of a competition: 0 is the last one, 1 the one before.
 ///
@@ -62,7 +62,7 @@ pub fn diff_moments(
     };
     for name in names {
         let (old, new) = (before.get(name), after.get(name));
-        found.pipeline.extend(told(name, old, new));
+        found.pipeline.extend(step_differences(name, old, new));
         let is_output = name.starts_with("public/") || name.starts_with("private/");
         let is_inside = |steps: &Steps| {
             let mut outer = name.match_indices('/').map(|(at, _)| name.get(..at));
@@ -104,7 +104,7 @@ fn steps(store: &Store, id: &str, moment: &EarlierRun) -> Result<Steps, Error> {
             continue;
         };
         if let Ok(record) = serde_json::from_value(entry.record.clone()) {
-            steps.insert(name.clone(), Then { record, entry });
+            steps.insert(name.clone(), EarlierStep { record, entry });
         }
     }
     if steps.is_empty() && lost > 0 {
@@ -115,9 +115,13 @@ fn steps(store: &Store, id: &str, moment: &EarlierRun) -> Result<Steps, Error> {
 }
 
 /// Returns the differences of a step's key records.
-fn told(name: &str, old: Option<&Then>, new: Option<&Then>) -> Vec<PipelineDifference> {
+fn step_differences(
+    name: &str,
+    old: Option<&EarlierStep>,
+    new: Option<&EarlierStep>,
+) -> Vec<PipelineDifference> {
     let (Some(before), Some(after)) = (old, new) else {
-        let kind = |then: Option<&Then>| then.map(|then| then.record.step.clone());
+        let kind = |then: Option<&EarlierStep>| then.map(|then| then.record.step.clone());
         return vec![PipelineDifference {
             path: name.to_owned(),
             old: kind(old),
@@ -156,12 +160,13 @@ fn told(name: &str, old: Option<&Then>, new: Option<&Then>) -> Vec<PipelineDiffe
 fn output(
     context: &Context,
     path: &str,
-    old: Option<&Then>,
-    new: Option<&Then>,
+    old: Option<&EarlierStep>,
+    new: Option<&EarlierStep>,
     options: &DiffOptions<'_>,
 ) -> Result<Vec<FileDifference>, Error> {
-    let made =
-        |then: Option<&Then>| then.and_then(|then| then.entry.outputs.values().next().copied());
+    let made = |then: Option<&EarlierStep>| {
+        then.and_then(|then| then.entry.outputs.values().next().copied())
+    };
     let (old, new) = (made(old), made(new));
     if old == new {
         return Ok(Vec::new());

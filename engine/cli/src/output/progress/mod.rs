@@ -69,7 +69,7 @@ impl Drop for Display {
 impl Reporter for Shared {
     fn event(&self, event: &Event) {
         let begins = matches!(self.screen, Screen::Lines);
-        let lines = held(&self.state).apply(event, begins);
+        let lines = lock(&self.state).apply(event, begins);
         for line in lines {
             self.screen.line(&line);
         }
@@ -77,6 +77,6 @@ impl Reporter for Shared {
 }
 
 /// Locks a mutex; its data is sound even if a holder panicked.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

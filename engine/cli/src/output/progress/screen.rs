@@ -9,8 +9,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use terminal_size::{Width, terminal_size_of};
 
 use super::state::State;
-use super::{MAX_LINES, held};
-use crate::output::printer::{MessageLevel, Printer, shown};
+use super::{MAX_LINES, lock};
+use crate::output::printer::{MessageLevel, Printer, printable};
 use crate::output::table::shortened;
 
 /// Characters of a line if the width of the terminal is unknown.
@@ -62,9 +62,9 @@ impl Screen {
     /// Brings the screen up to date.
     pub(super) fn draw(&self, state: &Mutex<State>) {
         match self {
-            Screen::Bars(bars) => bars.draw(&held(state)),
+            Screen::Bars(bars) => bars.draw(&lock(state)),
             Screen::Lines => {
-                let line = held(state).line();
+                let line = lock(state).line();
                 self.line(&line);
             }
             Screen::Silent => {}
@@ -73,7 +73,7 @@ impl Screen {
 
     /// Shows a line, above the bars if there are some.
     pub(super) fn line(&self, text: &str) {
-        let text = &shown(text);
+        let text = &printable(text);
         match self {
             Screen::Bars(bars) => {
                 let _ = bars.multi.println(text);
@@ -100,7 +100,7 @@ impl Bars {
         self.total.set_position(state.ended as u64);
         let facts = fitted("", &state.facts(), width.saturating_sub(BAR + 1));
         self.total.set_message(facts);
-        let mut bars = held(&self.steps);
+        let mut bars = lock(&self.steps);
         bars.retain(|name, bar| {
             let is_running = state.running.contains_key(name);
             if !is_running {

@@ -10,7 +10,7 @@ use prep_core::{Event, Progress, StepOutcome, units};
 use prep_remote::Link;
 
 use super::MAX_LINES;
-use crate::output::moving::moved;
+use crate::output::moving::describe_transfer;
 
 pub(super) struct State {
     begun: Instant,
@@ -128,7 +128,7 @@ impl State {
     }
 
     /// Bytes and files so far.
-    fn done(&self) -> (u64, u64) {
+    fn totals(&self) -> (u64, u64) {
         let sum = |counter: fn(&Progress) -> u64| {
             self.running
                 .values()
@@ -142,7 +142,7 @@ impl State {
 
     /// `3.4 GB`, `1204 files`, `210 MB/s`; nothing that is zero.
     fn amounts(&self) -> Vec<String> {
-        let (bytes, files) = self.done();
+        let (bytes, files) = self.totals();
         amounts(bytes, files, self.begun.elapsed())
     }
 
@@ -172,7 +172,7 @@ impl State {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
         let mut facts = vec![steps];
         facts.extend(self.amounts());
-        facts.extend(self.remote.iter().flat_map(moved));
+        facts.extend(self.remote.iter().flat_map(describe_transfer));
         facts.push(units::duration(self.begun.elapsed()));
         facts
     }
@@ -209,7 +209,7 @@ impl Running {
         if bytes > 0 && total > bytes {
             let left = elapsed.as_millis() * u128::from(total - bytes) / u128::from(bytes);
             let left = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
-            facts.push(format!("{} left", units::about(left)));
+            facts.push(format!("{} left", units::approximate_duration(left)));
         }
         facts
     }
@@ -289,7 +289,7 @@ mod tests {
             ["a: begins, 2 steps"]
         );
         counters.add_bytes(5000);
-        assert_eq!(state.done(), (5000, 0));
+        assert_eq!(state.totals(), (5000, 0));
         assert!(state.line().contains("0 of 2 steps, 5.00 kB, "));
         assert!(state.line().ends_with("now a/x"));
         counters.set_total_bytes(15_000);
@@ -299,7 +299,7 @@ mod tests {
             message: "no bundle".into(),
         };
         assert_eq!(state.apply(&ended("x", failed), true), ["a/x: failed"]);
-        assert_eq!(state.done(), (5000, 0));
+        assert_eq!(state.totals(), (5000, 0));
         let lines = state.apply(
             &ended(
                 "y",

@@ -35,7 +35,7 @@ pub struct RunLogArgs {
 impl RunLogArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let mut runs = logged_runs(&session.settings)?;
-        let (numbers, ids) = self.parsed()?;
+        let (numbers, ids) = self.parse_selection()?;
         if let Some(missing) = numbers.iter().find(|number| **number >= runs.len()) {
             let message = format!("there is no run @{missing} in the log");
             return Err(CliError::new(Exit::Input, message).help("`prep cache log` lists the runs"));
@@ -59,7 +59,7 @@ impl RunLogArgs {
     }
 
     /// The numbers of runs, and the ids.
-    fn parsed(&self) -> Result<(BTreeSet<usize>, BTreeSet<String>), CliError> {
+    fn parse_selection(&self) -> Result<(BTreeSet<usize>, BTreeSet<String>), CliError> {
         let (mut numbers, mut ids) = (BTreeSet::new(), BTreeSet::new());
         for word in &self.what {
             match word.strip_prefix('@').map(str::parse) {
@@ -109,11 +109,11 @@ fn overview(runs: &[LoggedRun]) -> PrintedTable {
 }
 
 /// Ids that are shown of a run.
-const SHOWN: usize = 3;
+const MAX_IDS: usize = 3;
 
 fn names(ids: &[String]) -> String {
-    let shown: Vec<&str> = ids.iter().take(SHOWN).map(String::as_str).collect();
-    match ids.len().saturating_sub(SHOWN) {
+    let shown: Vec<&str> = ids.iter().take(MAX_IDS).map(String::as_str).collect();
+    match ids.len().saturating_sub(MAX_IDS) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }

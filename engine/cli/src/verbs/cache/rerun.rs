@@ -49,7 +49,7 @@ impl RerunArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let task = session.local_task(&self.preparation)?;
-        let prepared = || Ok(prep_app::prepared(&task.catalog, &task.data_dir())?);
+        let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir())?);
         let ids = self.selection.ids_or(prepared)?;
         let scratch = match &self.scratch {
             Some(folder) => folder.clone(),
@@ -171,7 +171,7 @@ fn exit(all: &[Rerun]) -> Exit {
     }
     let steps = all.iter().flat_map(|one| &one.steps);
     Exit::combine(steps.filter_map(|step| match &step.result {
-        RerunResult::Failed { failure, .. } => Some(Exit::of(*failure)),
+        RerunResult::Failed { failure, .. } => Some(Exit::from_failure(*failure)),
         _ => None,
     }))
 }

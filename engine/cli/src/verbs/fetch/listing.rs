@@ -22,7 +22,7 @@ pub fn list(
     };
     let purpose = Purpose::question_unless(no_download);
     let task = session.task(options, &DownloadLimits::default(), purpose)?;
-    let listings = session.each(ids, |id| {
+    let listings = session.for_each_id(ids, |id| {
         let listing = prep_app::listing(&task, id)?;
         if !session.printer.json {
             session.printer.result(&render(&listing))?;

@@ -98,7 +98,7 @@ impl FetchArgs {
             prep_app::require_credentials_for(&task, &ids)?;
         }
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
-        let fetched = session.each(&ids, |id| {
+        let fetched = session.for_each_id(&ids, |id| {
             let path = match session.settings.remote {
                 None => Some(prep_app::fetch(&task, id, &cancel)?),
                 Some(_) => {

@@ -93,7 +93,7 @@ fn as_json<S: Serializer>(error: &Option<CliError>, serializer: S) -> Result<S::
     error.as_ref().map(CliError::json).serialize(serializer)
 }
 
-const HOW: &str = "\
+const INSTRUCTIONS: &str = "\
 Open each address, signed in to Kaggle, and accept the rules. For a competition that is closed, its Rules tab (or its Data
 tab) may still offer this, to an account whose phone number is verified; the grey \"Late Submission\" button has nothing to
 do with it. Some old competitions may no longer admit new accounts: `prep run` prepares the others and lists these.";
@@ -101,7 +101,7 @@ do with it. Some old competitions may no longer admit new accounts: `prep run` p
 impl RulesArgs {
     /// Checks the rules of `ids`.
     pub fn check(&self, session: &CliSession, ids: &[String]) -> VerbResult {
-        let catalog = Catalog::of(&session.settings)?;
+        let catalog = Catalog::open(&session.settings)?;
         let mut competitions = Vec::new();
         let mut files = Vec::new();
         for id in ids {
@@ -229,8 +229,8 @@ fn row(((id, kaggle), answer): ((&String, &String), Permission)) -> Row {
         url: format!("https://www.kaggle.com/competitions/{kaggle}/rules"),
         exit: error
             .as_ref()
-            .map_or(Exit::Success, |error| Exit::of(error.failure())),
-        error: error.map(|error| CliError::from(error).about(id)),
+            .map_or(Exit::Success, |error| Exit::from_failure(error.failure())),
+        error: error.map(|error| CliError::from(error).for_competition(id)),
     }
 }
 
@@ -246,8 +246,8 @@ fn source_row(id: &str, name: &str, url: &str, length: Result<u64, FetchError>) 
         bytes,
         exit: error
             .as_ref()
-            .map_or(Exit::Success, |error| Exit::of(error.failure())),
-        error: error.map(|error| CliError::from(error).about(id)),
+            .map_or(Exit::Success, |error| Exit::from_failure(error.failure())),
+        error: error.map(|error| CliError::from(error).for_competition(id)),
     }
 }
 
@@ -284,7 +284,7 @@ fn text(rows: &[Row]) -> String {
         for row in open {
             table.row(vec![row.id.clone(), row.url.clone()]);
         }
-        text.push_str(&format!("\n{}\n{HOW}\n", table.render()));
+        text.push_str(&format!("\n{}\n{INSTRUCTIONS}\n", table.render()));
     }
     if !not_asked.is_empty() {
         text.push_str(&format!("\nnot checked: {}\n", not_asked.join(", ")));

@@ -15,7 +15,7 @@ mod thresholds;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Given, GradingLog};
+use prep_app::{Catalog, GradeOverrides, GradingLog};
 
 use crate::error::CliError;
 use crate::options::VariantArg;
@@ -93,8 +93,8 @@ impl LogArgs {
     pub fn log(&self, session: &CliSession) -> GradingLog {
         let printer = session.printer.clone();
         match self.no_log {
-            true => GradingLog::off(),
-            false => GradingLog::kept(move |error| printer.warning(error)),
+            true => GradingLog::disabled(),
+            false => GradingLog::new(move |error| printer.warning(error)),
         }
     }
 }
@@ -111,8 +111,8 @@ pub struct GivenArgs {
 }
 
 impl GivenArgs {
-    pub fn given(&self) -> Option<Given> {
-        Some(Given {
+    pub fn overrides(&self) -> Option<GradeOverrides> {
+        Some(GradeOverrides {
             answers: self.answers.clone()?,
             leaderboard: self.leaderboard.clone(),
         })

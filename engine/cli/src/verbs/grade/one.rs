@@ -23,7 +23,7 @@ pub fn grade(
             .help("prepared data are ranked on the leaderboard of the competition"));
     }
     let settings = args.variant.settings(session);
-    let grading = match args.given.given() {
+    let grading = match args.given.overrides() {
         Some(given) => Grading::with_answers(catalog, id, &given)?,
         None => Grading::open(catalog, &settings, id)?.logged(&settings, &args.log.log(session)),
     };

@@ -29,7 +29,7 @@ pub struct CheckArgs {
 
 /// A mistake, for programs.
 #[derive(Debug, Serialize)]
-struct Found {
+struct Mistake {
     file: String,
     line: Option<usize>,
     column: Option<usize>,
@@ -61,9 +61,9 @@ impl CheckArgs {
     }
 }
 
-fn mistakes(file: &str, error: &Error) -> Vec<Found> {
+fn mistakes(file: &str, error: &Error) -> Vec<Mistake> {
     let Some(diagnostics) = &error.diagnostics else {
-        return vec![Found {
+        return vec![Mistake {
             file: file.to_owned(),
             line: None,
             column: None,
@@ -74,7 +74,7 @@ fn mistakes(file: &str, error: &Error) -> Vec<Found> {
     };
     let found = diagnostics.iter().map(|one| {
         let (line, column) = diagnostics.source().position(one.span.start);
-        Found {
+        Mistake {
             file: file.to_owned(),
             line: Some(line),
             column: Some(column),

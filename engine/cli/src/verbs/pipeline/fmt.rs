@@ -35,9 +35,9 @@ impl FmtArgs {
             .iter()
             .map(|file| file.display().to_string())
             .collect();
-        let formatted = session.each(&names, |name| {
+        let formatted = session.for_each_id(&names, |name| {
             let file = std::path::Path::new(name);
-            let text = prep_app::formatted(file)?;
+            let text = prep_app::format_pipeline(file)?;
             if let (Some(text), false) = (&text, self.check) {
                 write_whole(file, |out| out.write_all(text.as_bytes()))?;
             }

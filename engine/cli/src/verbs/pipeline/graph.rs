@@ -52,7 +52,7 @@ impl GraphArgs {
         };
         let plan = of_one(session, &self.id, &preparation)?;
         let order = plan.graph.order().map_err(prep_app::Error::from)?;
-        let drawing = Drawing::of(&plan.graph, &order);
+        let drawing = Drawing::new(&plan.graph, &order);
         if session.printer.json {
             let nodes: Vec<_> = drawing
                 .nodes

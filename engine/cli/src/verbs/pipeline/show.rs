@@ -1,7 +1,7 @@
 //! `prep pipeline show`: pipelines with the definitions of their competitions.
 
 use clap::Args;
-use prep_app::{CatalogEntry, described, lists};
+use prep_app::{CatalogEntry, lists, upstream_facts};
 use serde_json::{Map, Value, json};
 
 use crate::error::CliError;
@@ -58,7 +58,9 @@ fn texts(entries: &[&CatalogEntry]) -> Result<String, CliError> {
 fn whole(entries: &[&CatalogEntry]) -> String {
     let one = |entry: &&CatalogEntry| {
         let mut all = json!({ "id": entry.id, "pipeline": entry.pipeline.as_deref() });
-        if let (Some(all), Some(Value::Object(facts))) = (all.as_object_mut(), described(entry)) {
+        if let (Some(all), Some(Value::Object(facts))) =
+            (all.as_object_mut(), upstream_facts(entry))
+        {
             all.extend(facts);
         }
         all

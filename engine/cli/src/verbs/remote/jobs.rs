@@ -127,7 +127,8 @@ impl Common {
         for id in &ids {
             catalog.get(id)?;
         }
-        let remote = RemoteSettings::of(&self.remote, &session.places, &session.settings.data_dir)?;
+        let remote =
+            RemoteSettings::resolve(&self.remote, &session.places, &session.settings.data_dir)?;
         let url = remote.url.clone().ok_or_else(|| {
             CliError::usage("no remote is set")
                 .help("name one with --remote URL; jobs share their results through it")

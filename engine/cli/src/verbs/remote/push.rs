@@ -1,7 +1,7 @@
 //! `prep remote push`: sends results to other machines.
 
 use clap::Args;
-use prep_app::{Pushed, remote_of};
+use prep_app::{PushResult, remote_of};
 use prep_core::units;
 use prep_spec::BASE_VARIANT;
 use serde_json::json;
@@ -40,10 +40,10 @@ impl PushArgs {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;
-        let prepared = || Ok(prep_app::prepared(&task.catalog, &task.data_dir())?);
+        let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir())?);
         let ids = self.selection.ids_or(prepared)?;
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
-        let done = |pushed: &Pushed| {
+        let done = |pushed: &PushResult| {
             session.printer.message(format!(
                 "{}: {} sent, {} there already; {} so far",
                 pushed.id,
@@ -86,8 +86,8 @@ impl PushArgs {
 
 impl PushArgs {
     /// The options that a pull of the sent results needs, if that is more than a selection.
-    fn pull(&self, all: &[Pushed]) -> Option<String> {
-        let sent: Vec<&Pushed> = all.iter().filter(|one| one.not_here.is_empty()).collect();
+    fn pull(&self, all: &[PushResult]) -> Option<String> {
+        let sent: Vec<&PushResult> = all.iter().filter(|one| one.not_here.is_empty()).collect();
         let mut options = Vec::new();
         if self.preparation.variant.variant != BASE_VARIANT {
             options.push(format!("--variant {}", self.preparation.variant.variant));
@@ -118,11 +118,11 @@ impl PushArgs {
 }
 
 /// Nothing of it could be sent.
-fn is_empty(pushed: &Pushed) -> bool {
+fn is_empty(pushed: &PushResult) -> bool {
     pushed.new + pushed.there == 0 && !pushed.not_here.is_empty()
 }
 
-fn table(all: &[Pushed]) -> PrintedTable {
+fn table(all: &[PushResult]) -> PrintedTable {
     let mut table = PrintedTable::new(&[
         ("id", Align::Left),
         ("sent", Align::Right),
@@ -144,7 +144,7 @@ fn table(all: &[Pushed]) -> PrintedTable {
 
 /// A result that the remote refused is a check that does not hold: two machines made different things. A competition of
 /// which nothing could be sent is a missing input.
-fn exit(all: &[Pushed]) -> Exit {
+fn exit(all: &[PushResult]) -> Exit {
     Exit::combine(all.iter().filter_map(|one| match one {
         one if !one.refused.is_empty() => Some(Exit::Check),
         one if is_empty(one) => Some(Exit::Input),

@@ -93,11 +93,11 @@ async fn either<T>(
         Some(Err(problem)) if problem.may_be_of_protocol() => Some(problem),
         Some(ended) => return ended,
     };
-    match (once(first.other()).await, problem) {
+    match (once(first.alternative()).await, problem) {
         // If neither protocol exists, the first problem is reported.
         (Some(Err(other)), Some(problem)) if other.may_be_of_protocol() => Err(problem),
         (Some(ended), Some(_)) if is_of_api(&ended) => {
-            shared.endpoint.prefer(first.other());
+            shared.endpoint.prefer(first.alternative());
             ended
         }
         (Some(_), Some(problem @ CallError::Absent(_))) => Err(problem),

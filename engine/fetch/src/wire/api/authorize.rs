@@ -80,7 +80,7 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
     };
     let first = shared.endpoint.preferred();
     let mut last = None;
-    for protocol in [first, first.other()] {
+    for protocol in [first, first.alternative()] {
         let Some(message) = call.message(&shared.endpoint, protocol) else {
             continue;
         };

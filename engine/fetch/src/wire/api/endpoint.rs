@@ -17,7 +17,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    pub(crate) fn other(self) -> Protocol {
+    pub(crate) fn alternative(self) -> Protocol {
         match self {
             Protocol::Rpc => Protocol::Rest,
             Protocol::Rest => Protocol::Rpc,

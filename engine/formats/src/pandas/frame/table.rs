@@ -78,7 +78,7 @@ impl<'a> ScannedFrame<'a> {
         let mut scanner = CsvScanner::new(options);
         let scan = match content {
             FileContent::Bytes(bytes) if most == u64::MAX => scanner.feed(bytes),
-            content => content.each(|chunk| {
+            content => content.for_each_chunk(|chunk| {
                 scanner.feed(chunk)?;
                 match scanner.cells() > most {
                     true => Err(CsvError::TooManyCells { most }),

@@ -40,7 +40,7 @@ impl<'a> FileContent<'a> {
     ///
     /// # Errors
     /// I/O errors of the file, and the errors of `take`.
-    pub fn each<E: From<io::Error>>(
+    pub fn for_each_chunk<E: From<io::Error>>(
         self,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -123,7 +123,7 @@ mod tests {
             file.write_all(&bytes).unwrap();
             for content in [FileContent::Bytes(&bytes), FileContent::File(&file)] {
                 let (mut found, mut longest) = (Vec::new(), 0);
-                let taken = content.each(|chunk| {
+                let taken = content.for_each_chunk(|chunk| {
                     longest = longest.max(chunk.len());
                     found.extend_from_slice(chunk);
                     Ok::<_, io::Error>(())

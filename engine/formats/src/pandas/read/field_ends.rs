@@ -39,11 +39,11 @@ impl<'a> FieldEnds<'a> {
                 return Some(from + rest.trailing_zeros() as usize);
             }
         }
-        self.beyond(from)
+        self.next_block(from)
     }
 
     /// As [`next`](Self::next), if the current block has no further ends.
-    fn beyond(&mut self, from: usize) -> Option<usize> {
+    fn next_block(&mut self, from: usize) -> Option<usize> {
         let within = from.wrapping_sub(self.block) < BLOCK_BYTES;
         self.block = if within {
             self.block + BLOCK_BYTES

@@ -76,7 +76,7 @@ impl Rewriter {
     /// Additionally collects these columns for [`take_projection`](Self::take_projection).
     #[must_use]
     pub fn with_projection(mut self, names: BTreeSet<String>) -> Self {
-        self.sink.text.projection = ProjectionBuilder::of(names);
+        self.sink.text.projection = ProjectionBuilder::new(names);
         self
     }
 

@@ -129,7 +129,7 @@ impl TypeScanner {
     }
 
     /// The requested type of a column, if there is one.
-    fn asked(&self, name: &str) -> Option<ColumnType> {
+    fn requested_type(&self, name: &str) -> Option<ColumnType> {
         let options = &self.options;
         if options.all_text || options.text.iter().any(|text| text == name) {
             return Some(ColumnType::Text);
@@ -248,8 +248,8 @@ impl RowSink for TypeScanner {
             // A repeated name has the requested type of the original name, unless a type is requested for its new name.
             let repeated = self.written.get(place);
             let forced = self
-                .asked(&name)
-                .or_else(|| repeated.and_then(|name| self.asked(name)));
+                .requested_type(&name)
+                .or_else(|| repeated.and_then(|name| self.requested_type(name)));
             self.watched.push(ColumnScan {
                 name,
                 forced,

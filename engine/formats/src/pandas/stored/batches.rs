@@ -168,7 +168,7 @@ impl Batches<'_> {
             let row = self.row(self.at);
             let line = self.table.row(row)?;
             text += line.len();
-            let mut cells = Cells::of(line, self.table.schema().columns.len()).enumerate();
+            let mut cells = Cells::split_line(line, self.table.schema().columns.len()).enumerate();
             let mut current = None;
             for (column, place) in &self.wanted {
                 while current.is_none_or(|(index, _)| index < *column) {

@@ -257,7 +257,7 @@ impl Copier {
             return Ok(());
         };
         cells.clear();
-        cells.extend(Cells::of(line, self.width).take(self.wanted));
+        cells.extend(Cells::split_line(line, self.width).take(self.wanted));
         let start = out.len();
         for (i, column) in columns.iter().enumerate() {
             if i > 0 {

@@ -59,7 +59,7 @@ pub(in crate::pandas) struct ProjectionBuilder {
 }
 
 impl ProjectionBuilder {
-    pub fn of(names: BTreeSet<String>) -> Self {
+    pub fn new(names: BTreeSet<String>) -> Self {
         Self {
             names,
             ..Self::default()
@@ -125,7 +125,7 @@ impl ProjectionBuilder {
         };
         let mut widths = vec![0; count];
         for line in lines() {
-            for (width, cell) in widths.iter_mut().zip(Cells::of(line, count)) {
+            for (width, cell) in widths.iter_mut().zip(Cells::split_line(line, count)) {
                 *width += cell.len();
             }
         }

@@ -178,7 +178,7 @@ impl TextTable {
             return Self::new(bytes, schema);
         }
         let lines = Arc::new(Lines { bytes, index });
-        Self { schema, lines }.checked()
+        Self { schema, lines }.validate()
     }
 
     /// Opens a table in memory.
@@ -197,7 +197,7 @@ impl TextTable {
     ) -> Result<Self, CsvError> {
         let bytes = Bytes::Owned(bytes);
         let lines = Arc::new(Lines { bytes, index });
-        Self { schema, lines }.checked()
+        Self { schema, lines }.validate()
     }
 
     fn new(bytes: Bytes, schema: Schema) -> Result<Self, CsvError> {
@@ -211,7 +211,7 @@ impl TextTable {
         }
         let index = indexer.finish()?;
         let lines = Arc::new(Lines { bytes, index });
-        Self { schema, lines }.checked()
+        Self { schema, lines }.validate()
     }
 
     /// The same text with another schema. The text is not copied.
@@ -220,10 +220,10 @@ impl TextTable {
     /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
     pub fn with_schema(&self, schema: Schema) -> Result<Self, CsvError> {
         let lines = Arc::clone(&self.lines);
-        Self { schema, lines }.checked()
+        Self { schema, lines }.validate()
     }
 
-    fn checked(self) -> Result<Self, CsvError> {
+    fn validate(self) -> Result<Self, CsvError> {
         let rows = self.lines.index.len() as u64;
         if rows != self.schema.rows + 1 {
             return Err(CsvError::NotCanonical {
@@ -346,11 +346,11 @@ impl<'a> Cells<'a> {
     /// Splits a line with or without its LF.
     #[must_use]
     pub fn new(line: &'a [u8]) -> Self {
-        Self::of(line, usize::MAX)
+        Self::split_line(line, usize::MAX)
     }
 
     /// Splits a line of `count` cells. The end of the last one is not searched.
-    pub(crate) fn of(line: &'a [u8], count: usize) -> Self {
+    pub(crate) fn split_line(line: &'a [u8], count: usize) -> Self {
         Self {
             rest: Some(line.strip_suffix(b"\n").unwrap_or(line)),
             left: count,

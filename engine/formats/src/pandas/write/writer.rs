@@ -40,11 +40,11 @@ pub struct CsvWriter<W> {
 impl<W: Write> CsvWriter<W> {
     /// Creates a writer with commas and minimal quoting.
     pub fn new(out: W) -> Self {
-        Self::with(out, b',', Quoting::Minimal)
+        Self::with_dialect(out, b',', Quoting::Minimal)
     }
 
     /// Creates a writer with this delimiter and this quoting.
-    pub fn with(out: W, delimiter: u8, quoting: Quoting) -> Self {
+    pub fn with_dialect(out: W, delimiter: u8, quoting: Quoting) -> Self {
         Self {
             out,
             buffer: Vec::with_capacity(BUFFER_BYTES + 4096),

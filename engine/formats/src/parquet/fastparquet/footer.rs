@@ -130,7 +130,7 @@ fn pandas(columns: &[FastparquetColumn], versions: &WriterVersions) -> Vec<u8> {
             JsonValue::List(
                 columns
                     .iter()
-                    .map(|column| described(column, versions))
+                    .map(|column| pandas_metadata(column, versions))
                     .collect(),
             ),
         ),
@@ -148,7 +148,7 @@ fn pandas(columns: &[FastparquetColumn], versions: &WriterVersions) -> Vec<u8> {
 }
 
 /// Describes a column for pandas.
-fn described(column: &FastparquetColumn, versions: &WriterVersions) -> JsonValue {
+fn pandas_metadata(column: &FastparquetColumn, versions: &WriterVersions) -> JsonValue {
     let pandas = match column.storage {
         PhysicalType::Text if column.rows == 0 => "empty",
         PhysicalType::Text if column.missing == 0 => "unicode",

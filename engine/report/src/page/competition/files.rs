@@ -56,13 +56,13 @@ fn row(file: &OutputFile, has_published: bool) -> Vec<Markup> {
         },
     ];
     if has_published {
-        cells.extend([compared(file.compared), digest(file.md5.as_deref())]);
+        cells.extend([comparison(file.compared), digest(file.md5.as_deref())]);
     }
     cells.push(digest(file.digest.as_deref()));
     cells
 }
 
-fn compared(compared: OutputComparison) -> Markup {
+fn comparison(compared: OutputComparison) -> Markup {
     let (class, words) = match compared {
         OutputComparison::Equal { .. } => ("good", "as published"),
         OutputComparison::Differs => ("bad", "differs"),

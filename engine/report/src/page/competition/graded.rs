@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use crate::collect::SubmissionScore;
 use crate::page::parts::{number, table, text};
 
-pub fn graded(scores: &[SubmissionScore]) -> Markup {
+pub fn scores_table(scores: &[SubmissionScore]) -> Markup {
     if scores.is_empty() {
         return html! {};
     }

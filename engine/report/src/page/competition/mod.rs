@@ -31,7 +31,7 @@ pub fn section(one: &CompetitionPage, open: bool) -> Result<Markup, Error> {
         section.competition id=(one.anchor()) {
             h2 { (one.name) @if one.is_other_variant() { " (" (one.variant) ")" } }
             p.lead {
-                code { (one.id) } " " (Status::of(one).show()) " "
+                code { (one.id) } " " (Status::new(one).show()) " "
                 @for fact in facts { span.chip { (fact) } " " }
             }
             @if let Some(problem) = &one.problem { p.problem { (problem) } }
@@ -39,7 +39,7 @@ pub fn section(one: &CompetitionPage, open: bool) -> Result<Markup, Error> {
             details open[open] {
                 summary { (summary(one)) }
                 (pictures)
-                (graded::graded(&one.scores))
+                (graded::scores_table(&one.scores))
                 (samples::samples(one))
                 (files::files(one))
                 (steps::steps(&one.steps))

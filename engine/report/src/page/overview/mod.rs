@@ -20,7 +20,7 @@ pub fn header(report: &PageContent) -> Markup {
     let prepared = all.iter().filter(|one| one.is_complete()).count();
     let problems = all
         .iter()
-        .filter(|one| Status::of(one).needs_attention())
+        .filter(|one| Status::new(one).needs_attention())
         .count();
     let files: u64 = all.iter().map(CompetitionPage::file_count).sum();
     let bytes: u64 = all.iter().map(CompetitionPage::bytes).sum();

@@ -19,7 +19,7 @@ pub fn table(report: &PageContent) -> Markup {
     let mut all: Vec<(&CompetitionPage, Status)> = report
         .competitions
         .iter()
-        .map(|one| (one, Status::of(one)))
+        .map(|one| (one, Status::new(one)))
         .collect();
     all.sort_by_key(|(one, status)| (status.level, &one.id));
     let classes: Vec<String> = all

@@ -25,9 +25,9 @@ pub struct Status {
 }
 
 impl Status {
-    pub fn of(one: &CompetitionPage) -> Status {
+    pub fn new(one: &CompetitionPage) -> Status {
         let (level, words) = match one.state {
-            PreparedState::Prepared => return prepared(one),
+            PreparedState::Prepared => return of_complete_data(one),
             PreparedState::NotPrepared if one.problem.is_some() => {
                 (CompetitionStatus::Bad, "pipeline has mistakes")
             }
@@ -63,7 +63,7 @@ impl Status {
 
 /// The state of complete data. Those of an own pipeline are as good as any, unless its id is one of the benchmark's: then
 /// they may be confused with the benchmark's data.
-fn prepared(one: &CompetitionPage) -> Status {
+fn of_complete_data(one: &CompetitionPage) -> Status {
     // For other variants no checksums are published, so there is nothing to verify.
     if one.is_other_variant()
         && one

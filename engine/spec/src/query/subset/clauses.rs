@@ -35,7 +35,7 @@ impl Subset<'_, '_> {
             pipe_operators,
         } = query;
         if let Some(with) = with {
-            self.with(with);
+            self.with_clause(with);
         }
         self.set_expr(body);
         if let Some(order_by) = order_by {
@@ -73,7 +73,7 @@ impl Subset<'_, '_> {
         }
     }
 
-    fn with(&mut self, with: &With) {
+    fn with_clause(&mut self, with: &With) {
         let With {
             with_token: _,
             recursive,

@@ -26,7 +26,7 @@ use statistic::Statistic;
 
 /// Returns the exact form of an aggregate if it adds doubles.
 pub(super) fn exact(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
-    let statistic = Statistic::of(plain)?;
+    let statistic = Statistic::from_function(plain)?;
     let plain = plain.clone();
     Some(Arc::new(AggregateUDF::from(Exact { plain, statistic })))
 }

@@ -34,7 +34,7 @@ pub(super) enum Population {
 
 impl Statistic {
     /// The statistic that a function of DataFusion computes. `None` if it does not consist of sums.
-    pub(super) fn of(function: &AggregateUDF) -> Option<Statistic> {
+    pub(super) fn from_function(function: &AggregateUDF) -> Option<Statistic> {
         let variance = |of, root| Statistic::Variance { of, root };
         Some(match function.name() {
             "sum" => Statistic::Sum,

@@ -17,7 +17,7 @@ use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use prep_sql::Session;
 
 use self::gaps::{ArchiveOutput, GapBytes, Gaps};
-use crate::kinds::{StepKind, one};
+use crate::kinds::{StepKind, single_output};
 use crate::value::{
     ContentRef, OpenContent, Opener, OutputLayout, Tree, TreeBuilder, TreeFile, memory_of_trees,
 };
@@ -29,28 +29,28 @@ pub(crate) static ZIP: StepKind = kind(
     "a zip archive",
     "A zip archive of outputs with deflated members.",
     &[members("zip", "{ train.csv: SELECT * FROM train }")],
-    |declaration, _| Pack::of(ArchiveKind::Zip, declaration.outputs("zip")),
+    |declaration, _| Pack::for_kind(ArchiveKind::Zip, declaration.outputs("zip")),
 );
 
 pub(crate) static ZIP_STORED: StepKind = kind(
     "a zip archive without compression",
     "A zip archive of outputs with uncompressed members.",
     &[members("zip_stored", "{ ./: { copy: images/ } }")],
-    |declaration, _| Pack::of(ArchiveKind::ZipStored, declaration.outputs("zip_stored")),
+    |declaration, _| Pack::for_kind(ArchiveKind::ZipStored, declaration.outputs("zip_stored")),
 );
 
 pub(crate) static TAR: StepKind = kind(
     "a tar archive",
     "A tar archive of outputs.",
     &[members("tar", "{ ./: { copy: images/ } }")],
-    |declaration, _| Pack::of(ArchiveKind::Tar, declaration.outputs("tar")),
+    |declaration, _| Pack::for_kind(ArchiveKind::Tar, declaration.outputs("tar")),
 );
 
 pub(crate) static SEVEN_ZIP: StepKind = kind(
     "a 7z archive",
     "A 7z archive of outputs.",
     &[members("7z", "{ train.csv: SELECT * FROM train }")],
-    |declaration, _| Pack::of(ArchiveKind::SevenZip, declaration.outputs("7z")),
+    |declaration, _| Pack::for_kind(ArchiveKind::SevenZip, declaration.outputs("7z")),
 );
 
 const fn members(word: &'static str, example: &'static str) -> SectionKey {
@@ -91,7 +91,7 @@ struct Pack {
 }
 
 impl Pack {
-    fn of(kind: ArchiveKind, members: &[Output]) -> Option<Box<dyn Step>> {
+    fn for_kind(kind: ArchiveKind, members: &[Output]) -> Option<Box<dyn Step>> {
         let members = members.iter().map(|member| member.path.value.clone());
         let members = members.collect();
         Some(Box::new(Pack { kind, members }))
@@ -150,7 +150,7 @@ impl Step for Pack {
                 out.commit()?
             }
         };
-        Ok(one(FileValue::stored(stored).into_value()))
+        Ok(single_output(FileValue::stored(stored).into_value()))
     }
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn place(
 
 /// An archive format to which files and directories are added one after another.
 trait ArchiveWriter<W> {
-    fn folder(&mut self, path: &str) -> Result<(), StepError>;
+    fn directory(&mut self, path: &str) -> Result<(), StepError>;
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
     /// The form of the bytes that fill a gap, if the archive can have gaps.
     fn bytes(&self) -> GapBytes {
@@ -233,7 +233,7 @@ fn write<W>(
     for file in tree.files() {
         context.check()?;
         let Some(content) = file.content() else {
-            archive.folder(file.path())?;
+            archive.directory(file.path())?;
             continue;
         };
         if let Some(gaps) = gaps.filter(|_| file.is_layered())
@@ -268,7 +268,7 @@ impl<W: Write> Zip<W> {
 }
 
 impl<W: Write> ArchiveWriter<W> for Zip<W> {
-    fn folder(&mut self, path: &str) -> Result<(), StepError> {
+    fn directory(&mut self, path: &str) -> Result<(), StepError> {
         self.writer.add_directory(path).map_err(StepError::machine)
     }
 
@@ -316,7 +316,7 @@ impl<W: Write> ArchiveWriter<W> for Zip<W> {
 }
 
 impl<W: Write> ArchiveWriter<W> for TarWriter<W> {
-    fn folder(&mut self, path: &str) -> Result<(), StepError> {
+    fn directory(&mut self, path: &str) -> Result<(), StepError> {
         self.add_directory(path).map_err(StepError::machine)
     }
 
@@ -344,7 +344,7 @@ impl<W: Write> ArchiveWriter<W> for TarWriter<W> {
 }
 
 impl<W: Write + Seek> ArchiveWriter<W> for SevenZWriter<W> {
-    fn folder(&mut self, path: &str) -> Result<(), StepError> {
+    fn directory(&mut self, path: &str) -> Result<(), StepError> {
         self.add_directory(path).map_err(StepError::machine)
     }
 

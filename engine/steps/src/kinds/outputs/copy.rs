@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::kinds::function_step::FunctionStep;
 use crate::kinds::unpack::similar;
-use crate::kinds::{StepKind, holder, one};
+use crate::kinds::{StepKind, holder, single_output};
 use crate::value::{TreeBuilder, memory_of_trees, only_tree};
 
 #[derive(Debug, Error)]
@@ -37,7 +37,7 @@ pub(crate) static KIND: StepKind = StepKind {
         let params = serde_json::json!({ "from": from });
         // The path of a directory ends in `/`.
         let made = FunctionStep::new("copy", 3, params, move |context, inputs| {
-            Ok(one(copied(context, inputs, &from)?))
+            Ok(single_output(copied(context, inputs, &from)?))
         });
         made.memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
             .step()
@@ -48,7 +48,7 @@ fn copied(context: &Context, inputs: &Inputs, from: &str) -> Result<Value, StepE
     let tree = only_tree(context, inputs)?;
     let mut files = TreeBuilder::default();
     if from.ends_with('/') {
-        for file in tree.below(from) {
+        for file in tree.with_prefix(from) {
             let path = file.path().get(from.len()..).unwrap_or_default();
             files.push_file(path, file);
         }

@@ -19,7 +19,7 @@ use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use crate::emit::{JsonFormat, JsonObjectWriter, for_each_record};
 use crate::kinds::encoding::{ENCODING, Encoding};
 use crate::kinds::unpack::similar;
-use crate::kinds::{StepKind, one};
+use crate::kinds::{StepKind, single_output};
 use crate::limits::{limits, undecodable};
 use crate::relation::{QueryRun, query_memory};
 use crate::value::{Opener, only_tree};
@@ -61,7 +61,7 @@ pub(crate) static KIND: StepKind = StepKind {
     step: |declaration, session| {
         Some(Box::new(Document {
             path: declaration.text("document")?.to_owned(),
-            encoding: Encoding::of(declaration),
+            encoding: Encoding::declared(declaration),
             members: declaration
                 .queries("members")
                 .iter()
@@ -180,7 +180,9 @@ impl Step for Document {
             out.member(&Json::String(key.clone()), &value)?;
         }
         let stored = out.finish()?.commit()?;
-        Ok(one(FileValue::table(stored, rows, Vec::new()).into_value()))
+        Ok(single_output(
+            FileValue::table(stored, rows, Vec::new()).into_value(),
+        ))
     }
 }
 

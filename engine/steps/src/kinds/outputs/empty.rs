@@ -5,7 +5,7 @@ use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use serde_json::Value::Null;
 
 use crate::kinds::function_step::FunctionStep;
-use crate::kinds::{StepKind, one};
+use crate::kinds::{StepKind, single_output};
 use crate::value::{Tree, TreeEntry};
 
 pub(crate) static KIND: StepKind = StepKind {
@@ -31,7 +31,7 @@ pub(crate) static KIND: StepKind = StepKind {
                 content: None,
             };
             let tree = Tree::new(vec![folder]).map_err(StepError::internal)?;
-            Ok(one(tree.save(context)?))
+            Ok(single_output(tree.save(context)?))
         });
         made.step()
     },

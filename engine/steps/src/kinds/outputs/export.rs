@@ -5,7 +5,7 @@ use prep_spec::model::Query;
 use prep_sql::Session;
 
 use crate::kinds::function_step::FunctionStep;
-use crate::kinds::one;
+use crate::kinds::single_output;
 use crate::relation::{QueryRun, query_memory};
 
 /// A step that writes the rows of a query. `params` are its parameters other than the query.
@@ -27,7 +27,7 @@ pub(super) fn export(
             context,
             inputs,
         })?;
-        Ok(one(file.into_value()))
+        Ok(single_output(file.into_value()))
     });
     made.memory(move |inputs| query_memory(&asked, inputs))
         .step()

@@ -12,7 +12,7 @@ use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use prep_sql::Session;
 use thiserror::Error;
 
-use crate::kinds::{StepKind, one};
+use crate::kinds::{StepKind, single_output};
 use crate::relation::{QueryRun, query_memory, query_values};
 use crate::value::{TextList, Tree, below_a_file, sorted, trees};
 
@@ -111,7 +111,7 @@ impl Step for CopyFiles {
             })?;
             rows.push(&path, &trees, file)
         })?;
-        Ok(one(rows.save(context, &trees)?))
+        Ok(single_output(rows.save(context, &trees)?))
     }
 }
 

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use super::copy::MissingFile;
 use crate::kinds::unpack::{CancellableFile, similar};
-use crate::kinds::{StepKind, one};
+use crate::kinds::{StepKind, single_output};
 use crate::limits::{limits, undecodable};
 use crate::value::{Opener, memory_of_trees, only_tree};
 
@@ -103,7 +103,9 @@ impl Step for Redact {
         redaction
             .write(&self.from, 0, &mut input, &mut out)
             .map_err(undecodable)?;
-        Ok(one(FileValue::stored(out.0.commit()?).into_value()))
+        Ok(single_output(
+            FileValue::stored(out.0.commit()?).into_value(),
+        ))
     }
 }
 
@@ -177,7 +179,7 @@ enum MatlabContainer {
 }
 
 impl MatlabContainer {
-    fn of(path: &str) -> Option<MatlabContainer> {
+    fn from_path(path: &str) -> Option<MatlabContainer> {
         let path = path.to_ascii_lowercase();
         let ends = |end: &str| path.ends_with(end);
         match () {
@@ -200,7 +202,7 @@ impl Redaction<'_> {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let depth = depth + 1;
-        let format = MatlabContainer::of(path);
+        let format = MatlabContainer::from_path(path);
         if !matches!(format, None | Some(MatlabContainer::Matlab)) {
             let nesting = self.limits.check(Limit::Nesting, depth);
             nesting.map_err(|error| member_error(path, error))?;
@@ -234,7 +236,7 @@ impl Redaction<'_> {
             self.context.check()?;
             let added = match kind {
                 MemberKind::Directory => archive.add_directory(name),
-                MemberKind::File { .. } if MatlabContainer::of(name).is_some() => {
+                MemberKind::File { .. } if MatlabContainer::from_path(name).is_some() => {
                     let mut file = self.in_temp_file(|file| {
                         self.write(&format!("{path}/{name}"), depth, content, file)
                     })?;
@@ -271,7 +273,7 @@ impl Redaction<'_> {
             self.context.check()?;
             let added = match member.kind {
                 EntryKind::Directory => archive.add_directory(member.path),
-                EntryKind::File if MatlabContainer::of(member.path).is_some() => {
+                EntryKind::File if MatlabContainer::from_path(member.path).is_some() => {
                     let entry = member.to_entry();
                     let mut content = entry
                         .open(&whole)

@@ -151,7 +151,7 @@ impl Surplus<'_> {
             let entry = entry.map_err(&failed)?;
             let inner = inner.join(entry.file_name());
             stays |= match entry.file_type().map_err(&failed)?.is_dir() {
-                true => self.folder(inner, changes)?,
+                true => self.visit_directory(inner, changes)?,
                 false => self.file(inner, changes)?,
             };
         }
@@ -159,7 +159,7 @@ impl Surplus<'_> {
     }
 
     /// Decides about a directory. Returns whether it stays.
-    fn folder(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
+    fn visit_directory(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         if self.wants_folder(&inner, changes) {
             self.search(&inner, changes)?;
             return Ok(true);

@@ -66,7 +66,7 @@ pub(super) struct ListedFile {
 }
 
 impl WrittenFile {
-    pub(super) fn of(metadata: &fs::Metadata, sha256: Option<Sha256>) -> WrittenFile {
+    pub(super) fn new(metadata: &fs::Metadata, sha256: Option<Sha256>) -> WrittenFile {
         WrittenFile {
             time: time(metadata),
             inode: inode(metadata.ino()),
@@ -103,7 +103,7 @@ impl ListedFile {
         fs::symlink_metadata(path).is_ok_and(|metadata| {
             metadata.is_file()
                 && metadata.len() == self.bytes
-                && WrittenFile::of(&metadata, self.written.sha256()) == self.written
+                && WrittenFile::new(&metadata, self.written.sha256()) == self.written
         })
     }
 }
@@ -397,8 +397,8 @@ mod tests {
     type Sample = (Tree, Vec<Option<WrittenFile>>);
 
     fn sample() -> Result<Sample, Box<dyn std::error::Error>> {
-        let object = Digest::of(b"object");
-        let base = Digest::of(b"base");
+        let object = Digest::of_bytes(b"object");
+        let base = Digest::of_bytes(b"base");
         let contents = [
             (
                 "private/a.csv",
@@ -437,7 +437,7 @@ mod tests {
             Some(WrittenFile {
                 time: -7,
                 inode: inode(number),
-                sha256: Sha256::of(content),
+                sha256: Sha256::of_bytes(content),
             })
         };
         let files = vec![
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_listing_round_trips_with_its_sources() -> Result<(), Box<dyn std::error::Error>> {
-        let base = Digest::of(b"base");
+        let base = Digest::of_bytes(b"base");
         let (tree, written) = sample()?;
         let home = tempfile::tempdir()?;
         write_published(home.path(), &tree, &written)?;
@@ -480,7 +480,7 @@ mod tests {
             (
                 "public/x/2",
                 ContentRef::Slice {
-                    base: Digest::of(b"other"),
+                    base: Digest::of_bytes(b"other"),
                     layered: false,
                     offset: 9,
                     bytes: 4,

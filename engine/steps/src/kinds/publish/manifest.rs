@@ -179,7 +179,7 @@ impl Manifest {
     }
 
     /// Paths of the directories of the publication, below `prepared`.
-    pub(super) fn folders(&self) -> BTreeSet<&str> {
+    pub(super) fn directories(&self) -> BTreeSet<&str> {
         let folders = self.folders.iter().map(|stamp| stamp.path.as_str());
         folders.collect()
     }
@@ -210,11 +210,11 @@ impl Manifest {
     pub fn has_published(&self, data_dir: &Path, path: &str, content: &[u8]) -> bool {
         let noted = self.outputs.iter().find(|output| output.path == path);
         if let Some(digest) = noted.and_then(|output| output.digest) {
-            return digest == Digest::of(content);
+            return digest == Digest::of_bytes(content);
         }
         let listing = PublishedListing::read(&data_dir.join(&self.competition));
         let listed = listing.find(path).and_then(|file| file.written.sha256());
-        listed == Some(Sha256::of(content))
+        listed == Some(Sha256::of_bytes(content))
     }
 
     /// Creates the manifest of a complete tree. Lists the directories below `prepared`.

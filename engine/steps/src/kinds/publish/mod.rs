@@ -315,7 +315,7 @@ impl Sink for Publish {
         };
         let folders = manifest
             .as_ref()
-            .map_or_else(BTreeSet::new, Manifest::folders);
+            .map_or_else(BTreeSet::new, Manifest::directories);
         let published = Published {
             listing: &old,
             folders: &folders,

@@ -35,7 +35,7 @@ pub(super) fn complete(
         .filter(|place| matches!(files.get(*place), Some(Some(file)) if file.sha256().is_none()))
         .collect();
     let paths = paths(desired, &missing);
-    let sums = each(context, missing.len(), &|number| {
+    let sums = parallel_sums(context, missing.len(), &|number| {
         let path = prepared.join(paths.get(number).copied().unwrap_or_default());
         let (sha256, _) = digest_of_file(&path).map_err(PublishError::io("read", &path))?;
         Ok(sha256)
@@ -57,13 +57,13 @@ pub(super) fn desired_trees(
 ) -> Result<Trees, StepError> {
     complete(context, prepared, desired, &mut changes.kept)?;
     let opener = Opener::new(context);
-    let sums = each(context, changes.write.len(), &|number| {
+    let sums = parallel_sums(context, changes.write.len(), &|number| {
         let place = changes.write.get(number).copied().unwrap_or_default();
         let file = desired.file(place as usize);
         let sum = file
             .map(|file| file_sha256(context, &opener, file))
             .transpose()?;
-        Ok(sum.flatten().unwrap_or_else(|| Sha256::of(b"")))
+        Ok(sum.flatten().unwrap_or_else(|| Sha256::of_bytes(b"")))
     })?;
     let mut written = changes.write.iter().zip(sums).peekable();
     let sums = (0..).zip(desired.files()).map(|(place, _)| {
@@ -144,7 +144,7 @@ fn paths<'t>(desired: &'t Tree, places: &[usize]) -> Vec<&'t str> {
 }
 
 /// Computes a checksum for each number below `count` on all available threads, in order.
-fn each(
+fn parallel_sums(
     context: &Context,
     count: usize,
     sum: &(dyn Fn(usize) -> Result<Sha256, StepError> + Sync),

@@ -235,7 +235,7 @@ fn make_folders(root: &Path, changes: &Changes) -> Result<(), StepError> {
 fn written_file(path: &Path, sha256: Option<Sha256>) -> Result<WrittenFile, StepError> {
     let metadata = fs::symlink_metadata(path);
     let metadata = metadata.map_err(PublishError::io("look at", path))?;
-    Ok(WrittenFile::of(&metadata, sha256))
+    Ok(WrittenFile::new(&metadata, sha256))
 }
 
 /// The file that users may modify. It is not a hard link, and it has the mode that the umask allows.
@@ -316,7 +316,7 @@ impl Worker {
             read.map_err(|cause| content_error(name, cause))?;
             let written = file.write_all(&self.bytes).and_then(|()| confirm(&file));
             written.map_err(failed)?;
-            return Ok(Some(Sha256::of(&self.bytes)));
+            return Ok(Some(Sha256::of_bytes(&self.bytes)));
         }
         let mut hasher = Sha256Hasher::default();
         let mut reader = opened

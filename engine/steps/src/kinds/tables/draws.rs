@@ -65,8 +65,8 @@ pub(crate) static KIND: StepKind = StepKind {
     step: |declaration, _| {
         let items = declaration.items("values").iter();
         Some(Box::new(Draws {
-            seeded: SeededGenerator::of(declaration)?,
-            values: items.map(DrawnValue::of).collect::<Option<_>>()?,
+            seeded: SeededGenerator::declared(declaration)?,
+            values: items.map(DrawnValue::declared).collect::<Option<_>>()?,
         }))
     },
 };
@@ -190,7 +190,7 @@ enum Draw {
 }
 
 impl DrawnValue {
-    fn of(item: &Item) -> Option<DrawnValue> {
+    fn declared(item: &Item) -> Option<DrawnValue> {
         let operand = |key: &str| match item.get(key) {
             Some(Setting::Operand(operand)) => Some(operand.clone()),
             _ => None,

@@ -11,7 +11,7 @@ use prep_spec::split_source;
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 
 use crate::kinds::function_step::FunctionStep;
-use crate::kinds::{StepKind, one};
+use crate::kinds::{StepKind, single_output};
 use crate::relation::listing_schema;
 use crate::value::{
     BETWEEN_CHECKS, TableStorage, TableValue, TreeBuilder, memory_of_trees, only_tree,
@@ -42,7 +42,9 @@ pub(crate) static KIND: StepKind = StepKind {
         let pattern = declaration.text("files")?.to_owned();
         let params = serde_json::json!({ "pattern": pattern });
         let made = FunctionStep::new("files", 3, params, move |context, inputs| {
-            Ok(one(table(context, inputs, &pattern)?.into_value()))
+            Ok(single_output(
+                table(context, inputs, &pattern)?.into_value(),
+            ))
         });
         made.memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
             .step()
@@ -98,7 +100,7 @@ mod tests {
             let entries = ["a.txt", "images/1.png", "images/2.png"].map(|path| TreeEntry {
                 path: path.to_owned(),
                 content: Some(ContentRef::Object {
-                    digest: Digest::of(content),
+                    digest: Digest::of_bytes(content),
                     bytes,
                 }),
             });
@@ -107,7 +109,7 @@ mod tests {
             Ok(super::table(&context, &inputs, "images/*.png")?.into_value())
         };
         let found = table(b"abc", 3)?;
-        assert_eq!(TableValue::of(&found)?.len(), 2);
+        assert_eq!(TableValue::decode(&found)?.len(), 2);
         assert_eq!(found.body, table(b"xyz", 3)?.body);
         assert_ne!(found.body, table(b"abcd", 4)?.body);
         Ok(())

@@ -32,10 +32,10 @@ pub(crate) static KIND: StepKind = StepKind {
         check: Some(|declaration| check_generator(declaration).into_iter().collect()),
     },
     step: |declaration, _| {
-        let seeded = SeededGenerator::of(declaration)?;
+        let seeded = SeededGenerator::declared(declaration)?;
         let params = serde_json::json!(seeded);
         let made = FunctionStep::new("permute", 1, params, move |context, inputs| {
-            let table = TableValue::of(input(inputs, "permute")?)?;
+            let table = TableValue::decode(input(inputs, "permute")?)?;
             let rows = rows_of(&table)?;
             let mut rng = seeded.start(inputs)?;
             let order = rng.permutation(rows);
@@ -52,6 +52,6 @@ pub(crate) static KIND: StepKind = StepKind {
 };
 
 fn memory(inputs: &Inputs) -> u64 {
-    let table = inputs.get("permute").map(TableValue::of);
+    let table = inputs.get("permute").map(TableValue::decode);
     table.and_then(Result::ok).map_or(0, |table| table.len()) * 8 + (16 << 20)
 }

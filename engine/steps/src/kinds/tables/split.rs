@@ -161,14 +161,14 @@ impl Step for SplitRows {
     fn memory(&self, inputs: &Inputs) -> u64 {
         let rows = inputs
             .get("split")
-            .and_then(|value| TableValue::of(value).ok())
+            .and_then(|value| TableValue::decode(value).ok())
             .map_or(0, |table| table.len());
         rows * 24 + (16 << 20)
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let value = input(inputs, "split")?;
-        let table = TableValue::of(value)?;
+        let table = TableValue::decode(value)?;
         let rows = usize::try_from(table.len())
             .ok()
             .filter(|rows| u32::try_from(*rows).is_ok());
@@ -216,7 +216,7 @@ impl Step for SplitRows {
                 None,
             ) => {
                 let mut generator = match inputs.get(GENERATOR_PORT) {
-                    Some(before) => python(&method, generator::of(before)?)?,
+                    Some(before) => python(&method, generator::load(before)?)?,
                     None => PythonRandom::new((*seed).into()),
                 };
                 let parts = prep_splits::python_sample(rows as u32, *test_size, &mut generator)

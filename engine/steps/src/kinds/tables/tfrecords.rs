@@ -73,7 +73,7 @@ pub(crate) static KIND: StepKind = StepKind {
         let features: Vec<FeatureColumn> = declaration
             .columns("features")
             .iter()
-            .map(FeatureColumn::of)
+            .map(FeatureColumn::new)
             .collect();
         let mut columns = vec![column("file", ColumnType::Text, false)];
         columns.extend(
@@ -98,7 +98,7 @@ struct FeatureColumn {
 }
 
 impl FeatureColumn {
-    fn of(column: &Column) -> FeatureColumn {
+    fn new(column: &Column) -> FeatureColumn {
         let kind = match column.kind {
             ColumnKind::Integer => ColumnType::Int64,
             ColumnKind::Number => ColumnType::Float32,

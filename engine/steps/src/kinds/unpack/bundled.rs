@@ -26,7 +26,7 @@ pub(super) struct BundledArchive<'a> {
 
 impl<'a> BundledArchive<'a> {
     /// `None` if the content is not in a bundle.
-    pub fn of(
+    pub fn find(
         context: &'a Context,
         opener: &Opener,
         content: &'a ContentRef,

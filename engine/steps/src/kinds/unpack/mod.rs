@@ -23,7 +23,7 @@ use prep_core::{BoxError, Cancel, Context, FileValue, Inputs, Outputs, Step, Ste
 use prep_formats::read_at::ReadAt;
 use thiserror::Error;
 
-use super::{holder, one};
+use super::{holder, single_output};
 use crate::limits::undecodable;
 use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input};
 pub(crate) use extract::extract;
@@ -127,7 +127,7 @@ impl Step for Unpack {
         let tree = files
             .finish(&context.cancel)
             .map_err(|cause| self.failed(Box::new(cause)))?;
-        Ok(one(tree.save(context)?))
+        Ok(single_output(tree.save(context)?))
     }
 }
 
@@ -176,7 +176,7 @@ fn unpacked_folder(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let (suffix, _) = kind(path)?;
     let folder = format!("{}/", path.strip_suffix(suffix)?);
     let mut inside = TreeBuilder::default();
-    for file in tree.below(&folder) {
+    for file in tree.with_prefix(&folder) {
         let rest = file.path().get(folder.len()..).unwrap_or_default();
         inside.push_file(&format!("{path}/{rest}"), file);
     }

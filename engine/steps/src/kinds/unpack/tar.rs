@@ -42,7 +42,7 @@ fn list_bundled(
     content: &ContentRef,
     prefix: &str,
 ) -> Result<Option<TreeBuilder>, BoxError> {
-    let Some(bundled) = BundledArchive::of(context, opener, content)? else {
+    let Some(bundled) = BundledArchive::find(context, opener, content)? else {
         return Ok(None);
     };
     let mut head = Vec::new();

@@ -58,7 +58,7 @@ fn layers(
     opener: &Opener,
     content: &ContentRef,
 ) -> Result<Option<Digest>, BoxError> {
-    let Some(bundled) = BundledArchive::of(context, opener, content)? else {
+    let Some(bundled) = BundledArchive::find(context, opener, content)? else {
         return Ok(None);
     };
     let writer = LayersWriter::new(&context.store)?;

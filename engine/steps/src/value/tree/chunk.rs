@@ -71,7 +71,7 @@ impl NumberColumn {
 }
 
 impl FileKind {
-    fn of(number: u8) -> Option<FileKind> {
+    fn from_number(number: u8) -> Option<FileKind> {
         Some(match number {
             0 => FileKind::Folder,
             1 => FileKind::Object,
@@ -159,7 +159,11 @@ impl Chunk {
     /// Replaces the content by the columns of the next `count` files.
     pub fn read(&mut self, input: &mut ColumnReader<impl Read>, count: usize) -> io::Result<()> {
         input.bytes(count, &mut self.kinds)?;
-        let kinds = || self.kinds.iter().filter_map(|kind| FileKind::of(*kind));
+        let kinds = || {
+            self.kinds
+                .iter()
+                .filter_map(|kind| FileKind::from_number(*kind))
+        };
         let files = kinds().filter(|kind| *kind != FileKind::Folder).count();
         let based = kinds().filter(|kind| kind.has_base()).count();
         let objects = kinds().filter(|kind| *kind == FileKind::Object).count();
@@ -181,7 +185,7 @@ impl Chunk {
 
     /// Adds the next file to a tree. `None` if it is invalid.
     pub fn take(&mut self, file: usize, tree: &mut Tree) -> Option<()> {
-        let kind = FileKind::of(*self.kinds.get(file)?)?;
+        let kind = FileKind::from_number(*self.kinds.get(file)?)?;
         let path = std::str::from_utf8(self.paths.take()?).ok()?;
         self.text += path.len();
         let before = tree.len().checked_sub(1);

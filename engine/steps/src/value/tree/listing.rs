@@ -141,7 +141,7 @@ mod tests {
             crc32: 5,
         };
         ContentRef::Member {
-            base: Digest::of(b"bundle"),
+            base: Digest::of_bytes(b"bundle"),
             layered: false,
             entry,
         }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn content() -> impl Strategy<Value = Option<ContentRef>> {
-        let base = any::<u8>().prop_map(|number| Digest::of(&[number % 3]));
+        let base = any::<u8>().prop_map(|number| Digest::of_bytes(&[number % 3]));
         let numbers = (any::<[u64; 4]>(), any::<u32>(), any::<[bool; 2]>());
         (0..4, base, numbers, "[ab/é]{0,6}").prop_map(
             |(
@@ -378,7 +378,7 @@ mod tests {
             };
             // Below another directory than in the archive, as in most outputs.
             let path = path.replace("train", "test");
-            let base = Digest::of(b"bundle");
+            let base = Digest::of_bytes(b"bundle");
             let layered = false;
             let content = Some(ContentRef::Member {
                 base,

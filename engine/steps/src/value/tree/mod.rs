@@ -363,7 +363,7 @@ impl Tree {
     }
 
     /// All files whose path begins with `prefix`.
-    pub fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = TreeFile<'a>> {
+    pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = TreeFile<'a>> {
         let first = self.paths.lower_bound(prefix);
         let files = (first..self.len()).map(|index| TreeFile { tree: self, index });
         files.take_while(move |file| file.path().starts_with(prefix))
@@ -763,14 +763,14 @@ mod tests {
         let entry = |path: &str| TreeEntry {
             path: path.to_owned(),
             content: Some(ContentRef::Object {
-                digest: Digest::of(path.as_bytes()),
+                digest: Digest::of_bytes(path.as_bytes()),
                 bytes: path.len() as u64,
             }),
         };
         let tree = Tree::new(["b/x", "a", "b", "b/y", "c", "b!"].map(entry).into())?;
         let paths: Vec<&str> = tree.files().map(|file| file.path()).collect();
         assert_eq!(paths, ["a", "b", "b!", "b/x", "b/y", "c"]);
-        let below: Vec<&str> = tree.below("b/").map(|file| file.path()).collect();
+        let below: Vec<&str> = tree.with_prefix("b/").map(|file| file.path()).collect();
         assert_eq!(below, ["b/x", "b/y"]);
         assert_eq!(tree.get("b/y"), entry("b/y").content);
         assert_eq!(tree.get("b/"), None);

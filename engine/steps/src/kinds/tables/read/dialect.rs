@@ -47,7 +47,7 @@ pub(in crate::kinds::tables) enum ReadDialect {
 }
 
 impl ReadDialect {
-    pub fn of(declaration: &Declaration) -> ReadDialect {
+    pub fn declared(declaration: &Declaration) -> ReadDialect {
         let has = declaration.has("dialect");
         match has.then(|| declaration.text("dialect")).flatten() {
             Some("dataframe") => ReadDialect::Dataframe,
@@ -94,7 +94,7 @@ pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
         return Some(fault.help("write 1 or more"));
     }
     let message = "`chunksize` has no effect on records that are unchanged";
-    let is_python = ReadDialect::of(declaration) == ReadDialect::Python;
+    let is_python = ReadDialect::declared(declaration) == ReadDialect::Python;
     is_python.then(|| {
         let fault = declaration.fault("chunksize", "no-effect", message);
         fault.help("remove it, or write `dialect: ujson` or `dialect: dataframe`")

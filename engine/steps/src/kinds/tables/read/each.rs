@@ -15,7 +15,7 @@ use super::{
     AT, COLUMNS, DELIMITER, ENCODING, FILE_COLUMN, FLOAT_PRECISION_KEY, ReadSpec, WORDS, check,
     check_columns, columns, failed_at, file_column, npy, read_params,
 };
-use crate::kinds::{StepKind, one};
+use crate::kinds::{StepKind, single_output};
 use crate::relation::for_each_file;
 use crate::value::{TableStorage, TableValue};
 
@@ -68,7 +68,7 @@ pub(crate) static KIND: StepKind = StepKind {
         }),
     },
     step: |declaration, _| {
-        let read = ReadSpec::of(declaration)?;
+        let read = ReadSpec::declared(declaration)?;
         Some(Box::new(ReadEach { read }))
     },
 };
@@ -100,7 +100,9 @@ impl Step for ReadEach {
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let each = self.read.format.each;
-        Ok(one(each(context, inputs, &self.read)?.into_value()))
+        Ok(single_output(
+            each(context, inputs, &self.read)?.into_value(),
+        ))
     }
 }
 

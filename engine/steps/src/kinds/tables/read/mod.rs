@@ -34,7 +34,7 @@ use thiserror::Error;
 use crate::kinds::encoding::{ENCODING, Encoding};
 use crate::kinds::outputs::copy::MissingFile;
 use crate::kinds::unpack::{extract, similar};
-use crate::kinds::{StepKind, one};
+use crate::kinds::{StepKind, single_output};
 use crate::limits::undecodable;
 use crate::located::{Subject, error_at};
 use crate::value::{ContentRef, Opener, TableStorage, TableValue, only_tree};
@@ -74,7 +74,7 @@ pub(crate) static KIND: StepKind = StepKind {
         check: Some(check),
     },
     step: |declaration, _| {
-        let read = ReadSpec::of(declaration)?;
+        let read = ReadSpec::declared(declaration)?;
         Some(Box::new(ReadTable { read }))
     },
 };
@@ -168,7 +168,7 @@ pub(super) struct ReadSpec {
 }
 
 impl ReadSpec {
-    fn of(declaration: &Declaration) -> Option<ReadSpec> {
+    fn declared(declaration: &Declaration) -> Option<ReadSpec> {
         let path = declaration.text(declaration.form.head())?.to_owned();
         let tabs = Declaration::extension(&path) == "tsv";
         let delimiter = declaration.delimiter("delimiter");
@@ -181,8 +181,8 @@ impl ReadSpec {
                 .unwrap_or("round_trip")
                 .to_owned(),
             at: declaration.text("at").map(str::to_owned),
-            encoding: Encoding::of(declaration),
-            dialect: ReadDialect::of(declaration),
+            encoding: Encoding::declared(declaration),
+            dialect: ReadDialect::declared(declaration),
             chunksize: dialect::chunksize(declaration),
             path,
         })
@@ -378,7 +378,7 @@ impl Step for ReadTable {
         })?;
         let opener = Opener::new(context);
         let table = (self.read.format.read)(context, &opener, &content, &self.read)?;
-        Ok(one(table.into_value()))
+        Ok(single_output(table.into_value()))
     }
 }
 

@@ -9,21 +9,21 @@ use prep_core::Cancel;
 
 use super::{Copier, ExportedFile, Item, Reading};
 
-pub struct Folder {
+pub struct DirectoryCopier {
     made: PathBuf,
     root: PathBuf,
 }
 
-impl Folder {
-    pub fn new(made: &Path, id: &str) -> Folder {
-        Folder {
+impl DirectoryCopier {
+    pub fn new(made: &Path, id: &str) -> DirectoryCopier {
+        DirectoryCopier {
             made: made.to_owned(),
             root: made.join(id),
         }
     }
 }
 
-impl Copier for Folder {
+impl Copier for DirectoryCopier {
     fn file(&mut self, item: &Item, cancel: &Cancel) -> io::Result<ExportedFile> {
         let to = self.root.join(&item.path);
         if let Some(parent) = to.parent() {
@@ -35,10 +35,10 @@ impl Copier for Folder {
             &mut BufReader::with_capacity(1 << 20, &mut reading),
             &mut out,
         )?;
-        Ok(reading.done())
+        Ok(reading.into_exported_file())
     }
 
-    fn folder(&mut self, path: &str) -> io::Result<()> {
+    fn directory(&mut self, path: &str) -> io::Result<()> {
         fs::create_dir_all(self.root.join(path))
     }
 

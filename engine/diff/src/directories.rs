@@ -52,7 +52,11 @@ impl FileDifference {
 ///
 /// # Errors
 /// When something cannot be read. A file that is damaged or exceeds a limit is a difference, not an error.
-pub fn folders(old: &Path, new: &Path, options: &DiffOptions<'_>) -> Result<Vec<FileDifference>> {
+pub fn directories(
+    old: &Path,
+    new: &Path,
+    options: &DiffOptions<'_>,
+) -> Result<Vec<FileDifference>> {
     let (before, after) = (listing(old)?, listing(new)?);
     let common = before.common(&after);
     let next = AtomicUsize::new(0);
@@ -104,7 +108,7 @@ fn one_sided(
     new: &Path,
     after: &Listing,
 ) -> Result<Vec<FileDifference>> {
-    let (gone, mut come) = (before.beside(after), after.beside(before));
+    let (gone, mut come) = (before.missing_from(after), after.missing_from(before));
     // Only files whose length occurs on both sides are read.
     let lengths: HashSet<u64> = gone.values().copied().collect();
     let mut by_content: HashMap<blake3::Hash, Vec<String>> = HashMap::new();
@@ -159,16 +163,19 @@ fn files(
         return Ok(Vec::new());
     }
     let length = |path: &Path| -> Result<u64> {
-        Ok(path.metadata().map_err(ContentsError::at(path))?.len())
+        Ok(path
+            .metadata()
+            .map_err(ContentsError::system_error(path))?
+            .len())
     };
     let mut one = FileDifference::new(path, [Some(length(old)?), Some(length(new)?)]);
-    if Archive::of(path).is_some()
+    if Archive::from_path(path).is_some()
         && resources.check_nesting(depth + 1).is_ok()
         && let Some(found) = archives(path, old, new, resources, depth)?
     {
         return Ok(found);
     }
-    if let Some(format) = Format::of(path).filter(|format| *format != Format::Lines) {
+    if let Some(format) = Format::from_path(path).filter(|format| *format != Format::Lines) {
         // If the name is that of a table but the content is not, the files are compared by bytes.
         one.table = match tables(old, new, format, &resources.limits) {
             Ok(table) => Some(table),
@@ -263,7 +270,7 @@ mod tests {
             },
         };
         let (a, b) = (root.path().join("a"), root.path().join("b"));
-        let found = folders(&a, &b, &options).unwrap();
+        let found = directories(&a, &b, &options).unwrap();
         let short: Vec<(&str, [Option<u64>; 2])> = found
             .iter()
             .map(|one| (one.path.as_str(), one.bytes))
@@ -279,6 +286,6 @@ mod tests {
         );
         assert_eq!(found[0].renamed_to.as_deref(), Some("after.bin"));
         assert_eq!(found[3].table.as_ref().unwrap().cells[0].new, "c");
-        assert_eq!(folders(&a, &a, &options).unwrap(), []);
+        assert_eq!(directories(&a, &a, &options).unwrap(), []);
     }
 }
