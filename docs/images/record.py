@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Records a terminal session as an animated SVG: `record.py [--prep PROGRAM] [-o FILE.svg] COMMAND...`.
 
-Each COMMAND runs in a pseudo terminal, one after the other, in one empty directory. What the terminal would show is kept as
-frames, with the pauses between them shortened. Viewers that reduce motion show the last frame. Needs Python and nothing else.
+Each COMMAND runs in a pseudo terminal, one after the other, in one empty directory. The SVG shows
+the screen of the terminal after each change, with shortened pauses. Viewers that reduce motion show the last frame. Needs Python and nothing else.
 """
 
 import argparse

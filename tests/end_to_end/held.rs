@@ -87,8 +87,8 @@ fn a_long_table_is_stored_only_as_what_is_published() {
     ];
     held.prep(&plan).code(0).shows(&[
         "table/labelled",
-        "its result was held in memory, not stored, and something needs it",
-        "may run: depends on what `table/labelled` gives",
+        "its result was kept in memory only, and another step needs it",
+        "may run: depends on the result of `table/labelled`",
         "sql changed",
     ]);
     // The table, the sample, the description, and `publish`.

@@ -1,4 +1,4 @@
-//! Files that others put into a prepared directory: a run leaves them alone, says so, and removes them on request.
+//! Files that other programs put into a prepared directory: a run keeps them, lists them, and removes them on request.
 
 use std::fs;
 use std::os::unix::fs::symlink;

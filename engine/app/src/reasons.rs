@@ -19,14 +19,14 @@ pub fn short(reason: &Reason) -> String {
             format!("it failed: {}", message.lines().next().unwrap_or_default())
         }
         Reason::OutputMissing { .. } => {
-            "its result is no longer in the store and something needs it".to_owned()
+            "its result is no longer in the cache, and another step needs it".to_owned()
         }
         Reason::Unstored { .. } => {
-            "its result was held in memory, not stored, and something needs it".to_owned()
+            "its result was kept in memory only, and another step needs it".to_owned()
         }
-        Reason::InputPending { step } => format!("depends on what `{step}` gives"),
+        Reason::InputPending { step } => format!("depends on the result of `{step}`"),
         Reason::NotCurrent => {
-            "the data folder does not agree with the results, or was not checked since a restart"
+            "the data directory differs from the results, or was not checked since a restart"
                 .to_owned()
         }
         Reason::Unread { bytes } => format!("not read yet, {}", units::bytes(*bytes)),

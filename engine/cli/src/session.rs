@@ -16,7 +16,7 @@ pub struct CliSession {
     pub settings: Settings,
     /// Directory of bundles that a setting names.
     pub source: Option<PathBuf>,
-    /// How published files share bytes with the cache, if a setting says so.
+    /// How published files share bytes with the cache. `None` without a setting.
     pub link_mode: Option<LinkMode>,
     /// Directory of descriptions that a setting names.
     pub descriptions: Option<PathBuf>,

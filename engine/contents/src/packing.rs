@@ -25,7 +25,8 @@ pub struct Packed {
     pub compressed_bytes: u64,
 }
 
-/// The members of a zip archive, in the order of its directory. Empty if this is no zip archive or one of more than 4 GB.
+/// The members of a zip archive, in the order of its directory. Empty if this is not a zip archive, or if it has more than
+/// 4 GB.
 ///
 /// # Errors
 /// When the file cannot be read.

@@ -173,7 +173,7 @@ pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Some bytes of a file from `begin` on, at most so many.
+/// Reads at most `length` bytes of a file from offset `begin` on.
 ///
 /// # Errors
 /// When it cannot be read.

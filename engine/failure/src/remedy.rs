@@ -1,7 +1,7 @@
-//! What a user can do about an error.
+//! Remedies: actions of the user that help against an error.
 //!
-//! A library says which remedy helps, as data. The program that the user started words it, because only the program knows its
-//! options. An error gets its remedy with [`WithRemedy`]; [`remedy`] finds it, however the error is wrapped.
+//! A library attaches a remedy to an error as data, with [`WithRemedy`]. The program that the user started turns it into
+//! text, because only the program knows the names of its options. [`remedy`] finds the remedy in a chain of causes.
 //!
 //! ```
 //! use prep_failure::{Remedy, WithRemedy, remedy};
@@ -15,7 +15,7 @@ use std::fmt;
 
 use crate::{BoxError, causes};
 
-/// What a user can do about an error.
+/// An action of the user that helps against an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
     /// An action that every program words in the same way.

@@ -82,7 +82,7 @@ pub enum FetchError {
     #[error("the address of {item} is plain http, and no checksum is compared")]
     Plain { item: String },
     #[error(
-        "{host} does not tell the length of the file, so a complete one cannot be told from a cut-off one"
+        "{host} does not send the length of the file, so a truncated file could not be detected"
     )]
     NoLength { host: String },
     #[error("{item} has MD5 {found} now, published is {expected}: {owner} changed it")]
@@ -266,7 +266,7 @@ impl FetchError {
             )
             .into(),
             FetchError::Quota { .. } => {
-                "run again later; what was fetched is kept (the limits are per account and not published)".into()
+                "run again later; the download then continues (the limits are per account and not published)".into()
             }
             FetchError::NoFile { .. } => {
                 Remedy::from("correct its address in the pipeline").or(Remedy::NameSource)
@@ -286,7 +286,7 @@ impl FetchError {
             FetchError::KeepsChanging { .. } => "run again later".into(),
             FetchError::GaveUp { kept, .. } => Remedy::Words(kept.clone()),
             FetchError::NoSpace { .. } => {
-                "free some disk and run again; what was fetched is kept next to it, as .partial".into()
+                "free some disk space and run again; the download then continues from the file with the suffix .partial".into()
             }
             FetchError::NoMember { id, .. } => Remedy::ListMembers { id: id.clone() },
             FetchError::DamagedMember { .. } => "run again to fetch it again".into(),

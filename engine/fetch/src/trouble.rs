@@ -46,7 +46,7 @@ pub enum Trouble {
     #[error("{host} does not accept the signed address that Kaggle gave ({code})")]
     Address { host: String, code: u16 },
     /// The server sent another range.
-    #[error("{host} sent other bytes than asked for: {what}")]
+    #[error("{host} sent other bytes than requested: {what}")]
     OtherRange { host: String, what: String },
     /// The server does not support ranges.
     #[error("{host} sent the whole bundle instead of a range of it")]

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0, one message per line: what a client sends, and what it gets back.
+//! JSON-RPC 2.0, one message per line: requests of a client, and the answers to them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The protocol's requests: what the server is, which tools it has, a call of a tool.
+//! Answers the requests of the Model Context Protocol: the description of the server, its list of tools, a call of a tool.
 
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ const MAX_MESSAGE_BYTES: u64 = 1 << 20;
 const INSTRUCTIONS: &str = "Competitions of MLE-bench on this system. `list` shows them, `describe` has the task and the files of one, \
     `validate` checks a submission. All answers have a list `competitions`.";
 
-/// What a server serves, and all that its tools see.
+/// Settings of a server. Its tools have no other access to the system.
 pub struct McpOptions {
     pub catalog: Catalog,
     /// Settings of the variant that is served.
@@ -29,7 +29,7 @@ pub struct McpOptions {
     pub submissions: PathBuf,
     /// Whether agents may ask for scores.
     pub scores: bool,
-    /// Where gradings with a score are noted.
+    /// The log of gradings with a score.
     pub log: GradingLog,
     /// Puts the remedy of an error into words.
     pub words: fn(&Remedy) -> String,

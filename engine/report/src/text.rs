@@ -19,8 +19,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// The page with U+FFFD for each character that HTML does not allow or that changes the direction of text: both can hide
-/// what a name says.
+/// Replaces control characters, and characters that change the direction of text, by U+FFFD. HTML does not allow the first,
+/// and both could hide a part of a name.
 pub fn visible(page: &str) -> String {
     let is_hidden = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t')

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// A connection counts as idle after this time without a request. An answer may still be on its way before.
+/// A connection is idle after this time without a request. Before, an answer may still be on its way.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 
 /// Time after which idle connections are searched again.

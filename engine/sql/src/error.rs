@@ -139,7 +139,7 @@ impl QueryError {
         }
     }
 
-    /// What the user can do if the query needs more memory.
+    /// Returns the remedy if the query needs more memory, otherwise `None`.
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
             QueryError::Run {

@@ -57,7 +57,7 @@ fn md5(file: &[u8]) -> String {
     format!(", md5: {}", hex_md5(file))
 }
 
-/// A run in which the published sums count.
+/// A run in which the published checksums count.
 #[track_caller]
 fn run(world: &World, more: &[&str]) -> crate::support::Ended {
     world.prep(&[&["run", "--json", "-c", Harbour::ID], more].concat())

@@ -55,12 +55,12 @@ pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
         "name": exported.competition,
         "alternateName": pipeline.name,
         "description": format!(
-            "Public files of the competition \u{201c}{}\u{201d} as MLE-bench splits them: {PUBLIC}description.md tells what is to be predicted. Variant {}.",
+            "Public files of the competition \u{201c}{}\u{201d} as MLE-bench splits them: {PUBLIC}description.md describes the task. Variant {}.",
             pipeline.name, exported.variant
         ),
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "url": address,
-        // What the files were made of.
+        // The origin of the files.
         "prov:wasDerivedFrom": { "@id": address },
         "license": format!("{address}/rules"),
         "version": "1.0.0",

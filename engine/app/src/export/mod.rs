@@ -232,7 +232,7 @@ fn list(folder: &Path, name: &str, found: &mut CopyInputs) -> Result<(), Error> 
             .to_str()
             .map(|own| format!("{name}/{own}"))
         else {
-            let message = format!("{} is no UTF-8", entry.path().display());
+            let message = format!("the name {} is not UTF-8", entry.path().display());
             return Err(Error::new(Failure::Input, message));
         };
         if kind.is_dir() {

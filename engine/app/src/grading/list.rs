@@ -46,7 +46,7 @@ pub fn grade_list(
         .map_err(|error| Error::request(format!("{}: {error}", list.display())))?;
     // The directory is made first, so that an error of it costs no work.
     std::fs::create_dir_all(output_dir)
-        .map_err(|error| Error::writing("make the folder", output_dir, &error))?;
+        .map_err(|error| Error::writing("create the directory", output_dir, &error))?;
     let cannot_write = |error| Error::writing("write a report into", output_dir, &error);
     let file = draft(output_dir).map_err(cannot_write)?;
     let results = grade_all(settings, catalog, &entries, log);

@@ -310,7 +310,7 @@ pub(crate) fn grader(entry: &CatalogEntry, pipeline: &Pipeline) -> Result<(Grade
     let answers = &grade.value.answers.value;
     if !grader.answers_are_json() && !answers.ends_with(".csv") {
         let message = format!(
-            "`{}` cannot be graded: its answers are no CSV file",
+            "`{}` cannot be graded: its answers are not a CSV file",
             entry.id
         );
         return Err(Error::new(Failure::Pipeline, message));
@@ -392,7 +392,7 @@ pub fn leaderboard(entry: &CatalogEntry) -> Result<Leaderboard, Error> {
     own_leaderboard(entry)?.ok_or_else(|| {
         let message = format!("competition `{}` has no leaderboard.csv", entry.id);
         Error::new(Failure::Pipeline, message)
-            .help("put one beside the pipeline: a CSV with the column `score`, best first")
+            .help("put one next to the pipeline: a CSV with the column `score`, best first")
     })
 }
 

@@ -198,7 +198,7 @@ fn audit_bundle(
             finding.harm = Harm::Form;
             let proof = finding.proof.take().unwrap_or_default();
             finding.proof = Some(format!(
-                "{proof}; what is prepared has every published sum all the same"
+                "{proof}; still, all prepared files have their published checksums"
             ));
         }
     }
@@ -317,11 +317,11 @@ fn audit_tree(
 ) -> Result<TreeAudit, Error> {
     if !theirs.join("public").is_dir() && !theirs.join("private").is_dir() {
         let message = format!(
-            "{} holds no prepared data of `{}`",
+            "{} has no prepared data of `{}`",
             theirs.display(),
             entry.id
         );
-        let help = "name a folder with `public` and `private`, or one with ID/prepared in it";
+        let help = "name a directory with `public` and `private`, or one with ID/prepared in it";
         return Err(Error::new(Failure::Input, message).help(help));
     }
     let roles = roles(pipeline);
@@ -449,27 +449,29 @@ fn conclusion(
     let same_tree = tree.map(|corner| corner.report.verdict <= Verdict::SameContent);
     let text = match (good_bundle, all_hold, same_tree) {
         (_, Some(true), Some(false)) => {
-            "what is prepared here has its published sums, so the difference is the tree's"
+            "the data prepared here has its published checksums, so the tree is the one that differs"
         }
         (Some(false), Some(true), _) => {
-            "the bundle is another one, and all outputs have their published sums all the same: what is read of it did not change"
+            "the bundle is not the published one, but all outputs have their published checksums, so the members that the pipeline reads did not change"
         }
         (Some(false), Some(false), _) => {
             "the bundle is not the published one, and outputs differ with it"
         }
         (Some(false), None, _) => "the bundle is not the published one",
         (Some(true), Some(false), _) if is_published => {
-            "the bundle is the published one, so the published sums depend on the environment, or prep is wrong"
+            "the bundle is the published one, so the published checksums depend on the environment, or prep is wrong"
         }
         (_, Some(false), _) => {
-            "outputs do not have their published sums, and whether the bundle has is not known"
+            "outputs do not have their published checksums; the bundle was not checked"
         }
-        (_, _, Some(false)) => "the tree differs, and no published sum tells whose side is right",
+        (_, _, Some(false)) => {
+            "the tree differs, and no published checksum shows which side is right"
+        }
         (_, Some(true), Some(true)) => "content is as published, here and in the tree",
         (_, Some(true), None) => "content is as published",
         (_, None, Some(true)) => "both trees have the same content",
         (Some(true), None, None) if is_published => "the bundle is the published one",
-        _ => "there is no published sum to compare with",
+        _ => "no checksum is published to compare with",
     };
     text.to_owned()
 }

@@ -91,7 +91,7 @@ pub fn diff_data(
     id: &str,
 ) -> Result<DataDifferences, Error> {
     let outputs = outputs(settings, old, new, id)?.ok_or_else(|| {
-        let message = format!("`{id}` is not prepared in both folders");
+        let message = format!("`{id}` is not prepared in both directories");
         Error::new(Failure::Input, message)
     })?;
     Ok(DataDifferences {

@@ -104,7 +104,8 @@ pub fn rerun(
         let folder = tempfile::Builder::new()
             .prefix("rerun-")
             .tempdir_in(scratch);
-        let folder = folder.map_err(|error| Error::writing("make a folder in", scratch, &error))?;
+        let folder =
+            folder.map_err(|error| Error::writing("create a directory in", scratch, &error))?;
         // While the directory is locked, the cache does not treat it as left over by a killed process. Without locks, only its age
         // decides.
         let lock = File::open(folder.path());

@@ -1,4 +1,5 @@
-//! `DATA/prep.lock`: what the prepared data of a data folder are. See `prep_digests::Lockfile` for its form.
+//! Reads and updates `DATA/prep.lock`, which records the prepared data of a data directory. See `prep_digests::Lockfile`
+//! for its format.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -196,7 +196,7 @@ fn resolve(entry: &CatalogEntry, name: &str, folder: &str) -> Result<PathBuf, Er
         Some(home) => Ok(home.join(folder)),
         None => {
             let message = format!(
-                "{}: the folder {} of the source `{name}` is relative, and a pipeline that is built in lies nowhere",
+                "{}: the directory {} of the source `{name}` is relative, but a built-in pipeline has no directory",
                 entry.id,
                 folder.display()
             );

@@ -26,7 +26,7 @@ pub struct JobPlan {
     pub hours: usize,
 }
 
-/// Whom Slurm charges for the jobs, and where it runs them. A setting that is `None` is left to the cluster.
+/// The account that Slurm charges for the jobs, and where it runs them. If a setting is `None`, the cluster's default is used.
 #[derive(Debug, Clone, Default)]
 pub struct Slurm {
     pub partition: Option<String>,

@@ -17,8 +17,11 @@ impl FromStr for Unit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Unit, String> {
-        let wrong =
-            || format!("`{text}` is no unit; write I/N, as 3/8, or only N in a job of an array");
+        let wrong = || {
+            format!(
+                "`{text}` is not a unit; write I/N, for example 3/8, or only N in a job of an array"
+            )
+        };
         let number = |text: &str| match text.parse() {
             Ok(0) | Err(_) => Err(wrong()),
             Ok(number) => Ok(number),

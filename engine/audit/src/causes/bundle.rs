@@ -130,7 +130,7 @@ pub static BUNDLE_CHANGED: Cause = Cause {
     family: Family::Bundle,
     harm: Harm::Content,
     meaning: "members differ from a bundle with the published MD5",
-    advice: "Kaggle changed the data, or the copy was edited; outputs that still have their published sums are named",
+    advice: "Kaggle changed the data, or the copy was edited; outputs that still have their published checksums are named",
 };
 
 pub static BUNDLE_OTHER_MD5: Cause = Cause {

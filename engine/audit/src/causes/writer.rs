@@ -30,7 +30,7 @@ pub static PARQUET_UNKNOWN_VERSIONS: Cause = Cause {
     id: "parquet-unknown-versions",
     family: Family::Writer,
     harm: Harm::Form,
-    meaning: "none of the known versions of the writer gives the published sum",
+    meaning: "none of the known versions of the writer gives the published checksum",
     advice: "nothing can be concluded from this sum; the other files of the competition tell whether the split is right",
 };
 

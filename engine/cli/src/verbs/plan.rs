@@ -330,7 +330,7 @@ mod tests {
             plan.text(Detail::StepsToRun),
             "a: 1 of 3 steps run, 1 more may run, 1.90 MB to read\n  \
                bundle  csv   not read yet, 1.90 MB\n  \
-               t       csv   may run: depends on what `bundle` gives\n"
+               t       csv   may run: depends on the result of `bundle`\n"
         );
         assert_eq!(
             plan.text(Detail::Line),

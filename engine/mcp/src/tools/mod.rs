@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::answer::{Answer, ToolError};
 use crate::server::McpOptions;
 
-/// A tool: what agents see of it, and what it does.
+/// A tool: its description for agents, and the function that a call runs.
 pub struct ToolDefinition {
     pub name: &'static str,
     pub description: &'static str,

@@ -20,11 +20,11 @@ const MAX_CHARACTERS: usize = 60;
 const MAX_LINES_BYTES: u64 = 4 << 20;
 const MAX_JSON_BYTES: u64 = 16 << 20;
 
-/// The front of a file.
+/// The first rows of a file.
 pub struct FileSample {
     /// Below `prepared`: `public/train.csv`.
     pub path: String,
-    /// Of the whole file, where that is known.
+    /// Number of rows of the entire file. `None` if it is not known.
     pub rows: Option<u64>,
     pub header: Vec<String>,
     /// Whether a column has numbers.
@@ -33,11 +33,12 @@ pub struct FileSample {
     pub first: Vec<Vec<Option<String>>>,
     /// Columns that are not shown.
     pub more_columns: usize,
-    /// Rows that the pictures are made of, if those are not all.
+    /// Number of rows that the charts use. `None` if they use all rows.
     pub read_rows: Option<u64>,
 }
 
-/// The tables, and then the JSON files among the outputs. What cannot be read as rows is left out.
+/// Returns the first rows of the tables, then those of the JSON files among the outputs. Files that cannot be read as rows
+/// are left out.
 pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[PublicTable]) -> Vec<FileSample> {
     let mut samples: Vec<FileSample> = tables.iter().map(of_table).collect();
     let outputs = manifest.outputs.iter();

@@ -1,4 +1,4 @@
-//! What several sections are made of.
+//! Parts that several sections share: tables and their columns, notes, file names.
 
 use maud::{Markup, PreEscaped, html};
 

@@ -1,4 +1,4 @@
-//! The top of the page: what there is, at a glance.
+//! The top of the page: a summary, and one row for each competition.
 
 mod controls;
 mod rows;

@@ -1,11 +1,11 @@
-//! The state of a competition as a sign with its words.
+//! The state of a competition as a coloured label.
 
 use maud::{Markup, html};
 use prep_app::PreparedState;
 
 use crate::collect::{CompetitionPage, OutputComparison};
 
-/// How a competition is doing. The order is that of urgency.
+/// The state of a competition. The most urgent one is the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompetitionStatus {
     Bad,
@@ -15,12 +15,12 @@ pub enum CompetitionStatus {
     Empty,
 }
 
-/// A level with its words.
+/// A state with its text.
 #[derive(Debug, Clone, Copy)]
 pub struct Status {
     pub level: CompetitionStatus,
     words: &'static str,
-    /// What is special about good data.
+    /// A remark on good data, for example that nothing is published to compare it with.
     mark: Option<&'static str>,
 }
 
@@ -61,8 +61,8 @@ impl Status {
     }
 }
 
-/// The state of complete data. Those of an own pipeline are as good as any, unless its id is one of the benchmark's: then
-/// they may be confused with the benchmark's data.
+/// Returns the state of complete data. Data of the user's own pipeline is good, unless the pipeline has an id of the
+/// benchmark. Then readers could confuse it with the benchmark's data.
 fn of_complete_data(one: &CompetitionPage) -> Status {
     // For other variants no checksums are published, so there is nothing to verify.
     if one.is_other_variant()

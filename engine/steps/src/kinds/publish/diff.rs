@@ -1,10 +1,10 @@
-//! Compares a prepared directory with the wanted tree: what is written, what is removed, and what stays although nobody
-//! wants it.
+//! Compares a prepared directory with the new tree, to find the files to write, the files to remove, and the files of
+//! other programs, which stay.
 //!
 //! A publication removes only what an earlier one wrote: a path of the listing, or a directory of the manifest. Everything
-//! else in the directory belongs to somebody else, for example archives that an agent unpacked. It stays unless the caller
-//! asks for its removal. A wanted path is always written, because a preparation in place replaces the files of other
-//! programs.
+//! else in the directory belongs to another program, for example files that an agent unpacked. It stays unless the caller
+//! requests its removal. A path of the new tree is always written, because a publication replaces files of other programs
+//! that have the same path.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,10 +47,10 @@ impl Changes {
     }
 }
 
-/// What earlier publications wrote into a prepared directory.
+/// Files and directories that earlier publications wrote into a prepared directory.
 pub(super) struct Published<'a> {
     pub listing: &'a PublishedListing,
-    /// Paths of directories. Those of listed files need not be among them.
+    /// Paths of directories. The parents of listed files may be missing.
     pub folders: &'a BTreeSet<&'a str>,
 }
 
@@ -128,7 +128,7 @@ fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(parent, _)| parent)
 }
 
-/// The search for files and directories that nobody wants.
+/// The search for files and directories that the new tree does not have.
 struct Surplus<'a> {
     context: &'a Context,
     prepared: &'a Path,
@@ -139,7 +139,7 @@ struct Surplus<'a> {
 
 impl Surplus<'_> {
     /// Searches the directory `inner` below `prepared`. Returns whether something in it stays. A name that is not UTF-8 is
-    /// never wanted.
+    /// never in the new tree.
     fn search(&self, inner: &Path, changes: &mut Changes) -> Result<bool, StepError> {
         let path = self.prepared.join(inner);
         let failed = PublishError::io("look at", &path);

@@ -214,8 +214,8 @@ fn write<'a>(
 }
 
 impl PublishedListing {
-    /// Returns the listing in which only the files at places for which this holds count as untouched. The other paths stay
-    /// in it, because their files belong to a publication.
+    /// Returns the listing in which the files at other places than those for which `holds` is true are marked as changed.
+    /// Their paths stay in it, because the files belong to a publication.
     pub(super) fn trusting(&self, holds: impl Fn(usize) -> bool) -> PublishedListing {
         let mut listing = PublishedListing {
             bases: self.bases.clone(),
@@ -232,7 +232,7 @@ impl PublishedListing {
         listing
     }
 
-    /// Returns the listing in which no file counts as untouched that may be a hard link to the cache.
+    /// Returns the listing in which all files that may be hard links to the cache are marked as changed.
     pub(super) fn without_objects(&self) -> PublishedListing {
         self.trusting(|place| {
             let origin = self.files.get(place).map(|file| file.origin);
@@ -240,8 +240,8 @@ impl PublishedListing {
         })
     }
 
-    /// Returns the listing with the paths of the wanted files at these places, which are in order. They are about to be
-    /// written: whatever an interruption leaves of them belongs to this publication.
+    /// Returns the listing with the paths of the files of `desired` at these places, which are in order. It is stored before
+    /// the files are written. So after an interruption, partially written files belong to this publication.
     pub(super) fn claiming(&self, desired: &Tree, places: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),
@@ -273,7 +273,7 @@ impl PublishedListing {
         self.files.push(file);
     }
 
-    /// The number of files that count as untouched if their stamps say so.
+    /// The number of files that are not marked as changed.
     pub(super) fn trusted(&self) -> usize {
         let files = self.files.iter();
         files.filter(|file| file.written.time != NEVER).count()
@@ -511,7 +511,7 @@ mod tests {
             None
         );
         assert!(!read.has_below("public/x/1") && !read.has_below("public/y"));
-        // What is about to be written is listed, next to what was.
+        // The listing has the paths that will be written, and the paths of the earlier listing.
         let wanted = ["a", "private/a.csv", "public/x/3"].map(|path| TreeEntry {
             path: path.into(),
             content: Some(ContentRef::Object {

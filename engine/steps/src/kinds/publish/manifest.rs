@@ -340,7 +340,7 @@ impl From<LinkMode> for Sharing {
     }
 }
 
-/// What a publication has in a prepared directory, and what others have there.
+/// The outputs of a publication in a prepared directory, and the files of other programs there.
 pub(super) struct PublishedTree {
     pub outputs: Vec<PublishedOutput>,
     /// Directories, below `prepared`.
@@ -349,7 +349,8 @@ pub(super) struct PublishedTree {
 }
 
 impl PublishedTree {
-    /// PathStamps of `prepared` and of the directories in it. Those of others may change without making the tree incomplete.
+    /// Stamps of `prepared` and of the directories that the publication has in it. Directories of other programs may change
+    /// without making the tree incomplete.
     fn stamps(&self, prepared: &Path) -> Result<Vec<PathStamp>, ManifestError> {
         let paths = std::iter::once("").chain(self.folders.iter().map(String::as_str));
         let stamps = paths.map(|inner| {

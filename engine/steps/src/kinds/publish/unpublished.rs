@@ -13,7 +13,7 @@ const MAX_NAMED: usize = 20;
 pub struct Unpublished {
     /// Their number.
     pub count: u64,
-    /// The first of their paths in order, at most 20. Those of directories end in `/`.
+    /// The first of their paths in order, at most 20. Paths of directories end in `/`.
     pub paths: BTreeSet<String>,
 }
 
