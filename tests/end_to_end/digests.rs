@@ -120,7 +120,9 @@ fn a_locked_run_publishes_what_is_locked_and_nothing_else() {
     sandbox.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
     locked().code(5).says(&["leaderboard: sha256:"]);
     fs::write(&lock, "version 1\n").expect("lock");
-    locked().code(5).says(&["says nothing of `harbour`"]);
+    locked()
+        .code(5)
+        .says(&["prep.lock has no entry of `harbour`"]);
     fs::write(&lock, "version 9\n").expect("lock");
     locked().code(4).says(&["a newer prep is needed"]);
 }
