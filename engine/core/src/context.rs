@@ -191,7 +191,8 @@ impl Context {
         self.objects.get(object)
     }
 
-    pub(crate) fn is_in_memory(&self, object: &Digest) -> bool {
+    /// Whether an object is kept in memory instead of being stored.
+    pub fn is_in_memory(&self, object: &Digest) -> bool {
         self.objects.memory_len(object).is_some()
     }
 

@@ -7,6 +7,7 @@
     reason = "a test that panics has failed"
 )]
 
+mod conformance;
 mod engine;
 mod held;
 mod limits;

@@ -10,6 +10,7 @@
 
 mod absent;
 mod common;
+mod conformance;
 mod credentials;
 mod faults;
 mod kaggle_clients;

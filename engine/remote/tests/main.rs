@@ -10,3 +10,4 @@
 mod answers;
 mod common;
 mod conformance;
+mod tier;

@@ -7,6 +7,8 @@
 //! incomplete before the first change and written after the last, so an interrupted publication is never treated as
 //! complete. After a loss of power, [`verify_after_restart`] finds files that were only partially written.
 
+#[cfg(test)]
+mod conformance;
 mod diff;
 mod listing;
 mod manifest;

@@ -1,0 +1,116 @@
+//! Guarantees of a step.
+
+use std::collections::BTreeMap;
+
+use prep_cache::Digest;
+use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
+
+use crate::Violation;
+use crate::violation::{OrViolation, expect};
+use crate::world::{LIMITS, World};
+
+/// Tests a step with inputs that `inputs` creates in the store of a context.
+///
+/// - The name of the kind is one word of lower-case letters, digits and `_`. The parameters are the same whenever they are
+///   requested.
+/// - Outputs are equal, byte by byte, in an empty store and in one that has them already, under different numbers of
+///   threads and amounts of memory.
+/// - All objects of the outputs are in the store, and are intact.
+/// - No temporary files are left.
+/// - In a run that was stopped, the step returns an error of the kind [`Failure::Cancelled`].
+///
+/// # Errors
+/// The first guarantee that does not hold.
+pub fn check_step(
+    step: &dyn Step,
+    inputs: impl Fn(&Context) -> Result<Inputs, StepError>,
+) -> Result<(), Violation> {
+    let kind = step.kind();
+    let is_letter =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+    expect(
+        !kind.is_empty() && kind.chars().all(is_letter),
+        "the name of a kind is one word in lower case",
+        || format!("`{kind}`"),
+    )?;
+    let params = step.params();
+    expect(
+        params == step.params(),
+        "the parameters are always the same",
+        || params.to_string(),
+    )?;
+    let mut expected: Option<BTreeMap<String, Digest>> = None;
+    for limits in LIMITS {
+        let world = World::new(limits)?;
+        for attempt in ["in an empty store", "in a store that has the result"] {
+            let context = world.new_run();
+            let given = inputs(&context).or_violation("the inputs can be created")?;
+            let outputs = step.run(&context, &given).or_violation(SUCCEEDS)?;
+            check_objects(&context, &outputs)?;
+            let found = digests(&outputs);
+            let before = expected.get_or_insert_with(|| found.clone());
+            expect(*before == found, PURE, || {
+                let (jobs, memory) = (limits.jobs, limits.memory);
+                let names = differing(before, &found).join(", ");
+                format!(
+                    "{names} differ {attempt}, with {jobs} threads and {memory} bytes of memory"
+                )
+            })?;
+            drop((outputs, given));
+            let left = world.leftovers()?;
+            expect(left.is_empty(), "no temporary files are left", || {
+                left.join(", ")
+            })?;
+        }
+        let context = world.cancelled_run();
+        let given = inputs(&world.new_run()).or_violation("the inputs can be created")?;
+        let stopped = step.run(&context, &given).map_err(|error| error.failure());
+        expect(
+            matches!(stopped, Err(Failure::Cancelled)),
+            "a step stops when the run was cancelled",
+            || match stopped {
+                Ok(_) => "it returned a result".to_owned(),
+                Err(failure) => format!("it failed, but with the kind `{}`", failure.name()),
+            },
+        )?;
+    }
+    Ok(())
+}
+
+const SUCCEEDS: &str = "the step succeeds under all limits";
+const PURE: &str = "outputs depend on inputs only";
+
+fn digests(outputs: &Outputs) -> BTreeMap<String, Digest> {
+    let digests = outputs
+        .iter()
+        .map(|(name, value)| (name.clone(), value.digest()));
+    digests.collect()
+}
+
+fn differing(one: &BTreeMap<String, Digest>, other: &BTreeMap<String, Digest>) -> Vec<String> {
+    let names = one.keys().chain(other.keys());
+    let mut names: Vec<String> = names
+        .filter(|name| one.get(*name) != other.get(*name))
+        .map(|name| format!("`{name}`"))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Objects that the step keeps in memory need not be in the store.
+fn check_objects(context: &Context, outputs: &Outputs) -> Result<(), Violation> {
+    for (name, value) in outputs {
+        for object in &value.objects {
+            if context.is_in_memory(object) {
+                continue;
+            }
+            let read = context.store.open_object(object);
+            read.map_err(|error| {
+                let found = format!("{object} of the output `{name}`: {error}");
+                Violation::new("objects of outputs are in the store", found)
+            })?;
+        }
+    }
+    Ok(())
+}

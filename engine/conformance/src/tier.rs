@@ -1,0 +1,139 @@
+//! Guarantees of a tier.
+
+use std::collections::BTreeMap;
+
+use prep_cache::{Digest, LedgerEntry, Offer, Store, StoreError};
+
+use crate::Violation;
+use crate::violation::{OrViolation, expect};
+use crate::world::{LIMITS, World};
+
+/// Two machines that share a tier.
+pub struct TierCase<'a> {
+    /// Returns the store of a machine that computes results, with the tier.
+    pub writer: &'a dyn Fn(&Store) -> Store,
+    /// Returns the store of a machine that uses them, with the tier. It trusts the writer.
+    pub reader: &'a dyn Fn(&Store) -> Store,
+    /// Waits until everything that was offered is available.
+    pub flush: &'a dyn Fn(),
+    /// Changes the bytes of an object in the shared storage.
+    pub damage: &'a dyn Fn(&Digest),
+}
+
+/// Tests a tier.
+///
+/// - An offered result and its objects are found on other machines, with the same bytes.
+/// - A key that was never offered has no entry, and an unknown object is missing.
+/// - After a second offer of the same key, the entry is as before.
+/// - Damaged bytes are never returned. The object is missing then, so that the engine makes it again.
+///
+/// # Errors
+/// The first guarantee that does not hold.
+pub fn check_tier(case: &TierCase<'_>) -> Result<(), Violation> {
+    let one = World::new(LIMITS[1])?;
+    let writer = (case.writer)(&one.context.store);
+    let content = b"content of a result".repeat(10_000);
+    let (key, entry) = offer(&writer, &content)?;
+    (case.flush)();
+    let machine = World::new(LIMITS[1])?;
+    check_unknown(&(case.reader)(&machine.context.store))?;
+    check_found(case, &key, &entry, &content)?;
+
+    offer(&writer, &content)?;
+    (case.flush)();
+    check_found(case, &key, &entry, &content)?;
+
+    entry.objects().for_each(case.damage);
+    let machine = World::new(LIMITS[1])?;
+    let reader = (case.reader)(&machine.context.store);
+    find(&reader, &key)?;
+    for object in entry.objects() {
+        let read = reader.read(object);
+        expect(read.is_err(), "damaged bytes are never returned", || {
+            format!("{object} was returned")
+        })?;
+        let missing = reader.missing(&entry);
+        expect(
+            missing.contains(object),
+            "a damaged object is missing",
+            || format!("{object} is not reported as missing"),
+        )?;
+    }
+    Ok(())
+}
+
+fn check_unknown(store: &Store) -> Result<(), Violation> {
+    let unknown = Digest::of(b"never offered");
+    let found = find(store, &unknown)?;
+    expect(found.is_none(), "an unknown key has no entry", || {
+        format!("{found:?}")
+    })?;
+    let read = store.read(&unknown);
+    let is_missing = matches!(read, Err(StoreError::Missing { .. }));
+    expect(is_missing, "an unknown object is missing", || {
+        read.map_or_else(
+            |error| error.to_string(),
+            |bytes| format!("{} bytes", bytes.len()),
+        )
+    })
+}
+
+/// Stores a result as a step does, and offers it.
+fn offer(store: &Store, content: &[u8]) -> Result<(Digest, LedgerEntry), Violation> {
+    const STORED: &str = "a result can be stored";
+    let object = store.put(content).or_violation(STORED)?;
+    let record = serde_json::json!({ "step": STEP });
+    let key = Digest::of(prep_core::canonical(&record).as_bytes());
+    let entry = LedgerEntry {
+        record,
+        outputs: BTreeMap::from([("value".to_owned(), object)]),
+        references: Vec::new(),
+        unstored: Vec::new(),
+        created: 1,
+        millis: 1,
+        lengths: Vec::new(),
+        is_remote: false,
+    };
+    store.record(&key, &entry).or_violation(STORED)?;
+    store.offer(|| Offer {
+        key,
+        entry: entry.clone(),
+        competition: COMPETITION.to_owned(),
+        step: STEP.to_owned(),
+        given: Vec::new(),
+    });
+    Ok((key, entry))
+}
+
+const COMPETITION: &str = "competition";
+const STEP: &str = "step";
+
+fn find(store: &Store, key: &Digest) -> Result<Option<LedgerEntry>, Violation> {
+    let found = store.find(key, COMPETITION);
+    found.or_violation("a tier handles its own errors")
+}
+
+/// Checks that a machine that has nothing finds a result.
+fn check_found(
+    case: &TierCase<'_>,
+    key: &Digest,
+    entry: &LedgerEntry,
+    content: &[u8],
+) -> Result<(), Violation> {
+    const FOUND: &str = "an offered result is found on another machine";
+    let machine = World::new(LIMITS[1])?;
+    let store = (case.reader)(&machine.context.store);
+    let Some(found) = find(&store, key)? else {
+        return Err(Violation::new(FOUND, "no entry"));
+    };
+    expect(found.outputs == entry.outputs, FOUND, || {
+        format!("{found:?}")
+    })?;
+    for object in found.objects() {
+        let bytes = store.read(object).or_violation(FOUND)?;
+        expect(bytes == content, FOUND, || {
+            format!("{} other bytes", bytes.len())
+        })?;
+    }
+    Ok(())
+}

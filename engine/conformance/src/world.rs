@@ -1,0 +1,88 @@
+//! Contexts in empty stores.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use prep_cache::{Digest, Store};
+use prep_core::{Cancel, Context, RunLimits};
+use tempfile::TempDir;
+
+use crate::Violation;
+use crate::violation::OrViolation;
+
+const SETUP: &str = "the test can create a store in the directory for temporary files";
+
+/// Limits under which an implementation is tried.
+pub(crate) const LIMITS: [RunLimits; 3] = [
+    RunLimits {
+        jobs: 1,
+        memory: 8 << 20,
+    },
+    RunLimits {
+        jobs: 2,
+        memory: 1 << 30,
+    },
+    RunLimits {
+        jobs: 16,
+        memory: 64 << 20,
+    },
+];
+
+/// An empty store with a context.
+pub(crate) struct World {
+    directory: TempDir,
+    pub context: Context,
+}
+
+impl World {
+    pub fn new(limits: RunLimits) -> Result<World, Violation> {
+        let directory = tempfile::tempdir().or_violation(SETUP)?;
+        let store = Store::open(&directory.path().join("store")).or_violation(SETUP)?;
+        let context = Context::new(store, limits, Cancel::default());
+        Ok(World { directory, context })
+    }
+
+    /// The same store in another run.
+    pub fn new_run(&self) -> Context {
+        let context = &self.context;
+        Context::new(context.store.clone(), context.limits, Cancel::default())
+    }
+
+    /// The same store in a run that the user has stopped.
+    pub fn cancelled_run(&self) -> Context {
+        let context = self.new_run();
+        context.cancel.cancel();
+        context
+    }
+
+    /// The content of all files in the store, by their paths.
+    pub fn files(&self) -> Result<BTreeMap<String, Digest>, Violation> {
+        files(self.directory.path()).or_violation(SETUP)
+    }
+
+    /// Names of files in the store's directory for temporary files.
+    pub fn leftovers(&self) -> Result<Vec<String>, Violation> {
+        let temporary = files(&self.context.temp_dir()).or_violation(SETUP)?;
+        Ok(temporary.into_keys().collect())
+    }
+}
+
+/// The content of all files below a directory, by their paths.
+pub(crate) fn files(root: &Path) -> io::Result<BTreeMap<String, Digest>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let inner = path.strip_prefix(root).unwrap_or(&path);
+            found.insert(inner.display().to_string(), Digest::of(&fs::read(&path)?));
+        }
+    }
+    Ok(found)
+}

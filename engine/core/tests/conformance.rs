@@ -1,0 +1,282 @@
+//! The conformance tests accept correct implementations, and find one defect each in others.
+
+use std::cell::Cell;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prep_cache::Digest;
+use prep_conformance::{SinkCase, SourceCase, Violation, check_sink, check_source, check_step};
+use prep_core::{
+    Context, FileValue, Inputs, Outputs, Sink, Source, SourceState, Step, StepError, Value,
+};
+
+/// A step that copies its input, with at most one defect.
+#[derive(Clone, Copy, PartialEq)]
+enum Copying {
+    Well,
+    DependsOnThreads,
+    Counts,
+    ForgetsObject,
+    LeavesFile,
+    NeverStops,
+}
+
+thread_local! {
+    static RUNS: Cell<u64> = const { Cell::new(0) };
+}
+
+impl Step for Copying {
+    fn kind(&self) -> &'static str {
+        "copy"
+    }
+    fn version(&self) -> u32 {
+        1
+    }
+    fn params(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        if *self != Copying::NeverStops {
+            context.check()?;
+        }
+        if *self == Copying::LeavesFile {
+            fs::write(context.temp_dir().join("left"), "x").map_err(StepError::machine)?;
+        }
+        let extra = match self {
+            Copying::DependsOnThreads => context.limits.jobs as u64,
+            Copying::Counts => RUNS.replace(RUNS.get() + 1),
+            _ => 0,
+        };
+        let text = format!("{} {extra}", inputs["text"].body);
+        let object = match self {
+            Copying::ForgetsObject => Digest::of(text.as_bytes()),
+            _ => context.store.put(text.as_bytes())?,
+        };
+        let value = Value::new(text.into(), vec![object]);
+        Ok(Outputs::from([("text".to_owned(), value)]))
+    }
+}
+
+fn guarantee(result: Result<(), Violation>) -> &'static str {
+    result.map_or_else(|violation| violation.guarantee, |()| "")
+}
+
+#[test]
+fn a_defect_of_a_step_is_found() {
+    let inputs = |_: &Context| {
+        let value = Value::new("word".into(), Vec::new());
+        Ok(Inputs::from([("text".to_owned(), value)]))
+    };
+    for (step, expected) in [
+        (Copying::Well, ""),
+        (Copying::DependsOnThreads, "outputs depend on inputs only"),
+        (Copying::Counts, "outputs depend on inputs only"),
+        (
+            Copying::ForgetsObject,
+            "objects of outputs are in the store",
+        ),
+        (Copying::LeavesFile, "no temporary files are left"),
+        (
+            Copying::NeverStops,
+            "a step stops when the run was cancelled",
+        ),
+    ] {
+        assert_eq!(guarantee(check_step(&step, inputs)), expected);
+    }
+}
+
+/// A sink that writes its key into a file, with at most one defect.
+struct Writing {
+    target: PathBuf,
+    defect: SinkDefect,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum SinkDefect {
+    None,
+    AlwaysCurrent,
+    IgnoresKey,
+    NeverStops,
+    Appends,
+    DoesNotRepair,
+}
+
+impl Writing {
+    fn text(&self, key: &Digest) -> String {
+        match self.defect {
+            SinkDefect::IgnoresKey => "written".to_owned(),
+            _ => key.to_string(),
+        }
+    }
+}
+
+impl Sink for Writing {
+    fn kind(&self) -> &'static str {
+        "write"
+    }
+    fn version(&self) -> u32 {
+        1
+    }
+    fn params(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+    fn is_current(&self, _: &Context, key: &Digest) -> Result<bool, StepError> {
+        if self.defect == SinkDefect::AlwaysCurrent {
+            return Ok(true);
+        }
+        let found = fs::read_to_string(self.target.join("key")).unwrap_or_default();
+        let is_long = self.defect == SinkDefect::Appends && found.starts_with(&self.text(key));
+        Ok(is_long || found == self.text(key))
+    }
+    fn run(&self, context: &Context, key: &Digest, _: &Inputs) -> Result<(), StepError> {
+        if self.defect != SinkDefect::NeverStops {
+            context.check()?;
+        }
+        let path = self.target.join("key");
+        let mut text = fs::read_to_string(&path).unwrap_or_default();
+        match self.defect {
+            SinkDefect::Appends => text += &self.text(key),
+            SinkDefect::DoesNotRepair if !text.is_empty() => {}
+            _ => text = self.text(key),
+        }
+        fs::write(path, text).map_err(StepError::machine)
+    }
+}
+
+fn damage(target: &Path) -> io::Result<()> {
+    fs::write(target.join("key"), "damaged")
+}
+
+#[test]
+fn a_defect_of_a_sink_is_found() {
+    let current = "a target is current exactly after a complete run with its key";
+    for (defect, expected) in [
+        (SinkDefect::None, ""),
+        (SinkDefect::AlwaysCurrent, current),
+        (SinkDefect::IgnoresKey, current),
+        (
+            SinkDefect::NeverStops,
+            "a sink stops when the run was cancelled",
+        ),
+        (SinkDefect::Appends, "a repeated run changes no byte"),
+        (SinkDefect::DoesNotRepair, current),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().to_owned();
+        let sink = Writing {
+            target: target.clone(),
+            defect,
+        };
+        let found = check_sink(&SinkCase {
+            sink: &sink,
+            target: &target,
+            inputs: &|_| Ok(Inputs::new()),
+            damage: &|| damage(&target),
+        });
+        assert_eq!(guarantee(found), expected);
+    }
+}
+
+/// A source that reads a file, with at most one defect.
+struct Reading {
+    path: PathBuf,
+    defect: SourceDefect,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum SourceDefect {
+    None,
+    WritesWhenLooking,
+    ForgetsContent,
+    IgnoresChange,
+    InventsContent,
+}
+
+impl Reading {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+impl Source for Reading {
+    fn kind(&self) -> &'static str {
+        "file"
+    }
+    fn state(&self, context: &Context) -> Result<SourceState, StepError> {
+        if self.defect == SourceDefect::WritesWhenLooking {
+            context.store.put(b"looked")?;
+        }
+        let Ok(content) = fs::read(&self.path) else {
+            return Ok(SourceState::Missing);
+        };
+        let known = context.store.named_sources(&self.name())?;
+        let is_read = match self.defect {
+            SourceDefect::ForgetsContent => false,
+            SourceDefect::IgnoresChange => !known.is_empty(),
+            _ => known.iter().any(|one| one.digest == Digest::of(&content)),
+        };
+        let digest = match (self.defect, known.first()) {
+            (SourceDefect::IgnoresChange, Some(first)) => first.digest,
+            _ => Digest::of(&content),
+        };
+        Ok(match is_read {
+            true => SourceState::Known {
+                value: FileValue::outside(digest, content.len() as u64)
+                    .into_value()
+                    .digest(),
+            },
+            false => SourceState::Unread {
+                bytes: content.len() as u64,
+            },
+        })
+    }
+    fn run(&self, context: &Context) -> Result<Value, StepError> {
+        if self.defect == SourceDefect::InventsContent && !self.path.exists() {
+            return Ok(Value::new("nothing".into(), Vec::new()));
+        }
+        let record = context.store.ingest(&self.path, false, &|_| {})?;
+        context.store.name_source(&self.name(), &record)?;
+        Ok(FileValue::outside(record.digest, record.len()).into_value())
+    }
+    fn location(&self) -> Option<PathBuf> {
+        Some(self.path.clone())
+    }
+}
+
+#[test]
+fn a_defect_of_a_source_is_found() {
+    for (defect, expected) in [
+        (SourceDefect::None, ""),
+        (
+            SourceDefect::WritesWhenLooking,
+            "looking at a source writes nothing",
+        ),
+        (
+            SourceDefect::ForgetsContent,
+            "the state of a source that was read is the digest of its value",
+        ),
+        (
+            SourceDefect::IgnoresChange,
+            "a changed source does not have the state of its old content",
+        ),
+        (
+            SourceDefect::InventsContent,
+            "a missing source cannot be read",
+        ),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, "one").unwrap();
+        let source = Reading {
+            path: path.clone(),
+            defect,
+        };
+        let found = check_source(&SourceCase {
+            source: &source,
+            change: &|| fs::write(&path, "two").unwrap(),
+            remove: &|| fs::remove_file(&path).unwrap(),
+        });
+        assert_eq!(guarantee(found), expected);
+    }
+}
