@@ -28,6 +28,7 @@
 mod execute;
 mod history;
 mod memory_results;
+mod queue;
 mod scheduler;
 
 use std::collections::{BTreeMap, HashMap};
@@ -152,16 +153,16 @@ fn drive<'scope>(
             match start(scope, shared, Box::new(task), permit, ended.clone()) {
                 Ok(()) => running += 1,
                 Err(task) if running > 0 => {
-                    scheduler.put_back(task.id);
+                    scheduler.queue.put_back(task.id);
                     break;
                 }
                 Err(task) => scheduler.process(task.execute(shared)),
             }
         }
         if scheduler.stop {
-            scheduler.blocked.clear();
+            scheduler.queue.drop_blocked();
         }
-        let is_blocked = !scheduler.blocked.is_empty();
+        let is_blocked = scheduler.queue.has_blocked();
         if running == 0 && !is_blocked {
             if !scheduler.needs_resolve || scheduler.stop {
                 return Ok(scheduler);
@@ -179,7 +180,7 @@ fn drive<'scope>(
                 running -= 1;
                 scheduler.process(ending);
             }
-            Err(_) => scheduler.retry_blocked(),
+            Err(_) => scheduler.queue.retry_blocked(),
         }
     }
 }

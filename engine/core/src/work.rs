@@ -1,7 +1,7 @@
 //! Determines what has to run, from the states of all nodes.
 //!
-//! Stale and pending nodes run, or may run. A node with known outputs runs only if a node that runs needs missing_object of its
-//! objects, the store lacks the object, and the node is the missing_object that made it. A node that received the object from an
+//! Stale and pending nodes run, or may run. A node with known outputs runs only if a node that runs needs one of its
+//! objects, the store lacks the object, and the node is the one that made it. A node that received the object from an
 //! input and passes it on only waits until the object exists again.
 
 use std::collections::{BTreeSet, HashMap};

@@ -11,6 +11,7 @@ use prep_cache::{
 };
 
 use super::RunShared;
+use super::queue::WaitStart;
 use crate::figures::millis;
 use crate::graph::NodeId;
 use crate::objects::MemoryResult;
@@ -29,8 +30,7 @@ pub(super) struct Task {
     /// Its state from before its inputs were known.
     pub state: Option<NodeState>,
     pub digests: BTreeMap<String, Digest>,
-    pub ready_since: Instant,
-    pub blocked_since: Option<Instant>,
+    pub waits: WaitStart,
 }
 
 /// The result of a task.
@@ -164,9 +164,9 @@ impl Task {
             return Ok(None);
         };
         let now = Instant::now();
-        let blocked = self.blocked_since.unwrap_or(now);
+        let blocked = self.waits.blocked.unwrap_or(now);
         let mut waited = WaitTimes {
-            turn: millis(blocked - self.ready_since),
+            turn: millis(blocked - self.waits.ready),
             lock: millis(now - blocked),
             memory: 0,
         };

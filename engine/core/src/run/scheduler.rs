@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Instant;
 
 use prep_cache::Digest;
 
 use super::execute::{NodeResult, Task, TaskResult};
 use super::memory_results::MemoryResults;
+use super::queue::NodeQueue;
 use super::{RunOptions, RunReport, RunShared};
 use crate::graph::NodeId;
 use crate::objects::MemoryResult;
@@ -17,18 +17,9 @@ use crate::{Event, Failure, Figures, Reason, Resolution, StepError, StepOutcome,
 pub(super) struct Scheduler {
     shared: Arc<RunShared>,
     keep_going: bool,
-    oldest_first: bool,
     pub states: HashMap<NodeId, NodeState>,
     pub report: RunReport,
-    /// Number of feeding nodes that have not ended yet.
-    waiting: HashMap<NodeId, usize>,
-    ready: Vec<NodeId>,
-    /// Nodes whose lock another process holds.
-    pub blocked: Vec<NodeId>,
-    /// Time at which a node became ready.
-    ready_since: HashMap<NodeId, Instant>,
-    /// Time at which the lock of a node was first found taken.
-    blocked_since: HashMap<NodeId, Instant>,
+    pub queue: NodeQueue,
     /// Results in memory that steps may still need.
     memory_results: MemoryResults,
     /// Why each started node runs.
@@ -39,9 +30,9 @@ pub(super) struct Scheduler {
     stopped_by: Option<String>,
     /// Objects that were needed and found damaged or missing, with the number of the resolution in which that happened.
     lost: HashMap<Digest, usize>,
-    /// Number of times the graph was resolved needs_resolve.
+    /// Number of times the graph was resolved again.
     resolutions: usize,
-    /// The graph has to be resolved needs_resolve.
+    /// The graph has to be resolved again.
     pub needs_resolve: bool,
 }
 
@@ -50,14 +41,9 @@ impl Scheduler {
         let mut scheduler = Scheduler {
             shared,
             keep_going: options.keep_going,
-            oldest_first: options.oldest_first,
             states: HashMap::new(),
             report: RunReport::default(),
-            waiting: HashMap::new(),
-            ready: Vec::new(),
-            blocked: Vec::new(),
-            ready_since: HashMap::new(),
-            blocked_since: HashMap::new(),
+            queue: NodeQueue::new(options.oldest_first),
             memory_results: MemoryResults::default(),
             reasons: HashMap::new(),
             stop: false,
@@ -90,11 +76,7 @@ impl Scheduler {
                 .map(|(_, port)| port.node)
                 .filter(|node| resolution.work.contains_key(node))
                 .collect();
-            if feeding.is_empty() {
-                self.ready.push(*id);
-                self.ready_since.insert(*id, Instant::now());
-            }
-            self.waiting.insert(*id, feeding.len());
+            self.queue.add(*id, feeding.len());
         }
         self.states = resolution.states;
     }
@@ -109,10 +91,7 @@ impl Scheduler {
                 errors: self.report.errors,
                 ..RunReport::default()
             },
-            waiting: HashMap::new(),
-            ready: Vec::new(),
-            ready_since: HashMap::new(),
-            blocked_since: HashMap::new(),
+            queue: self.queue.emptied(),
             resolutions: self.resolutions + 1,
             needs_resolve: false,
             ..self
@@ -131,7 +110,7 @@ impl Scheduler {
             }
         }
         let outcomes = &next.report.outcomes;
-        next.ready.retain(|id| !outcomes.contains_key(id));
+        next.queue.retain_ready(|id| !outcomes.contains_key(id));
         next.pass_on_results();
         next
     }
@@ -152,7 +131,7 @@ impl Scheduler {
     }
 
     /// Records an object that a step needed and did not find. Returns `false` if the object was already lost before the
-    /// last resolution, since making it needs_resolve does not help.
+    /// last resolution, since making it again does not help.
     fn handle_lost(&mut self, error: &StepError) -> bool {
         let Some(object) = error.lost_object() else {
             return false;
@@ -167,32 +146,18 @@ impl Scheduler {
     /// Returns the next node that can start.
     pub fn next(&mut self) -> Option<Task> {
         loop {
-            let id = match self.oldest_first {
-                true if !self.ready.is_empty() => self.ready.remove(0),
-                true => return None,
-                false => self.ready.pop()?,
-            };
+            let (id, waits) = self.queue.pop()?;
             match self.input_digests(id) {
                 Ok(digests) => {
-                    let now = Instant::now();
                     return Some(Task {
                         id,
                         state: self.states.get(&id).cloned(),
                         digests,
-                        ready_since: self.ready_since.get(&id).copied().unwrap_or(now),
-                        blocked_since: self.blocked_since.get(&id).copied(),
+                        waits,
                     });
                 }
                 Err(cause) => self.finish_node(id, Err(cause)),
             }
-        }
-    }
-
-    /// Puts a node back that could not be started.
-    pub fn put_back(&mut self, id: NodeId) {
-        match self.oldest_first {
-            true => self.ready.insert(0, id),
-            false => self.ready.push(id),
         }
     }
 
@@ -205,17 +170,9 @@ impl Scheduler {
         }
         match result {
             Ok(Some(ended)) => self.finish_node(id, Ok(ended)),
-            Ok(None) => {
-                self.blocked.push(id);
-                self.blocked_since.entry(id).or_insert_with(Instant::now);
-            }
+            Ok(None) => self.queue.block(id),
             Err(error) => self.finish_node(id, Err(error)),
         }
-    }
-
-    /// Makes nodes ready needs_resolve whose locks other processes held.
-    pub fn retry_blocked(&mut self) {
-        self.ready.extend(self.blocked.drain(..).rev());
     }
 
     fn input_digests(&self, id: NodeId) -> Result<BTreeMap<String, Digest>, StepError> {
@@ -257,7 +214,7 @@ impl Scheduler {
                 self.outcome(id, ran)
             }
             Err(error) if error.failure() == Failure::Cancelled => StepOutcome::Cancelled,
-            // The node has not ended: it runs when the object exists needs_resolve.
+            // The node has not ended: it runs when the object exists again.
             Err(error) if self.handle_lost(&error) => return,
             Err(error) => {
                 if !self.keep_going {
@@ -281,21 +238,17 @@ impl Scheduler {
         }
         let mut ready = Vec::new();
         for user in self.shared.graph.users(id) {
-            if let Some(count) = self.waiting.get_mut(&user) {
-                *count -= 1;
-                if *count == 0 && !self.report.outcomes.contains_key(&user) {
-                    ready.push(user);
-                }
+            if self.queue.count_down(user) && !self.report.outcomes.contains_key(&user) {
+                ready.push(user);
             }
         }
         if ready.len() > 1 {
-            // `next` takes from the end of the list.
+            // The last one starts first.
             ready.sort_by_cached_key(|user| self.input_bytes(*user));
         }
-        let now = Instant::now();
-        let since = ready.iter().map(|user| (*user, now));
-        self.ready_since.extend(since);
-        self.ready.append(&mut ready);
+        ready
+            .into_iter()
+            .for_each(|user| self.queue.make_ready(user));
     }
 
     /// Keeps results in memory for the users of a node, even if the node only passes them on.
@@ -365,7 +318,7 @@ impl Scheduler {
         let because = self.shared.graph.node(id).name.clone();
         let mut stack = self.shared.graph.users(id);
         while let Some(user) = stack.pop() {
-            if self.waiting.contains_key(&user) && !self.report.outcomes.contains_key(&user) {
+            if self.queue.contains(user) && !self.report.outcomes.contains_key(&user) {
                 self.record_outcome(
                     user,
                     StepOutcome::Skipped {
@@ -385,10 +338,9 @@ impl Scheduler {
 
     /// Ends the nodes that never started: cancelled, or skipped after a failure.
     pub fn close(&mut self) {
-        let open = self.waiting.keys();
+        let open = self.queue.all();
         let open: Vec<NodeId> = open
             .filter(|id| !self.report.outcomes.contains_key(id))
-            .copied()
             .collect();
         let outcome = match self.stopped_by.take() {
             _ if self.shared.context.cancel.is_cancelled() => StepOutcome::Cancelled,
