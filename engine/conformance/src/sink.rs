@@ -35,7 +35,10 @@ pub struct SinkCase<'a> {
 /// The first guarantee that does not hold.
 pub fn check_sink(case: &SinkCase<'_>) -> Result<(), Violation> {
     let world = World::new(LIMITS[1])?;
-    let (key, other) = (Digest::of(b"one state"), Digest::of(b"another state"));
+    let (key, other) = (
+        Digest::of_bytes(b"one state"),
+        Digest::of_bytes(b"another state"),
+    );
     let current = |key: &Digest| {
         let current = case.sink.is_current(&world.new_run(), key);
         current.or_violation("whether the target is current is always known")

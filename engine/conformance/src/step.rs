@@ -102,7 +102,7 @@ fn differing(one: &BTreeMap<String, Digest>, other: &BTreeMap<String, Digest>) -
 fn check_objects(context: &Context, outputs: &Outputs) -> Result<(), Violation> {
     for (name, value) in outputs {
         for object in &value.objects {
-            if context.is_in_memory(object) {
+            if context.objects.holds(object) {
                 continue;
             }
             let read = context.store.open_object(object);

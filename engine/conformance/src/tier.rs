@@ -63,7 +63,7 @@ pub fn check_tier(case: &TierCase<'_>) -> Result<(), Violation> {
 }
 
 fn check_unknown(store: &Store) -> Result<(), Violation> {
-    let unknown = Digest::of(b"never offered");
+    let unknown = Digest::of_bytes(b"never offered");
     let found = find(store, &unknown)?;
     expect(found.is_none(), "an unknown key has no entry", || {
         format!("{found:?}")
@@ -83,7 +83,7 @@ fn offer(store: &Store, content: &[u8]) -> Result<(Digest, LedgerEntry), Violati
     const STORED: &str = "a result can be stored";
     let object = store.put(content).or_violation(STORED)?;
     let record = serde_json::json!({ "step": STEP });
-    let key = Digest::of(prep_core::canonical(&record).as_bytes());
+    let key = Digest::of_bytes(prep_core::canonical(&record).as_bytes());
     let entry = LedgerEntry {
         record,
         outputs: BTreeMap::from([("value".to_owned(), object)]),

@@ -81,7 +81,10 @@ pub(crate) fn files(root: &Path) -> io::Result<BTreeMap<String, Digest>> {
                 continue;
             }
             let inner = path.strip_prefix(root).unwrap_or(&path);
-            found.insert(inner.display().to_string(), Digest::of(&fs::read(&path)?));
+            found.insert(
+                inner.display().to_string(),
+                Digest::of_bytes(&fs::read(&path)?),
+            );
         }
     }
     Ok(found)

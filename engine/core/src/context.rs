@@ -1,19 +1,16 @@
 //! The services that a running step may use: store, memory, threads, cancellation.
 
-use std::any::Any;
-use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::{Mutex, RwLock};
-use prep_cache::{Digest, LedgerEntry, LockGuard, Store, Stored, Threads};
+use prep_cache::{Digest, LedgerEntry, LockGuard, Store, Threads};
 
 use crate::memory::Memory;
-use crate::objects::{MemoryResult, ObjectCache};
-use crate::{Cancel, Claim, StepError};
+use crate::objects::OpenObjects;
+use crate::outside::OutsideContent;
+use crate::{Cancel, Claim, Progress, StepError};
 
 /// Limits on everything that runs at the same time.
 #[derive(Debug, Clone, Copy)]
@@ -23,58 +20,6 @@ pub struct RunLimits {
     pub jobs: usize,
     /// Total memory of all running steps in bytes. A single step that needs more runs alone.
     pub memory: u64,
-}
-
-/// Location of content that is not in the store.
-#[derive(Clone)]
-pub enum Location {
-    /// A file. It may not exist any more.
-    Path(PathBuf),
-    /// Another machine.
-    Ranges(Arc<dyn Ranges>),
-}
-
-/// Content on another machine, read in place. Its bytes are verified.
-pub trait Ranges: Send + Sync {
-    /// Returns the length in bytes.
-    fn bytes(&self) -> u64;
-
-    /// Reads up to `buffer.len()` bytes at `offset`. Returns 0 at the end.
-    ///
-    /// # Errors
-    /// With [`StoreError::Missing`](prep_cache::StoreError::Missing) inside if the content is not available.
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize>;
-
-    /// Announces ranges that will be read, in any order, so that adjacent ones can be fetched together.
-    fn expect(&self, ranges: Vec<std::ops::Range<u64>>);
-}
-
-/// Counters that a step increases while it works and that a reporter reads when it draws.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Bytes processed so far.
-    pub bytes: AtomicU64,
-    /// Files processed so far.
-    pub files: AtomicU64,
-    /// Total number of bytes, 0 while unknown.
-    pub total_bytes: AtomicU64,
-}
-
-impl Progress {
-    /// Adds processed bytes.
-    pub fn add_bytes(&self, bytes: u64) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Adds one processed file.
-    pub fn add_file(&self) {
-        self.files.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Sets the total number of bytes.
-    pub fn set_total_bytes(&self, bytes: u64) {
-        self.total_bytes.store(bytes, Ordering::Relaxed);
-    }
 }
 
 /// Threads in addition to one per step, for work that mostly waits, for example writing while another thread reads.
@@ -101,11 +46,10 @@ pub struct Context {
     locks: Vec<Arc<LockGuard>>,
     /// Steps do not run. If a result is not found, the run fails.
     pub no_execute: bool,
-    locations: Arc<RwLock<HashMap<Digest, Location>>>,
-    lost: Arc<RwLock<HashSet<Digest>>>,
-    objects: Arc<ObjectCache>,
-    /// Results that this step keeps in memory.
-    memory_results: Arc<Mutex<Vec<Arc<MemoryResult>>>>,
+    /// Content that is not in the store.
+    pub outside: OutsideContent,
+    /// Objects that are open in memory.
+    pub objects: OpenObjects,
 }
 
 impl Context {
@@ -121,10 +65,8 @@ impl Context {
             memory: Memory::new(limits.memory),
             locks: Vec::new(),
             no_execute: false,
-            locations: Arc::default(),
-            lost: Arc::default(),
-            objects: Arc::new(ObjectCache::new(limits.memory / KEPT_MEMORY_DIVISOR, None)),
-            memory_results: Arc::default(),
+            outside: OutsideContent::default(),
+            objects: OpenObjects::new(limits.memory / KEPT_MEMORY_DIVISOR, None),
         }
     }
 
@@ -133,7 +75,7 @@ impl Context {
     pub fn with_memory_results(self, bytes: u64) -> Context {
         let room_to_keep = self.limits.memory / KEPT_MEMORY_DIVISOR;
         Context {
-            objects: Arc::new(ObjectCache::new(room_to_keep, Some(bytes))),
+            objects: OpenObjects::new(room_to_keep, Some(bytes)),
             ..self
         }
     }
@@ -153,7 +95,7 @@ impl Context {
             threads,
             memory,
             locks: locks.collect(),
-            memory_results: Arc::default(),
+            objects: self.objects.for_step(),
             ..self.clone()
         }
     }
@@ -174,37 +116,10 @@ impl Context {
         self.memory.try_claim(bytes)
     }
 
-    /// Claims `bytes` bytes for a result that stays in memory. Returns `None` if there is no room.
-    pub fn try_claim_for_result(&self, bytes: u64) -> Option<Claim> {
-        self.objects.try_claim_for_result(bytes)
-    }
-
-    /// Keeps a result of this step in memory, instead of storing it, for the steps that use it. [`cached_object`](Context::cached_object)
-    /// returns `opened` to them. `claim` is the memory that it takes.
-    pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
-        let held = self.objects.hold(object, opened, claim);
-        self.memory_results.lock().push(held);
-    }
-
-    /// Returns an object that is kept in memory.
-    pub fn cached_object<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
-        self.objects.get(object)
-    }
-
-    /// Whether an object is kept in memory instead of being stored.
-    pub fn is_in_memory(&self, object: &Digest) -> bool {
-        self.objects.memory_len(object).is_some()
-    }
-
-    /// Takes the results that this step keeps in memory.
-    pub(crate) fn take_memory_results(&self) -> Vec<Arc<MemoryResult>> {
-        std::mem::take(&mut *self.memory_results.lock())
-    }
-
     /// Returns the length of an object that is in memory or in the store.
     pub(crate) fn len_of(&self, object: &Digest) -> Option<u64> {
         self.objects
-            .memory_len(object)
+            .len_of(object)
             .or_else(|| self.store.len_of(object))
     }
 
@@ -212,58 +127,8 @@ impl Context {
     /// it as unstored. A stored one may have been passed to code that reads the store only.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
-        missing.retain(|object| !(entry.unstored.contains(object) && self.is_in_memory(object)));
+        missing.retain(|object| !(entry.unstored.contains(object) && self.objects.holds(object)));
         missing
-    }
-
-    /// Registers the location of content that is not in the store, such as a bundle.
-    pub fn set_location(&self, content: Digest, path: PathBuf) {
-        let location = Location::Path(path);
-        self.locations.write().insert(content, location);
-    }
-
-    /// Registers how to read content that is on another machine.
-    pub fn set_ranges(&self, content: Digest, ranges: Arc<dyn Ranges>) {
-        let location = Location::Ranges(ranges);
-        self.locations.write().insert(content, location);
-    }
-
-    /// Returns the location of content that is not in the store.
-    pub fn location(&self, content: &Digest) -> Option<Location> {
-        self.locations.read().get(content).cloned()
-    }
-
-    /// Records that this content was needed and does not exist.
-    pub(crate) fn record_lost(&self, content: Digest) {
-        self.lost.write().insert(content);
-    }
-
-    /// Whether a step needed this content and did not find it. A source that only knew the content's digest then has to
-    /// fetch it.
-    pub fn is_lost(&self, content: &Digest) -> bool {
-        self.lost.read().contains(content)
-    }
-
-    /// Returns the result of `open` for a stored object. Steps that use it at the same time share one result.
-    pub fn shared<T: Any + Send + Sync>(
-        &self,
-        object: &Digest,
-        open: impl FnOnce() -> Result<T, StepError>,
-    ) -> Result<Arc<T>, StepError> {
-        self.objects.shared(object, open)
-    }
-
-    /// Like [`shared`](Self::shared), but keeps the result for later steps while there is room for its `bytes`. For
-    /// objects that are expensive to open, because opening a large table reads all of it.
-    pub fn shared_for_run<T: Any + Send + Sync>(
-        &self,
-        object: &Digest,
-        open: impl FnOnce() -> Result<T, StepError>,
-        bytes: impl FnOnce(&T) -> u64,
-    ) -> Result<Arc<T>, StepError> {
-        let opened = self.objects.shared(object, open)?;
-        self.objects.keep(opened.clone(), bytes(&opened));
-        Ok(opened)
     }
 
     /// Returns the same context, whose steps end with an error if this lock is lost.

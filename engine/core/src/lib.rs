@@ -6,7 +6,10 @@
 //! resolve   forward: keys and known results; backward: what has to run (work) -> Resolution
 //! reason    why a step runs: two key records compared field by field        last_runs the last run of each step
 //! run       executes a resolution concurrently, within limits; resolves each node when its inputs are known
-//! objects   opened objects in memory, and results that are kept in memory instead of being stored
+//! context   what a step may use: the store, limits, and
+//!   objects   opened objects in memory, and results that are held in memory instead of being stored
+//!   outside   content that is not in the store
+//!   progress  counters for a progress bar
 //! units     sizes and durations in messages
 //! event     events of a run, as data for progress bars, logs and JSON
 //! ```
@@ -80,7 +83,9 @@ mod last_runs;
 mod loopback;
 mod memory;
 mod objects;
+mod outside;
 mod parallel;
+mod progress;
 mod reason;
 mod resolve;
 mod run;
@@ -91,7 +96,7 @@ mod work;
 
 pub use action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};
 pub use cancel::{Cancel, CancellableReader};
-pub use context::{Context, Location, Progress, Ranges, RunLimits};
+pub use context::{Context, RunLimits};
 pub use error::StepError;
 pub use event::{Event, NullReporter, Reporter, StepOutcome};
 pub use figures::{Figures, WaitTimes};
@@ -101,7 +106,10 @@ pub use key::{KeyRecord, canonical};
 pub use last_runs::{LastRun, LastRuns, LastSteps};
 pub use loopback::is_loopback;
 pub use memory::Claim;
+pub use objects::OpenObjects;
+pub use outside::{Location, OutsideContent, Ranges};
 pub use prep_failure::{BoxError, Failure, Remedy, WithRemedy, causes, chain, remedy};
+pub use progress::Progress;
 pub use reason::{Change, Reason};
 pub use resolve::{MissingObject, NodeState, Resolution, ResolveError, resolve};
 pub use run::{RunOptions, RunReport, run};

@@ -40,7 +40,95 @@ impl MemoryResult {
     }
 }
 
-pub(crate) struct ObjectCache {
+/// Objects that are open in memory, as a step uses them. Clones share the cache. Each step has its own list of results
+/// that it holds.
+#[derive(Clone)]
+pub struct OpenObjects {
+    cache: Arc<ObjectCache>,
+    /// Results that this step holds.
+    results: Arc<Mutex<Vec<Arc<MemoryResult>>>>,
+}
+
+impl OpenObjects {
+    /// Creates a cache with room for `max_kept_bytes` bytes of kept and `held_memory` bytes of held objects. `None`: no
+    /// result is held.
+    pub(crate) fn new(max_kept_bytes: u64, held_memory: Option<u64>) -> OpenObjects {
+        OpenObjects {
+            cache: Arc::new(ObjectCache::new(max_kept_bytes, held_memory)),
+            results: Arc::default(),
+        }
+    }
+
+    /// Returns the same cache for another step.
+    pub(crate) fn for_step(&self) -> OpenObjects {
+        OpenObjects {
+            cache: self.cache.clone(),
+            results: Arc::default(),
+        }
+    }
+
+    /// Returns the result of `open` for a stored object. Steps that use it at the same time share one result.
+    ///
+    /// # Errors
+    /// The error of `open`.
+    pub fn shared<T: Any + Send + Sync>(
+        &self,
+        object: &Digest,
+        open: impl FnOnce() -> Result<T, StepError>,
+    ) -> Result<Arc<T>, StepError> {
+        self.cache.shared(object, open)
+    }
+
+    /// Like [`shared`](Self::shared), but keeps the result for later steps while there is room for its `bytes`. For
+    /// objects that are expensive to open, because opening a large table reads all of it.
+    ///
+    /// # Errors
+    /// The error of `open`.
+    pub fn shared_for_run<T: Any + Send + Sync>(
+        &self,
+        object: &Digest,
+        open: impl FnOnce() -> Result<T, StepError>,
+        bytes: impl FnOnce(&T) -> u64,
+    ) -> Result<Arc<T>, StepError> {
+        let opened = self.cache.shared(object, open)?;
+        self.cache.keep(opened.clone(), bytes(&opened));
+        Ok(opened)
+    }
+
+    /// Claims `bytes` bytes for a result that stays in memory. Returns `None` if there is no room.
+    pub fn try_claim_for_result(&self, bytes: u64) -> Option<Claim> {
+        self.cache.held_memory.as_ref()?.try_claim(bytes)
+    }
+
+    /// Holds a result of this step in memory, instead of storing it, for the steps that use it. [`get`](Self::get)
+    /// returns `opened` to them. `claim` is the memory that it takes.
+    pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
+        let held = self.cache.hold(object, opened, claim);
+        self.results.lock().push(held);
+    }
+
+    /// Returns the opened form of a held object.
+    pub fn get<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
+        self.cache.find(object)?.opened.clone().downcast().ok()
+    }
+
+    /// Whether an object is held in memory instead of being stored.
+    pub fn holds(&self, object: &Digest) -> bool {
+        self.cache.find(object).is_some()
+    }
+
+    /// Returns the length of a held object.
+    pub(crate) fn len_of(&self, object: &Digest) -> Option<u64> {
+        Some(self.cache.find(object)?.object.len)
+    }
+
+    /// Takes the results that this step holds.
+    pub(crate) fn take_results(&self) -> Vec<Arc<MemoryResult>> {
+        std::mem::take(&mut *self.results.lock())
+    }
+}
+
+struct ObjectCache {
     slots: Mutex<HashMap<(Digest, TypeId), Slot>>,
     /// Kept objects with their memory in bytes, most recently used last.
     kept: Mutex<VecDeque<(OpenedObject, u64)>>,
@@ -52,9 +140,7 @@ pub(crate) struct ObjectCache {
 }
 
 impl ObjectCache {
-    /// Creates a cache with room for `max_kept_bytes` bytes of kept and `held_memory` bytes of held objects. `None`: no
-    /// result is held.
-    pub fn new(max_kept_bytes: u64, held_memory: Option<u64>) -> ObjectCache {
+    fn new(max_kept_bytes: u64, held_memory: Option<u64>) -> ObjectCache {
         ObjectCache {
             slots: Mutex::default(),
             kept: Mutex::default(),
@@ -64,8 +150,7 @@ impl ObjectCache {
         }
     }
 
-    /// Returns the result of `open` for an object, shared with all current users.
-    pub fn shared<T: Any + Send + Sync>(
+    fn shared<T: Any + Send + Sync>(
         &self,
         object: &Digest,
         open: impl FnOnce() -> Result<T, StepError>,
@@ -96,7 +181,7 @@ impl ObjectCache {
     }
 
     /// Keeps an opened object that takes `bytes` of memory. Drops the least recently used ones to make room.
-    pub fn keep(&self, opened: OpenedObject, bytes: u64) {
+    fn keep(&self, opened: OpenedObject, bytes: u64) {
         if bytes > self.max_kept_bytes {
             return;
         }
@@ -109,12 +194,8 @@ impl ObjectCache {
         }
     }
 
-    pub fn try_claim_for_result(&self, bytes: u64) -> Option<Claim> {
-        self.held_memory.as_ref()?.try_claim(bytes)
-    }
-
     /// Holds an object as long as the returned value lives.
-    pub fn hold(&self, object: Stored, opened: OpenedObject, claim: Claim) -> Arc<MemoryResult> {
+    fn hold(&self, object: Stored, opened: OpenedObject, claim: Claim) -> Arc<MemoryResult> {
         let held = Arc::new(MemoryResult {
             object,
             opened,
@@ -124,16 +205,6 @@ impl ObjectCache {
         known.retain(|_, held| held.strong_count() > 0);
         known.insert(object.digest, Arc::downgrade(&held));
         held
-    }
-
-    /// Returns the opened form of a held object.
-    pub fn get<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
-        self.find(object)?.opened.clone().downcast().ok()
-    }
-
-    /// Returns the length of a held object.
-    pub fn memory_len(&self, object: &Digest) -> Option<u64> {
-        Some(self.find(object)?.object.len)
     }
 
     fn find(&self, object: &Digest) -> Option<Arc<MemoryResult>> {

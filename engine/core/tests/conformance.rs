@@ -50,7 +50,7 @@ impl Step for Copying {
         };
         let text = format!("{} {extra}", inputs["text"].body);
         let object = match self {
-            Copying::ForgetsObject => Digest::of(text.as_bytes()),
+            Copying::ForgetsObject => Digest::of_bytes(text.as_bytes()),
             _ => context.store.put(text.as_bytes())?,
         };
         let value = Value::new(text.into(), vec![object]);
@@ -214,11 +214,13 @@ impl Source for Reading {
         let is_read = match self.defect {
             SourceDefect::ForgetsContent => false,
             SourceDefect::IgnoresChange => !known.is_empty(),
-            _ => known.iter().any(|one| one.digest == Digest::of(&content)),
+            _ => known
+                .iter()
+                .any(|one| one.digest == Digest::of_bytes(&content)),
         };
         let digest = match (self.defect, known.first()) {
             (SourceDefect::IgnoresChange, Some(first)) => first.digest,
-            _ => Digest::of(&content),
+            _ => Digest::of_bytes(&content),
         };
         Ok(match is_read {
             true => SourceState::Known {

@@ -55,11 +55,11 @@ impl Step for Node {
                     digest: Digest::of_bytes(TEXT.as_bytes()),
                     len: TEXT.len() as u64,
                 };
-                match context.try_claim_for_result(object.len) {
+                match context.objects.try_claim_for_result(object.len) {
                     Some(claim) => {
                         let text = Arc::new(TEXT.to_owned());
                         *seen.lock().unwrap() = Arc::downgrade(&text);
-                        context.hold(object, text, claim);
+                        context.objects.hold(object, text, claim);
                     }
                     None => {
                         context.store.put(TEXT.as_bytes())?;
@@ -70,7 +70,7 @@ impl Step for Node {
             Work::Pass => given.unwrap().objects.clone(),
             Work::Use => {
                 let object = given.unwrap().objects[0];
-                let text = match context.cached_object::<String>(&object) {
+                let text = match context.objects.get::<String>(&object) {
                     Some(text) => text.to_string(),
                     None => String::from_utf8(context.store.read(&object)?).unwrap(),
                 };
@@ -254,10 +254,15 @@ fn a_lost_object_is_made_by_the_step_that_makes_it() {
 #[test]
 fn no_more_is_held_than_there_is_room_for() {
     let (_folder, store) = fresh();
-    assert!(context(&store, None).try_claim_for_result(1).is_none());
+    assert!(
+        context(&store, None)
+            .objects
+            .try_claim_for_result(1)
+            .is_none()
+    );
     let two = context(&store, Some(2 << 20));
-    let first = two.try_claim_for_result(1 << 20).unwrap();
-    assert!(two.try_claim_for_result(2 << 20).is_none());
+    let first = two.objects.try_claim_for_result(1 << 20).unwrap();
+    assert!(two.objects.try_claim_for_result(2 << 20).is_none());
     drop(first);
-    assert!(two.try_claim_for_result(2 << 20).is_some());
+    assert!(two.objects.try_claim_for_result(2 << 20).is_some());
 }

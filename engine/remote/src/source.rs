@@ -83,12 +83,12 @@ impl MirroredSource {
         let mut known = known.map(|record| record.content());
         let known = known.find(|content| self.is_published(content));
         let content = known.or_else(|| self.remote_content().cloned());
-        Ok(content.filter(|content| !context.is_lost(&content.digest)))
+        Ok(content.filter(|content| !context.outside.is_lost(&content.digest)))
     }
 
     fn read_from_mirror(&self, context: &Context, content: &Content) {
         let bundle = self.link.bundle(content.digest, content.bytes);
-        context.set_ranges(content.digest, bundle);
+        context.outside.set_ranges(content.digest, bundle);
     }
 
     /// Sends the fetched bundle to the mirror. Its record is only written once results were made from it

@@ -19,7 +19,7 @@ fn a_remote_keeps_the_guarantees_of_a_tier() {
     let links: RefCell<Vec<Link>> = RefCell::default();
     let link = |key, trusted: &[_]| {
         let remote = Remote::with_store(shared.clone(), "r", key, trusted);
-        let link = Link::to(remote, true, Arc::new(|_: &str| {})).unwrap();
+        let link = Link::with_remote(remote, true, Arc::new(|_: &str| {})).unwrap();
         links.borrow_mut().push(link.clone());
         link
     };

@@ -278,7 +278,7 @@ impl PreparedTask {
                 references.dedup();
                 let objects = references.clone();
                 let is_unstored = |object: &Digest| {
-                    context.is_in_memory(object) && context.store.len_of(object).is_none()
+                    context.objects.holds(object) && context.store.len_of(object).is_none()
                 };
                 let (unstored, references) = references.into_iter().partition(is_unstored);
                 let ran = watch.stop(shared, context);
@@ -307,7 +307,7 @@ impl PreparedTask {
                     outputs,
                     objects,
                     ran: Some(ran),
-                    held: context.take_memory_results(),
+                    held: context.objects.take_results(),
                 })
             }
             (Action::Sink(sink), Some(record)) => {

@@ -136,7 +136,7 @@ impl Scheduler {
         let Some(object) = error.lost_object() else {
             return false;
         };
-        self.shared.context.record_lost(object);
+        self.shared.context.outside.record_lost(object);
         // Concurrent steps may lose the same object.
         let first = *self.lost.entry(object).or_insert(self.resolutions) == self.resolutions;
         self.needs_resolve |= first;

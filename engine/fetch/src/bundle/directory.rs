@@ -119,7 +119,7 @@ impl Source for LocalDirectory {
             match context.store.source(&path)? {
                 Some(record) => {
                     let digest = record.digest;
-                    context.set_location(digest, path);
+                    context.outside.set_path(digest, path);
                     value.files.insert(name, DirectoryFile { digest, bytes });
                 }
                 None => {
@@ -155,7 +155,7 @@ impl Source for LocalDirectory {
                 None => context.store.ingest(&path, false, &progress)?,
             };
             let digest = record.digest;
-            context.set_location(digest, path);
+            context.outside.set_path(digest, path);
             context.progress.add_file();
             value.files.insert(name, DirectoryFile { digest, bytes });
         }

@@ -141,7 +141,7 @@ impl LocalBundle {
         record: &SourceRecord,
     ) -> Result<Value, StepError> {
         context.store.name_source(&self.name, record)?;
-        context.set_location(record.digest, path.to_path_buf());
+        context.outside.set_path(record.digest, path.to_path_buf());
         Ok(value(record))
     }
 
@@ -152,10 +152,13 @@ impl LocalBundle {
         };
         let known = context.store.named_sources(&self.name)?.into_iter();
         let mut known = known.filter(|record| self.check(path, record).is_ok());
-        let Some(record) = known.next().filter(|one| !context.is_lost(&one.digest)) else {
+        let Some(record) = known
+            .next()
+            .filter(|one| !context.outside.is_lost(&one.digest))
+        else {
             return Ok(SourceState::Missing);
         };
-        context.set_location(record.digest, path.clone());
+        context.outside.set_path(record.digest, path.clone());
         Ok(SourceState::Known {
             value: value(&record).digest(),
         })
@@ -203,7 +206,7 @@ impl Source for LocalBundle {
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
         match context.store.source(path)? {
             Some(record) if self.check(path, &record).is_ok() => {
-                context.set_location(record.digest, path.to_path_buf());
+                context.outside.set_path(record.digest, path.to_path_buf());
                 Ok(SourceState::Known {
                     value: value(&record).digest(),
                 })

@@ -184,7 +184,7 @@ impl Scale {
         }
     }
 
-    pub fn to_pixel(&self, value: f64) -> f64 {
+    pub fn to_pixel(self, value: f64) -> f64 {
         let part = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         self.from + part * (self.to - self.from)
     }

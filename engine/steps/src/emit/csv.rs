@@ -20,7 +20,7 @@ pub(crate) fn write_csv(
     let rows = run.start(&tables, RowForm::Cells)?;
     let mut layout = ResultLayout::new(rows.columns(), &tables)?;
     let (stored, count) = store_rows(run.context, rows, &mut layout, delimiter, quoting)?;
-    if let Some(text) = run.context.cached_object::<StoredText>(&stored.digest) {
+    if let Some(text) = run.context.objects.get::<StoredText>(&stored.digest) {
         text.store(run.context)?;
     }
     let columns = layout.columns.into_iter().map(|column| column.name);

@@ -224,7 +224,7 @@ impl Opener {
 
     /// Whether the contents of this base are on another machine.
     pub fn is_remote(&self, base: &Digest) -> bool {
-        let location = self.context.location(base);
+        let location = self.context.outside.location(base);
         matches!(location, Some(Location::Ranges(_)))
     }
 
@@ -238,7 +238,7 @@ impl Opener {
                 .push(content.range());
         }
         for (base, ranges) in wanted {
-            if let Some(Location::Ranges(content)) = self.context.location(&base) {
+            if let Some(Location::Ranges(content)) = self.context.outside.location(&base) {
                 content.expect(ranges);
             }
         }
@@ -265,7 +265,7 @@ impl Opener {
         let found = Layers::read(&object).map_err(failed)?;
         let mut file = self.open_file(&found.base, true)?;
         // Concurrent steps share the decompressed layers.
-        let shared = self.context.shared(layers, || {
+        let shared = self.context.objects.shared(layers, || {
             for layer in found.layers {
                 let opened = LayeredFile::new(&self.context, file, &object, layer);
                 file = BaseFile::Layered(Arc::new(opened));
@@ -283,7 +283,7 @@ impl Opener {
         if let Some(open) = bases.get(&(*base, private)) {
             return Ok(open.clone());
         }
-        let outside = match self.context.location(base) {
+        let outside = match self.context.outside.location(base) {
             Some(Location::Path(path)) => self
                 .open_outside_store(base, &path)?
                 .map(|file| BaseFile::Local(Arc::new(file))),

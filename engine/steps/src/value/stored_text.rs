@@ -81,7 +81,9 @@ impl StoredText {
         metadata: TextMetadata,
     ) -> Result<(), StepError> {
         let text = StoredText::with_metadata(context, object, schema, OnceLock::new(), metadata)?;
-        let kept = context.shared_for_run(&object.digest, || Ok(text), StoredText::memory);
+        let kept = context
+            .objects
+            .shared_for_run(&object.digest, || Ok(text), StoredText::memory);
         kept.map(drop)
     }
 
@@ -99,7 +101,7 @@ impl StoredText {
         let full_table = TextTable::from_pages(pages, len, schema.clone(), index);
         let full_table = full_table.map_err(StepError::internal)?.into();
         let opened = StoredText::with_metadata(context, object, schema, full_table, metadata)?;
-        context.hold(object, Arc::new(opened), text.claim);
+        context.objects.hold(object, Arc::new(opened), text.claim);
         Ok(())
     }
 
@@ -160,9 +162,11 @@ impl StoredText {
                 cached: None,
             })
         };
-        let text = match context.cached_object(object) {
+        let text = match context.objects.get(object) {
             Some(text) => text,
-            None => context.shared_for_run(object, open, StoredText::memory)?,
+            None => context
+                .objects
+                .shared_for_run(object, open, StoredText::memory)?,
         };
         // The same bytes may have been cached with other types.
         match text.schema == *schema {

@@ -99,7 +99,7 @@ impl InMemoryText {
     /// Allocates memory for the text of a file of `bytes` bytes. `None` if there is not enough.
     fn new(context: &Context, bytes: u64) -> Option<InMemoryText> {
         let bytes = bytes.checked_add(bytes / EXTRA_DIVISOR + EXTRA_BYTES)?;
-        let claim = context.try_claim_for_result(bytes)?;
+        let claim = context.objects.try_claim_for_result(bytes)?;
         let buffer = Buffer::with_capacity(usize::try_from(bytes).ok()?).ok()?;
         Some(InMemoryText { buffer, claim })
     }

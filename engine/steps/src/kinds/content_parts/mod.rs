@@ -98,12 +98,13 @@ impl<'c> ContentParts<'c> {
             }
             ContentRef::Member { base, entry, .. } => {
                 let name = format!("{base} {}", entry.header_offset);
-                let shared = self
-                    .context
-                    .shared(&Digest::of_bytes(name.as_bytes()), || {
-                        let reader = open_sequential(self.context, &self.opener, content);
-                        Ok(SharedMember::new(reader.map_err(StepError::input)?))
-                    })?;
+                let shared =
+                    self.context
+                        .objects
+                        .shared(&Digest::of_bytes(name.as_bytes()), || {
+                            let reader = open_sequential(self.context, &self.opener, content);
+                            Ok(SharedMember::new(reader.map_err(StepError::input)?))
+                        })?;
                 PartSource::Sequential(SharedReader::new(shared))
             }
         })

@@ -289,7 +289,7 @@ impl Worker {
         let NewFile { path, name, .. } = *new;
         let content = opened.content();
         if let ContentRef::Object { digest, .. } = content
-            && context.location(digest).is_none()
+            && context.outside.location(digest).is_none()
             && name != USER_FILE
         {
             let store = &context.store;

@@ -31,7 +31,7 @@ impl<'a> BundledArchive<'a> {
         opener: &Opener,
         content: &'a ContentRef,
     ) -> Result<Option<BundledArchive<'a>>, BoxError> {
-        if context.location(content.base()).is_none() {
+        if context.outside.location(content.base()).is_none() {
             return Ok(None);
         }
         let file = opener.base(content)?;

@@ -395,7 +395,7 @@ impl Tree {
     }
 
     pub(crate) fn load_listing(context: &Context, object: &Digest) -> Result<Arc<Tree>, StepError> {
-        context.shared(object, || {
+        context.objects.shared(object, || {
             let object = context.store.open_object(object)?;
             let reader = context.cancel.reader(object.reader());
             listing::read(reader).map_err(StepError::internal)
@@ -481,7 +481,7 @@ fn save_entries<'a>(
         .into_inner()
         .map_err(|error| StepError::machine(error.into_error()))?;
     let stored = out.commit()?;
-    let in_store = |base: &&Digest| context.location(base).is_none();
+    let in_store = |base: &&Digest| context.outside.location(base).is_none();
     let mut objects: Vec<Digest> = bases.iter().filter(in_store).copied().collect();
     objects.sort();
     Ok((stored.digest, objects))
