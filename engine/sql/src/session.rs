@@ -89,6 +89,11 @@ fn state() -> SessionState {
     // Sorts stay above the point where the partitions of a UNION ALL meet. Below it, DataFusion can derive an order from the
     // constants of a partition that a join above no longer reports, and then rejects its own plan.
     options.optimizer.repartition_sorts = false;
+    // A limit stays above window functions and aggregates. DataFusion also moves it below a window whose frames need the
+    // removed rows, for example from `ORDER BY k LIMIT 1` to the DISTINCT below a running sum in descending order.
+    options.optimizer.enable_window_limits = false;
+    options.optimizer.enable_topk_aggregation = false;
+    options.optimizer.enable_distinct_aggregation_soft_limit = false;
     // An ORDER BY in a subquery is kept. If it has no effect, `order` reports it.
     options.sql_parser.enable_subquery_sort_elimination = false;
     SessionStateBuilder::new()

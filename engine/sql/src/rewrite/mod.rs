@@ -4,9 +4,11 @@
 //!   are bounded.
 //! * `distinct`: INTERSECT and EXCEPT look up first and remove duplicates afterwards.
 //! * `totals`: a condition stays above an aggregate of all rows.
+//! * `equalities`: no order is derived from a condition that compares a column with an expression.
 //! * `not_in`: `NOT IN` keeps its smaller side in memory, as other joins do.
 
 mod distinct;
+mod equalities;
 mod not_in;
 mod totals;
 mod values;
@@ -40,5 +42,6 @@ pub(crate) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         .unwrap_or(rules.len());
     rules.insert(before, Arc::new(totals::KeepConditionsAbove));
     rules.insert(0, Arc::new(distinct::LookUpFirst));
+    rules.push(Arc::new(equalities::HideEqualities));
     rules
 }

@@ -281,7 +281,11 @@ impl Generator {
             true => "LEFT JOIN",
             false => self.one(&kinds[..if self.is_large { 4 } else { 5 }]),
         };
+        let foreign = self.foreign_count();
         let condition = self.join_condition(&scope, &right, &both);
+        if kind == "CROSS JOIN" {
+            self.forget_foreign(foreign);
+        }
         let global = self.foreign(&["GLOBAL", "NATURAL"]);
         text = format!("{text}{global} {kind} {other}");
         if kind != "CROSS JOIN" {
