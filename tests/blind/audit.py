@@ -1,6 +1,6 @@
 """Measures `prep audit` on made-up mismatches: is every cause named, none invented, and is the harm right?
 
-    python audit.py PREP [--seeds 1,2] [--only KIND] [-v]
+    python audit.py PREP [--seeds 1,2] [--set first|further] [--only KIND] [-v]
 """
 
 import argparse
@@ -16,7 +16,8 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 from competition import PIPELINE
-from mismatches import CASES, tree
+import mismatches
+import mismatches_further
 
 HARM = {"equal": "equal", "none": "same_content", "form": "same_content", "content": "content_differs", "answers": "answers_differ"}
 
@@ -32,22 +33,25 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("prep")
     parser.add_argument("--seeds", default="1")
+    parser.add_argument("--set", default="first")
     parser.add_argument("--only", default="")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
+    module = {"first": mismatches, "further": mismatches_further}[options.set]
+    answers = module.A
     root = tempfile.mkdtemp(prefix="blind-", dir="/tmp")
     cases = []
     for seed in map(int, options.seeds.split(",")):
-        for name, (change, causes, harm, by_place) in CASES.items():
+        for name, (change, causes, harm, by_place) in module.CASES.items():
             if options.only and options.only not in name:
                 continue
             id = f"{name}-{seed}"
-            ours = tree(seed)
+            ours = module.tree(seed)
             theirs = dict(ours)
             change(theirs, np.random.default_rng(seed + 1))
             write(f"{root}/data/{id}/prepared", ours)
             write(f"{root}/theirs/{id}/prepared", theirs)
-            text = PIPELINE.format(id=id, key="id", label="label")
+            text = PIPELINE.format(id=id, key="id", label="label").replace("private/answers.csv", answers).replace("  answers.csv: SELECT", f"  {answers.split('/')[1]}: SELECT")
             if by_place:
                 text = text.replace("    - align: id\n", "")
                 if "columns" in name:

@@ -1,5 +1,6 @@
 //! Visits all files of a directory or a bundle, and the members of the archives among them.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::ops::Range;
@@ -12,10 +13,46 @@ use crate::Resources;
 use crate::archive::{self, Archive};
 use crate::error::{ContentsError, Result};
 use crate::listing;
+use crate::packing::{self, Packed};
 use crate::read::spool;
 
 /// Receives a file: its path (an archive is a directory), its length as far as it is known, and its content.
 pub type VisitFile<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
+
+/// A file or a member of an archive, before it is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// Its path; an archive is a directory.
+    pub path: &'a str,
+    /// Its length as far as it is known.
+    pub bytes: u64,
+    /// How its archive stores it. `None` outside archives, and for formats other than zip, tar and gzip.
+    pub packed: Option<&'a Packed>,
+}
+
+/// Receives a file and its content.
+pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
+
+/// As [`of_folder`], with how archives store their members.
+///
+/// # Errors
+/// As [`of_folder`].
+pub fn of_folder_as_stored(
+    root: &Path,
+    resources: &Resources<'_>,
+    visit: VisitEntry<'_>,
+) -> Result<()> {
+    listing::walk(root, &mut |path, place, length| {
+        let budget = resources.limits.budget(length);
+        let mut walk = Walk {
+            resources,
+            budget: &budget,
+            looks_at_packing: true,
+            visit: &mut *visit,
+        };
+        walk.file(place, path, None, 1)
+    })
+}
 
 /// Visits all files below a directory, in the order of their paths. Archives in archives are copied to a temporary directory
 /// while they are read, unless they can be read in place.
@@ -46,21 +83,30 @@ pub fn of_file(
     let mut walk = Walk {
         resources,
         budget: &budget,
-        visit,
+        looks_at_packing: false,
+        visit: &mut |entry, content| visit(entry.path, entry.bytes, content),
     };
-    walk.file(place, path, 1)
+    walk.file(place, path, None, 1)
 }
 
 /// One file, whose archives share a budget.
 struct Walk<'a> {
     resources: &'a Resources<'a>,
     budget: &'a ArchiveBudget,
-    visit: VisitFile<'a>,
+    /// Whether directories and headers of archives are read for how they store members.
+    looks_at_packing: bool,
+    visit: VisitEntry<'a>,
 }
 
 impl Walk<'_> {
     /// Visits a file at this depth of nested archives.
-    fn file(&mut self, place: &Path, path: &str, depth: u64) -> Result<()> {
+    fn file(
+        &mut self,
+        place: &Path,
+        path: &str,
+        packed: Option<&Packed>,
+        depth: u64,
+    ) -> Result<()> {
         let at = ContentsError::system_error(place);
         let entered = match Archive::from_path(path) {
             None => false,
@@ -82,15 +128,24 @@ impl Walk<'_> {
         // A file that is not an archive, in spite of its name, is visited as a file.
         let file = File::open(place).map_err(&at)?;
         let length = file.metadata().map_err(&at)?.len();
-        (self.visit)(path, length, &mut BufReader::new(file))
+        let entry = Entry {
+            path,
+            bytes: length,
+            packed,
+        };
+        (self.visit)(entry, &mut BufReader::new(file))
     }
 
     /// Whether the file is an archive.
     fn zip(&mut self, file: &File, range: Range<u64>, path: &str, depth: u64) -> Result<bool> {
-        let directory = match archive::directory(file, range, self.budget) {
+        let directory = match archive::directory(file, range.clone(), self.budget) {
             Ok(directory) => directory,
             Err(ContentsError::Damaged(_)) => return Ok(false),
             Err(error) => return Err(error),
+        };
+        let packed = match self.looks_at_packing {
+            true => by_name(packing::of_zip(file, range)?),
+            false => HashMap::new(),
         };
         for one in directory.iter().filter(|one| one.kind == EntryKind::File) {
             let inner = format!("{path}/{}", one.path);
@@ -104,7 +159,12 @@ impl Walk<'_> {
                 }
             }
             let mut reader = entry.open(file).map_err(ContentsError::classify)?;
-            self.member(&inner, Some(one.size), &mut reader, depth)?;
+            let entry = Entry {
+                path: &inner,
+                bytes: one.size,
+                packed: packed.get(one.path),
+            };
+            self.member(entry, &mut reader, depth)?;
         }
         Ok(true)
     }
@@ -113,9 +173,22 @@ impl Walk<'_> {
     fn in_sequence(&mut self, kind: Archive, place: &Path, path: &str, depth: u64) -> Result<bool> {
         let mut members = 0_u64;
         let budget = self.budget;
+        let packed = match (self.looks_at_packing, kind) {
+            (true, Archive::Tar) => by_name(packing::of_tar(place)?),
+            _ => HashMap::new(),
+        };
+        let of_gzip = match (self.looks_at_packing, kind) {
+            (true, Archive::Gzip) => packing::of_gzip(place)?,
+            _ => None,
+        };
         let outcome = kind.visit(place, path, budget, &mut |inner, length, content| {
             members += 1;
-            self.member(&format!("{path}/{inner}"), length, content, depth)
+            let entry = Entry {
+                path: &format!("{path}/{inner}"),
+                bytes: length.unwrap_or(0),
+                packed: packed.get(inner).or(of_gzip.as_ref()),
+            };
+            self.member(entry, content, depth)
         });
         match outcome {
             Ok(()) => Ok(true),
@@ -129,19 +202,18 @@ impl Walk<'_> {
     }
 
     /// Visits a member, or its members if it is an archive.
-    fn member(
-        &mut self,
-        path: &str,
-        length: Option<u64>,
-        content: &mut dyn Read,
-        depth: u64,
-    ) -> Result<()> {
-        if Archive::from_path(path).is_some() {
+    fn member(&mut self, entry: Entry<'_>, content: &mut dyn Read, depth: u64) -> Result<()> {
+        if Archive::from_path(entry.path).is_some() {
             let copy = spool(content, self.resources)?;
-            return self.file(&copy, path, depth + 1);
+            return self.file(&copy, entry.path, entry.packed, depth + 1);
         }
-        (self.visit)(path, length.unwrap_or(0), content)
+        (self.visit)(entry, content)
     }
+}
+
+fn by_name(packed: Vec<Packed>) -> HashMap<String, Packed> {
+    let named = packed.into_iter().map(|one| (one.name.clone(), one));
+    named.collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! error      errors by cause: content, limits, system
 //! read       bytes in pieces: comparing, hashing
 //! listing    the files of a directory                  entries   each file of a directory, archives entered
-//! packing    how a zip archive stores its members
+//! packing    how zip, tar and gzip archives store their members
 //! archive    the members of zip, tar, 7z and gzip      members   two archives: members that differ
 //! pixels     images, decoded
 //! table/     a file as rows of cells: CSV, lines, JSON, BSON, Parquet, arrays

@@ -69,9 +69,10 @@ pub fn find(
     place: &LeakInput,
     accepted: &BTreeMap<String, String>,
 ) -> Result<LeakReport, LeaksError> {
-    let world = World::look(place)?;
+    let mut world = World::look(place)?;
+    let seen = std::mem::take(&mut world.facts);
     let mut tests = detectors::Tests::default();
-    let found = detectors::all(&world, &mut tests, &place.limits);
+    let found = detectors::all(&world, seen, &mut tests, &place.limits);
     let read = |cause| LeaksError::Read {
         path: place.public.clone(),
         cause,
@@ -90,8 +91,8 @@ pub fn find(
     findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
     if !world.unread.is_empty() {
         let what = match world.unread.len() {
-            1 => "1 table or text was not read because of its size".to_owned(),
-            count => format!("{count} tables or texts were not read because of their size"),
+            1 => "1 file was not looked into, because of its size or format".to_owned(),
+            count => format!("{count} files were not looked into, because of their size or format"),
         };
         findings.push(LeakFinding::new(LeakLevel::Note, "unread", what).evidence(world.unread));
     }

@@ -12,21 +12,27 @@ pub(crate) struct Table {
     pub names: Vec<String>,
     /// Column by column.
     pub columns: Vec<Vec<String>>,
+    /// The rows of the file.
+    pub all_rows: u64,
+    /// The numbers of the rows in the file, if some were left out.
+    numbers: Option<Vec<u64>>,
 }
 
 /// Memory of a cell besides its text: the string, and what its allocation takes.
 const CELL_BYTES: u64 = 48;
 
 impl Table {
-    /// `room` is the memory that it may take, in bytes.
+    /// Reads a table. `room` is the memory that it may take, in bytes. If it takes more, every second row is left out, then every
+    /// second of the others, and so on; rows for which `wanted` is true stay while there is room.
     ///
     /// # Errors
-    /// When the file cannot be read as a table of this format, or takes too much memory.
+    /// When the file cannot be read as a table of this format, or a row takes too much memory.
     pub(crate) fn read(
         path: &Path,
         format: Format,
         limits: &DecodingLimits,
         room: u64,
+        wanted: &dyn Fn(&[String]) -> bool,
     ) -> Result<Table> {
         let limits = &DecodingLimits {
             record: limits.record.min(room),
@@ -35,31 +41,56 @@ impl Table {
         let opened = DetectedFile::open(path, format, limits)?;
         let table = opened.table();
         let names = table.columns().to_vec();
-        let mut columns = vec![Vec::new(); names.len()];
+        let mut kept = Kept::new(names.len());
         let (mut rows, mut row) = (table.rows()?, Row::default());
-        let mut bytes = 0;
         while rows.next(&mut row)? {
-            bytes += columns.len() as u64 * CELL_BYTES + row.bytes();
-            let within = DecodingLimits {
-                record: room,
-                ..*limits
-            };
-            let checked = within.check(Limit::Record, bytes);
-            checked.map_err(ContentsError::Limit)?;
-            for (place, column) in columns.iter_mut().enumerate() {
+            let text = |place: usize| {
                 let cell = row.cell(place);
                 // In CSV, quotes are part of the text.
                 let cell = match format {
                     Format::Csv(_) | Format::Lines => String::from_utf8_lossy(cell).into_owned(),
                     _ => String::from_utf8_lossy(&unquoted(cell)).into_owned(),
                 };
-                column.push(match cell.as_str() {
+                match cell.as_str() {
                     "null" if format != Format::Csv(b',') => String::new(),
                     _ => cell,
-                });
+                }
+            };
+            let is_in_turn = kept.next.is_multiple_of(kept.step);
+            // The cells that may name an item come first.
+            let first: Vec<String> = match is_in_turn {
+                true => Vec::new(),
+                false => (0..names.len().min(KEY_COLUMNS)).map(text).collect(),
+            };
+            if is_in_turn || kept.has_room_for_wanted && wanted(&first) {
+                kept.add((0..names.len()).map(text));
+                while kept.bytes > room && kept.thin(wanted) {}
+                let within = DecodingLimits {
+                    record: room,
+                    ..*limits
+                };
+                let checked = within.check(Limit::Record, kept.bytes);
+                checked.map_err(ContentsError::Limit)?;
             }
+            kept.next += 1;
         }
-        Ok(Table { names, columns })
+        Ok(Table {
+            names,
+            columns: kept.columns,
+            all_rows: kept.next,
+            numbers: (kept.step > 1).then_some(kept.numbers),
+        })
+    }
+
+    /// The number that a row has in the file.
+    pub(crate) fn number(&self, row: usize) -> u64 {
+        let number = self.numbers.as_ref().and_then(|numbers| numbers.get(row));
+        number.copied().unwrap_or(row as u64)
+    }
+
+    /// Whether some rows were left out.
+    pub(crate) fn is_sample(&self) -> bool {
+        self.numbers.is_some()
     }
 
     /// Memory that it takes, in bytes.
@@ -75,6 +106,77 @@ impl Table {
     pub(crate) fn column(&self, name: &str) -> Option<&[String]> {
         let place = self.names.iter().position(|own| own == name)?;
         self.columns.get(place).map(Vec::as_slice)
+    }
+}
+
+/// Columns that may name items.
+const KEY_COLUMNS: usize = 8;
+
+/// The rows of a table that are kept while it is read.
+struct Kept {
+    columns: Vec<Vec<String>>,
+    numbers: Vec<u64>,
+    /// The number of the next row.
+    next: u64,
+    /// Every row whose number is a multiple of this is kept.
+    step: u64,
+    bytes: u64,
+    has_room_for_wanted: bool,
+}
+
+impl Kept {
+    fn new(columns: usize) -> Kept {
+        Kept {
+            columns: vec![Vec::new(); columns],
+            numbers: Vec::new(),
+            next: 0,
+            step: 1,
+            bytes: 0,
+            has_room_for_wanted: true,
+        }
+    }
+
+    fn add(&mut self, cells: impl Iterator<Item = String>) {
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            self.bytes += CELL_BYTES + cell.len() as u64;
+            column.push(cell);
+        }
+        self.numbers.push(self.next);
+    }
+
+    /// Leaves out every second row of those in turn. Returns false if nothing is left to leave out.
+    fn thin(&mut self, wanted: &dyn Fn(&[String]) -> bool) -> bool {
+        let before = self.numbers.len();
+        self.step *= 2;
+        let stays: Vec<bool> = self
+            .numbers
+            .iter()
+            .enumerate()
+            .map(|(row, number)| {
+                if number.is_multiple_of(self.step) {
+                    return true;
+                }
+                let first = self.columns.iter().take(KEY_COLUMNS);
+                let first: Vec<String> = first
+                    .filter_map(|column| column.get(row).cloned())
+                    .collect();
+                self.has_room_for_wanted && wanted(&first)
+            })
+            .collect();
+        for column in &mut self.columns {
+            let mut stay = stays.iter();
+            column.retain(|_| stay.next().copied().unwrap_or(false));
+        }
+        let mut stay = stays.iter();
+        self.numbers
+            .retain(|_| stay.next().copied().unwrap_or(false));
+        let cells = self.columns.iter().flatten();
+        self.bytes = cells.map(|cell| CELL_BYTES + cell.len() as u64).sum();
+        // Rows that are wanted may be most of the table.
+        if self.numbers.len() * 4 > before * 3 {
+            self.has_room_for_wanted = false;
+        }
+        self.numbers.len() > 1 && self.step < 1 << 62
     }
 }
 
@@ -106,7 +208,9 @@ mod tests {
         let read = |text: &str, format| {
             let path = folder.path().join("table");
             std::fs::write(&path, text).unwrap();
-            Table::read(&path, format, &DecodingLimits::default(), u64::MAX)
+            Table::read(&path, format, &DecodingLimits::default(), u64::MAX, &|_| {
+                false
+            })
         };
         let csv = read(
             "id,text\r\n1,\"a \"\"b\"\", c\"\r\n2,\r\n",
@@ -125,18 +229,53 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_takes_more_memory_than_there_is_room_is_not_read() {
+    fn a_table_that_takes_more_memory_than_there_is_room_loses_rows_evenly() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "a,b\n".to_owned() + &",\n".repeat(10_000)).unwrap();
         let read = |room| {
+            let format = Format::Csv(b',');
             Table::read(
                 file.path(),
-                Format::Csv(b','),
+                format,
                 &DecodingLimits::default(),
                 room,
+                &|_| false,
             )
         };
-        assert_eq!(read(4 << 20).unwrap().rows(), 10_000);
-        assert!(matches!(read(1 << 20), Err(ContentsError::Limit(_))));
+        let whole = read(4 << 20).unwrap();
+        assert_eq!((whole.rows(), whole.is_sample()), (10_000, false));
+        let some = read(1 << 18).unwrap();
+        assert_eq!((some.all_rows, some.is_sample()), (10_000, true));
+        assert!((1000..4000).contains(&some.rows()) && some.memory() <= 1 << 18);
+        assert_eq!(some.number(1), 4);
+        // Not even one row.
+        assert!(matches!(read(50), Err(ContentsError::Limit(_))));
+    }
+
+    #[test]
+    fn rows_that_are_wanted_stay() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let rows: String = (0..10_000).map(|n| format!("id-{n},{n}\n")).collect();
+        std::fs::write(file.path(), format!("id,v\n{rows}")).unwrap();
+        let wanted = |cells: &[String]| cells.first().is_some_and(|cell| cell.ends_with("77"));
+        let format = Format::Csv(b',');
+        let some = Table::read(
+            file.path(),
+            format,
+            &DecodingLimits::default(),
+            1 << 17,
+            &wanted,
+        )
+        .unwrap();
+        let names = some.column("id").unwrap();
+        assert_eq!(
+            names.iter().filter(|cell| cell.ends_with("77")).count(),
+            100
+        );
+        let at = names.iter().position(|cell| cell == "id-4577").unwrap();
+        assert_eq!(
+            (some.number(at), some.columns[1][at].as_str()),
+            (4577, "4577")
+        );
     }
 }

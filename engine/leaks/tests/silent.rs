@@ -589,6 +589,7 @@ impl Made {
     fn report(&self) -> LeakReport {
         let root = self.folder.path();
         let place = LeakInput {
+            memory: 1 << 30,
             public: root.join("public"),
             answers: root.join("answers.csv"),
             sample: root.join("public/sample_submission.csv"),

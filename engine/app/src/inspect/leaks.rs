@@ -50,6 +50,7 @@ pub fn leaks(
         bundle: bundles::path(settings, id, folders),
         temp: settings.temp_dir(),
         limits: settings.content_limits(1),
+        memory: settings.memory,
     };
     let accepted = pipeline.accepted.iter();
     let accepted: BTreeMap<String, String> = accepted

@@ -23,9 +23,11 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for ((channel, name), values) in &view.facts.all {
-        if !matches!(channel, Channel::Column | Channel::Field | Channel::Sample)
-            || values.len() < ENOUGH
-        {
+        let is_value = matches!(
+            channel,
+            Channel::Column | Channel::Field | Channel::Aligned | Channel::Sample
+        );
+        if !is_value || values.len() < ENOUGH {
             continue;
         }
         let cells = view.cells(values);
@@ -37,11 +39,23 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
             .enumerate()
             .filter_map(|(place, cell)| Some((place, (*cell)?, view.answer(label, place))))
             .collect();
-        let Some((how, p)) = exact_relation(*channel, &pairs, label) else {
+        let told = exact_relation(*channel, &pairs, label).map(|(how, p)| (String::new(), how, p));
+        let told = told.or_else(|| {
+            decodings(&pairs).into_iter().find_map(|(form, decoded)| {
+                let pairs: Vec<(usize, &str, &str)> = pairs
+                    .iter()
+                    .zip(&decoded)
+                    .map(|((place, _, answer), cell)| (*place, cell.as_str(), *answer))
+                    .collect();
+                let (how, p) = exact_relation(*channel, &pairs, label)?;
+                Some((format!(", {form},"), how, p))
+            })
+        });
+        let Some((form, how, p)) = told else {
             continue;
         };
         let p = tests.record(p);
-        let what = format!("{name} {how} `{}`", label.name);
+        let what = format!("{name}{form} {how} `{}`", label.name);
         found.push(
             LeakFinding::new(LeakLevel::Leak, channel.detector(), what)
                 .evidence(facts::examples(view, label, &cells))
@@ -88,7 +102,9 @@ fn exact_relation(
         let is_code = cells.len() <= 20.max(5 * classes);
         if is_code && cells.len() * 4 <= pairs.len() && guess < 0.95 {
             let right = purity(pairs.iter().map(|(_, cell, answer)| (*cell, *answer)));
-            if right >= 0.99 {
+            // As many codes as classes, in a file without ids, were made for the answers.
+            let is_made = channel == Channel::Aligned && cells.len() == classes;
+            if right >= 0.99 || is_made && right >= (guess + 0.3).min(0.9) {
                 let hits = (right * pairs.len() as f64) as usize;
                 let p = tail_of_binomial(pairs.len(), hits, guess);
                 return Some((
@@ -127,6 +143,68 @@ fn exact_relation(
         return Some((format!("follows (rank correlation {agreement:.4})"), 1e-9));
     }
     None
+}
+
+/// The cells as other texts, if all of them can be decoded.
+fn decodings(pairs: &[(usize, &str, &str)]) -> Vec<(&'static str, Vec<String>)> {
+    let forms: [(&str, fn(&str) -> Option<String>); 3] = [
+        ("decoded from base64", |cell| decoded(&base64(cell)?)),
+        ("decoded from hexadecimal digits", |cell| {
+            decoded(&hexadecimal(cell)?)
+        }),
+        ("read backwards", |cell| Some(cell.chars().rev().collect())),
+    ];
+    forms
+        .into_iter()
+        .filter_map(|(name, decode)| {
+            let cells: Option<Vec<String>> = pairs
+                .iter()
+                .map(|(_, cell, _)| decode(cell.trim()))
+                .collect();
+            Some((name, cells?))
+        })
+        .collect()
+}
+
+/// A printable text.
+fn decoded(bytes: &[u8]) -> Option<String> {
+    let is_printable = bytes.iter().all(|byte| (0x20..0x7f).contains(byte));
+    (is_printable && !bytes.is_empty()).then(|| String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn base64(cell: &str) -> Option<Vec<u8>> {
+    let digits = cell.trim_end_matches('=');
+    if !cell.len().is_multiple_of(4) || cell.len() - digits.len() > 2 {
+        return None;
+    }
+    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
+    for digit in digits.bytes() {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from(bits >> count & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+fn hexadecimal(cell: &str) -> Option<Vec<u8>> {
+    if !cell.is_ascii() || !cell.len().is_multiple_of(2) {
+        return None;
+    }
+    let pairs = (0..cell.len()).step_by(2);
+    pairs
+        .map(|at| u8::from_str_radix(cell.get(at..at + 2)?, 16).ok())
+        .collect()
 }
 
 fn finite(pairs: &[(usize, &str, &str)]) -> Option<Vec<f64>> {
@@ -208,6 +286,16 @@ fn separates(own: &[f64], answers: &[&str]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn encoded_cells_are_decoded() {
+        assert_eq!(base64("NTAuMjQ=").as_deref(), Some(b"50.24".as_slice()));
+        assert_eq!(base64("a b="), None);
+        assert_eq!(hexadecimal("35302e").as_deref(), Some(b"50.".as_slice()));
+        let pairs = [(0, "NTA=", "50"), (1, "x", "51")];
+        let forms: Vec<&str> = decodings(&pairs).iter().map(|(form, _)| *form).collect();
+        assert_eq!(forms, ["read backwards"]);
+    }
 
     #[test]
     fn a_line_through_a_part_of_the_items_is_found() {

@@ -10,9 +10,10 @@ use std::collections::{HashMap, HashSet};
 use super::Tests;
 use super::facts::{examples, numbers};
 use crate::facts::ids;
+use crate::facts::lines::words;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Gain, Prediction, Targets, gain, nearest_from_train, value_from_train};
-use crate::table::is_missing;
+use crate::table::{Table, is_missing};
 use crate::view::View;
 use crate::world::Label;
 
@@ -44,7 +45,8 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
         else {
             continue;
         };
-        let ties = ties(view, label);
+        let owned = [trained(view, train), places(view, train)].concat();
+        let ties = ties(view, label, &owned);
         if ties.is_empty() {
             continue;
         }
@@ -137,10 +139,96 @@ fn by_group(
     Some((gain(targets, base, &told), kin))
 }
 
-/// Columns of test and train tables, and the ids with their parts.
-fn ties<'a>(view: &View<'a>, label: &Label) -> Vec<Tie<'a>> {
+/// A tie that no table has.
+#[derive(Clone)]
+struct Owned {
+    what: String,
+    test: Vec<Option<String>>,
+    train: Vec<String>,
+}
+
+/// The name that stands for an id: without directories and ending.
+fn stem(id: &str) -> &str {
+    let name = id.rsplit('/').next().unwrap_or(id);
+    name.split('.').next().unwrap_or(name)
+}
+
+/// Times and metadata of files of both parts.
+fn trained(view: &View<'_>, train: &Table) -> Vec<Owned> {
     let world = view.world;
-    let mut ties: Vec<Tie<'a>> = Vec::new();
+    let Some(ids) = world.train_ids(train) else {
+        return Vec::new();
+    };
+    let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
+    let both = world.trained.all().filter_map(|(key, values)| {
+        let test = view.facts.all.get(key)?;
+        let mut train = vec![String::new(); ids.len()];
+        for (stem, value) in values {
+            if let Some(cell) = row_of.get(stem).and_then(|row| train.get_mut(*row)) {
+                value.clone_into(cell);
+            }
+        }
+        let cells = view.cells(test);
+        Some(Owned {
+            what: key.1.clone(),
+            test: cells.iter().map(|cell| cell.map(str::to_owned)).collect(),
+            train,
+        })
+    });
+    both.collect()
+}
+
+/// The places of items of both parts in texts that name both: lists of ids in an order of their own.
+fn places(view: &View<'_>, train: &Table) -> Vec<Owned> {
+    let world = view.world;
+    let Some(ids) = world.train_ids(train).filter(|_| !world.has_plain_ids()) else {
+        return Vec::new();
+    };
+    let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
+    let place_of: HashMap<usize, usize> = view.chosen.iter().copied().zip(0..).collect();
+    let mut found = Vec::new();
+    for (path, text) in &world.texts {
+        if world.is_sample(path) || world.item_of_path(path).is_some() {
+            continue;
+        }
+        let mut test = vec![None; view.chosen.len()];
+        let mut train = vec![String::new(); ids.len()];
+        let mut hits = (0_usize, 0_usize);
+        for (number, word) in words(text).enumerate() {
+            if let Some(place) = world
+                .item_of_name(word)
+                .and_then(|item| place_of.get(&item))
+            {
+                if let Some(cell) = test.get_mut(*place).filter(|cell| cell.is_none()) {
+                    *cell = Some(number.to_string());
+                    hits.0 += 1;
+                }
+            } else if let Some(cell) = row_of.get(stem(word)).and_then(|row| train.get_mut(*row))
+                && cell.is_empty()
+            {
+                *cell = number.to_string();
+                hits.1 += 1;
+            }
+        }
+        if hits.0 >= FEWEST && hits.1 >= FEWEST {
+            let what = format!("the place in {path}");
+            found.push(Owned { what, test, train });
+        }
+    }
+    found
+}
+
+/// Columns of test and train tables, and the ids with their parts.
+fn ties<'a>(view: &View<'a>, label: &Label, owned: &'a [Owned]) -> Vec<Tie<'a>> {
+    let world = view.world;
+    let mut ties: Vec<Tie<'a>> = owned
+        .iter()
+        .map(|one| Tie {
+            what: one.what.clone(),
+            test: one.test.iter().map(Option::as_deref).collect(),
+            train: one.train.iter().map(String::as_str).collect(),
+        })
+        .collect();
     let Some(train) = world.train_table(label) else {
         return ties;
     };

@@ -5,9 +5,13 @@ mod column;
 mod equal_files;
 mod exact;
 mod facts;
+mod families;
+mod formula;
 mod groups;
 mod kin;
+mod links;
 mod near;
+mod near_cells;
 mod near_files;
 mod near_rows;
 mod neighbours;
@@ -19,6 +23,7 @@ pub(crate) use patterns::{is_train, pattern};
 
 use prep_contents::{DecodingLimits, Result};
 
+use crate::facts::Facts;
 use crate::finding::LeakFinding;
 use crate::view::View;
 use crate::world::World;
@@ -60,12 +65,13 @@ impl Tests {
     }
 }
 
-/// Everything that is found, the cheapest detectors first.
+/// Everything that is found, the cheapest detectors first. `seen` are the facts that were collected from files.
 ///
 /// # Errors
 /// When an array cannot be read.
 pub(crate) fn all(
     world: &World,
+    seen: Facts,
     tests: &mut Tests,
     limits: &DecodingLimits,
 ) -> Result<Vec<LeakFinding>> {
@@ -74,11 +80,16 @@ pub(crate) fn all(
     found.extend(rows::find(world));
     found.extend(near::find(world, tests));
     found.extend(neighbours::find(world, limits)?);
-    let facts = world.all_facts();
+    let facts = world.all_facts(seen, limits);
     let view = View::new(world, &facts);
     found.extend(facts::find(&view, tests));
     found.extend(kin::find(&view, tests));
+    found.extend(links::find(&view, tests));
+    if !found.iter().any(|one| one.detector == "groups") {
+        found.extend(families::find(&view, tests));
+    }
     found.extend(near_rows::find(&view, tests));
+    found.extend(near_cells::find(&view, tests));
     found.extend(equal_files::find(world));
     found.extend(near_files::find(world, tests));
     found.extend(groups::find(world, tests));

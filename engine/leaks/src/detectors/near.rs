@@ -11,7 +11,7 @@ use super::Tests;
 use super::rows::{normal, train_tables};
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{Random, by_shuffling, majority};
-use crate::world::World;
+use crate::world::{Label, World};
 
 const NAME: &str = "near";
 
@@ -31,6 +31,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let Some(label) = world.labels.first() else {
         return found;
     };
+    found.extend(in_files(world, label, tests));
     for (test, key, items) in world.test_tables() {
         for train in train_tables(world, test) {
             let Some(answers) = train.table.column(&label.name) else {
@@ -46,53 +47,118 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
                 if texts < 20 || texts * 2 < own.len() {
                     continue;
                 }
-                let pairs = pairs(&own, &other);
-                let truth: Vec<(&String, &String)> = pairs
-                    .iter()
-                    .filter_map(|(at, near)| {
-                        let item = (*items.get(*at)?)?;
-                        Some((label.values.get(item)?, answers.get(*near)?))
-                    })
-                    .collect();
-                let share = truth.len() as f64 / own.len().max(1) as f64;
-                if truth.len() < 20 || share < 0.01 {
-                    continue;
-                }
-                let told: Vec<&String> = truth.iter().map(|(_, answer)| *answer).collect();
-                let right = |truth: &[&String]| {
-                    let both = truth.iter().zip(&told);
-                    both.filter(|(own, told)| own == told).count() as f64 / told.len() as f64
+                let truth_of = |at: usize| label.values.get((*items.get(at)?)?);
+                let near = Near {
+                    what: format!("`{name}`"),
+                    test: "test rows",
+                    train: &train.path,
+                    label,
                 };
-                let own_labels: Vec<&String> = truth.iter().map(|(own, _)| *own).collect();
-                let (agree, guess) = (right(&own_labels), majority(&label.values));
-                let p = tests.record(by_shuffling(&own_labels, right).p);
-                let level = match share >= 0.05 && agree >= guess + 0.1 {
-                    true => LeakLevel::Risk,
-                    false => LeakLevel::Note,
-                };
-                let what = format!(
-                    "`{name}` of {} of {} test rows ({:.1} %) is almost a text of {}, {:.0} % of them with the same `{}` (most frequent: {:.0} %)",
-                    truth.len(),
-                    own.len(),
-                    100.0 * share,
-                    train.path,
-                    100.0 * agree,
-                    label.name,
-                    100.0 * guess
-                );
-                let examples = pairs.iter().filter_map(|(at, near)| {
-                    let id = test.table.columns.get(key)?.get(*at)?;
-                    Some(format!("{id} is near row {}", near + 1))
-                });
-                found.push(
-                    LeakFinding::new(level, NAME, what)
-                        .evidence(examples)
-                        .p_value(p),
-                );
+                let id = |at: usize| test.table.columns.get(key)?.get(at).cloned();
+                found.extend(near.judged(&own, &other, &truth_of, answers, &id, tests));
             }
         }
     }
     found
+}
+
+/// Texts of test items in files of their own, and those of training items.
+fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFinding> {
+    let train = world.train_table(label)?;
+    let answers = train.column(&label.name)?;
+    let stem = |path: &str| -> String {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name.split('.').next().unwrap_or(name).to_owned()
+    };
+    let ids = world.train_ids(train)?;
+    let row_of: HashMap<String, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
+    let (mut own, mut items, mut other, mut told) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (path, text) in &world.texts {
+        if let Some(item) = world.item_of_path(path) {
+            own.push(text.clone());
+            items.push(item);
+        } else if let Some(answer) = row_of.get(&stem(path)).and_then(|row| answers.get(*row)) {
+            other.push(text.clone());
+            told.push(answer.clone());
+        }
+    }
+    let (own, other) = (runs_of(&own), runs_of(&other));
+    if own.iter().flatten().count() < 20 {
+        return None;
+    }
+    let near = Near {
+        what: "the text in the files".to_owned(),
+        test: "texts of test items",
+        train: "the training part",
+        label,
+    };
+    let truth_of = |at: usize| label.values.get(*items.get(at)?);
+    let id = |at: usize| world.ids.get(*items.get(at)?).cloned();
+    near.judged(&own, &other, &truth_of, &told, &id, tests)
+}
+
+/// What is compared.
+struct Near<'a> {
+    what: String,
+    test: &'a str,
+    train: &'a str,
+    label: &'a Label,
+}
+
+impl Near<'_> {
+    /// `answers` are those of the other texts, `truth_of` and `id` answer and name of a text's own item.
+    fn judged<'t>(
+        &self,
+        own: &[Option<Vec<u64>>],
+        other: &[Option<Vec<u64>>],
+        truth_of: &dyn Fn(usize) -> Option<&'t String>,
+        answers: &[String],
+        id: &dyn Fn(usize) -> Option<String>,
+        tests: &mut Tests,
+    ) -> Option<LeakFinding> {
+        let pairs = pairs(own, other);
+        let truth: Vec<(&String, &String)> = pairs
+            .iter()
+            .filter_map(|(at, near)| Some((truth_of(*at)?, answers.get(*near)?)))
+            .collect();
+        let share = truth.len() as f64 / own.len().max(1) as f64;
+        if truth.len() < 20 || share < 0.01 {
+            return None;
+        }
+        let told: Vec<&String> = truth.iter().map(|(_, answer)| *answer).collect();
+        let right = |truth: &[&String]| {
+            let both = truth.iter().zip(&told);
+            both.filter(|(own, told)| own == told).count() as f64 / told.len() as f64
+        };
+        let own_labels: Vec<&String> = truth.iter().map(|(own, _)| *own).collect();
+        let (agree, guess) = (right(&own_labels), majority(&self.label.values));
+        let p = tests.record(by_shuffling(&own_labels, right).p);
+        let level = match share >= 0.05 && agree >= guess + 0.1 {
+            true => LeakLevel::Risk,
+            false => LeakLevel::Note,
+        };
+        let what = format!(
+            "{} of {} of {} {} ({:.1} %) is almost a text of {}, {:.0} % of them with the same `{}` (most frequent: {:.0} %)",
+            self.what,
+            truth.len(),
+            own.len(),
+            self.test,
+            100.0 * share,
+            self.train,
+            100.0 * agree,
+            self.label.name,
+            100.0 * guess
+        );
+        let examples = pairs
+            .iter()
+            .filter_map(|(at, near)| Some(format!("{} is near row {}", id(*at)?, near + 1)));
+        Some(
+            LeakFinding::new(level, NAME, what)
+                .evidence(examples)
+                .p_value(p),
+        )
+    }
 }
 
 /// Hashes of a text's runs of words, sorted; none of a short one.

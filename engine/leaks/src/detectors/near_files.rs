@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use super::Tests;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::sketch::{Medium, Sketched};
+use crate::sketch::{Medium, Sketch, Sketched};
 use crate::statistics::{Random, tail_of_binomial};
 use crate::world::World;
 
@@ -42,17 +42,28 @@ struct Neighbour<'a> {
     train: &'a Sketched,
     apart: f64,
     twentieth: f64,
+    /// What has to be done to the test file.
+    how: &'static str,
 }
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let media = [Medium::Picture, Medium::Sound, Medium::Series];
-    let found = media
-        .iter()
-        .filter_map(|medium| find_in(world, *medium, tests));
-    found.collect()
+    let mut found: Vec<LeakFinding> = Vec::new();
+    for medium in media {
+        let as_it_is = of(world, medium, false, tests);
+        let is_found = as_it_is
+            .as_ref()
+            .is_some_and(|one| one.level > LeakLevel::Note);
+        found.extend(as_it_is);
+        if medium == Medium::Picture && !is_found {
+            found.extend(of(world, medium, true, tests));
+        }
+    }
+    found
 }
 
-fn find_in(world: &World, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
+/// With `turned`, pictures are compared turned, mirrored and inverted.
+fn of(world: &World, medium: Medium, turned: bool, tests: &mut Tests) -> Option<LeakFinding> {
     let (test, train) = (
         world.gallery.test.of_medium(medium),
         world.gallery.train.of_medium(medium),
@@ -64,7 +75,10 @@ fn find_in(world: &World, medium: Medium, tests: &mut Tests) -> Option<LeakFindi
     let nearest = test
         .iter()
         .filter(|file| !equal.contains(&file.content))
-        .filter_map(|file| nearest(file, &train));
+        .filter_map(|file| match turned {
+            true => nearest_turned(file, &train),
+            false => nearest(file, &file.sketch, &train, f64::INFINITY),
+        });
     let nearest: Vec<Neighbour> = nearest.collect();
     let mut distances: Vec<f64> = nearest.iter().map(|near| near.apart).collect();
     distances.sort_by(f64::total_cmp);
@@ -97,17 +111,22 @@ fn find_in(world: &World, medium: Medium, tests: &mut Tests) -> Option<LeakFindi
         false => String::new(),
     };
     let what = format!(
-        "{} of {} {} of test items ({:.1} %) are nearly one of the training part{looked}",
+        "{} of {} {} of test items ({:.1} %) are nearly one of the training part{}{looked}",
         near.len(),
         test.len(),
         medium.name(),
-        100.0 * share
+        100.0 * share,
+        if turned {
+            ", turned, mirrored or inverted"
+        } else {
+            ""
+        }
     );
     let examples = near.iter().map(|near| {
         let (test, train) = (&near.test.path, &near.train.path);
         format!(
-            "{test} is near {train}: {:.4} apart, usual is {usual:.4}",
-            near.apart
+            "{test} is near {train}{}: {:.4} apart, usual is {usual:.4}",
+            near.how, near.apart
         )
     });
     Some(
@@ -117,11 +136,45 @@ fn find_in(world: &World, medium: Medium, tests: &mut Tests) -> Option<LeakFindi
     )
 }
 
-fn nearest<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Neighbour<'a>> {
+/// The nearest file to any variant of a picture.
+fn nearest_turned<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Neighbour<'a>> {
+    let mut best: Option<Neighbour<'a>> = None;
+    for (name, variant) in test.sketch.variants() {
+        let most = best.as_ref().map_or(f64::INFINITY, |best| best.apart);
+        if let Some(near) = nearest(test, &variant, train, most) {
+            best = Some(Neighbour { how: name, ..near });
+        }
+    }
+    best.map(|near| Neighbour {
+        how: match near.how {
+            "inverted" => " if it is inverted",
+            "mirrored" => " if it is mirrored",
+            "upside down" => " if it is upside down",
+            _ => " if it is turned",
+        },
+        ..near
+    })
+}
+
+/// The training file that is nearest to a sketch of a test file. `None` if it is not within `limit`.
+fn nearest<'a>(
+    test: &'a Sketched,
+    sketch: &Sketch,
+    train: &[&'a Sketched],
+    limit: f64,
+) -> Option<Neighbour<'a>> {
     let mut best: Vec<(f64, &Sketched)> = Vec::with_capacity(TWENTIETH + 1);
     let mut most = f64::INFINITY;
+    // Most variants are near to nothing: they are given up without their twentieth neighbour.
+    if limit < f64::INFINITY
+        && !train
+            .iter()
+            .any(|other| sketch.distance(&other.sketch, limit).is_some())
+    {
+        return None;
+    }
     for other in train {
-        let Some(apart) = test.sketch.distance(&other.sketch, most) else {
+        let Some(apart) = sketch.distance(&other.sketch, most) else {
             continue;
         };
         let place = best.partition_point(|(known, _)| *known <= apart);
@@ -137,6 +190,7 @@ fn nearest<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Neighbour<'
         train,
         apart,
         twentieth,
+        how: "",
     })
 }
 

@@ -61,6 +61,7 @@ pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFin
             &train,
         )?);
     }
+    found.extend(long_tables(world)?);
     let mut arrays: Vec<(&str, ArrayFile)> = Vec::new();
     for array in &world.arrays {
         match ArrayFile::open(&array.place, limits) {
@@ -80,6 +81,67 @@ pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFin
         }
     }
     Ok(found)
+}
+
+/// Tables with many rows for each item: each column of an item is a row of numbers.
+fn long_tables(world: &World) -> Result<Option<LeakFinding>> {
+    for (test, key, _) in world.test_tables() {
+        let name = test.table.names.get(key).map_or("", String::as_str);
+        let others = world.tables.iter().filter(|shown| shown.items.is_none());
+        for train in others.filter(|shown| shown.table.names == test.table.names) {
+            let (own, other) = (by_item(&test.table, name), by_item(&train.table, name));
+            if own.is_empty() || other.is_empty() {
+                continue;
+            }
+            for column in 0..own.len().min(other.len()) {
+                let side = |columns: &'_ [Vec<Vec<u64>>]| -> Vec<Vec<u64>> {
+                    columns.get(column).cloned().unwrap_or_default()
+                };
+                let (own, other) = (side(&own), side(&other));
+                let own = Side::Files(own.iter().map(Vec::as_slice).collect());
+                let other = Side::Files(other.iter().map(Vec::as_slice).collect());
+                let found = shifted(&test.path, &train.path, &own, &other)?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// For each column of varying numbers the cells of each item, as hashes. Empty if items have few rows.
+fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
+    let Some(keys) = table.column(key) else {
+        return Vec::new();
+    };
+    let mut numbers: HashMap<&String, usize> = HashMap::new();
+    for key in keys {
+        let next = numbers.len();
+        numbers.entry(key).or_insert(next);
+    }
+    if numbers.len() * FEWEST > keys.len() || numbers.len() < 2 {
+        return Vec::new();
+    }
+    let columns = table.names.iter().zip(&table.columns);
+    let varied = columns.filter(|(name, cells)| {
+        let some: HashSet<&String> = cells.iter().take(20_000).collect();
+        // Numbers of rows are the same for all items.
+        *name != key && some.len() * 2 > cells.len().min(20_000)
+    });
+    varied
+        .map(|(_, cells)| {
+            let mut rows = vec![Vec::new(); numbers.len()];
+            for (cell, key) in cells.iter().zip(keys) {
+                let mut hasher = DefaultHasher::new();
+                cell.hash(&mut hasher);
+                if let Some(row) = numbers.get(key).and_then(|number| rows.get_mut(*number)) {
+                    row.push(hasher.finish());
+                }
+            }
+            rows
+        })
+        .collect()
 }
 
 /// Rows of the test part, or of the training part.

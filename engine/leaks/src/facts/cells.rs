@@ -19,6 +19,8 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
     if is_text {
         let double = cell.trim().contains("  ");
         form("double spaces", if double { "yes" } else { "no" });
+        form("the first letter", first_letter(cell));
+        form("the typographic signs", &typographic(cell));
         let sign = cell
             .trim_end()
             .chars()
@@ -37,6 +39,9 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         let text = cell.trim();
         form("the spelling", spelling(text));
         form("the length", &text.chars().count().to_string());
+        if let Some(shape) = shape(text) {
+            form("the shape", &shape);
+        }
         if text.parse::<f64>().is_ok() {
             let decimals = text.split_once('.').map_or(0, |(_, tail)| {
                 tail.chars().take_while(char::is_ascii_digit).count()
@@ -56,6 +61,44 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         item,
         missing,
     );
+}
+
+/// The case of the first letter of a text.
+fn first_letter(cell: &str) -> &'static str {
+    match cell.trim_start().chars().next() {
+        Some(letter) if letter.is_uppercase() => "upper case",
+        Some(letter) if letter.is_lowercase() => "lower case",
+        _ => "other",
+    }
+}
+
+/// Quotation marks, dashes and dots that look alike.
+fn typographic(cell: &str) -> String {
+    let signs = [
+        '\'', '"', '`', '\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}', '\u{2013}', '\u{2014}',
+        '\u{2026}',
+    ];
+    signs
+        .into_iter()
+        .filter(|sign| cell.contains(*sign))
+        .collect()
+}
+
+/// How a number or a date is written, without its value: digits are `9`, and a sign in front does not count. `None` for words.
+fn shape(text: &str) -> Option<String> {
+    crate::model::number(text)?;
+    let mut shape = String::new();
+    for letter in text.trim_start_matches(['-', '+']).chars() {
+        let letter = match letter {
+            letter if letter.is_ascii_digit() => '9',
+            letter if letter.is_alphabetic() => 'a',
+            letter => letter,
+        };
+        if !(matches!(letter, '9' | 'a') && shape.ends_with(letter)) {
+            shape.push(letter);
+        }
+    }
+    Some(shape)
 }
 
 fn leading(cell: &str) -> usize {
@@ -133,11 +176,12 @@ pub(crate) fn is_text(cells: &[String]) -> bool {
     count > 0 && words >= 3 * count
 }
 
-/// For each row of a CSV text below the header, which cells are in quotes, as a text of `q` and `-`.
+/// For each row of a CSV text below the header, which cells are in quotes, as a text of `q` and `-`, and an `r` if the row ends in CR LF.
 pub(crate) fn quotes(text: &str, delimiter: u8) -> Vec<String> {
     let mut rows = Vec::new();
     let (mut row, mut is_quoted, mut is_first, mut has_quotes) =
         (String::new(), false, true, false);
+    let mut last = 0;
     for byte in text.bytes() {
         match byte {
             b'"' => {
@@ -147,6 +191,9 @@ pub(crate) fn quotes(text: &str, delimiter: u8) -> Vec<String> {
             }
             b'\n' if !is_quoted => {
                 row.push(if has_quotes { 'q' } else { '-' });
+                if last == b'\r' {
+                    row.push('r');
+                }
                 rows.push(std::mem::take(&mut row));
                 (is_first, has_quotes) = (true, false);
             }
@@ -156,6 +203,7 @@ pub(crate) fn quotes(text: &str, delimiter: u8) -> Vec<String> {
             }
             _ => is_first = false,
         }
+        last = byte;
     }
     if !row.is_empty() || !is_first {
         row.push(if has_quotes { 'q' } else { '-' });
@@ -177,6 +225,7 @@ mod tests {
             quotes("a,b\n\"x, y\",2\n1,\"2\n3\"\n4,5", b','),
             ["q-", "-q", "--"]
         );
+        assert_eq!(quotes("a,b\r\n1,2\r\n3,4\n", b','), ["--r", "--"]);
     }
 
     #[test]
@@ -186,5 +235,9 @@ mod tests {
         assert_eq!(spelling("Red"), "capitalised");
         assert_eq!(unusual("p\u{430}per"), "two alphabets in a word");
         assert_eq!(unusual("plain"), "");
+        assert_eq!(shape("-1,234.50 kg").as_deref(), Some("9,9.9 a"));
+        assert_eq!(shape("2019/05/01").as_deref(), Some("9/9/9"));
+        assert_eq!(shape("A12"), None);
+        assert_eq!(typographic("it\u{2019}s"), "\u{2019}");
     }
 }

@@ -2,12 +2,16 @@
 
 use serde_json::Value;
 
+use super::parts::{Parts, parts};
 use super::{Channel, Facts};
 
 const MAX_DEPTH: usize = 24;
 
-/// Maximum bytes of a document. Parsed values take up to 25 times as much memory as their text.
-const MAX_DOCUMENT: usize = 16 << 20;
+/// Members of an object that is a list by another name.
+const MANY: usize = 200;
+
+/// Longer values are taken apart before they are parsed, because parsed values take up to 25 times as much memory as their text.
+const MAX_PARSED: usize = 1 << 20;
 
 /// Adds a document, or documents one after the other.
 pub(crate) fn collect(
@@ -16,20 +20,19 @@ pub(crate) fn collect(
     item_of: &dyn Fn(&str) -> Option<usize>,
     facts: &mut Facts,
 ) {
-    if text.len() > MAX_DOCUMENT {
-        return;
-    }
     let mut walk = Walk {
         path,
         item_of,
         facts,
         place: 0,
     };
-    let values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    for value in values {
+    let mut rest = text;
+    while let Some((document, behind)) = super::parts::first(rest) {
         // A document that cannot be parsed has been read as far as it goes.
-        let Ok(value) = value else { break };
-        walk.value(&value, "", &mut Vec::new(), 0);
+        if !walk.text(document, "", &mut Vec::new(), 0) {
+            break;
+        }
+        rest = behind;
     }
 }
 
@@ -69,6 +72,72 @@ impl Walk<'_> {
         }
     }
 
+    /// As [`Walk::value`] for a value that is not parsed yet. Returns false if it cannot be.
+    fn text(&mut self, text: &str, shape: &str, keys: &mut Vec<String>, depth: usize) -> bool {
+        if text.len() <= MAX_PARSED || depth > MAX_DEPTH {
+            let parsed = serde_json::from_str::<Value>(text);
+            return parsed.is_ok_and(|value| {
+                self.value(&value, shape, keys, depth);
+                true
+            });
+        }
+        match parts(text) {
+            Parts::List(items) => {
+                let is_long = |item: &&str| item.len() > MAX_PARSED;
+                let inner_shape = format!("{shape}[]");
+                for (number, item) in items.iter().enumerate() {
+                    if is_long(&item) {
+                        self.text(item, &inner_shape, keys, depth + 1);
+                    } else if let Ok(value) = serde_json::from_str::<Value>(item) {
+                        self.inner(&value, number, shape, keys, depth);
+                    }
+                }
+                true
+            }
+            Parts::Object(members) => {
+                let is_list = members.len() > MANY;
+                for (key, inner) in members {
+                    let key = serde_json::from_str::<String>(key).unwrap_or_default();
+                    if let Some(item) = (self.item_of)(&key) {
+                        if let Ok(value) = serde_json::from_str::<Value>(inner) {
+                            self.keyed(&value, item, shape);
+                        }
+                        self.add_keys(item, shape, keys);
+                        self.text(inner, &format!("{shape}.ID"), keys, depth + 1);
+                        continue;
+                    }
+                    let inner_shape = match is_list {
+                        true => format!("{shape}.*"),
+                        false => format!("{shape}.{key}"),
+                    };
+                    keys.push(key);
+                    self.text(inner, &inner_shape, keys, depth + 1);
+                    keys.pop();
+                }
+                true
+            }
+            Parts::Other => false,
+        }
+    }
+
+    /// An item of a list.
+    fn inner(
+        &mut self,
+        inner: &Value,
+        number: usize,
+        shape: &str,
+        keys: &mut Vec<String>,
+        depth: usize,
+    ) {
+        if let Some(item) = self.item(inner) {
+            self.add_keys(item, shape, keys);
+            let what = format!("the place in the list `{shape}` of {}", self.path);
+            self.facts
+                .number(Channel::Order, &what, item, number as f64);
+        }
+        self.value(inner, &format!("{shape}[]"), keys, depth + 1);
+    }
+
     /// `keys` are those on the way from the root.
     fn value(&mut self, value: &Value, shape: &str, keys: &mut Vec<String>, depth: usize) {
         if depth > MAX_DEPTH {
@@ -77,13 +146,7 @@ impl Walk<'_> {
         match value {
             Value::Array(items) => {
                 for (number, inner) in items.iter().enumerate() {
-                    if let Some(item) = self.item(inner) {
-                        self.add_keys(item, shape, keys);
-                        let what = format!("the place in the list `{shape}` of {}", self.path);
-                        self.facts
-                            .number(Channel::Order, &what, item, number as f64);
-                    }
-                    self.value(inner, &format!("{shape}[]"), keys, depth + 1);
+                    self.inner(inner, number, shape, keys, depth);
                 }
             }
             Value::Object(members) => {
@@ -103,7 +166,7 @@ impl Walk<'_> {
                     }
                     keys.push(key.clone());
                     // Many members are a list by another name.
-                    let inner_shape = match members.len() > 200 {
+                    let inner_shape = match members.len() > MANY {
                         true => format!("{shape}.*"),
                         false => format!("{shape}.{key}"),
                     };
@@ -195,5 +258,54 @@ fn plain(value: &Value) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(value) => Some(value.to_string()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A document of 40 MB, of which no part is long.
+    #[test]
+    fn long_documents_are_walked_as_short_ones_are() {
+        let padding = "x".repeat(4000);
+        let records: Vec<String> = (0..10_000)
+            .map(|n| {
+                format!(
+                    r#"{{"name": "item-{n}", "pad": "{padding}", "kind": {{"grade": {}}}}}"#,
+                    n % 3
+                )
+            })
+            .collect();
+        let item_of = |text: &str| {
+            text.strip_prefix("item-")?
+                .parse::<usize>()
+                .ok()
+                .filter(|n| *n < 50)
+        };
+        let collected = |text: &str| {
+            let mut facts = Facts::default();
+            collect("all.json", text, &item_of, &mut facts);
+            facts.all
+        };
+        let long = collected(&format!(
+            r#"{{"info": {{"by": "me"}}, "list": [{}]}}"#,
+            records.join(",\n")
+        ));
+        let few = records.get(..50).unwrap_or_default();
+        let short = collected(&format!(
+            r#"{{"info": {{"by": "me"}}, "list": [{}]}}"#,
+            few.join(",\n")
+        ));
+        let names = |facts: &std::collections::BTreeMap<
+            (Channel, String),
+            crate::facts::Values,
+        >|
+         -> Vec<String> {
+            facts.keys().map(|(_, name)| name.clone()).collect()
+        };
+        assert_eq!(names(&long), names(&short));
+        let grade = &long[&(Channel::Field, "`kind.grade` in all.json.list[]".to_owned())];
+        assert_eq!((grade.get(4), grade.len()), (Some("1"), 50));
     }
 }

@@ -43,11 +43,20 @@ pub(crate) fn number(id: &str) -> Option<f64> {
     (joined.len() <= 18).then(|| joined.parse().ok()).flatten()
 }
 
-pub(crate) fn collect(ids: &[String], facts: &mut Facts) {
+/// The number that an id is, or that follows its letters. `None` for ids with letters among their digits.
+fn digits(id: &str) -> Option<u64> {
+    let begin = id.find(|c: char| c.is_ascii_digit())?;
+    id.get(begin..)?.parse().ok()
+}
+
+/// `chosen` are the items of which facts are collected.
+pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
     // Ids that look like hashes have words by chance.
     let shape = ids.first().map(|id| parts(id).len()).unwrap_or_default();
     let is_uniform = ids.iter().filter(|id| parts(id).len() == shape).count() * 10 >= ids.len() * 9;
-    for (item, id) in ids.iter().enumerate() {
+    for item in chosen {
+        let item = *item;
+        let Some(id) = ids.get(item) else { continue };
         let mut add = |name: &str, value: &str| facts.add(Channel::Id, name, item, value);
         add("the length of ids", &id.chars().count().to_string());
         if let Some(last) = id.chars().last() {
@@ -60,6 +69,15 @@ pub(crate) fn collect(ids: &[String], facts: &mut Facts) {
         add("the number of digits in ids", &letters.to_string());
         if let Some(last) = id.chars().last().and_then(|c| c.to_digit(16)) {
             add("whether ids are even or odd", &(last % 2).to_string());
+        }
+        if let Some(number) = digits(id) {
+            for divisor in [3, 4, 5, 7, 8, 9, 11, 13, 16] {
+                let rest = number % divisor;
+                add(
+                    &format!("the remainder of ids divided by {divisor}"),
+                    &rest.to_string(),
+                );
+            }
         }
         if is_uniform && shape > 1 {
             for (place, part) in parts(id).iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Metadata of PNG, JPEG and WAV files: everything besides pixels and samples.
+//! Metadata of PNG, JPEG, GIF, WAV and NumPy files: everything besides pixels, samples and numbers.
 
 use std::io::Read;
 
@@ -13,6 +13,7 @@ pub(crate) fn read(file: &[u8]) -> Vec<(String, String)> {
         file if file.starts_with(b"\x89PNG\r\n\x1a\n") => png(file),
         file if file.starts_with(b"\xff\xd8") => jpeg(file),
         file if file.starts_with(b"RIFF") => riff(file),
+        file if file.starts_with(b"\x93NUMPY") => numpy(file),
         _ => Vec::new(),
     }
 }
@@ -216,6 +217,31 @@ fn exif(data: &[u8]) -> Vec<(String, String)> {
             found.push((format!("EXIF tag {tag:#06x}"), value));
         }
     }
+    found
+}
+
+/// The version of a NumPy file, the type of its numbers, and the order in which they are stored.
+fn numpy(file: &[u8]) -> Vec<(String, String)> {
+    let head = text(file.get(10..).unwrap_or_default());
+    let value = |key: &str| {
+        let rest = head.split_once(key)?.1;
+        Some(
+            rest.trim_start_matches([':', ' '])
+                .split(',')
+                .next()?
+                .to_owned(),
+        )
+    };
+    let names = [
+        ("the type of numbers", "'descr'"),
+        ("the order of storage", "'fortran_order'"),
+    ];
+    let mut found: Vec<(String, String)> = names
+        .iter()
+        .filter_map(|(name, key)| Some(((*name).to_owned(), value(key)?)))
+        .collect();
+    let version = file.get(6..8).unwrap_or_default();
+    found.push(("the version".to_owned(), format!("{version:?}")));
     found
 }
 

@@ -3,6 +3,7 @@
 //! A fact has a channel, a name, and values by item. Collectors in this directory read them off the files, one file per channel
 //! or format. `detectors::facts` measures which of them predict the answers.
 
+pub(crate) mod aligned;
 pub(crate) mod cells;
 pub(crate) mod documents;
 pub(crate) mod examples;
@@ -10,10 +11,14 @@ pub(crate) mod files;
 pub(crate) mod ids;
 pub(crate) mod lines;
 pub(crate) mod look;
+pub(crate) mod markup;
 pub(crate) mod matlab;
 pub(crate) mod metadata;
+mod parts;
 pub(crate) mod sample;
+pub(crate) mod strings;
 pub(crate) mod tables;
+pub(crate) mod trained;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +29,8 @@ pub(crate) enum Channel {
     Column,
     /// A value inside another file: a field, a key, a variable, a word of a line. Most are intended features.
     Field,
+    /// A row of a file without ids that has as many rows as there are test items: reported only if it is the answer.
+    Aligned,
     /// The look or sound of an item's file: features for the baseline, never reported.
     Look,
     /// Words of names of files and directories.
@@ -54,7 +61,7 @@ impl Channel {
     pub(crate) fn detector(self) -> &'static str {
         match self {
             Channel::Column | Channel::Look => "column",
-            Channel::Field | Channel::Membership => "answers-elsewhere",
+            Channel::Field | Channel::Aligned | Channel::Membership => "answers-elsewhere",
             Channel::Name => "names",
             Channel::Size | Channel::Pixels => "size",
             Channel::Time => "times",
@@ -69,7 +76,10 @@ impl Channel {
 
     /// Whether it is meant to be used for predictions.
     pub(crate) fn is_intended(self) -> bool {
-        matches!(self, Channel::Column | Channel::Field | Channel::Look)
+        matches!(
+            self,
+            Channel::Column | Channel::Field | Channel::Aligned | Channel::Look
+        )
     }
 }
 
@@ -78,6 +88,10 @@ const MAX_FACTS: usize = 3_000;
 
 /// Longest value that is kept; of longer ones the beginning, which distinguishes them well enough.
 const MAX_VALUE: usize = 2_000;
+
+/// Bytes of all values, and the longest value that is kept when they are exceeded.
+const MAX_BYTES: usize = 256 << 20;
+const MAX_SHORT_VALUE: usize = 64;
 
 /// Values of a fact by item; the first one of an item is used.
 #[derive(Debug, Clone, Default)]
@@ -100,6 +114,8 @@ impl Values {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     pub all: BTreeMap<(Channel, String), Values>,
+    /// Bytes of all values.
+    bytes: usize,
 }
 
 impl Facts {
@@ -112,11 +128,22 @@ impl Facts {
             return;
         }
         let values = self.all.entry(key).or_default();
-        let value: &str = match value.char_indices().nth(MAX_VALUE) {
-            Some((end, _)) => value.get(..end).unwrap_or(value),
-            None => value,
+        if values.by_item.contains_key(&item) {
+            return;
+        }
+        // Long values are shortened more if there are many.
+        let most = match self.bytes < MAX_BYTES {
+            true => MAX_VALUE,
+            false => MAX_SHORT_VALUE,
         };
-        values.by_item.entry(item).or_insert_with(|| value.into());
+        let value = match value.len() > most {
+            true => value
+                .get(..value.floor_char_boundary(most))
+                .unwrap_or(value),
+            false => value,
+        };
+        self.bytes += value.len();
+        values.by_item.insert(item, value.into());
     }
 
     pub(crate) fn number(&mut self, channel: Channel, name: &str, item: usize, value: f64) {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Channel, Facts, cells};
-use crate::table::Table;
-use crate::world::World;
+use crate::table::{Table, is_missing};
+use crate::world::{PublicTableFile, World};
 
 /// Maximum tables between a test table and another one.
 const MAX_JOINS: usize = 3;
@@ -22,6 +22,7 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
         if let Some((key, items)) = &shown.items {
             let rows = items.iter().enumerate();
             let rows = rows.filter_map(|(row, item)| Some(((*item)?, row)));
+            let rows = rows.filter(|(item, _)| world.has_facts(*item));
             let mut first: HashMap<usize, usize> = HashMap::new();
             let mut counts: HashMap<usize, usize> = HashMap::new();
             for (item, row) in rows {
@@ -29,7 +30,7 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
                 *counts.entry(item).or_default() += 1;
             }
             of_test_table(&shown.path, &shown.table, *key, &first, facts);
-            order(&shown.path, &first, &counts, facts);
+            order(shown, &first, &counts, facts);
             joined.insert(number, first);
             continue;
         }
@@ -42,7 +43,7 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
                 *counts.entry(item).or_default() += 1;
             }
             fields(&shown.path, &shown.table, Some(key), &first, facts);
-            order(&shown.path, &first, &counts, facts);
+            order(shown, &first, &counts, facts);
             for item in first.keys() {
                 let what = format!("whether {} names the item", shown.path);
                 facts.add(Channel::Membership, &what, *item, "named");
@@ -58,15 +59,17 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
 }
 
 fn order(
-    path: &str,
+    shown: &PublicTableFile,
     first: &HashMap<usize, usize>,
     counts: &HashMap<usize, usize>,
     facts: &mut Facts,
 ) {
     let repeated = counts.values().any(|count| *count > 1);
+    let path = &shown.path;
     for (item, row) in first {
         let what = format!("the order of rows in {path}");
-        facts.number(Channel::Order, &what, *item, *row as f64);
+        let number = shown.table.number(*row);
+        facts.number(Channel::Order, &what, *item, number as f64);
         if let Some(count) = counts.get(item).filter(|_| repeated) {
             let what = format!("the number of rows in {path}");
             facts.number(Channel::Field, &what, *item, *count as f64);
@@ -81,6 +84,12 @@ fn of_test_table(
     first: &HashMap<usize, usize>,
     facts: &mut Facts,
 ) {
+    for (item, row) in first {
+        let cells = table.columns.iter().filter_map(|column| column.get(*row));
+        let gaps = cells.filter(|cell| is_missing(cell)).count();
+        let what = format!("the number of missing cells in the rows of {path}");
+        facts.number(Channel::Missing, &what, *item, gaps as f64);
+    }
     for (place, name) in table.names.iter().enumerate() {
         let Some(column) = table.columns.get(place).filter(|_| place != key) else {
             continue;
@@ -166,7 +175,7 @@ fn join(
         if let Some((place, rows)) = match_of {
             fields(&shown.path, &shown.table, Some(place), &rows, facts);
             let counts = HashMap::new();
-            order(&shown.path, &rows, &counts, facts);
+            order(shown, &rows, &counts, facts);
             joined.insert(number, rows);
             found = true;
         }
@@ -178,22 +187,18 @@ fn join(
 fn normal(cell: &str) -> String {
     let name = cell.trim().rsplit('/').next().unwrap_or(cell);
     let stem = match name.rsplit_once('.') {
-        Some((stem, end)) if end.chars().all(char::is_alphabetic) => stem,
+        Some((stem, end)) if !end.is_empty() && end.chars().all(char::is_alphabetic) => stem,
         _ => name,
     };
     stem.to_lowercase()
 }
 
-/// The row of each cell, if nearly every cell is there once and cells are names rather than measurements.
+/// The row of each cell, if nearly every cell is there once. Measurements are names, too, if they have many digits: rows that were
+/// copied without their ids are found by them.
 fn unique(column: &[String]) -> Option<HashMap<String, usize>> {
     let mut rows = HashMap::new();
     for (row, cell) in column.iter().enumerate() {
         rows.entry(normal(cell)).or_insert(row);
     }
-    let is_name = column
-        .iter()
-        .take(200)
-        .filter(|cell| !cell.contains('.') || cell.parse::<f64>().is_err());
-    let names = is_name.count() * 10 >= column.len().min(200) * 9;
-    (names && column.len() >= 20 && rows.len() * 10 >= column.len() * 9).then_some(rows)
+    (column.len() >= 20 && rows.len() * 10 >= column.len() * 9).then_some(rows)
 }

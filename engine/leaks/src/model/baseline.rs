@@ -262,11 +262,39 @@ fn words(texts: &[Option<&str>]) -> Vec<Feature> {
     columns.iter().map(|column| binned(column)).collect()
 }
 
-/// A number, or a date as days.
+/// A number, or a date as days. Numbers may have groups of digits (`1,234`), a comma for a point, and a unit behind them.
 pub(crate) fn number(cell: &str) -> Option<f64> {
     let cell = cell.trim();
-    let parsed: Option<f64> = cell.parse().ok().filter(|one: &f64| one.is_finite());
-    parsed.or_else(|| crate::facts::time_of(cell))
+    let parse =
+        |text: &str| -> Option<f64> { text.parse().ok().filter(|one: &f64| one.is_finite()) };
+    parse(cell)
+        .or_else(|| crate::facts::time_of(cell))
+        .or_else(|| {
+            let end = cell.find(|c: char| !c.is_ascii_digit() && !"+-.,eE".contains(c));
+            let (digits, unit) = cell.split_at(end.unwrap_or(cell.len()));
+            let unit = unit.trim_start();
+            let is_unit = unit.chars().count() <= 6
+                && unit.chars().all(|c| c.is_alphabetic() || "%°/".contains(c));
+            let digits = digits.trim_end_matches(['e', 'E']);
+            if !is_unit || !digits.ends_with(|c: char| c.is_ascii_digit()) {
+                return None;
+            }
+            let groups: Vec<&str> = digits.split(',').collect();
+            let is_grouped = groups.len() > 1
+                && groups
+                    .first()
+                    .is_some_and(|first| (1..=4).contains(&first.len()))
+                && groups
+                    .iter()
+                    .skip(1)
+                    .all(|group| group.split('.').next().is_some_and(|one| one.len() == 3));
+            match (is_grouped, groups.len()) {
+                (true, _) => parse(&groups.concat()),
+                (false, 2) if !digits.contains('.') => parse(&groups.join(".")),
+                (false, 1) => parse(digits),
+                _ => None,
+            }
+        })
 }
 
 /// The bin of each value. A missing one is put into the middle one that occurs, so that it has no effect of its own.
@@ -288,4 +316,27 @@ fn binned(values: &[f64]) -> Feature {
         false => middle,
     };
     values.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_are_read_in_other_spellings_and_words_are_not() {
+        for (text, expected) in [
+            ("52.3 kg", Some(52.3)),
+            ("52,31", Some(52.31)),
+            ("12,345", Some(12_345.0)),
+            ("1,234.5", Some(1234.5)),
+            ("40%", Some(40.0)),
+            ("-3e2", Some(-300.0)),
+            ("12 Main Street", None),
+            ("a1", None),
+            ("1,2,3", None),
+            ("", None),
+        ] {
+            assert_eq!(number(text), expected, "{text}");
+        }
+    }
 }

@@ -126,6 +126,23 @@ fn residuals(truth: &[f64], features: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
     rows.iter().zip(truth).enumerate().map(error).collect()
 }
 
+/// Weights of the features that explain the truth with least squares.
+pub(crate) fn least_squares(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+    let width = rows.first().map_or(0, |(row, _)| row.len());
+    let mut system = vec![vec![0.0; width + 1]; width];
+    for (row, truth) in rows {
+        for (line, x) in system.iter_mut().zip(row) {
+            for (sum, y) in line
+                .iter_mut()
+                .zip(row.iter().chain(std::iter::once(truth)))
+            {
+                *sum += x * y;
+            }
+        }
+    }
+    solved(system)
+}
+
 /// Gaussian elimination with pivots; a column without one gets weight 0.
 fn solved(mut system: Vec<Vec<f64>>) -> Vec<f64> {
     let width = system.len();

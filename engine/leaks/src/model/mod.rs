@@ -10,7 +10,7 @@ mod targets;
 mod trees;
 
 pub(crate) use baseline::{Baseline, Intended, number};
-pub(crate) use gain::{Gain, gain};
+pub(crate) use gain::{Gain, gain, least_squares};
 pub(crate) use single::{by_nearest, by_value, nearest_from_train, value_from_train};
 pub(crate) use targets::Targets;
 

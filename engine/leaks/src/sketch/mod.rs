@@ -61,6 +61,14 @@ impl Sketch {
         (length > 0.0 && length.is_finite()).then(|| Sketch(values.iter().map(steps).collect()))
     }
 
+    /// The sketches of the same picture turned, mirrored, and with dark and light exchanged.
+    pub(crate) fn variants(&self) -> Vec<(&'static str, Sketch)> {
+        picture::variants(&self.0)
+            .into_iter()
+            .map(|(name, values)| (name, Sketch(values)))
+            .collect()
+    }
+
     /// Between 0 and 2; none if it is at least `most`, or between sketches of different kinds.
     pub(crate) fn distance(&self, other: &Sketch, most: f64) -> Option<f64> {
         let most = (most * SCALE).powi(2);

@@ -88,6 +88,60 @@ fn of_pixels(pixels: &Pixels) -> Option<Sketch> {
     Sketch::new(&values)
 }
 
+/// What a sketch is when its picture is turned, mirrored or inverted.
+pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
+    let names = [
+        "as it is",
+        "mirrored",
+        "upside down",
+        "turned by 180 degrees",
+        "mirrored and turned",
+        "turned by 90 degrees",
+        "turned by 270 degrees",
+        "mirrored and turned",
+    ];
+    let mut found = Vec::new();
+    for sign in [1, -1] {
+        for (number, name) in names.iter().enumerate() {
+            if (number, sign) == (0, 1) {
+                continue;
+            }
+            let mut turned = Vec::with_capacity(values.len());
+            let colour = SIDE * SIDE;
+            let grids = [
+                (0, SIDE),
+                (colour, COLOURS),
+                (colour + COLOURS * COLOURS, COLOURS),
+            ];
+            for (begin, side) in grids {
+                for row in 0..side {
+                    for column in 0..side {
+                        let across = if number & 1 == 1 {
+                            side - 1 - column
+                        } else {
+                            column
+                        };
+                        let down = if number & 2 == 2 { side - 1 - row } else { row };
+                        let (row, column) = if number & 4 == 4 {
+                            (across, down)
+                        } else {
+                            (down, across)
+                        };
+                        let value = values
+                            .get(begin + row * side + column)
+                            .copied()
+                            .unwrap_or(0);
+                        turned.push(sign * value);
+                    }
+                }
+            }
+            let name = if sign < 0 { "inverted" } else { name };
+            found.push((name, turned.into_boxed_slice()));
+        }
+    }
+    found
+}
+
 /// The fields of the pixels along a side: one, or two with their weights.
 struct Shares(Vec<Share>);
 
@@ -167,6 +221,49 @@ mod tests {
         other.bytes.reverse();
         let apart = one.distance(&of_pixels(&other).unwrap(), 2.0).unwrap();
         assert!(apart > 0.5, "{apart}");
+    }
+
+    #[test]
+    fn variants_are_those_of_turned_pictures() {
+        let one = of_pixels(&drawn(96, 96, 3)).unwrap();
+        let turned = |place: fn(usize, usize) -> (usize, usize)| {
+            let mut other = drawn(96, 96, 3);
+            let bytes = other.bytes.clone();
+            for y in 0..96 {
+                for x in 0..96 {
+                    let (from_x, from_y) = place(x, y);
+                    let from = 3 * (96 * from_y + from_x);
+                    let to = 3 * (96 * y + x);
+                    other.bytes[to..to + 3].copy_from_slice(&bytes[from..from + 3]);
+                }
+            }
+            of_pixels(&other).unwrap()
+        };
+        let cases: [(&str, fn(usize, usize) -> (usize, usize)); 3] = [
+            ("mirrored", |x, y| (95 - x, y)),
+            ("turned by 90 degrees", |x, y| (y, 95 - x)),
+            ("turned by 180 degrees", |x, y| (95 - x, 95 - y)),
+        ];
+        for (name, place) in cases {
+            let other = turned(place);
+            let best = other
+                .variants()
+                .into_iter()
+                .min_by_key(|(_, variant)| (variant.distance(&one, 3.0).unwrap() * 1e6) as u64);
+            let (_, variant) = best.unwrap();
+            assert!(variant.distance(&one, 3.0).unwrap() < 1e-3, "{name}");
+            assert!(other.distance(&one, 3.0).unwrap() > 0.3, "{name}");
+        }
+        let mut inverted = drawn(96, 96, 3);
+        inverted
+            .bytes
+            .iter_mut()
+            .for_each(|byte| *byte = 255 - *byte);
+        let inverted = of_pixels(&inverted).unwrap().variants();
+        let nearest = inverted
+            .iter()
+            .filter_map(|(_, variant)| variant.distance(&one, 0.01));
+        assert_eq!(nearest.count(), 1);
     }
 
     #[test]

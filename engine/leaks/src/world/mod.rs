@@ -1,58 +1,26 @@
 //! The data of an attacker and of the grader.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs::File;
-use std::io::{self, Read};
+mod public;
+mod reading;
+
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use prep_contents::listing::Listing;
-use prep_contents::packing::{self, Packed};
-use prep_contents::{ContentsError, DecodingLimits, Format, Resources, entries, read};
-use prep_formats::image::ImageHeader;
-use prep_formats::sniff::HumanSize;
+use prep_contents::{ContentsError, DecodingLimits, Format, Resources, entries};
 use tempfile::TempPath;
 use thiserror::Error;
 
-use crate::detectors::is_train;
-use crate::facts::files::{self, Circumstances};
-use crate::facts::{Channel, Facts, cells, documents, examples, lines};
-use crate::fields;
-use crate::series;
+use crate::facts::trained::Trained;
+use crate::facts::{Channel, Facts, aligned, cells, documents, lines, markup};
 use crate::sketch::Gallery;
 use crate::table::{Table, numbers};
+use reading::{Keep, see};
 
-/// Longest text that is looked through.
-const TEXT: u64 = 64 << 20;
-
-/// Arrays that are looked at. Where there are more, each is an item.
-const ARRAYS: usize = 32;
-
-/// Numbers of series that are kept.
-const MAX_SERIES: usize = 20_000_000;
+pub(crate) use reading::PublicFile;
 
 /// Items of which facts are collected.
 const MAX_CHOSEN: usize = 2_000;
-
-/// Bytes of items' files whose content is looked at.
-const MAX_LOOKED: u64 = 2 << 30;
-
-/// Longest file of an item whose content is looked at, and longest text that is treated as an item's notes.
-const MAX_ITEM_FILE: u64 = 32 << 20;
-const MAX_ITEM_TEXT: u64 = 1 << 20;
-
-/// Files of records are read up to here.
-const MAX_RECORDS: u64 = 64 << 20;
-
-/// Maximum bytes of all kept texts.
-const ALL_TEXT: u64 = 1 << 30;
-
-/// Memory for tables: a constant, and an amount per byte of the public files on disk. Files that are compressed much more than tables
-/// are malicious.
-const TABLE_MEMORY: u64 = 1 << 28;
-const TABLE_MEMORY_PER_BYTE: u64 = 24;
-/// The same for texts.
-const TEXT_MEMORY: u64 = 1 << 27;
-const TEXT_MEMORY_PER_BYTE: u64 = 12;
 
 /// The data to search.
 #[derive(Debug, Clone)]
@@ -68,6 +36,8 @@ pub struct LeakInput {
     /// A directory for members of archives while they are read.
     pub temp: PathBuf,
     pub limits: DecodingLimits,
+    /// Memory for tables and texts, in bytes. Of larger tables an even sample of rows is read, and larger texts are not read.
+    pub memory: u64,
 }
 
 impl LeakInput {
@@ -90,18 +60,6 @@ pub enum LeaksError {
     },
     #[error("the answers {0} are not a table with a column that the sample submission also has")]
     NoIds(PathBuf),
-}
-
-/// A file, or a member of an archive.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct PublicFile {
-    pub path: String,
-    pub bytes: u64,
-    pub crc32: u32,
-    /// Names of columns, keys, features or variables.
-    pub names: BTreeSet<String>,
-    /// Width and height of an image.
-    pub pixels: Option<(u64, u64)>,
 }
 
 /// A table that everybody may see.
@@ -188,6 +146,8 @@ pub(crate) struct World {
     pub bundle: Vec<PublicFile>,
     /// Tables and texts that were not read because of their size, with it.
     pub unread: Vec<String>,
+    /// Times and metadata of training files.
+    pub trained: Trained,
     /// Sketches of pictures and sounds.
     pub gallery: Gallery,
     /// The items of which facts are collected: all, or an even sample.
@@ -254,188 +214,25 @@ impl World {
             files: Vec::new(),
             bundle: Vec::new(),
             unread: Vec::new(),
+            trained: Trained::default(),
             gallery: Gallery::default(),
         };
         let resources = &place.resources();
-        world.see_public(&place.public, resources)?;
+        world.see_public(&place.public, resources, place.memory)?;
         if let Some(bundle) = &place.bundle {
             world.see_bundle(bundle, resources)?;
         }
         Ok(world)
     }
 
-    fn see_public(&mut self, public: &Path, resources: &Resources<'_>) -> Result<(), LeaksError> {
-        let limits = &resources.limits;
-        let listing = Listing::read(public).map_err(|cause| failed(public, cause))?;
-        let on_disk: u64 = listing.files.values().sum();
-        let for_texts = on_disk.saturating_mul(TEXT_MEMORY_PER_BYTE);
-        let mut text_left = ALL_TEXT.min(TEXT_MEMORY.saturating_add(for_texts));
-        let for_tables = on_disk.saturating_mul(TABLE_MEMORY_PER_BYTE);
-        let mut room = TABLE_MEMORY.saturating_add(for_tables);
-        let mut tables_left = ALL_TEXT;
-        let (mut files, mut texts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut gallery, mut arrays, mut unread) = (Gallery::default(), Vec::new(), Vec::new());
-        let mut facts = Facts::default();
-        let mut places: HashMap<String, usize> = HashMap::new();
-        let mut packed = packing_of(public, &listing).map_err(|cause| failed(public, cause))?;
-        let mut looked = 0_u64;
-        let (mut series, mut series_left) = (Vec::new(), MAX_SERIES);
-        let seen = entries::of_folder(public, resources, &mut |path, bytes, content| {
-            let format = Format::from_path(path).filter(|format| match format {
-                Format::Lines => false,
-                Format::Array => arrays.len() < ARRAYS,
-                _ => !path.starts_with("description."),
-            });
-            let fits = |format: &Format, bytes: u64, left: u64| {
-                *format == Format::Array || bytes <= TEXT.min(left)
-            };
-            let table = format.filter(|format| fits(format, bytes, tables_left));
-            // A table is read more than once: a member of an archive is taken out.
-            let taken = match table.is_some() && !public.join(path).is_file() {
-                true => Some(read::spool(content, resources)?),
-                false => None,
-            };
-            let place = match &taken {
-                Some(taken) => taken.to_path_buf(),
-                None => public.join(path),
-            };
-            let own = self.item_of_path(path);
-            let is_item = own.is_some();
-            let own = own.filter(|item| self.has_facts(*item));
-            let known = own.map(|_| Circumstances::new(path, &mut places, &mut packed));
-            let is_records = fields::format(path) == Some("tfrecord");
-            let wing = (is_item || is_train(path)).then(|| gallery.wing(is_item));
-            let wing = wing.filter(|wing| wing.wants(path, bytes));
-            let keep = match is_text(path) && bytes <= TEXT.min(text_left) {
-                true => Keep::Text,
-                false if wing.is_some() => Keep::All,
-                false if is_records => Keep::All,
-                false if own.is_some() && bytes <= MAX_ITEM_FILE && looked <= MAX_LOOKED => {
-                    Keep::All
-                }
-                false => Keep::Head,
-            };
-            let from = place.clone();
-            let at = ContentsError::system_error(&from);
-            let (seen, head) = match &taken {
-                Some(_) => see(path, &mut File::open(&place).map_err(&at)?, keep),
-                None => see(path, content, keep),
-            }
-            .map_err(&at)?;
-            let bytes = seen.bytes;
-            if let (Some(item), Some(known)) = (own, known) {
-                let id = self.ids.get(item).map_or("", String::as_str);
-                let id = named_in(path, id);
-                files::of_path(path, id, item, &mut facts);
-                files::of_circumstances(path, id, item, bytes, &known, &mut facts);
-                if let Some(pixels) = seen.pixels {
-                    files::of_pixels(path, id, item, pixels, &mut facts);
-                }
-                if keep != Keep::Head && bytes <= MAX_ITEM_FILE {
-                    looked += bytes;
-                    files::of_content(path, id, item, &head, &mut facts);
-                }
-                if keep == Keep::Text && bytes <= MAX_ITEM_TEXT {
-                    let text = String::from_utf8_lossy(&head);
-                    self.of_item_text(path, id, item, &text, &mut facts);
-                }
-            }
-            if is_records {
-                let end = head
-                    .len()
-                    .min(usize::try_from(MAX_RECORDS).unwrap_or(usize::MAX));
-                let item_of = |text: &str| self.item_of_name(text);
-                examples::collect(
-                    path,
-                    head.get(..end).unwrap_or_default(),
-                    &item_of,
-                    &mut facts,
-                );
-            }
-            let mut is_unread = is_text(path) && bytes > TEXT.min(text_left);
-            match (keep, wing) {
-                // A length that no header declares is known by now.
-                (Keep::Text, _) if bytes <= TEXT.min(text_left) => {
-                    text_left = text_left.saturating_sub(bytes);
-                    let text = String::from_utf8_lossy(&head).into_owned();
-                    texts.push((path.to_owned(), text));
-                }
-                (Keep::All, Some(wing)) => wing.add(path, (seen.bytes, seen.crc32), &head),
-                _ => {}
-            }
-            let wing = (is_item || is_train(path)).then(|| gallery.wing(is_item));
-            if keep != Keep::Head
-                && let Some(wing) = wing
-                && let Some(columns) = series::columns(path, &head)
-            {
-                if keep == Keep::Text {
-                    wing.add(path, (seen.bytes, seen.crc32), &head);
-                }
-                if series_left > 0 {
-                    let numbers = columns.iter().flatten().map(|one| one.to_bits());
-                    let numbers: Vec<u64> = numbers.collect();
-                    series_left = series_left.saturating_sub(numbers.len());
-                    series.push(Series { is_item, numbers });
-                }
-                if let Some(item) = own {
-                    for (name, value) in series::summary(&columns) {
-                        facts.number(Channel::Look, &name, item, value);
-                    }
-                }
-            }
-            files.push(seen);
-            if table == Some(Format::Array) {
-                let path = path.to_owned();
-                let _taken = taken;
-                arrays.push(Wide {
-                    path,
-                    place,
-                    _taken,
-                });
-                return Ok(());
-            }
-            let table = table.filter(|format| fits(format, bytes, tables_left));
-            is_unread |= format.is_some() && table.is_none();
-            // A file that is not a table, in spite of its name, is skipped.
-            let table = match table.map(|format| Table::read(&place, format, limits, room)) {
-                Some(Err(error)) if error.is_of_the_system() => return Err(error),
-                Some(Ok(table)) => Some(table),
-                Some(Err(error)) => {
-                    is_unread |= matches!(error, ContentsError::Limit(_));
-                    None
-                }
-                None => None,
-            };
-            if is_unread {
-                unread.push(format!("{path}: {}", HumanSize(bytes)));
-            }
-            if let Some(table) = table.filter(|table| table.names.len() > 1 && table.rows() > 0) {
-                tables_left = tables_left.saturating_sub(bytes);
-                room = room.saturating_sub(table.memory());
-                tables.push((path.to_owned(), table));
-            }
-            Ok(())
-        });
-        seen.map_err(|cause| failed(public, cause))?;
-        unread.sort();
-        (self.files, self.texts, self.unread) = (files, texts, unread);
-        self.facts = facts;
-        self.series = series;
-        self.gallery = gallery;
-        arrays.sort_by(|one: &Wide, other| one.path.cmp(&other.path));
-        self.arrays = arrays;
-        self.texts.sort_by(|(one, _), (other, _)| one.cmp(other));
-        tables.sort_by(|(one, _), (other, _)| one.cmp(other));
-        for (path, table) in tables {
-            let items = self.items_in(&table);
-            self.tables.push(PublicTableFile { path, table, items });
-        }
-        Ok(())
-    }
-
     /// Whether facts of this item are collected.
     pub(crate) fn has_facts(&self, item: usize) -> bool {
         self.is_chosen.get(item).copied().unwrap_or(false)
+    }
+
+    /// Whether ids are small numbers, which any other column may hold by chance.
+    pub(crate) fn has_plain_ids(&self) -> bool {
+        self.has_plain_ids
     }
 
     /// The item of which facts are collected that a text names, as its id, or as a file of that name.
@@ -456,18 +253,9 @@ impl World {
         }
     }
 
-    fn of_item_text(&self, path: &str, id: &str, item: usize, text: &str, facts: &mut Facts) {
-        let kind = files::kind(path, id);
-        let is_document = path.to_ascii_lowercase().ends_with(".json");
-        match is_document {
-            true => documents::of_item(&kind, text, item, facts),
-            false => lines::of_item(&kind, text, item, facts),
-        }
-    }
-
-    /// Facts of all public files: those that were seen on the way, and those of tables, documents, texts and the sample.
-    pub(crate) fn all_facts(&self) -> Facts {
-        let mut facts = self.facts.clone();
+    /// Facts of all public files: those that were `seen` on the way, and those of tables, documents, texts and the sample.
+    pub(crate) fn all_facts(&self, seen: Facts, limits: &DecodingLimits) -> Facts {
+        let mut facts = seen;
         let item_of = |text: &str| self.item_in_text(text);
         let tables: HashSet<&str> = self
             .tables
@@ -482,6 +270,10 @@ impl World {
             if self.is_sample(path) || self.item_of_path(path).is_some() {
                 continue;
             }
+            if markup::is_markup(path) {
+                markup::collect(path, text, &item_of, &mut facts);
+                continue;
+            }
             match is_document {
                 true => documents::collect(path, text, &item_of, &mut facts),
                 false if !tables.contains(path.as_str()) => {
@@ -491,10 +283,11 @@ impl World {
             }
         }
         crate::facts::tables::collect(self, &mut facts);
+        aligned::collect(self, limits, &mut facts);
         self.quotes(&mut facts);
         crate::facts::sample::collect(self, &mut facts);
         let mut of_ids = Facts::default();
-        crate::facts::ids::collect(&self.ids, &mut of_ids);
+        crate::facts::ids::collect(&self.ids, &self.chosen, &mut of_ids);
         facts.all.extend(of_ids.all);
         facts
     }
@@ -514,6 +307,8 @@ impl World {
                 let Some(item) = item.filter(|item| self.has_facts(*item)) else {
                     continue;
                 };
+                let end = if row.ends_with('r') { "CR LF" } else { "LF" };
+                facts.add(Channel::Form, "the line end of rows", item, end);
                 for (name, quoted) in shown.table.names.iter().zip(row.chars()) {
                     let what = format!("the quotes of `{name}`");
                     facts.add(Channel::Form, &what, item, &quoted.to_string());
@@ -585,7 +380,12 @@ impl World {
                 .collect();
             let hits: HashSet<usize> = items.iter().flatten().copied().collect();
             let known = items.iter().flatten().count();
-            let enough = 2 * hits.len() >= self.ids.len() && 10 * known >= 9 * items.len();
+            // A sample of rows has at least the chosen items.
+            let all = match table.is_sample() {
+                true => self.chosen.len(),
+                false => self.ids.len(),
+            };
+            let enough = 2 * hits.len() >= all && 10 * known >= 9 * items.len();
             if enough && best.as_ref().is_none_or(|(_, most, _)| hits.len() > *most) {
                 best = Some((place, hits.len(), items));
             }
@@ -693,45 +493,6 @@ impl World {
     }
 }
 
-/// How each member of the zip archives among the public files is stored, by path.
-fn packing_of(public: &Path, listing: &Listing) -> Result<HashMap<String, Packed>, ContentsError> {
-    let mut found = HashMap::new();
-    for path in listing.files.keys().filter(|path| path.ends_with(".zip")) {
-        for member in packing::of_zip(&public.join(path))? {
-            found.insert(format!("{path}/{}", member.name), member);
-        }
-    }
-    Ok(found)
-}
-
-impl Circumstances {
-    fn new(
-        path: &str,
-        places: &mut HashMap<String, usize>,
-        packed: &mut HashMap<String, Packed>,
-    ) -> Circumstances {
-        let place = places.entry(String::new()).or_default();
-        *place += 1;
-        let member = packed.remove(path);
-        Circumstances {
-            place: *place,
-            // A file outside an archive has the time at which this system published it.
-            time: member.as_ref().map(|member| member.time as f64),
-            packing: member.map(|member| member.form),
-        }
-    }
-}
-
-/// The part of a path that names an item: its id, or what stands for it if the path has only its parts.
-fn named_in<'a>(path: &str, id: &'a str) -> &'a str {
-    if path.contains(id) {
-        return id;
-    }
-    let name = id.rsplit('/').next().unwrap_or(id);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    if path.contains(stem) { stem } else { "" }
-}
-
 fn failed(path: &Path, cause: ContentsError) -> LeaksError {
     let path = path.to_path_buf();
     LeaksError::Read { path, cause }
@@ -745,7 +506,7 @@ fn relative(public: &Path, path: &Path) -> String {
 fn table_in(path: &Path, limits: &DecodingLimits) -> Result<Table, LeaksError> {
     let no_ids = || LeaksError::NoIds(path.to_path_buf());
     let format = Format::from_path(&path.to_string_lossy()).ok_or_else(no_ids)?;
-    Table::read(path, format, limits, u64::MAX).map_err(|cause| match cause {
+    Table::read(path, format, limits, u64::MAX, &|_| true).map_err(|cause| match cause {
         ContentsError::Damaged(_) => no_ids(),
         cause => failed(path, cause),
     })
@@ -796,58 +557,4 @@ fn labels(answers: &Table, sample: &Table, key: usize, rows: &[usize], items: us
         labels.retain(|label| asked.contains(&label.name));
     }
     labels
-}
-
-fn is_text(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    let ends = [
-        ".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".nmea", ".xml", ".html", ".log",
-        ".md", ".yaml", ".yml", ".xyz", ".dat",
-    ];
-    ends.iter().any(|end| name.ends_with(end))
-}
-
-/// How much of a file is kept while it is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    /// Enough for its names, and for the size of an image.
-    Head,
-    Text,
-    All,
-}
-
-/// Reads a file once: its length, its checksum, its names, its size as an image; and what is to be kept.
-fn see(path: &str, mut content: &mut dyn Read, keep: Keep) -> io::Result<(PublicFile, Vec<u8>)> {
-    let format = fields::format(path);
-    let is_image = [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
-        .iter()
-        .any(|end| path.to_ascii_lowercase().ends_with(end));
-    let mut hasher = crc32fast::Hasher::new();
-    let mut head = Vec::new();
-    let most = match (keep, format, is_image) {
-        (Keep::Text | Keep::All, ..) => TEXT,
-        (_, Some("matlab"), _) => 256 << 20,
-        (_, Some(_), _) => 4 << 20,
-        (_, _, true) => 1 << 16,
-        _ => 0,
-    };
-    let bytes = read::each_chunk(&mut content, |chunk| {
-        hasher.update(chunk);
-        let left = most.saturating_sub(head.len() as u64);
-        let kept = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
-        head.extend_from_slice(chunk.get(..kept).unwrap_or_default());
-    })?;
-    let seen = PublicFile {
-        path: path.to_owned(),
-        bytes,
-        crc32: hasher.finalize(),
-        names: format
-            .map(|format| fields::names(format, &mut head.as_slice()))
-            .unwrap_or_default(),
-        pixels: is_image
-            .then(|| ImageHeader::read(head.as_slice()).ok())
-            .flatten()
-            .map(|image| (u64::from(image.width), u64::from(image.height))),
-    };
-    Ok((seen, head))
 }

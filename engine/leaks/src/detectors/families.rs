@@ -1,0 +1,179 @@
+//! `groups`: families in ids. Items whose ids share a part (`0042_01` and `0042_02`) agree in their answers, and the split has torn
+//! families apart.
+//!
+//! Few test items have a companion, and companions agree little more often than others do, so the test items alone prove nothing. But
+//! whoever has the training part sees that its families agree, and the part of the id shows which test items belong to them. So
+//! the statistic is the mean agreement of pairs within families, of both parts. Without families the products of two standardised answers
+//! have mean 0 and variance 1, whatever their number.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::Tests;
+use crate::facts::ids;
+use crate::finding::{LeakFinding, LeakLevel};
+use crate::model::Targets;
+use crate::statistics::normal_tail;
+use crate::view::View;
+
+/// Families of more members are classes or sites.
+const MAX_FAMILY: usize = 50;
+
+/// Members of a family of which pairs are made.
+const MAX_PAIRED: usize = 8;
+
+/// Items for each family, on average, below which parts are names of families.
+const OF_CATEGORY: usize = 8;
+
+/// The fraction of test items that must have a companion in the training part.
+const TORN: f64 = 0.1;
+
+/// The correlation of companions' answers that counts.
+const AGREEMENT: f64 = 0.02;
+
+pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
+    let (label, targets) = view.targets().next()?;
+    let world = view.world;
+    let train = world.train_table(label)?;
+    let rows = targets.encode(train.column(&label.name)?)?;
+    let trained = world.train_ids(train)?;
+    let test: Vec<&str> = (0..view.chosen.len()).map(|place| view.id(place)).collect();
+    let count = ids::parts(test.first()?).len();
+    let is_uniform = |id: &&str| ids::parts(id).len() == count;
+    let both = test
+        .iter()
+        .copied()
+        .chain(trained.iter().map(String::as_str));
+    if count < 2 || !both.clone().all(|id| is_uniform(&id)) {
+        return None;
+    }
+    let answers = standardised(targets, &rows);
+    let mut best: Option<LeakFinding> = None;
+    let mut least = f64::INFINITY;
+    for place in 0..count {
+        let mut families: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (number, id) in both.clone().enumerate() {
+            let part = ids::parts(id).get(place).copied().unwrap_or_default();
+            families.entry(part).or_default().push(number);
+        }
+        let items = test.len() + trained.len();
+        if families.len() * OF_CATEGORY <= items || families.len() == items {
+            continue;
+        }
+        let torn: HashSet<usize> = families
+            .values()
+            .filter(|family| family.len() <= MAX_FAMILY)
+            .filter(|family| family.iter().any(|one| *one >= test.len()))
+            .flat_map(|family| family.iter().copied().filter(|one| *one < test.len()))
+            .collect();
+        let share = torn.len() as f64 / test.len() as f64;
+        if share < TORN {
+            continue;
+        }
+        let (agreement, pairs) = agreement(families.values(), &answers);
+        let p = tests.record(normal_tail(agreement * (pairs as f64).sqrt()));
+        if agreement < AGREEMENT || p >= least {
+            continue;
+        }
+        least = p;
+        let what = format!(
+            "{:.0} % of the test items share word {} of their ids with items of the training part, and `{}` of such items has a correlation of {agreement:.2} ({pairs} pairs of both parts)",
+            100.0 * share,
+            place + 1,
+            label.name
+        );
+        let examples = families.values().filter(|family| family.len() > 1).take(3);
+        let examples = examples.map(|family| {
+            let names = family
+                .iter()
+                .take(4)
+                .filter_map(|one| both.clone().nth(*one));
+            names.collect::<Vec<_>>().join(", ")
+        });
+        let examples: Vec<String> = examples.collect();
+        best = Some(
+            LeakFinding::new(LeakLevel::Risk, "groups", what)
+                .evidence(examples)
+                .p_value(p),
+        );
+    }
+    best
+}
+
+/// The answers of test and training items, each column with mean 0 and variance 1. Columns that never vary are left out.
+fn standardised(targets: &Targets, train: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut rows: Vec<Vec<f64>> = targets.test.iter().chain(train).cloned().collect();
+    for column in 0..targets.width {
+        let cell = |row: &Vec<f64>| row.get(column).copied().unwrap_or(0.0);
+        let count = rows.len().max(1) as f64;
+        let mean = rows.iter().map(cell).sum::<f64>() / count;
+        let squares: f64 = rows.iter().map(|row| (cell(row) - mean).powi(2)).sum();
+        let spread = (squares / count).sqrt();
+        for row in &mut rows {
+            if let Some(cell) = row.get_mut(column) {
+                *cell = if spread > 0.0 {
+                    (*cell - mean) / spread
+                } else {
+                    0.0
+                };
+            }
+        }
+    }
+    rows
+}
+
+/// The mean product of two members' answers, and the number of pairs.
+fn agreement<'a>(
+    families: impl Iterator<Item = &'a Vec<usize>>,
+    answers: &[Vec<f64>],
+) -> (f64, usize) {
+    let (mut sum, mut pairs) = (0.0, 0_usize);
+    for family in families.filter(|family| family.len() <= MAX_FAMILY) {
+        // Evenly, so that members of both parts are paired.
+        let step = family.len().div_ceil(MAX_PAIRED).max(1);
+        let some: Vec<&Vec<f64>> = family
+            .iter()
+            .step_by(step)
+            .filter_map(|one| answers.get(*one))
+            .collect();
+        for (place, one) in some.iter().enumerate() {
+            for other in some.get(place + 1..).unwrap_or_default() {
+                let products = one.iter().zip(other.iter()).map(|(a, b)| a * b);
+                sum += products.sum::<f64>() / one.len().max(1) as f64;
+                pairs += 1;
+            }
+        }
+    }
+    (sum / pairs.max(1) as f64, pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Random;
+
+    #[test]
+    fn companions_that_agree_a_little_are_certain_in_the_whole() {
+        let mut random = Random::new(9);
+        let families: Vec<Vec<usize>> = (0..2000).map(|n| vec![2 * n, 2 * n + 1]).collect();
+        let mut made = |together: usize| -> Vec<Vec<f64>> {
+            let pairs = (0..2000).flat_map(|_| {
+                let mut coin = || if random.below(2) == 0 { 1.0 } else { -1.0 };
+                let (one, other) = (coin(), coin());
+                let other = if random.below(100) < together {
+                    one
+                } else {
+                    other
+                };
+                [vec![one], vec![other]]
+            });
+            pairs.collect()
+        };
+        let (weak, pairs) = agreement(families.iter(), &made(12));
+        assert!(
+            weak > 0.07 && normal_tail(weak * (pairs as f64).sqrt()) < 1e-4,
+            "{weak}"
+        );
+        let (none, pairs) = agreement(families.iter(), &made(0));
+        assert!(normal_tail(none * (pairs as f64).sqrt()) > 1e-3, "{none}");
+    }
+}

@@ -1,0 +1,171 @@
+//! `column`: the answer is a sum or a product of columns, to the last digit.
+//!
+//! An honest model leaves an error. If a linear combination of columns, or of their logarithms, has none for items that it was not
+//! fitted to, the answer was computed from these columns, or they from it.
+
+use super::Tests;
+use crate::facts::Channel;
+use crate::finding::{LeakFinding, LeakLevel};
+use crate::model::least_squares;
+use crate::view::View;
+use crate::world::Label;
+
+/// Columns that are looked at.
+const MAX_COLUMNS: usize = 40;
+
+/// Items for each column that is fitted.
+const PER_COLUMN: usize = 4;
+
+/// The largest error for nine of ten items, in spreads of the answers.
+const EXACT: f64 = 1e-3;
+
+/// A coefficient times the spread of its column, in spreads of the answers, that counts.
+const COUNTS: f64 = 1e-2;
+
+pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option<LeakFinding> {
+    if label.is_class() {
+        return None;
+    }
+    let truth = label.numbers.as_ref()?;
+    let mut columns: Vec<(&str, Vec<f64>)> = Vec::new();
+    for ((channel, name), values) in &view.facts.all {
+        let is_cell = matches!(channel, Channel::Column | Channel::Field);
+        if !is_cell || values.len() < view.chosen.len() || columns.len() >= MAX_COLUMNS {
+            continue;
+        }
+        let numbers: Option<Vec<f64>> = view
+            .cells(values)
+            .iter()
+            .map(|cell| cell.and_then(|cell| cell.trim().parse::<f64>().ok()))
+            .map(|cell| cell.filter(|one| one.is_finite()))
+            .collect();
+        if let Some(numbers) = numbers.filter(|numbers| spread(numbers) > 0.0) {
+            columns.push((name, numbers));
+        }
+    }
+    if columns.len() < 2 || truth.len() < PER_COLUMN * columns.len() || !all_finite(truth) {
+        return None;
+    }
+    let found = exact(&columns, truth)
+        .map(|names| ("sum", names))
+        .or_else(|| {
+            let positive: Vec<(&str, Vec<f64>)> = columns
+                .iter()
+                .filter(|(_, numbers)| numbers.iter().all(|one| *one > 0.0))
+                .map(|(name, numbers)| (*name, numbers.iter().map(|one| one.ln()).collect()))
+                .collect();
+            let is_positive = truth.iter().all(|one| *one > 0.0);
+            let logarithms: Vec<f64> = truth.iter().map(|one| one.ln()).collect();
+            let names = exact(&positive, &logarithms).filter(|_| is_positive)?;
+            Some(("product", names))
+        });
+    let (how, names) = found?;
+    let p = tests.record(1e-12);
+    let what = format!(
+        "`{}` is a {how} of {}, each with a factor, to the last digits",
+        label.name,
+        names.join(" and ")
+    );
+    let examples = (0..3.min(view.chosen.len())).map(|place| {
+        let cells = columns.iter().filter(|(name, _)| names.contains(name));
+        let cells = cells.map(|(_, numbers)| numbers.get(place).copied().unwrap_or(0.0));
+        let cells: Vec<String> = cells.map(|one| one.to_string()).collect();
+        let answer = view.answer(label, place);
+        format!(
+            "{}: {}, answer {answer}",
+            view.id(place),
+            cells.join(" and ")
+        )
+    });
+    Some(
+        LeakFinding::new(LeakLevel::Leak, "column", what)
+            .evidence(examples)
+            .p_value(p),
+    )
+}
+
+/// The columns of which the truth is a linear combination, two of them or more.
+fn exact<'a>(columns: &[(&'a str, Vec<f64>)], truth: &[f64]) -> Option<Vec<&'a str>> {
+    let usual = spread(truth);
+    if usual <= 0.0 || columns.len() < 2 {
+        return None;
+    }
+    let means: Vec<f64> = columns.iter().map(|(_, numbers)| mean(numbers)).collect();
+    let spreads: Vec<f64> = columns.iter().map(|(_, numbers)| spread(numbers)).collect();
+    let row = |item: usize| -> Vec<f64> {
+        let scaled = columns.iter().zip(means.iter().zip(&spreads));
+        let scaled = scaled.map(|((_, numbers), (mean, spread))| {
+            (numbers.get(item).copied().unwrap_or(0.0) - mean) / spread.max(1e-300)
+        });
+        std::iter::once(1.0).chain(scaled).collect()
+    };
+    // Fitted to every other item.
+    let fitted = (0..truth.len()).step_by(2);
+    let rows: Vec<(Vec<f64>, f64)> = fitted
+        .map(|item| (row(item), truth.get(item).copied().unwrap_or(0.0)))
+        .collect();
+    let weights = least_squares(&rows);
+    let mut errors: Vec<f64> = (1..truth.len())
+        .step_by(2)
+        .map(|item| {
+            let told: f64 = row(item).iter().zip(&weights).map(|(x, w)| x * w).sum();
+            (told - truth.get(item).copied().unwrap_or(0.0)).abs() / usual
+        })
+        .collect();
+    errors.sort_by(f64::total_cmp);
+    if errors
+        .get(errors.len() * 9 / 10)
+        .is_none_or(|most| *most > EXACT)
+    {
+        return None;
+    }
+    let names: Vec<&str> = columns
+        .iter()
+        .zip(weights.iter().skip(1))
+        .filter(|(_, weight)| weight.abs() >= COUNTS * usual)
+        .map(|((name, _), _)| *name)
+        .collect();
+    (names.len() >= 2).then_some(names)
+}
+
+fn all_finite(numbers: &[f64]) -> bool {
+    numbers.iter().all(|one| one.is_finite())
+}
+
+fn mean(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
+}
+
+fn spread(numbers: &[f64]) -> f64 {
+    let mean = mean(numbers);
+    let squares: f64 = numbers.iter().map(|one| (one - mean).powi(2)).sum();
+    (squares / numbers.len().max(1) as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Random;
+
+    #[test]
+    fn sums_and_products_are_found_and_noise_is_not() {
+        let mut random = Random::new(5);
+        let mut numbers = || -> Vec<f64> {
+            (0..200)
+                .map(|_| 1.0 + random.below(10_000) as f64 / 100.0)
+                .collect()
+        };
+        let (a, b, c) = (numbers(), numbers(), numbers());
+        let difference: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+        let columns = vec![("a", a.clone()), ("b", b.clone()), ("c", c.clone())];
+        assert_eq!(exact(&columns, &difference), Some(vec!["a", "b"]));
+        let noisy: Vec<f64> = difference
+            .iter()
+            .zip(&numbers())
+            .map(|(one, noise)| one + 0.02 * noise)
+            .collect();
+        assert_eq!(exact(&columns, &noisy), None);
+        // One column alone is found by another rule.
+        assert_eq!(exact(&columns, &a), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! `neighbours`: rows that name another item. A training row that names a test item (`see_also`, `duplicate_of`), a test row that names
+//! a training item, or a table of pairs says whose answer may be the same.
+//!
+//! The answers of the named training items make a prediction, which counts beyond the baseline.
+
+use std::collections::HashMap;
+
+use super::Tests;
+use super::facts::examples;
+use crate::finding::{LeakFinding, LeakLevel};
+use crate::model::{Prediction, Targets, gain};
+use crate::table::Table;
+use crate::view::View;
+use crate::world::{Label, World};
+
+/// Test items that must be linked.
+const FEWEST: usize = 20;
+
+/// The variance that the answers of linked items must explain beyond the baseline.
+const LEAST: f64 = 0.1;
+
+/// Columns whose first cells are looked at, to find out whether they name anything.
+const SOME: usize = 5_000;
+
+/// Links of a pair of columns: a test item and a row of the training table.
+struct Links {
+    what: String,
+    pairs: Vec<(usize, usize)>,
+}
+
+pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
+    let mut found = Vec::new();
+    for (label, targets) in view.targets() {
+        let Some(train) = view.world.train_table(label) else {
+            continue;
+        };
+        let rows = train.column(&label.name);
+        let Some(rows) = rows.and_then(|answers| targets.encode(answers)) else {
+            continue;
+        };
+        for links in all_links(view.world, train) {
+            found.extend(judged(view, label, targets, &rows, &links, tests));
+        }
+    }
+    found
+}
+
+fn judged(
+    view: &View<'_>,
+    label: &Label,
+    targets: &Targets,
+    rows: &[Vec<f64>],
+    links: &Links,
+    tests: &mut Tests,
+) -> Option<LeakFinding> {
+    let mut sums: HashMap<usize, (Vec<f64>, f64)> = HashMap::new();
+    for (item, row) in &links.pairs {
+        let Some(row) = rows.get(*row) else { continue };
+        let (sum, count) = sums
+            .entry(*item)
+            .or_insert_with(|| (vec![0.0; targets.width], 0.0));
+        for (sum, cell) in sum.iter_mut().zip(row) {
+            *sum += cell;
+        }
+        *count += 1.0;
+    }
+    let means = view.chosen.iter().map(|item| {
+        let (sum, count) = sums.get(item)?;
+        Some(sum.iter().map(|one| one / count).collect::<Vec<f64>>())
+    });
+    let prediction = Prediction {
+        rows: means.collect(),
+    };
+    let linked = prediction.rows.iter().flatten().count();
+    if linked < FEWEST {
+        return None;
+    }
+    let baseline = view.baseline(label, targets);
+    let told = gain(targets, baseline.prediction.as_ref(), &prediction);
+    tests.record(told.p);
+    if told.beyond < LEAST {
+        return None;
+    }
+    let what = format!(
+        "{} of {linked} test items with the training items that are named there: their answers explain {:.0} % of the variance of `{}` that the intended features leave",
+        links.what,
+        100.0 * told.beyond,
+        label.name
+    );
+    let named: HashMap<usize, String> = links
+        .pairs
+        .iter()
+        .map(|(item, row)| (*item, format!("row {} of train", row + 1)))
+        .collect();
+    let cells: Vec<Option<&str>> = view
+        .chosen
+        .iter()
+        .map(|item| named.get(item).map(String::as_str))
+        .collect();
+    Some(
+        LeakFinding::new(LeakLevel::Risk, "neighbours", what)
+            .evidence(examples(view, label, &cells))
+            .p_value(told.p),
+    )
+}
+
+/// Pairs of columns in one table, one of which names test items and the other one training items.
+fn all_links(world: &World, train: &Table) -> Vec<Links> {
+    let mut found = Vec::new();
+    let Some(ids) = world.train_ids(train) else {
+        return found;
+    };
+    let row_of: HashMap<&str, usize> = ids.iter().map(String::as_str).zip(0..).collect();
+    // Renumbered parts have the same ids.
+    if world.has_plain_ids() || world.ids.iter().any(|id| row_of.contains_key(id.as_str())) {
+        return found;
+    }
+    for shown in world
+        .tables
+        .iter()
+        .filter(|one| !world.is_sample(&one.path))
+    {
+        let columns = || shown.table.names.iter().zip(&shown.table.columns);
+        let of_test = columns().filter(|(_, cells)| {
+            let hits = cells.iter().take(SOME);
+            hits.filter(|cell| world.item_of_name(cell).is_some())
+                .count()
+                >= FEWEST
+        });
+        for (name, cells) in of_test {
+            for (other, trained) in columns().filter(|(other, _)| *other != name) {
+                let pairs: Vec<(usize, usize)> = cells
+                    .iter()
+                    .zip(trained)
+                    .filter_map(|(cell, other)| {
+                        let row = row_of.get(other.as_str())?;
+                        Some((world.item_of_name(cell)?, *row))
+                    })
+                    .collect();
+                if pairs.len() >= FEWEST {
+                    let what = format!("{} pairs `{name}` and `{other}`", shown.path);
+                    found.push(Links { what, pairs });
+                }
+            }
+        }
+    }
+    found
+}

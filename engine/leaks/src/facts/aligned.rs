@@ -1,0 +1,117 @@
+//! Files without ids that have as many rows as a test table: their rows belong to the test items in the same order.
+
+use prep_contents::DecodingLimits;
+use prep_contents::TableReader as _;
+use prep_contents::table::npy::ArrayFile;
+
+use super::{Channel, Facts};
+use crate::world::World;
+
+/// Columns of an array that are looked at.
+const MAX_COLUMNS: usize = 64;
+
+/// Adds lines of texts, cells of tables and numbers of arrays by their place.
+pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts) {
+    // The items in the order of the answers, and of test tables.
+    let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];
+    for (_, _, items) in world.test_tables() {
+        let order: Option<Vec<usize>> = items.iter().copied().collect();
+        if let Some(order) = order.filter(|order| !orders.contains(order)) {
+            orders.push(order);
+        }
+    }
+    for (path, text) in &world.texts {
+        let is_table = world.tables.iter().any(|shown| shown.path == *path);
+        if is_table || world.is_sample(path) || world.item_of_path(path).is_some() {
+            continue;
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, order) in orders.iter().enumerate() {
+            // A header is possible.
+            let Some(skip) = lines
+                .len()
+                .checked_sub(order.len())
+                .filter(|skip| *skip <= 1)
+            else {
+                continue;
+            };
+            let what = name("the lines", path, number);
+            let rows = lines.get(skip..).unwrap_or_default().iter().copied();
+            add(world, &what, order, rows, facts);
+        }
+    }
+    for (number, shown) in world.tables.iter().enumerate() {
+        if shown.items.is_some() || world.is_sample(&shown.path) || world.is_train_table(number) {
+            continue;
+        }
+        for (number, order) in orders.iter().enumerate() {
+            if shown.table.is_sample() || shown.table.rows() != order.len() {
+                continue;
+            }
+            for (column, cells) in shown.table.names.iter().zip(&shown.table.columns) {
+                let what = name(&format!("`{column}`"), &shown.path, number);
+                add(world, &what, order, cells.iter().map(String::as_str), facts);
+            }
+        }
+    }
+    for array in &world.arrays {
+        let Ok(file) = ArrayFile::open(&array.place, limits) else {
+            continue;
+        };
+        let columns = file.columns().len();
+        let elements: u64 = file.header().shape.iter().product();
+        let rows = elements / (columns.max(1) as u64);
+        for (number, order) in orders.iter().enumerate() {
+            if rows == order.len() as u64 && columns <= MAX_COLUMNS {
+                of_array(world, &array.path, &file, number, order, facts);
+            }
+        }
+    }
+}
+
+fn name(what: &str, path: &str, order: usize) -> String {
+    let by = match order {
+        0 => "the order of the answers",
+        _ => "the order of the test table",
+    };
+    format!("{what} in {path}, which has no ids, by {by},")
+}
+
+fn add<'a>(
+    world: &World,
+    what: &str,
+    order: &[usize],
+    rows: impl Iterator<Item = &'a str>,
+    facts: &mut Facts,
+) {
+    for (item, row) in order.iter().zip(rows) {
+        if world.has_facts(*item) {
+            facts.add(Channel::Aligned, what, *item, row);
+        }
+    }
+}
+
+fn of_array(
+    world: &World,
+    path: &str,
+    file: &ArrayFile,
+    number: usize,
+    order: &[usize],
+    facts: &mut Facts,
+) {
+    let Ok(mut rows) = file.rows() else { return };
+    let mut row = prep_contents::Row::default();
+    for item in order {
+        if !matches!(rows.next(&mut row), Ok(true)) {
+            return;
+        }
+        if !world.has_facts(*item) {
+            continue;
+        }
+        for column in 0..file.columns().len() {
+            let what = name(&format!("column {}", column + 1), path, number);
+            let cell = String::from_utf8_lossy(row.cell(column));
+            facts.add(Channel::Aligned, &what, *item, &cell);
+        }
+    }
+}

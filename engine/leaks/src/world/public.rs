@@ -1,0 +1,470 @@
+//! One pass over the public files: tables, texts, arrays, series, sketches, and the facts of items in files of their own.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use prep_contents::entries::{self, Entry};
+use prep_contents::listing::Listing;
+use prep_contents::{ContentsError, Format, Resources, Result, read};
+use prep_formats::sniff::HumanSize;
+use tempfile::TempPath;
+
+use super::reading::{Keep, MAX_TEXT, PublicFile, has_reader, is_text, see};
+use super::{LeaksError, PublicTableFile, Series, Wide, World, failed};
+use crate::detectors::is_train;
+use crate::facts::files::{self, Circumstances};
+use crate::facts::trained::Trained;
+use crate::facts::{Channel, Facts, documents, examples, lines, markup, strings};
+use crate::fields;
+use crate::series;
+use crate::sketch::Gallery;
+use crate::table::Table;
+
+/// Arrays that are looked at. Where there are more, each is an item.
+const MAX_ARRAYS: usize = 32;
+
+/// Numbers of series that are kept.
+const MAX_SERIES: usize = 20_000_000;
+
+/// Bytes of items' files whose content is looked at.
+const MAX_LOOKED: u64 = 2 << 30;
+
+/// Longest file of an item whose content is looked at, and longest text that is treated as an item's notes.
+const MAX_ITEM_FILE: u64 = 32 << 20;
+const MAX_ITEM_TEXT: u64 = 1 << 20;
+
+/// Files of records are read up to here.
+const MAX_RECORDS: u64 = 64 << 20;
+
+/// Longest table that is read.
+const MAX_TABLE: u64 = 16 << 30;
+
+/// Maximum bytes of all kept texts.
+const ALL_TEXT: u64 = 1 << 30;
+
+/// Memory for tables: a constant, and an amount per byte of the public files on disk. Files that are compressed much more than tables
+/// are malicious.
+const TABLE_MEMORY: u64 = 1 << 28;
+const TABLE_MEMORY_PER_BYTE: u64 = 24;
+/// The same for texts.
+const TEXT_MEMORY: u64 = 1 << 27;
+const TEXT_MEMORY_PER_BYTE: u64 = 12;
+
+/// Everything that the pass collects.
+struct Collected<'w> {
+    world: &'w World,
+    public: &'w Path,
+    resources: &'w Resources<'w>,
+    facts: Facts,
+    files: Vec<PublicFile>,
+    texts: Vec<(String, String)>,
+    tables: Vec<(String, Table)>,
+    arrays: Vec<Wide>,
+    series: Vec<Series>,
+    gallery: Gallery,
+    trained: Trained,
+    /// Files that were not looked into, with the reason.
+    unread: Vec<String>,
+    /// Items' files that were not looked into, because there are too many.
+    unlooked: u64,
+    /// How many files each item has.
+    counts: HashMap<usize, u64>,
+    /// Files of each directory so far.
+    place: usize,
+    looked: u64,
+    series_left: usize,
+    text_left: u64,
+    /// Memory for tables.
+    room: u64,
+}
+
+impl World {
+    pub(super) fn see_public(
+        &mut self,
+        public: &Path,
+        resources: &Resources<'_>,
+        memory: u64,
+    ) -> std::result::Result<(), LeaksError> {
+        let listing = Listing::read(public).map_err(|cause| failed(public, cause))?;
+        let on_disk: u64 = listing.files.values().sum();
+        let for_texts = on_disk.saturating_mul(TEXT_MEMORY_PER_BYTE);
+        let for_tables = on_disk.saturating_mul(TABLE_MEMORY_PER_BYTE);
+        let mut collected = Collected {
+            world: self,
+            public,
+            resources,
+            facts: Facts::default(),
+            files: Vec::new(),
+            texts: Vec::new(),
+            tables: Vec::new(),
+            arrays: Vec::new(),
+            series: Vec::new(),
+            gallery: Gallery::default(),
+            trained: Trained::default(),
+            unread: Vec::new(),
+            unlooked: 0,
+            counts: HashMap::new(),
+            place: 0,
+            looked: 0,
+            series_left: MAX_SERIES,
+            text_left: ALL_TEXT
+                .min(memory / 4)
+                .min(TEXT_MEMORY.saturating_add(for_texts)),
+            room: TABLE_MEMORY.saturating_add(for_tables).min(memory / 2),
+        };
+        let seen = entries::of_folder_as_stored(public, resources, &mut |entry, content| {
+            collected.file(entry, content)
+        });
+        seen.map_err(|cause| failed(public, cause))?;
+        collected.number_of_files();
+        let Collected {
+            facts,
+            files,
+            mut texts,
+            mut tables,
+            mut arrays,
+            series,
+            gallery,
+            trained,
+            mut unread,
+            unlooked,
+            ..
+        } = collected;
+        unread.sort();
+        if unlooked > 0 {
+            let most = HumanSize(MAX_LOOKED);
+            unread.push(format!(
+                "{unlooked} files of items, of which only names, lengths and checksums were compared: the others have {most} together"
+            ));
+        }
+        arrays.sort_by(|one, other| one.path.cmp(&other.path));
+        texts.sort_by(|(one, _), (other, _)| one.cmp(other));
+        tables.sort_by(|(one, _), (other, _)| one.cmp(other));
+        (self.facts, self.files, self.texts) = (facts, files, texts);
+        (self.arrays, self.series, self.gallery) = (arrays, series, gallery);
+        (self.unread, self.trained) = (unread, trained);
+        for (path, table) in tables {
+            let items = self.items_in(&table);
+            self.tables.push(PublicTableFile { path, table, items });
+        }
+        Ok(())
+    }
+}
+
+/// A file while it is looked at.
+struct Current<'a> {
+    path: &'a str,
+    seen: &'a PublicFile,
+    head: &'a [u8],
+    keep: Keep,
+    /// Whether it belongs to a test item, and which one, if facts of it are collected.
+    is_item: bool,
+    own: Option<usize>,
+}
+
+impl Collected<'_> {
+    fn file(&mut self, entry: Entry<'_>, content: &mut dyn Read) -> Result<()> {
+        let Entry { path, bytes, .. } = entry;
+        let format = Format::from_path(path).filter(|format| match format {
+            Format::Lines => false,
+            Format::Array => self.arrays.len() < MAX_ARRAYS,
+            _ => !path.starts_with("description."),
+        });
+        let table = format.filter(|format| fits(*format, bytes));
+        // A table is read more than once: a member of an archive is taken out.
+        let place = self.public.join(path);
+        let is_loose = place.is_file();
+        let taken = match table.is_some() && !is_loose {
+            true => Some(read::spool(content, self.resources)?),
+            false => None,
+        };
+        let place = taken.as_ref().map_or(place, |taken| taken.to_path_buf());
+        let item = self.world.item_of_path(path);
+        let own = item.filter(|item| self.world.has_facts(*item));
+        self.place += 1;
+        let is_trained = item.is_none() && is_train(path);
+        let known = (own.is_some() || is_trained).then(|| Circumstances {
+            place: self.place,
+            ..circumstances(&entry, is_loose.then_some(place.as_path()))
+        });
+        if let Some(item) = own {
+            *self.counts.entry(item).or_default() += 1;
+        }
+        let keep = self.keep(path, bytes, item.is_some(), own);
+        let (seen, head) = {
+            let at = ContentsError::system_error(&place);
+            match &taken {
+                Some(_) => see(path, &mut File::open(&place).map_err(&at)?, keep),
+                None => see(path, content, keep),
+            }
+            .map_err(&at)?
+        };
+        let current = Current {
+            path,
+            seen: &seen,
+            head: &head,
+            keep,
+            is_item: item.is_some(),
+            own,
+        };
+        if let Some(known) = known {
+            self.of_item(&current, &known);
+            if is_trained {
+                self.trained.add(path, &head, known.time);
+            }
+        }
+        self.of_records(&current);
+        self.of_opaque(&current);
+        let is_text_kept = self.of_text(&current);
+        self.of_series(&current);
+        let bytes = seen.bytes;
+        self.files.push(seen);
+        if table == Some(Format::Array) {
+            let path = path.to_owned();
+            let _taken = taken;
+            self.arrays.push(Wide {
+                path,
+                place,
+                _taken,
+            });
+            return Ok(());
+        }
+        // A table is looked at row by row, so its text is hardly missed.
+        let is_text_lost = is_text(path) && !is_text_kept && format.is_none();
+        let is_table_lost = !self.of_table(path, &place, format, bytes, taken)?;
+        if is_text_lost || is_table_lost {
+            self.unread.push(format!("{path}: {}", HumanSize(bytes)));
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, path: &str, bytes: u64, is_item: bool, own: Option<usize>) -> Keep {
+        let is_records = fields::format(path) == Some("tfrecord");
+        let is_part = is_item || is_train(path);
+        let is_sketched = is_part && self.gallery.wing(is_item).wants(path, bytes);
+        if is_text(path) && bytes <= MAX_TEXT.min(self.text_left) {
+            return Keep::Text;
+        }
+        if is_sketched || is_records || !is_part && !has_reader(path) && bytes <= MAX_TEXT {
+            return Keep::All;
+        }
+        match own {
+            Some(_) if bytes <= MAX_ITEM_FILE && self.looked <= MAX_LOOKED => Keep::All,
+            Some(_) => {
+                self.unlooked += 1;
+                Keep::Head
+            }
+            None => Keep::Head,
+        }
+    }
+
+    /// Facts of a file that belongs to an item.
+    fn of_item(&mut self, current: &Current<'_>, known: &Circumstances) {
+        let Current {
+            path, seen, head, ..
+        } = *current;
+        let Some(item) = current.own else { return };
+        let id = self.world.ids.get(item).map_or("", String::as_str);
+        let id = named_in(path, id);
+        let facts = &mut self.facts;
+        files::of_path(path, id, item, facts);
+        files::of_circumstances(path, id, item, seen.bytes, known, facts);
+        if let Some(pixels) = seen.pixels {
+            files::of_pixels(path, id, item, pixels, facts);
+        }
+        if current.keep != Keep::Head && seen.bytes <= MAX_ITEM_FILE {
+            self.looked += seen.bytes;
+            files::of_content(path, id, item, head, facts);
+            files::of_compression(path, id, item, head, known, facts);
+        }
+        if current.keep == Keep::Text && seen.bytes <= MAX_ITEM_TEXT {
+            let text = String::from_utf8_lossy(head);
+            let kind = files::kind(path, id);
+            match path.to_ascii_lowercase().ends_with(".json") {
+                true => documents::of_item(&kind, &text, item, facts),
+                false if markup::is_markup(path) => markup::of_item(&kind, &text, item, facts),
+                false => lines::of_item(&kind, &text, item, facts),
+            }
+        }
+    }
+
+    fn number_of_files(&mut self) {
+        for (item, count) in &self.counts {
+            let what = "the number of files";
+            self.facts.number(Channel::Name, what, *item, *count as f64);
+        }
+    }
+
+    fn of_records(&mut self, current: &Current<'_>) {
+        if fields::format(current.path) != Some("tfrecord") {
+            return;
+        }
+        let most = usize::try_from(MAX_RECORDS).unwrap_or(usize::MAX);
+        let end = current.head.len().min(most);
+        let head = current.head.get(..end).unwrap_or_default();
+        let world = self.world;
+        let item_of = |text: &str| world.item_of_name(text);
+        examples::collect(current.path, head, &item_of, &mut self.facts);
+        if current.seen.bytes > MAX_RECORDS {
+            let (path, bytes) = (current.path, HumanSize(current.seen.bytes));
+            let read = HumanSize(MAX_RECORDS);
+            self.unread
+                .push(format!("{path}: {bytes}, only the first {read} were read"));
+        }
+    }
+
+    /// A file of a format without a reader that belongs to no item: the texts in it that name items.
+    fn of_opaque(&mut self, current: &Current<'_>) {
+        let Current { path, seen, .. } = *current;
+        if has_reader(path) || current.is_item || is_train(path) {
+            return;
+        }
+        match current.keep {
+            Keep::All if seen.bytes <= MAX_TEXT => {
+                let world = self.world;
+                let item_of = |text: &str| world.item_in_text(text);
+                let shortest = world.shortest;
+                strings::collect(path, current.head, shortest, &item_of, &mut self.facts);
+            }
+            _ => {
+                let bytes = HumanSize(seen.bytes);
+                self.unread.push(format!("{path}: {bytes}"));
+            }
+        }
+    }
+
+    /// Keeps a text, and adds a file to the sketches. Returns whether the text was kept.
+    fn of_text(&mut self, current: &Current<'_>) -> bool {
+        let Current {
+            path, seen, head, ..
+        } = *current;
+        let content = (seen.bytes, seen.crc32);
+        match current.keep {
+            // A length that no header declares is known by now.
+            Keep::Text if seen.bytes <= MAX_TEXT.min(self.text_left) => {
+                self.text_left = self.text_left.saturating_sub(seen.bytes);
+                let text = String::from_utf8_lossy(head).into_owned();
+                self.texts.push((path.to_owned(), text));
+                return true;
+            }
+            Keep::All if current.is_item || is_train(path) => {
+                let wing = self.gallery.wing(current.is_item);
+                if wing.wants(path, seen.bytes) {
+                    wing.add(path, content, head);
+                }
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn of_series(&mut self, current: &Current<'_>) {
+        let Current {
+            path, seen, head, ..
+        } = *current;
+        if current.keep == Keep::Head || !current.is_item && !is_train(path) {
+            return;
+        }
+        let Some(columns) = series::columns(path, head) else {
+            return;
+        };
+        if current.keep == Keep::Text {
+            let wing = self.gallery.wing(current.is_item);
+            wing.add(path, (seen.bytes, seen.crc32), head);
+        }
+        if self.series_left > 0 {
+            let numbers = columns.iter().flatten().map(|one| one.to_bits());
+            let numbers: Vec<u64> = numbers.collect();
+            self.series_left = self.series_left.saturating_sub(numbers.len());
+            self.series.push(Series {
+                is_item: current.is_item,
+                numbers,
+            });
+        }
+        if let Some(item) = current.own {
+            for (name, value) in series::summary(&columns) {
+                self.facts.number(Channel::Look, &name, item, value);
+            }
+        }
+    }
+
+    /// Reads a table. Returns false if it is one that was not read because of its size.
+    fn of_table(
+        &mut self,
+        path: &str,
+        place: &Path,
+        format: Option<Format>,
+        bytes: u64,
+        _taken: Option<TempPath>,
+    ) -> Result<bool> {
+        let Some(format) = format.filter(|format| *format != Format::Array) else {
+            return Ok(true);
+        };
+        if !fits(format, bytes) {
+            return Ok(false);
+        }
+        let limits = &self.resources.limits;
+        let world = self.world;
+        let wanted = |cells: &[String]| {
+            cells.iter().any(|cell| {
+                let item = world.item_of.get(cell);
+                item.is_some_and(|item| world.has_facts(*item))
+            })
+        };
+        // One table leaves room for others.
+        match Table::read(place, format, limits, self.room / 2, &wanted) {
+            Err(error) if error.is_of_the_system() => return Err(error),
+            // A file that is not a table, in spite of its name, is skipped.
+            Err(error) => return Ok(!matches!(error, ContentsError::Limit(_))),
+            Ok(table) if table.names.len() > 1 && table.rows() > 0 => {
+                if table.is_sample() {
+                    let (rows, all) = (table.rows(), table.all_rows);
+                    let what = format!("{path}: {rows} of {all} rows were read, drawn evenly");
+                    self.unread.push(what);
+                }
+                self.room = self.room.saturating_sub(table.memory());
+                self.tables.push((path.to_owned(), table));
+            }
+            Ok(_) => {}
+        }
+        Ok(true)
+    }
+}
+
+/// Whether a table is read.
+fn fits(format: Format, bytes: u64) -> bool {
+    format == Format::Array || bytes <= MAX_TABLE
+}
+
+/// What is known of a file before it is opened: by its archive, or, for a file outside archives at `place`, by the file system.
+fn circumstances(entry: &Entry<'_>, place: Option<&Path>) -> Circumstances {
+    let metadata =
+        place.and_then(|place: &Path| -> Option<std::fs::Metadata> { place.metadata().ok() });
+    let of_disk = metadata.map(|metadata| {
+        let time = metadata.mtime() as f64 + metadata.mtime_nsec() as f64 * 1e-9;
+        (time, format!("permissions {:o}", metadata.mode() & 0o7777))
+    });
+    let of_archive = entry
+        .packed
+        .map(|packed| (packed.time, packed.form.clone()));
+    let (time, packing) = of_archive.or(of_disk).unzip();
+    Circumstances {
+        place: 0,
+        time,
+        packing,
+        compressed_bytes: entry.packed.and_then(|packed| packed.compressed_bytes),
+    }
+}
+
+/// The part of a path that names an item: its id, or what stands for it if the path has only its parts.
+fn named_in<'a>(path: &str, id: &'a str) -> &'a str {
+    if path.contains(id) {
+        return id;
+    }
+    let name = id.rsplit('/').next().unwrap_or(id);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    if path.contains(stem) { stem } else { "" }
+}

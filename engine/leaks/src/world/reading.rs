@@ -1,0 +1,97 @@
+//! Reads one public file: its length, checksum and names, and as much of its content as is needed.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+
+use prep_contents::read;
+use prep_formats::image::ImageHeader;
+
+use crate::fields;
+
+/// Longest text, and longest file of a format without a reader, that is looked through.
+pub(super) const MAX_TEXT: u64 = 64 << 20;
+
+/// A file, or a member of an archive.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PublicFile {
+    pub path: String,
+    pub bytes: u64,
+    pub crc32: u32,
+    /// Names of columns, keys, features or variables.
+    pub names: BTreeSet<String>,
+    /// Width and height of an image.
+    pub pixels: Option<(u64, u64)>,
+}
+
+/// How much of a file is kept while it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Enough for its names, and for the size of an image.
+    Head,
+    Text,
+    All,
+}
+
+pub(super) fn is_text(path: &str) -> bool {
+    ends_with(
+        path,
+        &[
+            ".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".geojson", ".nmea", ".xml",
+            ".html", ".log", ".md", ".yaml", ".yml", ".xyz", ".dat", ".ini", ".toml", ".svg",
+            ".tex", ".rst", ".srt", ".py", ".ipynb",
+        ],
+    )
+}
+
+/// Whether a file is of a format whose names or content a reader knows.
+pub(super) fn has_reader(path: &str) -> bool {
+    let others = [
+        ".png", ".jpg", ".jpeg", ".wav", ".wave", ".aif", ".aiff", ".npy", ".npz", ".parquet",
+        ".bson", ".zip", ".gz", ".tar", ".tgz", ".7z",
+    ];
+    is_text(path) || fields::format(path).is_some() || ends_with(path, &others)
+}
+
+fn ends_with(path: &str, ends: &[&str]) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Reads a file once: its length, its checksum, its names, its size as an image; and what is to be kept.
+pub(super) fn see(
+    path: &str,
+    mut content: &mut dyn Read,
+    keep: Keep,
+) -> io::Result<(PublicFile, Vec<u8>)> {
+    let format = fields::format(path);
+    let images = [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"];
+    let is_image = ends_with(path, &images);
+    let mut hasher = crc32fast::Hasher::new();
+    let mut head = Vec::new();
+    let most = match (keep, format, is_image) {
+        (Keep::Text | Keep::All, ..) => MAX_TEXT,
+        (_, Some("matlab"), _) => 256 << 20,
+        (_, Some(_), _) => 4 << 20,
+        (_, _, true) => 1 << 16,
+        _ => 0,
+    };
+    let bytes = read::each_chunk(&mut content, |chunk| {
+        hasher.update(chunk);
+        let left = most.saturating_sub(head.len() as u64);
+        let kept = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
+        head.extend_from_slice(chunk.get(..kept).unwrap_or_default());
+    })?;
+    let seen = PublicFile {
+        path: path.to_owned(),
+        bytes,
+        crc32: hasher.finalize(),
+        names: format
+            .map(|format| fields::names(format, &mut head.as_slice()))
+            .unwrap_or_default(),
+        pixels: is_image
+            .then(|| ImageHeader::read(head.as_slice()).ok())
+            .flatten()
+            .map(|image| (u64::from(image.width), u64::from(image.height))),
+    };
+    Ok((seen, head))
+}
