@@ -362,7 +362,7 @@ def picture_renamed(f, r):
 def picture_gone(f, r): f.pop(sorted(p for p in f if p.startswith("public/train/"))[0])
 
 
-@case(["files-missing"], "answers")
+@case(["files-missing", "files-surplus"], "answers")
 def answers_file_gone(f, r): f.pop(A); f["private/note.txt"] = b"x"
 
 

@@ -16,6 +16,10 @@ pub const PRIVATE: HarmRule = "files in `private` are what submissions are grade
 /// A column that the answers have and test items do not show.
 pub const LABELS: HarmRule = "the column is one of the answers that test items do not show";
 
+/// Rows are paired by the ids, as texts.
+pub const IDS: HarmRule =
+    "the column has the ids, by which rows are paired: another spelling is another id";
+
 /// Grading pairs rows by their place.
 pub const ROWS_BY_PLACE: HarmRule =
     "no rule of `grade` pairs rows by an id, so the order of rows counts";

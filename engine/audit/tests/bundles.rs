@@ -121,6 +121,12 @@ const CASES: &[Case] = &[
         "begins with zeros",
     ),
     (
+        "bytes behind the end",
+        |good| [good, b"and something more".as_slice()].concat(),
+        &["bundle-bytes-appended"],
+        "18 bytes behind the end record",
+    ),
+    (
         "HTML",
         |_| PAGE.to_vec(),
         &["bundle-error-page"],

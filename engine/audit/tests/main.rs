@@ -11,3 +11,28 @@ mod bundles;
 mod containers;
 mod published;
 mod trees;
+
+/// The sources of tests that name causes.
+const FIXTURES: [&str; 8] = [
+    include_str!("bundles.rs"),
+    include_str!("containers.rs"),
+    include_str!("published.rs"),
+    include_str!("trees/mod.rs"),
+    include_str!("trees/cases.rs"),
+    include_str!("trees/further.rs"),
+    include_str!("trees/together.rs"),
+    include_str!("../../../tests/end_to_end/audit.rs"),
+];
+
+#[test]
+fn every_cause_has_a_fixture() {
+    let without: Vec<&str> = prep_audit::causes::all()
+        .map(|cause| cause.id)
+        .filter(|id| {
+            !FIXTURES
+                .iter()
+                .any(|text| text.contains(&format!("\"{id}\"")))
+        })
+        .collect();
+    assert!(without.is_empty(), "no test names {without:?}");
+}

@@ -43,8 +43,8 @@ pub struct Packed {
     pub compressed_bytes: Option<u64>,
 }
 
-/// The members of the zip archive in a range of a file, in the order of its directory. Empty if this is no zip archive or one of more
-/// than 4 GB.
+/// The members of the zip archive in a range of a file, in the order of its directory. Empty if this is not a zip archive, or if it has
+/// more than 4 GB.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -135,7 +135,7 @@ fn extra_fields(extra: &[u8]) -> (String, Option<f64>) {
     (text, time)
 }
 
-/// The header of a gzip file as that of its only member. `None` if this is no gzip file.
+/// The header of a gzip file as that of its only member. `None` if this is not a gzip file.
 ///
 /// # Errors
 /// When the file cannot be read.

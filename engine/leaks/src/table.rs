@@ -172,7 +172,7 @@ impl Kept {
             .retain(|_| stay.next().copied().unwrap_or(false));
         let cells = self.columns.iter().flatten();
         self.bytes = cells.map(|cell| CELL_BYTES + cell.len() as u64).sum();
-        // Rows that are wanted may be most of the table.
+        // Rows of items may be most of the table.
         if self.numbers.len() * 4 > before * 3 {
             self.has_room_for_wanted = false;
         }

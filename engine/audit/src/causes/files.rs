@@ -14,9 +14,18 @@ pub static ALL: &[&Cause] = &[
     &BYTES_APPENDED,
     &FILES_DAMAGED,
     &ARCHIVE_UNPACKED,
+    &FILE_PACKED,
     &BUNDLE_MEMBER,
     &FILES_CHANGED,
 ];
+
+pub static FILE_PACKED: Cause = Cause {
+    id: "file-packed",
+    family: Family::Files,
+    harm: Harm::Form,
+    meaning: "a file was compressed, and its name shows it",
+    advice: "nothing, if programs that read the tree expect it",
+};
 
 pub static FILES_MISSING: Cause = Cause {
     id: "files-missing",

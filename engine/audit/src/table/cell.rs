@@ -180,7 +180,9 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
         // Doubles distinguish integers only up to 2^53.
         let exact = a.abs() < 9_007_199_254_740_992.0 || plain(theirs) == plain(ours);
         let has_zeros = |cell: &[u8]| matches!(cell, [b'0', b'0'..=b'9', ..]);
-        let lost = plain(theirs).is_some() && plain(ours).is_some();
+        // `7.0` is `007` after a detour through numbers.
+        let integer = |cell: &[u8]| plain(cell.strip_suffix(b".0").unwrap_or(cell)).is_some();
+        let lost = integer(theirs) && integer(ours);
         return if lost && has_zeros(theirs) != has_zeros(ours) {
             Difference::LeadingZeros
         } else if exact {
@@ -207,7 +209,10 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
         let text = std::str::from_utf8(text).ok()?;
         Some(text.parse::<f32>().ok()? == value as f32)
     };
-    if digits(short) <= 9 && digits(short) >= 6 && single(short, long) == Some(true) {
+    // A double of many digits that is exactly a single was one.
+    let was_single = f64::from(long as f32) == long && digits(theirs).max(digits(ours)) > 9;
+    let is_short = digits(short) <= 9 && (digits(short) >= 6 || was_single);
+    if is_short && single(short, long) == Some(true) {
         return Difference::Single;
     }
     if (a as f32) == (b as f32)
@@ -305,6 +310,8 @@ mod tests {
             ("1e-05", "0.00001", Difference::NumberSpelling),
             ("9007199254740993", "9007199254740992", Difference::Value),
             ("007", "7", Difference::LeadingZeros),
+            ("7.0", "007", Difference::LeadingZeros),
+            ("0.1", "0.10000000149011612", Difference::Single),
             (
                 "1111111111111111111111111111111111111111",
                 "1111111111111111111111111111111111111112",

@@ -5,13 +5,14 @@ pub(crate) mod cell;
 mod compare;
 mod forms;
 mod tally;
+mod zeros;
 
 use std::path::Path;
 
 use prep_contents::table::DetectedFile;
-use prep_contents::{ContentsError, DecodingLimits, Format, Result};
+use prep_contents::{ContentsError, DecodingLimits, Format, Result, TableReader, read};
 
-use crate::causes::{files, rows};
+use crate::causes::{files, rows, text};
 use crate::finding::AuditFinding;
 
 pub use compare::{TableComparison, TableUse};
@@ -29,7 +30,11 @@ pub fn compare(
     limits: &DecodingLimits,
 ) -> Result<TableComparison> {
     let ours = DetectedFile::open(ours, format, limits)?;
-    let theirs = match DetectedFile::open(theirs, format, limits) {
+    // A list of all records has the records of one on each line.
+    let is_list =
+        format == Format::JsonLines && read::head(theirs, 64)?.trim_ascii_start().starts_with(b"[");
+    let their_format = if is_list { Format::Json } else { format };
+    let theirs = match DetectedFile::open(theirs, their_format, limits) {
         Ok(theirs) => theirs,
         Err(ContentsError::Damaged(reason)) => {
             let finding = AuditFinding::new(&files::FILES_DAMAGED, path).example(reason);
@@ -42,6 +47,11 @@ pub fn compare(
     };
     let is_typed = !matches!(ours, DetectedFile::Csv(_));
     let mut outcome = compare::compare(path, theirs.table(), ours.table(), role, is_typed)?;
+    if let Some(other) =
+        without_zeros(path, theirs.table(), ours.table(), role, is_typed, &outcome)?
+    {
+        outcome = other;
+    }
     let findings = &mut outcome.findings;
     match (&theirs, &ours) {
         (DetectedFile::Csv(theirs), DetectedFile::Csv(ours)) => {
@@ -55,9 +65,25 @@ pub fn compare(
             findings.retain(|finding| finding.cause.id != rows::COLUMN_ORDER.id);
             let equal = outcome.rows.is_some();
             findings.extend(forms::of_records(path, theirs, ours, equal));
+            let is_named = findings
+                .iter()
+                .any(|one| one.cause.id == text::DOCUMENT_LAYOUT.id);
+            if is_list && !is_named {
+                let proof = "the records are in a list instead of one on each line";
+                findings.push(AuditFinding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
+            }
         }
         (DetectedFile::Array(theirs), DetectedFile::Array(ours)) => {
             findings.extend(forms::of_arrays(path, theirs, ours, outcome.rows));
+            // Rows of other dimensions have no pairs.
+            let is_turned = theirs.columns().len() != ours.columns().len();
+            if is_turned
+                && findings
+                    .iter()
+                    .any(|one| one.cause.id == rows::ARRAY_SHAPE.id)
+            {
+                findings.retain(|one| one.cause.id == rows::ARRAY_SHAPE.id);
+            }
         }
         _ => {}
     }
@@ -65,4 +91,47 @@ pub fn compare(
         findings.push(AuditFinding::new(&crate::causes::NOT_CLASSIFIED, path));
     }
     Ok(outcome)
+}
+
+/// Compares tables with ids as numbers, if that explains why rows have no pair.
+fn without_zeros(
+    path: &str,
+    theirs: &dyn TableReader,
+    ours: &dyn TableReader,
+    role: &TableUse,
+    is_typed: bool,
+    found: &TableComparison,
+) -> Result<Option<TableComparison>> {
+    let is_alone = |outcome: &TableComparison| {
+        let alone = [rows::ROWS_MISSING.id, rows::ROWS_ADDED.id];
+        outcome
+            .findings
+            .iter()
+            .filter(|one| alone.contains(&one.cause.id))
+            .count()
+    };
+    if is_alone(found) < 2 {
+        return Ok(None);
+    }
+    let lost = zeros::lost(theirs, ours, &role.ids)?;
+    if lost == 0 {
+        return Ok(None);
+    }
+    let (theirs, ours) = (
+        zeros::WithoutZeros::new(theirs, &role.ids),
+        zeros::WithoutZeros::new(ours, &role.ids),
+    );
+    let mut outcome = compare::compare(path, &theirs, &ours, role, is_typed)?;
+    if is_alone(&outcome) > 0 {
+        return Ok(None);
+    }
+    let mut finding = AuditFinding::new(&text::LEADING_ZEROS, path)
+        .cells(lost)
+        .proof("with ids as numbers, every row has its pair");
+    if role.answers {
+        finding.raise(crate::causes::Harm::Answers, crate::harm::PRIVATE);
+    }
+    outcome.findings.push(finding);
+    outcome.rows = None;
+    Ok(Some(outcome))
 }

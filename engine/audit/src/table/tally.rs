@@ -10,7 +10,7 @@ use super::cell::{Difference, Nature};
 use super::compare::TableUse;
 use crate::causes::{Cause, Harm, labels, text};
 use crate::finding::AuditFinding;
-use crate::harm::{LABELS, PRIVATE};
+use crate::harm::{IDS, LABELS, PRIVATE};
 
 /// Longest value that an example shows in full.
 const MAX_VALUE_LENGTH: usize = 200;
@@ -244,7 +244,11 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
         proof.push_str(&format!("; {}", words.collect::<Vec<_>>().join(", ")));
         finding.rule = LABELS;
     }
-    if cause.harm >= Harm::Content && role.answers {
+    let has_ids = count.by_column.keys().any(|name| role.ids.contains(name));
+    if cause.id == text::NUMBER_SPELLING.id && has_ids {
+        finding.raise(Harm::Content, IDS);
+    }
+    if finding.harm >= Harm::Content && role.answers {
         finding.raise(Harm::Answers, PRIVATE);
     }
     finding = finding.proof(proof);

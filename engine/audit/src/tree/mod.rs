@@ -113,6 +113,15 @@ pub fn compare(
         pairs.push(compare_pair(&here, &there)?);
         named.push(names::of_case(&there, &here));
     }
+    for (there, here) in left.packed() {
+        let mut paired = compare_pair(&here, &there)?;
+        // The name already shows that it is packed.
+        paired
+            .findings
+            .retain(|one| one.cause.id != crate::causes::files::FILES_DAMAGED.id);
+        pairs.push(paired);
+        named.push(names::of_packed(&there, &here));
+    }
     for (archive, folder) in left.unpacked(ours, &resources.limits)? {
         let found = names::of_unpacked(&archive, &folder, theirs, ours, &around);
         named.extend(found.map_err(AuditError::reading(&ours.join(&archive)))?);
@@ -127,11 +136,11 @@ pub fn compare(
     let mut findings = explained.map_err(AuditError::reading(ours))?;
     let explained = !findings.is_empty();
     let places = Places { theirs, ours };
-    swapped::explain(&mut pairs, &places)?;
+    swapped::explain(&mut pairs, &places, &our_list)?;
     findings.extend(pairs.into_iter().flat_map(|pair| pair.findings));
     findings.extend(named);
     findings.extend(names::compare(theirs, ours, left, explained)?);
-    let raised = shown::raise(&mut findings, &places, &roles, &resources.limits);
+    let raised = shown::raise(&mut findings, &places, &roles, resources);
     raised.map_err(AuditError::reading(theirs))?;
     Ok(TreeComparison {
         findings,

@@ -8,11 +8,12 @@ use prep_contents::listing::Listing;
 use prep_contents::{ContentsError, DecodingLimits, read};
 
 use super::pair::{self, Surroundings, ending};
+use super::swapped::is_of_test;
 use crate::bundle::members;
 use crate::causes::{Harm, NOT_CLASSIFIED, files};
 use crate::error::{AuditError, unless_damaged};
 use crate::finding::AuditFinding;
-use crate::harm::PRIVATE;
+use crate::harm::{ANSWERS_SHOWN, PRIVATE};
 
 /// Files of one side only, by path, with their lengths.
 pub(super) struct OneSided {
@@ -94,6 +95,27 @@ impl OneSided {
         });
         failed.map_or(Ok(found), Err)
     }
+}
+
+impl OneSided {
+    /// Removes files of ours that `theirs` has under the same name with the ending of a compression. Returns their path and ours.
+    pub(super) fn packed(&mut self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let surplus = &mut self.surplus;
+        self.missing.retain(|here, _| {
+            let names = [".gz", ".zip", ".7z"].map(|end| format!("{here}{end}"));
+            let there = names
+                .into_iter()
+                .find(|there| surplus.remove(there).is_some());
+            found.extend(there.clone().map(|there| (there, here.clone())));
+            there.is_none()
+        });
+        found
+    }
+}
+
+pub(super) fn of_packed(there: &str, here: &str) -> AuditFinding {
+    AuditFinding::new(&files::FILE_PACKED, here).example(format!("{there} there, {here} here"))
 }
 
 pub(super) fn of_case(there: &str, here: &str) -> AuditFinding {
@@ -242,17 +264,20 @@ fn renamed(
         let other = others.swap_remove(place);
         missing.remove(&path);
         surplus.remove(&other);
-        let elsewhere = name(&other) == name(&path) && other_split;
+        let has_moved = is_of_test(&other) != is_of_test(&path);
+        let elsewhere = name(&other) == name(&path) && (other_split || has_moved);
         let cause = if elsewhere {
             &files::FILES_OTHER_PART
         } else {
             &files::FILES_RENAMED
         };
-        found.push(
-            AuditFinding::new(cause, path.as_str())
-                .example(format!("{other} there, {path} here"))
-                .proof("contents are equal"),
-        );
+        let mut finding = AuditFinding::new(cause, path.as_str())
+            .example(format!("{other} there, {path} here"))
+            .proof("contents are equal");
+        if path.starts_with("private/") && other.starts_with("public/") {
+            finding.raise(Harm::Answers, ANSWERS_SHOWN);
+        }
+        found.push(of_part(finding));
     }
     Ok(found)
 }

@@ -10,7 +10,7 @@ use prep_contents::{ContentsError, Format, Resources, Result};
 
 use super::roles::Roles;
 use super::{archive, document, image};
-use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files};
+use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files, text};
 use crate::finding::AuditFinding;
 use crate::harm::PRIVATE;
 use crate::table;
@@ -83,6 +83,28 @@ pub(super) fn compare(
     Ok(paired)
 }
 
+/// The mark at the beginning of some texts in UTF-8.
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// Longest document that is compared without its mark.
+const MAX_MARKED_BYTES: u64 = 64 << 20;
+
+/// Whether a file is a page in HTML or a message of a server, as a failed download leaves it.
+fn is_page(path: &Path) -> Result<bool> {
+    if matches!(
+        ending(&path.to_string_lossy()).as_str(),
+        "html" | "htm" | "xml" | "svg" | "md"
+    ) {
+        return Ok(false);
+    }
+    let head = read::head(path, 64)?.to_ascii_lowercase();
+    let head = head.trim_ascii_start();
+    let beginnings: [&[u8]; 4] = [b"<!doctype html", b"<html", b"<?xml version", b"{\"code\":"];
+    Ok(beginnings
+        .iter()
+        .any(|beginning| head.starts_with(beginning)))
+}
+
 /// A file of a format that its content does not have.
 fn unreadable(path: &str, error: &ContentsError) -> AuditFinding {
     AuditFinding::new(&NOT_CLASSIFIED, path).proof(format!("it cannot be looked into: {error}"))
@@ -109,6 +131,12 @@ fn look(
     }
     if let Some(findings) = wrapped(path, theirs, ours, around, moved)? {
         return Ok(findings);
+    }
+    if is_page(theirs)? && !is_page(ours)? {
+        let example = format!("it is a page of a server; {sizes}");
+        return Ok(vec![
+            AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
+        ]);
     }
     let limits = &around.resources.limits;
     let is_json = matches!(ending(path).as_str(), "json" | "geojson");
@@ -139,6 +167,21 @@ fn look(
         return Ok(vec![
             AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
         ]);
+    }
+    let has_mark = is_document && their_size == our_size + 3 && our_size <= MAX_MARKED_BYTES;
+    if has_mark && read::head(theirs, 3)? == BYTE_ORDER_MARK {
+        let theirs = read::whole(theirs, limits)?;
+        if theirs.get(3..) == Some(read::whole(ours, limits)?.as_slice()) {
+            return simple(&text::BYTE_ORDER_MARK);
+        }
+    }
+    if at == Some(our_size) && is_text && their_size - our_size < 1 << 16 {
+        let tail = read::tail(theirs, our_size, 1 << 16)?;
+        if tail.iter().all(|byte| matches!(byte, b'\n' | b'\r')) {
+            let example = format!("{} bytes of line ends behind the last line", tail.len());
+            let finding = AuditFinding::new(&text::FINAL_NEWLINE, path);
+            return Ok(vec![finding.example(example)]);
+        }
     }
     if at.is_none() && is_text && is_cut_within_line(theirs, ours)? {
         return simple(&files::FILES_CUT_OFF);

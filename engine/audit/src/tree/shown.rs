@@ -1,9 +1,13 @@
-//! Answers that became public: a column of a public table, a file more, or the values of the sample submission.
+//! Answers that became public: a column or rows of a public table, a file or a member of an archive more, or the values of the sample
+//! submission.
 
 use std::collections::HashMap;
 
+use prep_contents::archive::Archive;
 use prep_contents::table::{DetectedFile, column};
-use prep_contents::{DecodingLimits, Format, Result, Row};
+use prep_contents::{
+    ContentsError, DecodingLimits, Format, Resources, Result, Row, TableReader, entries, read,
+};
 
 use super::Places;
 use super::roles::Roles;
@@ -12,8 +16,13 @@ use crate::error::unless_damaged;
 use crate::finding::AuditFinding;
 use crate::harm::ANSWERS_SHOWN;
 
-/// Items that must have their answer, of those that the table has.
-const SHARE: f64 = 0.9;
+/// Items that must have an answer, and the longest text in which answers are looked for next to ids.
+const MIN_ITEMS: usize = 10;
+const MAX_TEXT_BYTES: u64 = 64 << 20;
+
+/// Columns that may name the items, and words behind an item's name that may be its answer.
+const KEY_COLUMNS: usize = 8;
+const MAX_WORDS: usize = 8;
 
 /// Raises the harm of findings of public tables that hold the answers of test items.
 ///
@@ -23,11 +32,13 @@ pub(super) fn raise(
     findings: &mut [AuditFinding],
     places: &Places<'_>,
     roles: &Roles,
-    limits: &DecodingLimits,
+    resources: &Resources<'_>,
 ) -> Result<()> {
+    let limits = &resources.limits;
     let suspicious = [
         rows::COLUMNS_ADDED.id,
         rows::COLUMNS_RENAMED.id,
+        rows::ROWS_ADDED.id,
         rows::VALUES_CHANGED.id,
         labels::LABELS_CHANGED.id,
         files::FILES_SURPLUS.id,
@@ -44,7 +55,7 @@ pub(super) fn raise(
         let Some(Some(answers)) = &answers else {
             return Ok(());
         };
-        if let Some(shown) = answers.shown_in(&finding.path, places, limits)? {
+        if let Some(shown) = answers.shown_in(&finding.path, places, resources)? {
             finding.raise(Harm::Answers, ANSWERS_SHOWN);
             let proof = finding
                 .proof
@@ -90,60 +101,187 @@ impl Answers {
         }))
     }
 
-    /// Which column of their table holds answers that ours does not.
+    /// Describes the part of their file, or of a member of an archive, that holds answers which ours does not.
     fn shown_in(
         &self,
         path: &str,
         places: &Places<'_>,
+        resources: &Resources<'_>,
+    ) -> Result<Option<String>> {
+        let place = places.theirs.join(path);
+        if place.is_file() && Archive::from_path(path).is_none() {
+            return self.shown_in_file(path, &place, &places.ours.join(path), &resources.limits);
+        }
+        // An archive, or a member of one.
+        let ends = path.match_indices('/').map(|(end, _)| end);
+        let outer = ends
+            .chain(std::iter::once(path.len()))
+            .filter_map(|end| path.get(..end))
+            .find(|outer| places.theirs.join(outer).is_file());
+        let Some(outer) = outer else { return Ok(None) };
+        let mut shown = None;
+        let visited = entries::of_file(
+            &places.theirs.join(outer),
+            outer,
+            resources,
+            &mut |member, _, content| {
+                let is_wanted = outer == path || member == path;
+                if is_wanted && shown.is_none() {
+                    let copy = read::spool(content, resources)?;
+                    let nothing = places.ours.join("");
+                    shown = self
+                        .shown_in_file(member, &copy, &nothing, &resources.limits)?
+                        .map(|shown| format!("{member}: {shown}"));
+                }
+                Ok(())
+            },
+        );
+        unless_damaged(visited)?;
+        Ok(shown)
+    }
+
+    fn shown_in_file(
+        &self,
+        path: &str,
+        place: &std::path::Path,
+        own: &std::path::Path,
         limits: &DecodingLimits,
     ) -> Result<Option<String>> {
-        let Some(format) = Format::from_path(path) else {
+        let shown = self.shown_in_table(path, place, own, limits)?;
+        // A file of which ours has nothing is looked through as a text, too.
+        match shown.is_none() && !own.is_file() {
+            true => self.shown_in_text(place),
+            false => Ok(shown),
+        }
+    }
+
+    /// Which column of their table holds answers that ours does not.
+    fn shown_in_table(
+        &self,
+        path: &str,
+        place: &std::path::Path,
+        own: &std::path::Path,
+        limits: &DecodingLimits,
+    ) -> Result<Option<String>> {
+        let Some(format) = Format::from_path(path).filter(|format| *format != Format::Lines) else {
             return Ok(None);
         };
-        let place = places.theirs.join(path);
-        if !place.is_file() {
-            return Ok(None);
-        }
-        let Some(opened) = unless_damaged(DetectedFile::open(&place, format, limits))? else {
+        let Some(opened) = unless_damaged(DetectedFile::open(place, format, limits))? else {
             return Ok(None);
         };
         let table = opened.table();
         let names = table.columns().to_vec();
-        let key = names.iter().position(|name| *name == self.id).unwrap_or(0);
-        let own = places.ours.join(path);
-        // (hits, items) by column and label.
-        let mut hits: Vec<Vec<(usize, usize)>> = vec![vec![(0, 0); self.labels.len()]; names.len()];
+        let Some(key) = self.key(table, &names)? else {
+            return Ok(None);
+        };
+        // By column and label.
+        let mut all: Vec<Vec<Agreement>> =
+            vec![vec![Agreement::default(); self.labels.len()]; names.len()];
         let mut rows = table.rows()?;
         let mut row = Row::default();
         while rows.next(&mut row)? {
             let id = text(row.cell(key));
-            for (place, columns) in hits
+            for (place, columns) in all
                 .iter_mut()
                 .enumerate()
                 .filter(|(place, _)| *place != key)
             {
                 let cell = text(row.cell(place));
-                for ((_, answers), (hit, count)) in self.labels.iter().zip(columns) {
+                for ((_, answers), agreement) in self.labels.iter().zip(columns) {
                     if let Some(answer) = answers.get(&id) {
-                        *count += 1;
-                        *hit += usize::from(same(answer, &cell));
+                        agreement.add(&cell, answer);
                     }
                 }
             }
         }
-        for (name, columns) in names.iter().zip(&hits) {
-            for ((label, answers), (hit, count)) in self.labels.iter().zip(columns) {
+        for (name, columns) in names.iter().zip(&all) {
+            for ((label, answers), agreement) in self.labels.iter().zip(columns) {
                 let most = most_frequent(answers);
-                let share = *hit as f64 / (*count).max(1) as f64;
-                let known = texts(&own, path, name, limits)?;
-                let ours = match (&known, *count * 2 >= answers.len()) {
-                    (_, false) => continue,
-                    (Some(_), true) => self.share_here(&own, path, name, answers, limits)?,
-                    (None, true) => 0.0,
+                if agreement.count * 2 < answers.len() {
+                    continue;
+                }
+                let known = texts(own, path, name, limits)?;
+                let ours = match known {
+                    Some(_) => self.share_here(own, path, name, answers, limits)?,
+                    None => 0.0,
                 };
-                if share >= SHARE && share > most && ours < SHARE {
+                let (hits, count) = (agreement.hits, agreement.count);
+                if tells(hits, count, most) && ours < hits as f64 / count.max(1) as f64 - 0.1 {
                     return Ok(Some(format!(
-                        "`{name}` there is the answer in `{label}` for {hit} of {count} test items"
+                        "`{name}` there is the answer in `{label}` for {hits} of {count} test items"
+                    )));
+                }
+                let classes: std::collections::HashSet<&String> = answers.values().collect();
+                let right = agreement.right_by_code(classes.len());
+                if known_is_none(own, path, name, limits)?
+                    && right * 10 >= count * 9
+                    && tells(right, count, most)
+                {
+                    return Ok(Some(format!(
+                        "`{name}` there predicts the answer in `{label}` by a code for {right} of {count} test items"
+                    )));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The column of a table that names most test items.
+    fn key(&self, table: &dyn TableReader, names: &[String]) -> Result<Option<usize>> {
+        if let Some(key) = names.iter().position(|name| *name == self.id) {
+            return Ok(Some(key));
+        }
+        let Some((_, answers)) = self.labels.first() else {
+            return Ok(None);
+        };
+        let mut hits = vec![0_usize; names.len().min(KEY_COLUMNS)];
+        let (mut rows, mut row) = (table.rows()?, Row::default());
+        while rows.next(&mut row)? {
+            for (place, hits) in hits.iter_mut().enumerate() {
+                *hits += usize::from(answers.contains_key(&text(row.cell(place))));
+            }
+        }
+        let best = hits
+            .iter()
+            .zip(0..)
+            .max_by_key(|(hits, place)| (**hits, usize::MAX - place));
+        Ok(best
+            .filter(|(hits, _)| **hits >= MIN_ITEMS)
+            .map(|(_, place)| place))
+    }
+
+    /// Whether a word at some distance behind an item's name is its answer, whatever the form of the file.
+    fn shown_in_text(&self, place: &std::path::Path) -> Result<Option<String>> {
+        let length = place
+            .metadata()
+            .map_err(ContentsError::system_error(place))?
+            .len();
+        if length > MAX_TEXT_BYTES {
+            return Ok(None);
+        }
+        let bytes = read::tail(place, 0, usize::try_from(length).unwrap_or(usize::MAX))?;
+        let content = String::from_utf8_lossy(&bytes);
+        let words: Vec<&str> = content
+            .split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
+            .filter(|word| !word.is_empty())
+            .collect();
+        for (label, answers) in &self.labels {
+            let mut agreements = vec![Agreement::default(); MAX_WORDS];
+            for (at, word) in words.iter().enumerate() {
+                let Some(answer) = answers.get(*word) else {
+                    continue;
+                };
+                for (behind, agreement) in agreements.iter_mut().enumerate() {
+                    if let Some(word) = words.get(at + 1 + behind) {
+                        agreement.add(word, answer);
+                    }
+                }
+            }
+            for agreement in &agreements {
+                let (hits, count) = (agreement.hits, agreement.count);
+                if count * 2 >= answers.len() && tells(hits, count, most_frequent(answers)) {
+                    return Ok(Some(format!(
+                        "a word behind the id there is the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
             }
@@ -173,6 +311,52 @@ impl Answers {
             .filter(|(id, cell)| answers.get(*id).is_some_and(|answer| same(answer, cell)));
         Ok(hits.count() as f64 / ids.len().max(1) as f64)
     }
+}
+
+/// Different cells that may be codes of the answers.
+const MAX_CODES: usize = 64;
+
+/// How often the cells of a column are the answers, and how often each cell occurs with each answer.
+#[derive(Debug, Clone, Default)]
+struct Agreement {
+    hits: usize,
+    count: usize,
+    codes: HashMap<String, HashMap<String, usize>>,
+}
+
+impl Agreement {
+    fn add(&mut self, cell: &str, answer: &str) {
+        self.count += 1;
+        self.hits += usize::from(same(answer, cell));
+        if self.codes.len() <= MAX_CODES {
+            let answers = self.codes.entry(cell.to_owned()).or_default();
+            *answers.entry(answer.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// Items whose answer is the most frequent one of their cell, if cells are codes of this number of classes.
+    fn right_by_code(&self, classes: usize) -> usize {
+        if self.codes.len() > MAX_CODES.min(2 * classes + 2) {
+            return 0;
+        }
+        let most = |answers: &HashMap<String, usize>| answers.values().max().copied().unwrap_or(0);
+        self.codes.values().map(most).sum()
+    }
+}
+
+/// Whether hits are at least half of the items that the most frequent answer leaves.
+fn tells(hits: usize, count: usize, most: f64) -> bool {
+    let share = hits as f64 / count.max(1) as f64;
+    count >= MIN_ITEMS && share >= most + 0.5 * (1.0 - most)
+}
+
+fn known_is_none(
+    own: &std::path::Path,
+    path: &str,
+    name: &str,
+    limits: &DecodingLimits,
+) -> Result<bool> {
+    Ok(texts(own, path, name, limits)?.is_none())
 }
 
 fn text(cell: &[u8]) -> String {

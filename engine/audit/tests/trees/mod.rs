@@ -2,6 +2,7 @@
 //! named, all of them and no others.
 
 mod cases;
+mod further;
 mod together;
 
 use std::fmt::Write as _;
@@ -14,6 +15,7 @@ use prep_contents::{DecodingLimits, Resources};
 use prep_splits::{KeyRole, Split, SplitAlgorithm, SplitKeys, SplitSize, split};
 
 use cases::CASES;
+use further::{FURTHER, NUMBERED};
 
 const ROWS: u32 = 200;
 
@@ -147,6 +149,12 @@ fn write_parts(root: &Path, parts: &Split) {
         ("rows.jsonl", b"{\"id\": 1, \"kind\": \"x\", \"v\": 1.5}\n{\"id\": 2, \"kind\": \"y\", \"v\": 2.5}\n{\"id\": 3, \"kind\": \"x\", \"v\": 3.5}\n"),
         ("more.zip", &zip(&[("x/1.txt", b"one"), ("x/2.txt", b"two")])),
         ("weights.bin", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+        ("flags.csv", b"id,flag\n1,True\n2,False\n3,True\n"),
+        ("numbered.csv", NUMBERED),
+        ("large-1.bin", &[1; 700]),
+        ("large-2.bin", &[2; 700]),
+        ("short-1.bin", b"aa"),
+        ("short-2.bin", b"bb"),
     ] {
         fs::write(public.join(path), content).unwrap();
     }
@@ -278,7 +286,7 @@ fn every_mismatch_has_its_causes_and_no_others() {
         },
     };
     let mut wrong = Vec::new();
-    for (name, change, expected) in CASES {
+    for (name, change, expected) in CASES.iter().chain(FURTHER) {
         let theirs = home.path().join("theirs");
         let _ = fs::remove_dir_all(&theirs);
         write(&theirs, 0, 0.2);
@@ -317,7 +325,7 @@ fn every_mismatch_has_its_causes_and_no_others() {
         wrong.is_empty(),
         "{} of {}:\n{}",
         wrong.len(),
-        CASES.len(),
+        CASES.len() + FURTHER.len(),
         wrong.join("\n")
     );
 }

@@ -69,7 +69,13 @@ impl ColumnComparison {
             .collect();
         let name_of = |place: usize| there.get(place).cloned().unwrap_or_default();
         let mut index = None;
-        if let Some(found) = added.iter().position(|place| is_index(&name_of(*place))) {
+        let found = added.iter().position(|place| is_index(&name_of(*place)));
+        // A comma behind every row makes a column without a name, too.
+        let has_numbers = match found.and_then(|found| added.get(found)) {
+            Some(place) => has_integers(theirs, *place)?,
+            None => false,
+        };
+        if let Some(found) = found.filter(|_| has_numbers) {
             let place = added.remove(found);
             index = Some(IndexColumn {
                 name: name_of(place),
@@ -151,6 +157,18 @@ fn unique(names: &[String]) -> Vec<String> {
         }
     };
     names.iter().map(String::as_str).map(number).collect()
+}
+
+/// Whether all cells are integers.
+fn has_integers(table: &dyn TableReader, place: usize) -> Result<bool> {
+    let (mut rows, mut row) = (table.rows()?, Row::default());
+    while rows.next(&mut row)? {
+        let cell = row.cell(place);
+        if cell.is_empty() || !cell.iter().all(u8::is_ascii_digit) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn counts_rows(table: &dyn TableReader, place: usize) -> Result<bool> {

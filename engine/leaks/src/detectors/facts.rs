@@ -111,7 +111,7 @@ fn of_label(
 }
 
 /// The better of the predictions that a fact makes.
-fn best(
+pub(super) fn best(
     channel: Channel,
     cells: &[Option<&str>],
     targets: &Targets,

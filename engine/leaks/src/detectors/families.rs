@@ -1,8 +1,8 @@
-//! `groups`: families in ids. Items whose ids share a part (`0042_01` and `0042_02`) agree in their answers, and the split has torn
-//! families apart.
+//! `groups`: families in ids. Items whose ids share a part (`0042_01` and `0042_02`) agree in their answers, and the split has put
+//! members of one family into both parts.
 //!
 //! Few test items have a companion, and companions agree little more often than others do, so the test items alone prove nothing. But
-//! whoever has the training part sees that its families agree, and the part of the id shows which test items belong to them. So
+//! the training part shows that families agree, and the part of the id shows which test items belong to them. So
 //! the statistic is the mean agreement of pairs within families, of both parts. Without families the products of two standardised answers
 //! have mean 0 and variance 1, whatever their number.
 

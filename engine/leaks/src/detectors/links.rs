@@ -1,5 +1,5 @@
 //! `neighbours`: rows that name another item. A training row that names a test item (`see_also`, `duplicate_of`), a test row that names
-//! a training item, or a table of pairs says whose answer may be the same.
+//! a training item, or a table of pairs shows whose answer may be the same.
 //!
 //! The answers of the named training items make a prediction, which counts beyond the baseline.
 

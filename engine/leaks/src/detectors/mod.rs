@@ -75,13 +75,13 @@ pub(crate) fn all(
     tests: &mut Tests,
     limits: &DecodingLimits,
 ) -> Result<Vec<LeakFinding>> {
-    let mut found = shown_before::find(world);
-    found.extend(answers_elsewhere::find(world));
-    found.extend(rows::find(world));
+    let mut found = answers_elsewhere::find(world);
+    found.extend(rows::find(world, tests));
     found.extend(near::find(world, tests));
     found.extend(neighbours::find(world, limits)?);
     let facts = world.all_facts(seen, limits);
     let view = View::new(world, &facts);
+    found.extend(shown_before::find(&view, tests));
     found.extend(facts::find(&view, tests));
     found.extend(kin::find(&view, tests));
     found.extend(links::find(&view, tests));

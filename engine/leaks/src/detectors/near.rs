@@ -98,7 +98,7 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
     near.judged(&own, &other, &truth_of, &told, &id, tests)
 }
 
-/// What is compared.
+/// The texts that are compared.
 struct Near<'a> {
     what: String,
     test: &'a str,

@@ -55,7 +55,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         .enumerate()
         .filter_map(|(row, item)| Some(((*item)?, row)))
         .collect();
-    // What is left of test rows without some cells, by those cells.
+    // The remaining cells of test rows without some cells, by those cells.
     let mut left: HashMap<(u32, u64), Vec<usize>> = HashMap::new();
     for (place, item) in view.chosen.iter().enumerate() {
         let Some(row) = row_of.get(item) else {
@@ -143,7 +143,7 @@ fn without_some(cells: &[u64], visit: &mut dyn FnMut(u32, u64)) {
     for ((place, one), number) in cells.iter().enumerate().zip(0_u32..) {
         let rest = sum.wrapping_sub(*one);
         visit(number, rest);
-        // A row of four cells without two is no row any more.
+        // Two cells of four are too few to compare.
         if cells.len() <= PAIRED && cells.len() > COLUMNS + 1 {
             let others = cells.get(place + 1..).unwrap_or_default().iter();
             for (other, offset) in others.zip(1_u32..) {

@@ -42,7 +42,7 @@ struct Neighbour<'a> {
     train: &'a Sketched,
     apart: f64,
     twentieth: f64,
-    /// What has to be done to the test file.
+    /// The change that makes the test file equal.
     how: &'static str,
 }
 

@@ -127,7 +127,7 @@ fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
     let varied = columns.filter(|(name, cells)| {
         let some: HashSet<&String> = cells.iter().take(20_000).collect();
         // Numbers of rows are the same for all items.
-        *name != key && some.len() * 2 > cells.len().min(20_000)
+        *name != key && some.len() * 10 > cells.len().min(20_000)
     });
     varied
         .map(|(_, cells)| {

@@ -2,17 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Tests;
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::statistics::tail_of_binomial;
 use crate::world::{PublicTableFile, World};
 
 const NAME: &str = "rows";
 
-pub(super) fn find(world: &World) -> Vec<LeakFinding> {
+pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (test, key, items) in world.test_tables() {
         for train in train_tables(world, test) {
             found.extend(same_ids(world, train, test, key));
-            found.extend(same_rows(world, train, test, key, items));
+            found.extend(same_rows(world, train, test, key, items, tests));
         }
     }
     found
@@ -66,6 +68,7 @@ fn same_rows(
     test: &PublicTableFile,
     key: usize,
     items: &[Option<usize>],
+    tests: &mut Tests,
 ) -> Option<LeakFinding> {
     let shared: Vec<(&[String], &[String])> = test
         .table
@@ -122,6 +125,8 @@ fn same_rows(
     if equal == 0 || share < 0.01 {
         return None;
     }
+    // Equal rows of coarse data agree no more often than others.
+    let p = tests.record(tail_of_binomial(equal, agree, guess));
     let level =
         match !has_files && !is_coarse && equal >= 20 && share >= 0.05 && right > guess + 0.1 {
             true => LeakLevel::Risk,
@@ -134,7 +139,11 @@ fn same_rows(
         train.path,
         label.name
     );
-    Some(LeakFinding::new(level, NAME, what).evidence(examples))
+    Some(
+        LeakFinding::new(level, NAME, what)
+            .evidence(examples)
+            .p_value(p),
+    )
 }
 
 /// Texts are compared without case, spaces and signs.

@@ -6,9 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Tests;
 use super::patterns::{ending, is_test, is_train, pattern};
+use crate::facts::Channel;
 use crate::fields;
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::model::Baseline;
+use crate::view::View;
 use crate::world::{PublicFile, World};
 
 const NAME: &str = "shown-before";
@@ -19,7 +23,8 @@ const MANY: u64 = 10;
 /// Names that a finding lists.
 const MAX_NAMES: usize = 20;
 
-pub(super) fn find(world: &World) -> Vec<LeakFinding> {
+pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
+    let world = view.world;
     let own: Vec<&PublicFile> = parts(&world.bundle, is_test);
     let train: Vec<&PublicFile> = parts(&world.bundle, |path| is_train(path) && !is_test(path));
     let shown: Vec<&PublicFile> = world
@@ -33,8 +38,38 @@ pub(super) fn find(world: &World) -> Vec<LeakFinding> {
         return Vec::new();
     }
     let mut found = kinds(world, &own, &train, &shown);
-    found.extend(names(&own, &train, &shown));
+    found.extend(names(view, tests, &own, &train, &shown));
     found
+}
+
+/// The fraction of the answers' variance that a value must explain to count.
+const MIN_VARIANCE: f64 = 0.05;
+
+/// Whether one of these fields or columns predicts the answers. Without answers that can be predicted it is assumed.
+fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
+    let none = Baseline { prediction: None };
+    let quoted: Vec<String> = names
+        .iter()
+        .map(|name| format!("`{}`", name.rsplit('.').next().unwrap_or(name)))
+        .collect();
+    let mut is_measurable = false;
+    for (_, targets) in view.targets() {
+        is_measurable = true;
+        for ((channel, what), values) in &view.facts.all {
+            let is_value = matches!(channel, Channel::Column | Channel::Field);
+            if !is_value || !quoted.iter().any(|name| what.contains(name)) {
+                continue;
+            }
+            let told = super::facts::best(*channel, &view.cells(values), targets, &none);
+            if let Some((_, gain)) = told {
+                let p = tests.record(gain.p);
+                if gain.alone >= MIN_VARIANCE && p < 1e-4 {
+                    return true;
+                }
+            }
+        }
+    }
+    !is_measurable
 }
 
 fn parts(files: &[PublicFile], belongs: impl Fn(&str) -> bool) -> Vec<&PublicFile> {
@@ -98,7 +133,13 @@ fn kinds(
 }
 
 /// Names inside files: of tables file by file, of other formats all together.
-fn names(own: &[&PublicFile], train: &[&PublicFile], shown: &[&PublicFile]) -> Vec<LeakFinding> {
+fn names(
+    view: &View<'_>,
+    tests: &mut Tests,
+    own: &[&PublicFile],
+    train: &[&PublicFile],
+    shown: &[&PublicFile],
+) -> Vec<LeakFinding> {
     let group = |file: &PublicFile| {
         let format = fields::format(&file.path)?;
         Some(match format {
@@ -139,13 +180,21 @@ fn names(own: &[&PublicFile], train: &[&PublicFile], shown: &[&PublicFile]) -> V
     let trained: BTreeSet<&String> = train.iter().flat_map(|file| &file.names).collect();
     let mut found = Vec::new();
     for (group, names) in shown_names {
-        // A stub has other names altogether.
-        let Some(before) = own.get(&group).filter(|before| !before.is_disjoint(&names)) else {
+        // A stub has other names altogether, or a single one.
+        let is_stub = |before: &BTreeSet<String>| before.is_disjoint(&names) || before.len() < 2;
+        let Some(before) = own.get(&group).filter(|before| !is_stub(before)) else {
             continue;
+        };
+        // An empty list or object does not show what it would hold.
+        let is_empty = |name: &str| {
+            name.rsplit_once('.').is_some_and(|(parent, _)| {
+                let prefix = format!("{parent}.");
+                before.contains(parent) && !before.iter().any(|one| one.starts_with(&prefix))
+            })
         };
         let new: Vec<String> = names
             .difference(before)
-            .filter(|name| trained.contains(name) && !is_id(&group, name))
+            .filter(|name| trained.contains(name) && !is_id(&group, name) && !is_empty(name))
             .cloned()
             .collect();
         if new.is_empty() {
@@ -163,10 +212,12 @@ fn names(own: &[&PublicFile], train: &[&PublicFile], shown: &[&PublicFile]) -> V
             .iter()
             .filter(|file| file.names.contains(&first))
             .map(|file| format!("{}: {first}", file.path));
-        // Texts may show more without harm: their columns are looked at by other detectors.
-        let level = match group.split(' ').next() {
-            Some("table" | "json") => LeakLevel::Risk,
-            _ => LeakLevel::Leak,
+        // Texts may show more without harm, for example the size of a picture.
+        let is_text = matches!(group.split(' ').next(), Some("table" | "json"));
+        let level = match is_text {
+            true if predicts(view, tests, &new) => LeakLevel::Risk,
+            true => LeakLevel::Note,
+            false => LeakLevel::Leak,
         };
         found.push(LeakFinding::new(level, NAME, what).evidence(examples));
     }

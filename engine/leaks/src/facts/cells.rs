@@ -42,6 +42,10 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         if let Some(shape) = shape(text) {
             form("the shape", &shape);
         }
+        if text.parse::<f64>().is_err() && crate::facts::time_of(text).is_some() {
+            let end = text.len().saturating_sub(2);
+            form("the last two digits", text.get(end..).unwrap_or_default());
+        }
         if text.parse::<f64>().is_ok() {
             let decimals = text.split_once('.').map_or(0, |(_, tail)| {
                 tail.chars().take_while(char::is_ascii_digit).count()

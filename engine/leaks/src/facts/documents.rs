@@ -41,6 +41,11 @@ pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return;
     };
+    let breaks = text.trim_end().contains('\n');
+    let spaces = text.contains("\": ");
+    let layout = format!("line breaks {breaks}, spaces {spaces}");
+    let what = format!("the layout of `{kind}`");
+    facts.add(Channel::Form, &what, item, &layout);
     let mut walk = Walk {
         path: kind,
         item_of: &|_| None,

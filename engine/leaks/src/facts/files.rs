@@ -82,8 +82,8 @@ pub(crate) fn of_circumstances(
 /// Longest file that is compressed once more.
 const MAX_RECOMPRESSED: usize = 1 << 20;
 
-/// Adds how much longer the member is in its archive than if it is compressed here: whoever packed some members at another level shows
-/// it by their lengths.
+/// Adds how much longer the member is in its archive than if it is compressed here. Members that were packed at another level have
+/// another ratio.
 pub(crate) fn of_compression(
     path: &str,
     id: &str,

@@ -1,5 +1,7 @@
 //! Facts about ids themselves: their words, digits, length and order.
 
+use std::collections::HashSet;
+
 use super::{Channel, Facts};
 
 /// The words of a name: stretches of letters, and stretches of digits.
@@ -49,31 +51,81 @@ fn digits(id: &str) -> Option<u64> {
     id.get(begin..)?.parse().ok()
 }
 
+/// Whether a word of ids counts the parts of a thing that the other words name: each thing has most of the numbers, and there are fewer
+/// numbers than things or parts.
+fn is_counter(ids: &[String], place: usize) -> bool {
+    let mut things: HashSet<String> = HashSet::new();
+    let mut numbers: HashSet<&str> = HashSet::new();
+    for id in ids {
+        let mut words = parts(id);
+        if place >= words.len() {
+            return false;
+        }
+        let number = words.remove(place);
+        if number.parse::<u64>().is_err() {
+            return false;
+        }
+        numbers.insert(number);
+        things.insert(words.join("_"));
+    }
+    numbers.len() > 1
+        && things.len() > 1
+        && things.len() * 3 <= ids.len()
+        && ids.len() * 2 >= things.len() * numbers.len()
+}
+
 /// `chosen` are the items of which facts are collected.
 pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
     // Ids that look like hashes have words by chance.
     let shape = ids.first().map(|id| parts(id).len()).unwrap_or_default();
     let is_uniform = ids.iter().filter(|id| parts(id).len() == shape).count() * 10 >= ids.len() * 9;
+    let counters: Vec<usize> = match is_uniform {
+        true => (0..shape).filter(|place| is_counter(ids, *place)).collect(),
+        false => Vec::new(),
+    };
+    let mut sorted: Vec<&usize> = chosen.iter().collect();
+    sorted.sort_by_key(|item| ids.get(**item));
+    for (rank, item) in sorted.into_iter().enumerate() {
+        let what = "the alphabetical order of ids";
+        facts.number(Channel::Id, what, *item, rank as f64);
+    }
     for item in chosen {
         let item = *item;
         let Some(id) = ids.get(item) else { continue };
-        let mut add = |name: &str, value: &str| facts.add(Channel::Id, name, item, value);
-        add("the length of ids", &id.chars().count().to_string());
+        let mut add = |channel, name: &str, value: &str| facts.add(channel, name, item, value);
+        add(
+            Channel::Id,
+            "the length of ids",
+            &id.chars().count().to_string(),
+        );
         if let Some(last) = id.chars().last() {
-            add("the last character of ids", &last.to_string());
+            add(Channel::Id, "the last character of ids", &last.to_string());
         }
         if let Some(first) = id.chars().next() {
-            add("the first character of ids", &first.to_string());
+            add(
+                Channel::Id,
+                "the first character of ids",
+                &first.to_string(),
+            );
         }
         let letters = id.chars().filter(|c| c.is_ascii_digit()).count();
-        add("the number of digits in ids", &letters.to_string());
+        add(
+            Channel::Id,
+            "the number of digits in ids",
+            &letters.to_string(),
+        );
         if let Some(last) = id.chars().last().and_then(|c| c.to_digit(16)) {
-            add("whether ids are even or odd", &(last % 2).to_string());
+            add(
+                Channel::Id,
+                "whether ids are even or odd",
+                &(last % 2).to_string(),
+            );
         }
         if let Some(number) = digits(id) {
             for divisor in [3, 4, 5, 7, 8, 9, 11, 13, 16] {
                 let rest = number % divisor;
                 add(
+                    Channel::Id,
                     &format!("the remainder of ids divided by {divisor}"),
                     &rest.to_string(),
                 );
@@ -81,11 +133,33 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
         }
         if is_uniform && shape > 1 {
             for (place, part) in parts(id).iter().enumerate() {
-                add(&format!("word {} of ids", place + 1), part);
+                // A counter is the number of a part, which is an intended feature.
+                let (channel, what) = match counters.contains(&place) {
+                    true => (Channel::Look, "the counter in ids".to_owned()),
+                    false => (Channel::Id, format!("word {} of ids", place + 1)),
+                };
+                add(channel, &what, part);
             }
         }
         if let Some(number) = number(id) {
-            add("the order of ids", &number.to_string());
+            add(Channel::Id, "the order of ids", &number.to_string());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_words_that_every_thing_has() {
+        let ids: Vec<String> = (0..600)
+            .map(|n| format!("id_{:x}_{}", n / 30 * 7919, n % 30))
+            .collect();
+        assert!(is_counter(&ids, 2) && !is_counter(&ids, 1) && !is_counter(&ids, 0));
+        let single: Vec<String> = (0..600)
+            .map(|n| format!("{}_{}", n * 7919 % 601, n % 2))
+            .collect();
+        assert!(!is_counter(&single, 1));
     }
 }

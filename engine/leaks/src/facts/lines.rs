@@ -65,6 +65,12 @@ pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
             }
         }
     }
+    // A header, or a comment.
+    let first = text.lines().next().unwrap_or_default();
+    if first.contains(char::is_alphabetic) {
+        let what = format!("the first line of `{kind}`");
+        facts.add(Channel::Form, &what, item, first);
+    }
     let length = text.trim_end().chars().count();
     facts.number(
         Channel::Look,

@@ -44,7 +44,7 @@ pub(crate) fn collect(
             .entries
             .get(at)
             .and_then(|(_, value)| item_of(value));
-        // An element with nothing but the name is part of a larger one.
+        // An element that only has the name is part of a larger one.
         if element.entries.len() < 2 {
             return true;
         }
@@ -157,7 +157,7 @@ fn add<'a>(element: &mut Element<'a>, name: &str, value: &'a str) {
     }
 }
 
-/// The end of a tag, which is no `>` within quotes.
+/// The end of a tag: the first `>` outside quotes.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, letter) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Texts inside files of formats without a reader (databases, pickles, scans): those that name an item, and what stands next to them.
+//! Texts inside files of formats without a reader (databases, pickles, scans): those that name an item, and the texts next to them.
 
 use super::{Channel, Facts};
 

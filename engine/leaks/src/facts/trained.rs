@@ -1,4 +1,5 @@
-//! Times and metadata of training files, for comparison with those of test items: a camera's serial number, the date of a scan.
+//! Times, metadata and directories of training files, for comparison with those of test items: a camera's serial number, the date of a
+//! scan, a session.
 
 use std::collections::BTreeMap;
 
@@ -44,6 +45,13 @@ impl Trained {
                 format!("the time of `{kind}`"),
                 time.to_string(),
             ));
+        }
+        let directories = path
+            .rsplit_once('/')
+            .map_or("", |(directories, _)| directories);
+        for (depth, directory) in directories.split('/').enumerate() {
+            let what = format!("directory {} of the paths of `{kind}`", depth + 1);
+            found.push((Channel::Name, what, directory.to_owned()));
         }
         if found.is_empty() {
             return;

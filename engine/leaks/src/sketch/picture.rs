@@ -88,7 +88,7 @@ fn of_pixels(pixels: &Pixels) -> Option<Sketch> {
     Sketch::new(&values)
 }
 
-/// What a sketch is when its picture is turned, mirrored or inverted.
+/// The sketches of a picture that is turned, mirrored or inverted.
 pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
     let names = [
         "as it is",
@@ -225,9 +225,9 @@ mod tests {
 
     #[test]
     fn variants_are_those_of_turned_pictures() {
-        let one = of_pixels(&drawn(96, 96, 3)).unwrap();
+        let one = of_pixels(&draw(96, 96, 3)).unwrap();
         let turned = |place: fn(usize, usize) -> (usize, usize)| {
-            let mut other = drawn(96, 96, 3);
+            let mut other = draw(96, 96, 3);
             let bytes = other.bytes.clone();
             for y in 0..96 {
                 for x in 0..96 {
@@ -254,7 +254,7 @@ mod tests {
             assert!(variant.distance(&one, 3.0).unwrap() < 1e-3, "{name}");
             assert!(other.distance(&one, 3.0).unwrap() > 0.3, "{name}");
         }
-        let mut inverted = drawn(96, 96, 3);
+        let mut inverted = draw(96, 96, 3);
         inverted
             .bytes
             .iter_mut()

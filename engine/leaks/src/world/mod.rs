@@ -19,6 +19,12 @@ use reading::{Keep, see};
 
 pub(crate) use reading::PublicFile;
 
+/// The part of the memory that the sample submission may take.
+const SAMPLE_FRACTION: u64 = 8;
+
+/// Columns that may be parts of ids.
+const MAX_KEY_COLUMNS: usize = 6;
+
 /// Items of which facts are collected.
 const MAX_CHOSEN: usize = 2_000;
 
@@ -93,7 +99,7 @@ pub(crate) struct Label {
     pub name: String,
     /// By item; of several rows of one item the first.
     pub values: Vec<String>,
-    /// All rows' values, with their item.
+    /// All rows' values of the chosen items, with their item.
     pub rows: Vec<(usize, String)>,
     pub numbers: Option<Vec<f64>>,
 }
@@ -167,8 +173,9 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn look(place: &LeakInput) -> Result<World, LeaksError> {
-        let answers = table_in(&place.answers, &place.limits)?;
-        let sample = table_in(&place.sample, &place.limits)?;
+        let answers = table_in(&place.answers, &place.limits, u64::MAX, &|_| true)?;
+        let room = place.memory / SAMPLE_FRACTION;
+        let mut sample = table_in(&place.sample, &place.limits, room, &|_| false)?;
         let no_ids = || LeaksError::NoIds(place.answers.clone());
         let key = key(&answers, &sample).ok_or_else(no_ids)?;
         let keys = answers.columns.get(key).ok_or_else(no_ids)?;
@@ -183,7 +190,6 @@ impl World {
                 })
             })
             .collect();
-        let labels = labels(&answers, &sample, key, &rows, ids.len());
         let step = ids.len().div_ceil(MAX_CHOSEN).max(1);
         let chosen: Vec<usize> = (0..ids.len()).step_by(step).collect();
         let mut is_chosen = vec![false; ids.len()];
@@ -192,13 +198,26 @@ impl World {
                 *one = true;
             }
         }
+        let labels = labels(&answers, &sample, key, &rows, &is_chosen);
+        let key_name = answers.names.get(key).cloned().unwrap_or_default();
+        // Answers of millions of rows take as much memory as everything else.
+        drop((answers, rows));
+        if sample.is_sample() {
+            let wanted = |cells: &[String]| {
+                cells.iter().any(|cell| {
+                    let item: Option<&usize> = item_of.get(cell);
+                    item.is_some_and(|item| is_chosen.get(*item).copied().unwrap_or(false))
+                })
+            };
+            sample = table_in(&place.sample, &place.limits, room, &wanted)?;
+        }
         let plain = ids
             .iter()
             .filter(|id| id.len() <= 5 && id.parse::<u32>().is_ok());
         let mut world = World {
             chosen,
             is_chosen,
-            key_name: answers.names.get(key).cloned().unwrap_or_default(),
+            key_name,
             has_plain_ids: plain.count() * 2 > ids.len(),
             shortest: ids.iter().map(String::len).min().unwrap_or(0),
             facts: Facts::default(),
@@ -391,6 +410,34 @@ impl World {
             }
         }
         best.map(|(place, _, items)| (place, items))
+            .or_else(|| self.items_of_pairs(table))
+    }
+
+    /// The same if an id is two cells of a row with a sign between them.
+    fn items_of_pairs(&self, table: &Table) -> Option<(usize, Vec<Option<usize>>)> {
+        let columns = table.columns.iter().take(MAX_KEY_COLUMNS).enumerate();
+        for (place, first) in columns.clone() {
+            for (_, second) in columns.clone().filter(|(other, _)| *other != place) {
+                for sign in ["_", "-", "/", "."] {
+                    let item = |row: usize| {
+                        let (first, second) = (first.get(row)?, second.get(row)?);
+                        self.item_of.get(&format!("{first}{sign}{second}")).copied()
+                    };
+                    // Most pairs of columns are given up after some rows.
+                    let some = table.rows().min(50);
+                    if (0..some).filter(|row| item(*row).is_some()).count() * 10 < some * 9 {
+                        continue;
+                    }
+                    let items: Vec<Option<usize>> = (0..table.rows()).map(item).collect();
+                    let hits: HashSet<usize> = items.iter().flatten().copied().collect();
+                    let known = items.iter().flatten().count();
+                    if 2 * hits.len() >= self.ids.len() && 10 * known >= 9 * items.len() {
+                        return Some((place, items));
+                    }
+                }
+            }
+        }
+        None
     }
 
     fn see_bundle(&mut self, bundle: &Path, resources: &Resources<'_>) -> Result<(), LeaksError> {
@@ -503,10 +550,15 @@ fn relative(public: &Path, path: &Path) -> String {
     inner.to_string_lossy().into_owned()
 }
 
-fn table_in(path: &Path, limits: &DecodingLimits) -> Result<Table, LeaksError> {
+fn table_in(
+    path: &Path,
+    limits: &DecodingLimits,
+    room: u64,
+    wanted: &dyn Fn(&[String]) -> bool,
+) -> Result<Table, LeaksError> {
     let no_ids = || LeaksError::NoIds(path.to_path_buf());
     let format = Format::from_path(&path.to_string_lossy()).ok_or_else(no_ids)?;
-    Table::read(path, format, limits, u64::MAX, &|_| true).map_err(|cause| match cause {
+    Table::read(path, format, limits, room, wanted).map_err(|cause| match cause {
         ContentsError::Damaged(_) => no_ids(),
         cause => failed(path, cause),
     })
@@ -522,19 +574,34 @@ fn key(answers: &Table, sample: &Table) -> Option<usize> {
             let values: HashSet<&String> = answers.columns.get(place)?.iter().collect();
             let sample: HashSet<&String> = sample.column(name)?.iter().collect();
             let both = values.intersection(&sample).count();
-            (2 * both > values.len()).then_some((place, values.len() - both))
+            // A large sample submission is read in part.
+            (2 * both > values.len().min(sample.len())).then_some((place, values.len() - both))
         })
         .collect();
     let least = common.iter().min_by_key(|(_, missing)| *missing);
     least.map(|(place, _)| *place)
 }
 
-fn labels(answers: &Table, sample: &Table, key: usize, rows: &[usize], items: usize) -> Vec<Label> {
+fn labels(
+    answers: &Table,
+    sample: &Table,
+    key: usize,
+    rows: &[usize],
+    is_chosen: &[bool],
+) -> Vec<Label> {
+    let items = is_chosen.len();
     let mut labels = Vec::new();
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
         // Columns that the sample shows, too, are not answers. If the sample has other columns, columns that it does not have are not answers.
         let asked = sample.column(name);
-        let is_shown = asked == Some(column.as_slice());
+        let is_shown = asked.is_some_and(|cells| {
+            let all = sample.is_sample() || cells.len() == column.len();
+            let mut numbered = cells.iter().enumerate();
+            all && numbered.all(|(row, cell)| {
+                let number = usize::try_from(sample.number(row)).ok();
+                number.and_then(|number| column.get(number)) == Some(cell)
+            })
+        });
         if place == key || is_shown {
             continue;
         }
@@ -549,7 +616,12 @@ fn labels(answers: &Table, sample: &Table, key: usize, rows: &[usize], items: us
             name: name.clone(),
             numbers: numbers(&values),
             values,
-            rows: rows.iter().copied().zip(column.iter().cloned()).collect(),
+            rows: rows
+                .iter()
+                .zip(column)
+                .filter(|(item, _)| is_chosen.get(**item).copied().unwrap_or(false))
+                .map(|(item, cell)| (*item, cell.clone()))
+                .collect(),
         });
     }
     let asked: HashSet<&String> = sample.names.iter().collect();

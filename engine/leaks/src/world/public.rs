@@ -439,7 +439,7 @@ fn fits(format: Format, bytes: u64) -> bool {
     format == Format::Array || bytes <= MAX_TABLE
 }
 
-/// What is known of a file before it is opened: by its archive, or, for a file outside archives at `place`, by the file system.
+/// The properties of a file before it is opened: by its archive, or, for a file outside archives at `place`, by the file system.
 fn circumstances(entry: &Entry<'_>, place: Option<&Path>) -> Circumstances {
     let metadata =
         place.and_then(|place: &Path| -> Option<std::fs::Metadata> { place.metadata().ok() });

@@ -1,0 +1,274 @@
+//! Changes whose causes come in pairs that are easily mixed up, and clean twins: changes that look as harmful and are not.
+
+use std::io::Write as _;
+
+use super::*;
+
+/// The ids of our tables, with zeros in front of some, in a file of their own.
+pub(crate) const NUMBERED: &[u8] = b"id,size\n0071,a\n0250,b\n1833,c\n0009,d\n";
+
+fn pictures(c: &Change<'_>, part: &str) -> Vec<PathBuf> {
+    let folder = fs::read_dir(c.path("public").join(part)).unwrap();
+    let mut all: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+    all.sort();
+    all
+}
+
+fn exchange(one: &Path, other: &Path) {
+    let (a, b) = (fs::read(one).unwrap(), fs::read(other).unwrap());
+    fs::write(one, b).unwrap();
+    fs::write(other, a).unwrap();
+}
+
+/// The rows of the answers.
+fn answers(c: &Change<'_>) -> Vec<(String, String)> {
+    let text = fs::read_to_string(c.path("private/test.csv")).unwrap();
+    let rows = text.lines().skip(1).filter_map(|line| line.split_once(','));
+    rows.map(|(id, kind)| (id.to_owned(), kind.to_owned()))
+        .collect()
+}
+
+fn gzipped(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+pub(crate) const FURTHER: &[Case] = &[
+    (
+        "booleans in other words",
+        |c| c.text("public/flags.csv", |t| t.to_lowercase()),
+        &[("boolean-words", FORM)],
+    ),
+    (
+        "another boolean",
+        |c| c.text("public/flags.csv", |t| t.replacen("True", "False", 1)),
+        &[("values-changed", CONTENT)],
+    ),
+    (
+        "pictures of the training part exchanged",
+        |c| {
+            let all = pictures(c, "train");
+            exchange(&all[0], &all[1]);
+        },
+        &[("files-swapped", CONTENT)],
+    ),
+    (
+        "pictures of the test part exchanged",
+        |c| {
+            let all = pictures(c, "test");
+            exchange(&all[0], &all[1]);
+        },
+        &[("files-swapped", ANSWERS)],
+    ),
+    (
+        "a file has the content of another one, which is unchanged",
+        |c| c.put("public/large-1.bin", &[2; 700]),
+        &[("files-swapped", CONTENT)],
+    ),
+    (
+        "a short file happens to be equal to another one",
+        |c| c.put("public/short-1.bin", b"bb"),
+        &[("files-changed", CONTENT)],
+    ),
+    (
+        "bytes behind a picture",
+        |c| {
+            let place = c.image();
+            let content = [fs::read(&place).unwrap(), b"<!-- -->".to_vec()].concat();
+            fs::write(place, content).unwrap();
+        },
+        &[("bytes-appended", CONTENT)],
+    ),
+    (
+        "blank lines behind a table",
+        |c| c.train(|t| t + "\n\n"),
+        &[("final-newline", FORM)],
+    ),
+    (
+        "rows behind a table",
+        |c| c.text("public/codes.csv", |t| t + "4,x13,9\n"),
+        &[("rows-added", CONTENT)],
+    ),
+    (
+        "a table packed under a name that shows it",
+        |c| {
+            let content = fs::read(c.path("public/train.csv")).unwrap();
+            c.put("public/train.csv.gz", &gzipped(&content));
+            fs::remove_file(c.path("public/train.csv")).unwrap();
+        },
+        &[("file-packed", FORM)],
+    ),
+    (
+        "ids lost zeros",
+        |c| {
+            c.put(
+                "public/numbered.csv",
+                b"id,size\n71,a\n250,b\n1833,c\n9,d\n",
+            )
+        },
+        &[("leading-zeros", CONTENT)],
+    ),
+    (
+        "ids lost zeros, and rows are sorted by them",
+        |c| {
+            c.put(
+                "public/numbered.csv",
+                b"id,size\n9,d\n71,a\n250,b\n1833,c\n",
+            )
+        },
+        &[("leading-zeros", CONTENT), ("row-order", NONE)],
+    ),
+    (
+        "ids with zeros in another order",
+        |c| {
+            c.put(
+                "public/numbered.csv",
+                b"id,size\n0009,d\n0071,a\n0250,b\n1833,c\n",
+            )
+        },
+        &[("row-order", NONE)],
+    ),
+    (
+        "other ids without zeros",
+        |c| {
+            c.put(
+                "public/numbered.csv",
+                b"id,size\n9,d\n71,a\n251,b\n1833,c\n",
+            )
+        },
+        &[("rows-added", CONTENT), ("rows-missing", CONTENT)],
+    ),
+    (
+        "ids as decimal numbers",
+        |c| c.text("public/names.csv", |t| t.replace("2,", "2.0,")),
+        &[("number-spelling", CONTENT)],
+    ),
+    (
+        "answers in the training table",
+        |c| {
+            let rows = answers(c).into_iter();
+            let rows: String = rows
+                .map(|(id, kind)| format!("{id},x,1.5,0.5,,{kind}\n"))
+                .collect();
+            c.train(|t| t + &rows);
+        },
+        &[("rows-added", ANSWERS)],
+    ),
+    (
+        "answers in an archive",
+        |c| {
+            let content = fs::read(c.path("private/test.csv")).unwrap();
+            c.put(
+                "public/backup.zip",
+                &zip(&[("a.txt", b"x"), ("old/labels.csv", &content)]),
+            );
+        },
+        &[("files-surplus", ANSWERS)],
+    ),
+    (
+        "answers by key",
+        |c| {
+            let rows: Vec<String> = answers(c)
+                .iter()
+                .map(|(id, kind)| format!("\"{id}\": {kind}"))
+                .collect();
+            c.put(
+                "public/solution.json",
+                format!("{{{}}}", rows.join(", ")).as_bytes(),
+            );
+        },
+        &[("files-surplus", ANSWERS)],
+    ),
+    (
+        "other numbers by key",
+        |c| {
+            let rows = answers(c).into_iter().enumerate();
+            let rows: Vec<String> = rows
+                .map(|(number, (id, _))| format!("\"{id}\": {}", number % 3))
+                .collect();
+            c.put(
+                "public/solution.json",
+                format!("{{{}}}", rows.join(", ")).as_bytes(),
+            );
+        },
+        &[("files-surplus", CONTENT)],
+    ),
+    (
+        "codes of the answers in the test table",
+        |c| {
+            let mut codes: Vec<String> = answers(c)
+                .iter()
+                .map(|(_, kind)| format!("c{kind}"))
+                .collect();
+            codes.insert(0, "code".to_owned());
+            c.text("public/test.csv", |t| {
+                let rows = t.lines().zip(&codes);
+                rows.map(|(line, code)| format!("{line},{code}\n"))
+                    .collect()
+            });
+        },
+        &[("columns-added", ANSWERS)],
+    ),
+    (
+        "most answers in the sample submission",
+        |c| {
+            let rows = answers(c).into_iter().enumerate();
+            let rows: String = rows
+                .map(|(number, (id, kind))| match number % 4 {
+                    0 => format!("{id},0\n"),
+                    _ => format!("{id},{kind}\n"),
+                })
+                .collect();
+            c.put(
+                "public/sample_submission.csv",
+                format!("id,kind\n{rows}").as_bytes(),
+            );
+        },
+        &[("values-changed", ANSWERS)],
+    ),
+    (
+        "another default in the sample submission",
+        |c| {
+            c.text("public/sample_submission.csv", |t| {
+                t.replace(",0\n", ",1\n")
+            })
+        },
+        &[("values-changed", CONTENT)],
+    ),
+    (
+        "answers under another name",
+        |c| fs::rename(c.path("private/test.csv"), c.path("private/answers.csv")).unwrap(),
+        &[("files-renamed", ANSWERS)],
+    ),
+    (
+        "a page instead of the answers",
+        |c| {
+            c.put(
+                "private/test.csv",
+                b"<!DOCTYPE html><html>404, not found</html>",
+            )
+        },
+        &[("files-damaged", ANSWERS)],
+    ),
+    (
+        "a mark before a document",
+        |c| {
+            let content = fs::read(c.path("public/meta.json")).unwrap();
+            c.put(
+                "public/meta.json",
+                &[b"\xef\xbb\xbf".to_vec(), content].concat(),
+            );
+        },
+        &[("byte-order-mark", FORM)],
+    ),
+    (
+        "records in a list",
+        |c| {
+            c.text("public/rows.jsonl", |t| {
+                format!("[{}]", t.lines().collect::<Vec<_>>().join(", "))
+            })
+        },
+        &[("document-layout", FORM)],
+    ),
+];

@@ -1,0 +1,451 @@
+//! One planted leak for each channel, in a small competition, and its clean twin: the same file with answers of other items.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use prep_leaks::{LeakInput, LeakLevel, LeakReport};
+
+const TRAIN: usize = 300;
+const TEST: usize = 200;
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let mixed = (self.0 ^ (self.0 >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        usize::try_from((mixed >> 11) % bound as u64).unwrap()
+    }
+}
+
+/// Items with ids and classes; those of the training part come first.
+struct Items {
+    ids: Vec<String>,
+    /// 0 or 1.
+    classes: Vec<usize>,
+    /// The classes that the planted files show: their own, or those of other items.
+    shown: Vec<usize>,
+    random: Random,
+}
+
+impl Items {
+    fn new(seed: u64, is_leak: bool) -> Items {
+        let mut random = Random(seed);
+        let ids = (0..TRAIN + TEST).map(|n| format!("{:05x}{n:03x}", random.below(1 << 20)));
+        let ids: Vec<String> = ids.collect();
+        let classes: Vec<usize> = ids.iter().map(|_| random.below(2)).collect();
+        let mut shown = classes.clone();
+        if !is_leak {
+            for place in (1..shown.len()).rev() {
+                shown.swap(place, random.below(place + 1));
+            }
+        }
+        Items {
+            ids,
+            classes,
+            shown,
+            random,
+        }
+    }
+
+    fn test(&self) -> std::ops::Range<usize> {
+        TRAIN..TRAIN + TEST
+    }
+
+    fn part(&self, item: usize) -> &'static str {
+        if item < TRAIN { "train" } else { "test" }
+    }
+
+    /// Tables of both parts: an id, a number, further cells, and the class in train.
+    fn tables(
+        &mut self,
+        names: &str,
+        cells: &mut dyn FnMut(&mut Items, usize) -> String,
+    ) -> Vec<(String, Vec<u8>)> {
+        let mut texts = [
+            format!("id,n,{names}label\n"),
+            format!("id,n,{names}").trim_end_matches(',').to_owned() + "\n",
+        ];
+        for item in 0..TRAIN + TEST {
+            let number = self.random.below(9000);
+            let more = cells(self, item);
+            let row = format!("{},{number},{more}", self.ids[item]);
+            match item < TRAIN {
+                true => texts[0] += &format!("{row}{}\n", self.classes[item]),
+                false => texts[1] += &format!("{}\n", row.trim_end_matches(',')),
+            }
+        }
+        let [train, test] = texts;
+        vec![
+            ("train.csv".to_owned(), train.into_bytes()),
+            ("test.csv".to_owned(), test.into_bytes()),
+        ]
+    }
+
+    fn plain(&mut self) -> Vec<(String, Vec<u8>)> {
+        self.tables("", &mut |_, _| String::new())
+    }
+
+    fn search(
+        &self,
+        files: &[(String, Vec<u8>)],
+        memory: u64,
+        prepare: &dyn Fn(&Path),
+    ) -> LeakReport {
+        let folder = tempfile::tempdir().unwrap();
+        let (public, private) = (folder.path().join("public"), folder.path().join("private"));
+        fs::create_dir_all(&private).unwrap();
+        for (path, content) in files {
+            let place = public.join(path);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            fs::write(&place, content).unwrap();
+        }
+        let rows = |answer: &dyn Fn(usize) -> usize| -> String {
+            let rows = self
+                .test()
+                .map(|item| format!("{},{}\n", self.ids[item], answer(item)));
+            "id,label\n".to_owned() + &rows.collect::<String>()
+        };
+        fs::write(
+            private.join("answers.csv"),
+            rows(&|item| self.classes[item]),
+        )
+        .unwrap();
+        fs::write(public.join("sample_submission.csv"), rows(&|_| 0)).unwrap();
+        same_times(&public);
+        prepare(&public);
+        let place = LeakInput {
+            answers: private.join("answers.csv"),
+            sample: public.join("sample_submission.csv"),
+            public,
+            bundle: None,
+            temp: folder.path().to_owned(),
+            limits: prep_contents::DecodingLimits::default(),
+            memory,
+        };
+        prep_leaks::find(&place, &BTreeMap::new()).unwrap()
+    }
+}
+
+fn set_time(place: &Path, seconds: u64) {
+    let file = File::options().write(true).open(place).unwrap();
+    file.set_modified(UNIX_EPOCH + Duration::from_secs(seconds))
+        .unwrap();
+}
+
+fn same_times(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let place = entry.unwrap().path();
+        match place.is_dir() {
+            true => same_times(&place),
+            false => set_time(&place, 1_600_000_000),
+        }
+    }
+}
+
+/// A file that a channel hides in, made for leaks and for twins.
+type Make<'a> = &'a dyn Fn(&mut Items) -> Vec<(String, Vec<u8>)>;
+
+fn check(name: &str, detector: &str, make: Make<'_>) {
+    for (seed, is_leak) in [(3, true), (4, false)] {
+        let mut items = Items::new(seed, is_leak);
+        let files = make(&mut items);
+        let report = items.search(&files, 1 << 30, &|_| {});
+        assert_found(name, detector, &report, is_leak);
+    }
+}
+
+fn assert_found(name: &str, detector: &str, report: &LeakReport, is_leak: bool) {
+    let found: Vec<String> = report
+        .findings
+        .iter()
+        .filter(|one| one.level > LeakLevel::Note)
+        .map(|one| format!("{}: {}", one.detector, one.what))
+        .collect();
+    match is_leak {
+        true => assert!(
+            found.iter().any(|one| one.starts_with(detector)),
+            "{name}: {found:?}"
+        ),
+        false => assert!(found.is_empty(), "{name}: {found:?}"),
+    }
+}
+
+/// Noise that belongs to an item.
+fn noise(items: &mut Items) -> Vec<u8> {
+    (0..400).map(|_| items.random.below(256) as u8).collect()
+}
+
+#[test]
+fn times_of_files() {
+    for (seed, is_leak) in [(5, true), (6, false)] {
+        let mut items = Items::new(seed, is_leak);
+        let mut files = items.plain();
+        for item in 0..TRAIN + TEST {
+            let content = noise(&mut items);
+            files.push((
+                format!("{}/{}.bin", items.part(item), items.ids[item]),
+                content,
+            ));
+        }
+        let prepare = |public: &Path| {
+            for item in items.test() {
+                let place = public.join(format!("test/{}.bin", items.ids[item]));
+                set_time(
+                    &place,
+                    1_500_000_000 + 1000 * items.shown[item] as u64 + item as u64 % 50,
+                );
+            }
+        };
+        let report = items.search(&files, 1 << 30, &prepare);
+        assert_found("times of files", "times", &report, is_leak);
+    }
+}
+
+/// A member of a tar archive.
+fn tar_member(name: &str, owner: usize, content: &[u8]) -> Vec<u8> {
+    let mut out = vec![0_u8; 512];
+    let fields = [
+        (0, name.to_owned()),
+        (100, "0000644".to_owned()),
+        (108, format!("{owner:07o}")),
+        (124, format!("{:011o}", content.len())),
+        (136, "00000000000".to_owned()),
+        (148, " ".repeat(8)),
+        (156, "0".to_owned()),
+        (257, "ustar".to_owned()),
+    ];
+    for (at, text) in fields {
+        out[at..at + text.len()].copy_from_slice(text.as_bytes());
+    }
+    let sum: u32 = out.iter().map(|byte| u32::from(*byte)).sum();
+    out[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    out.extend(content);
+    out.resize(out.len().next_multiple_of(512), 0);
+    out
+}
+
+#[test]
+fn owners_in_tar_archives() {
+    check("owners", "packing", &|items| {
+        let mut files = items.plain();
+        for (part, range) in [("train", 0..TRAIN), ("test", TRAIN..TRAIN + TEST)] {
+            let mut archive = Vec::new();
+            for item in range {
+                let content = noise(items);
+                let owner = 1000 + items.shown[item];
+                archive.extend(tar_member(
+                    &format!("{}.bin", items.ids[item]),
+                    owner,
+                    &content,
+                ));
+            }
+            archive.resize(archive.len() + 1024, 0);
+            files.push((format!("{part}.tar"), archive));
+        }
+        files
+    });
+}
+
+#[test]
+fn texts_in_a_file_without_a_reader() {
+    check("pickle", "answers-elsewhere", &|items| {
+        let mut files = items.plain();
+        let mut pickle = b"\x80\x04".to_vec();
+        for item in 0..TRAIN + TEST {
+            let id = &items.ids[item];
+            pickle.extend(format!("\u{1}{id}\u{2}class-{}\u{3}", items.shown[item]).as_bytes());
+        }
+        files.push(("cache.pkl".to_owned(), pickle));
+        files
+    });
+}
+
+#[test]
+fn long_documents() {
+    check("documents", "answers-elsewhere", &|items| {
+        let mut files = items.plain();
+        let padding = "x".repeat(40_000);
+        let records: Vec<String> = (0..TRAIN + TEST)
+            .map(|item| {
+                format!(
+                    r#"{{"name": "{}", "pad": "{padding}", "v": {{"g": "{}"}}}}"#,
+                    items.ids[item], items.shown[item]
+                )
+            })
+            .collect();
+        files.push((
+            "all.json".to_owned(),
+            format!(r#"{{"items": [{}]}}"#, records.join(", ")).into_bytes(),
+        ));
+        files
+    });
+}
+
+#[test]
+fn elements_of_markup() {
+    check("markup", "answers-elsewhere", &|items| {
+        let mut files = items.plain();
+        let rows: String = (0..TRAIN + TEST)
+            .map(|item| {
+                format!(
+                    "<image name=\"{}\">\n<tag label=\"{}\"/></image>\n",
+                    items.ids[item], items.shown[item]
+                )
+            })
+            .collect();
+        files.push((
+            "all.xml".to_owned(),
+            format!("<all>{rows}</all>").into_bytes(),
+        ));
+        files
+    });
+}
+
+#[test]
+fn lines_without_ids() {
+    check("lines", "answers-elsewhere", &|items| {
+        let mut files = items.plain();
+        let rows: String = items
+            .test()
+            .map(|item| format!("c{}\n", items.shown[item]))
+            .collect();
+        files.push(("notes.txt".to_owned(), rows.into_bytes()));
+        files
+    });
+}
+
+#[test]
+fn spelling_of_cells_and_rows() {
+    check("first letters", "cells", &|items| {
+        items.tables("text,", &mut |items, item| {
+            let words = ["one", "two", "red", "blue"];
+            let text: Vec<&str> = (0..8).map(|_| words[items.random.below(4)]).collect();
+            let text = text.join(" ");
+            match items.shown[item] {
+                0 => format!("a {text},"),
+                _ => format!("A {text},"),
+            }
+        })
+    });
+    check("forms of dates", "cells", &|items| {
+        items.tables("day,", &mut |items, item| {
+            let day = 10 + items.random.below(18);
+            match items.shown[item] {
+                0 => format!("2019-05-{day},"),
+                _ => format!("2019/05/{day},"),
+            }
+        })
+    });
+    check("number of gaps", "cells", &|items| {
+        items.tables("a,b,c,d,e,f,x,", &mut |items, item| {
+            let first = items.random.below(6);
+            let gaps = 2 + items.shown[item];
+            let cells = (0..6).map(|place| match (place + 6 - first) % 6 < gaps {
+                true => String::new(),
+                false => items.random.below(90).to_string(),
+            });
+            cells.collect::<Vec<_>>().join(",") + ",1,"
+        })
+    });
+    check("line ends", "cells", &|items| {
+        let mut files = items.plain();
+        let text = String::from_utf8(files[1].1.clone()).unwrap();
+        let rows = text.lines().enumerate().map(|(number, line)| {
+            let is_long = number > 0 && items.shown[TRAIN + number - 1] == 1;
+            format!("{line}{}", if is_long { "\r\n" } else { "\n" })
+        });
+        files[1].1 = rows.collect::<String>().into_bytes();
+        files
+    });
+}
+
+#[test]
+fn rows_that_name_others() {
+    check("links", "neighbours", &|items| {
+        let of_class = |items: &Items, class: usize| -> Vec<usize> {
+            (0..TRAIN)
+                .filter(|item| items.classes[*item] == class)
+                .collect()
+        };
+        let sides = [of_class(items, 0), of_class(items, 1)];
+        items.tables("parent,x,", &mut |items, item| {
+            let side = &sides[items.shown[item]];
+            let other = side[items.random.below(side.len())];
+            format!("{},1,", items.ids[other])
+        })
+    });
+}
+
+#[test]
+fn rows_that_differ_in_one_cell() {
+    check("rows but one cell", "near", &|items| {
+        let words = ["ash", "elm", "oak", "fir", "yew", "box", "bay"];
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for item in 0..TRAIN + TEST {
+            let mut row: Vec<String> = (0..7)
+                .map(|_| format!("{}{}", words[items.random.below(7)], items.random.below(9)))
+                .collect();
+            let same: Vec<usize> = (0..TRAIN)
+                .filter(|other| items.classes[*other] == items.shown[item])
+                .collect();
+            if item >= TRAIN && items.random.below(2) == 0 {
+                row.clone_from(&rows[same[items.random.below(same.len())]]);
+                row[items.random.below(7)] = "other".to_owned();
+            }
+            rows.push(row);
+        }
+        // The number differs, too.
+        items.tables("a,b,c,d,e,f,g,x,", &mut |_, item| {
+            rows[item].join(",") + ",1,"
+        })
+    });
+}
+
+/// A table that exceeds the memory is read in part, with all rows of test items. The report shows it.
+#[test]
+fn a_table_larger_than_the_memory_is_looked_at_in_part() {
+    let mut items = Items::new(11, true);
+    let mut files = items.tables("v,", &mut |items, item| match items.shown[item] {
+        0 => format!("{}.25,", items.random.below(90)),
+        _ => format!("{}.250,", items.random.below(90)),
+    });
+    let more: String = (0..60_000)
+        .map(|n| format!("other-{n},1,2.5,{}\n", n % 2))
+        .collect();
+    files[0].1.extend(more.as_bytes());
+    let report = items.search(&files, 4 << 20, &|_| {});
+    assert_found("decimals", "cells", &report, true);
+    let unread = report
+        .findings
+        .iter()
+        .find(|one| one.detector == "unread")
+        .unwrap();
+    assert!(
+        unread.evidence[0].starts_with("train.csv: ")
+            && unread.evidence[0].contains("of 60300 rows"),
+        "{unread:?}"
+    );
+}
+
+#[test]
+fn files_that_were_not_looked_into_are_listed() {
+    let mut items = Items::new(12, false);
+    let mut files = items.plain();
+    files.push(("model.bin".to_owned(), vec![7; 65 << 20]));
+    let report = items.search(&files, 1 << 30, &|_| {});
+    let unread = report
+        .findings
+        .iter()
+        .find(|one| one.detector == "unread")
+        .unwrap();
+    assert!(unread.evidence[0].starts_with("model.bin: "), "{unread:?}");
+}
