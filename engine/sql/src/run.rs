@@ -11,7 +11,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::execution::session_state::SessionState;
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
@@ -23,7 +23,7 @@ use crate::failing;
 use crate::functions::rows_per_batch;
 use crate::limits::{QueryLimits, QueryPool};
 use crate::plan::{PlannedQuery, RowOrder, plan_opaque, plan_typed};
-use crate::{QueryError, Relation, Session};
+use crate::{QueryError, Relation, Session, physical};
 
 /// Memory that a sort reserves for merging its temporary files, in bytes.
 const MERGE_BYTES: usize = 10 << 20;
@@ -184,10 +184,17 @@ impl Session {
     ) -> Result<(Arc<dyn ExecutionPlan>, TaskContext, Arc<QueryPool>), QueryError> {
         let pool = Arc::new(QueryPool::new(limits.accounted_bytes()));
         let state = self.state_for(plan, limits, sides);
-        let physical = state
-            .create_physical_plan(plan)
-            .await
-            .map_err(|error| QueryError::prepare(error, &pool))?;
+        let physical = match state.create_physical_plan(plan).await {
+            Ok(physical) => physical,
+            Err(error) => {
+                // DataFusion rejects some of its own plans, because it relied on an order that is not in them.
+                let plain = SessionStateBuilder::new_from_existing(state.clone())
+                    .with_physical_optimizer_rules(physical::rules_without_equalities())
+                    .build();
+                let again = plain.create_physical_plan(plan).await;
+                again.map_err(|_| QueryError::prepare(error, &pool))?
+            }
+        };
         let runtime = self.runtime(pool.clone())?;
         let context = TaskContext::from(&state).with_runtime(runtime);
         Ok((physical, context, pool))

@@ -9,8 +9,10 @@
 //! * `guard`: between all operators, checks for cancellation, accounts for memory that operators do not account for,
 //!   and splits long lists before they are unnested.
 //! * `cancellable`: join conditions that check for cancellation.
+//! * `equalities`: hides equalities of columns, for queries whose first plan is rejected.
 
 mod cancellable;
+mod equalities;
 mod guard;
 mod joins;
 mod operator;
@@ -40,6 +42,17 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.push(Arc::new(windows::WINDOWS_IN_PARTS));
     rules.push(Arc::new(guard::GUARD_BELOW));
     rules.push(Arc::new(guard::GuardAbove));
+    rules
+}
+
+/// The rules of [`rules`] with one that hides equalities before sorts are inserted.
+pub(crate) fn rules_without_equalities() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = rules();
+    let after = rules
+        .iter()
+        .position(|rule| rule.name() == joins::SORT_LARGE_SIDES.name)
+        .map_or(0, |place| place + 1);
+    rules.insert(after, Arc::new(equalities::HIDE_EQUALITIES));
     rules
 }
 
