@@ -86,6 +86,18 @@ class Submissions:
         self.gold = self._file("gold.csv", self.competition.gold_submission.read_bytes())
         self.sample = self._file("sample.csv", self.competition.sample_submission.read_bytes())
         self.broken = self._file("broken.csv", b"a\n1\n")
+        #: The accuracy of the sample, at five decimals.
+        self.score = self._accuracy()
+
+    def _accuracy(self) -> float:
+        import csv
+
+        def labels(path: Path) -> dict[str, str]:
+            with open(path, newline="", encoding="utf-8") as file:
+                return {row["PassengerId"]: row["Transported"] for row in csv.DictReader(file)}
+
+        answers, sample = labels(self.competition.answers), labels(self.sample)
+        return round(sum(sample[key] == label for key, label in answers.items()) / len(answers), 5)
 
     def _file(self, name: str, content: bytes) -> Path:
         path = self.folder / name
@@ -96,7 +108,7 @@ class Submissions:
 def aira_dojo(project: Project, files: Submissions) -> None:
     module = project.names("src/dojo/tasks/mlebench/evaluate.py", "evaluate_submission", "is_lower_better", "logger")
     assert module.is_lower_better(files.competition) is False
-    for path, score in ((files.gold, 1.0), (files.sample, 0.5), (files.broken, None)):
+    for path, score in ((files.gold, 1.0), (files.sample, files.score), (files.broken, None)):
         found, report = module.evaluate_submission(path, files.data, ID, files.folder / "results")
         assert found == score == report["score"], path
     assert json.loads((files.folder / "results" / "grading_report.json").read_text())["valid_submission"] is False
@@ -130,7 +142,7 @@ def loongflow(project: Project, files: Submissions) -> None:
     module = project.names("agents/ml_evolve/examples/mlebench/eval_program.py", "run_evaluate", "normalize_score")
     assert module.run_evaluate(files.gold, files.data, ID)[0] == 1.0
     score, ranks = module.run_evaluate(files.sample, files.data, ID)
-    assert 0 <= score < 0.5 and ranks["raw_result"] == 0.5 and ranks["gold_medal"] is False
+    assert 0 <= score < 1 and ranks["raw_result"] == files.score and ranks["gold_medal"] is False
     try:
         module.run_evaluate(files.broken, files.data, ID)
     except ValueError:
@@ -169,13 +181,39 @@ def scorer_script(path: str) -> Callable[[Project, Submissions], None]:
         script = "\n".join(line[indent:] for line in lines)
         script = script.replace("/home" + "/submission/submission.csv", str(files.sample))
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-        assert json.loads(done.stdout)["score"] == 0.5
+        assert json.loads(done.stdout)["score"] == files.score
 
     return check
 
 
+def _lazy_preparing(project: Project, files: Submissions) -> None:
+    """Its containers have mounted the empty directories before they are filled, so they must stay the same directories."""
+    import asyncio
+    import functools
+
+    from mlebench.data import download_and_prepare_dataset, is_dataset_prepared
+    from mlebench.registry import registry
+
+    given = {"solver": lambda function: function, "Solver": Any, "TaskState": Any, "Generate": Any}
+    module = project.names("inspect_evals/mle_bench/mle_bench.py", "_ensure_mount_dirs", "prepare_competition_data", "logger", **given)
+    data = files.folder / "lazy"
+    module._ensure_mount_dirs(data, ID)
+    shutil.copy(_bundle(files), data / ID / f"{ID}.zip")
+    competition = registry.set_data_dir(data).get_competition(ID)
+    mounted = [os.stat(path).st_ino for path in (competition.public_dir, competition.private_dir)]
+    download = functools.partial(download_and_prepare_dataset, skip_verification=True)
+    setup = module.prepare_competition_data(registry.set_data_dir(data), download, is_dataset_prepared)
+    state = types.SimpleNamespace(sample_id=ID)
+    assert is_dataset_prepared(competition) is False
+    assert asyncio.run(setup(state, None)) is state
+    assert is_dataset_prepared(competition) is True
+    assert competition.answers.read_bytes() == files.competition.answers.read_bytes()
+    assert mounted == [os.stat(path).st_ino for path in (competition.public_dir, competition.private_dir)]
+
+
 def inspect_evals(project: Project, files: Submissions) -> None:
     scorer_script("inspect_evals/mle_bench/mle_bench.py")(project, files)
+    _lazy_preparing(project, files)
     # Its check of rules, with a program that answers as Kaggle would.
     from mleprep._mlebench import kaggle, program
 
@@ -227,7 +265,7 @@ def kapso(project: Project, files: Submissions) -> None:
     exec(compile(ast.Module([method], []), "handler.py", "exec"), space)
     shutil.copy(files.sample, files.folder / "final_submission.csv")
     found = space["final_evaluate"](types.SimpleNamespace(competition_id=ID), str(files.folder))
-    assert found.startswith("CompetitionReport(competition_id='spaceship-titanic', score=0.5,"), found
+    assert found.startswith(f"CompetitionReport(competition_id='{ID}', score={files.score},"), found
     assert grade_csv(Path("dummy.csv"), files.competition).is_lower_better is False
 
 
@@ -236,7 +274,7 @@ def mle_agent(project: Project, files: Submissions) -> None:
     from mlebench.registry import registry
 
     module.grade_sample.__globals__["registry"] = registry.set_data_dir(files.data)
-    assert module.grade_sample(files.sample, ID).score == 0.5
+    assert module.grade_sample(files.sample, ID).score == files.score
     lines = files.folder / "list.jsonl"
     lines.write_text(json.dumps({"competition_id": ID, "submission_path": str(files.gold)}) + "\n")
     module.grade(lines, files.folder / "reports")
@@ -270,7 +308,106 @@ def benchflow(project: Project, files: Submissions) -> None:
     paths = f"{task / 'tests'}:{Path(str(mleprep.__file__)).parents[1]}"
     around = os.environ | {"PYTHONPATH": paths, "HOME": str(files.folder)}
     done = subprocess.run([sys.executable, "-c", code], env=around, capture_output=True, text=True)
-    assert done.stdout == "0.5\n", done.stderr
+    assert done.stdout == f"{files.score}\n", done.stderr
+
+
+def medals(project: Project, files: Submissions) -> None:
+    names = ["GradeResult", "_extract_json_block", "_resolve_medal", "_coerced_api_regrade", "_api_grade", "grade"]
+    module = project.names("bench/grader.py", *names)
+    commands = files.folder / "bin"
+    commands.mkdir()
+    command = commands / "mlebench"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mlebench.cli "$@"\n')
+    command.chmod(0o755)
+    path = os.environ["PATH"]
+    try:
+        # Without the command, it calls the package.
+        for directory in (f"{commands}:{path}", str(files.folder)):
+            os.environ["PATH"] = directory
+            gold, sample, broken = (
+                module.grade(ID, submission, files.data) for submission in (files.gold, files.sample, files.broken)
+            )
+            assert (gold.score, gold.medal()) == (1.0, "gold"), gold
+            assert (sample.score, sample.medal(), sample.bronze_threshold) == (files.score, "none", 0.80967), sample
+            assert broken.score is None and broken.raw["valid_submission"] is False, broken
+    finally:
+        os.environ["PATH"] = path
+    # Frames of text against answers that are text.
+    text = module._coerced_api_regrade(ID, files.sample, files.data)
+    assert text is not None and text.score == files.score, text
+
+
+def dslighting(project: Project, files: Submissions) -> None:
+    import asyncio
+
+    import yaml
+
+    class Base:
+        def __init__(self, name: str, file_path: Any, log_path: str) -> None:
+            self.log_path = log_path
+
+        def log_mismatch(self, **_: Any) -> None:
+            pass
+
+    given = {"BaseBenchmark": Base, "TaskDefinition": types.SimpleNamespace, "yaml": yaml, "__file__": str(files.folder / "a/b/c.py")}
+    module = project.names("dsat/benchmark/mle.py", "MLEBenchmark", "logger", **given)
+    benchmark = module.MLEBenchmark("mle", None, str(files.folder / "log"), str(files.data), [ID])
+    assert benchmark.problems == [{"competition_id": ID, "mode": "standard_ml"}]
+    assert asyncio.run(benchmark.grade(files.gold)) == 1.0
+
+    def evaluated(result: Any) -> Any:
+        async def answer(_: Any) -> Any:
+            return result, 0.0, {}
+
+        return asyncio.run(benchmark.evaluate_problem(benchmark.problems[0], answer))
+
+    _, report, error = evaluated(files.sample)
+    assert report.score == files.score and report.valid_submission and error is None
+    _, report, error = evaluated(files.broken)
+    assert report.score is None and error == "Submission invalid or missing."
+    _, report, error = evaluated("[ERROR] nothing")
+    assert report.submission_exists is False and "nothing" in error
+
+
+def looplab(project: Project, files: Submissions) -> None:
+    bundle = _bundle(files)
+    real = project.names("looplab/adapters/mlebench_real.py", "_competition", "competition_meta", "is_prepared")
+    for name in ("looplab", "looplab.adapters", "looplab.adapters.mlebench_real"):
+        sys.modules[name] = types.ModuleType(name)
+    vars(sys.modules["looplab.adapters.mlebench_real"]).update(vars(real))
+
+    def download(name: str, folder: Path, **_: Any) -> Path:
+        return Path(shutil.copy(bundle, folder / f"{name}.zip"))
+
+    given = {"download_competition": download, "_competition": real._competition}
+    prepare = project.names("looplab/adapters/mlebench_prep.py", "prepare_competition", "_verify_prepared_checksums", **given)
+    data = str(files.folder / "looplab")
+    assert real.is_prepared(ID, data) is False
+    competition = prepare.prepare_competition(ID, data_dir=data)
+    assert real.is_prepared(ID, data) is True
+    assert (competition.public_dir / "description.md").read_text(encoding="utf-8") == competition.description
+    expected = files.competition.answers.read_bytes()
+    assert competition.answers.read_bytes() == expected
+    meta = real.competition_meta(ID, data)
+    assert (meta["direction"], meta["sample_name"]) == ("max", "sample_submission.csv")
+    grade = project.names("looplab/adapters/mlebench_grade.py", "grade").grade
+    assert grade(ID, str(files.sample), data)["score"] == files.score
+    try:
+        # The bundle is a made-up one.
+        prepare.prepare_competition(ID, data_dir=data, force=True, verify=True)
+    except ValueError as error:
+        assert "checksums" in str(error)
+        return
+    raise AssertionError("made-up data have published checksums")
+
+
+def _bundle(files: Submissions) -> Path:
+    """The bundle that DATA was prepared from: the case of this repository, or in DATA."""
+    places = [Path(__file__).parents[1] / "cases" / ID / "seed0" / "raw.zip", files.data / ID / f"{ID}.zip"]
+    for place in places:
+        if place.is_file():
+            return place
+    raise Missing(str(places[-1]))
 
 
 PROJECTS: dict[str, Callable[[Project, Submissions], None]] = {
@@ -285,6 +422,9 @@ PROJECTS: dict[str, Callable[[Project, Submissions], None]] = {
     "Leeroo-AI+kapso": kapso,
     "MLSysOps+MLE-agent": mle_agent,
     "benchflow-ai+benchflow": benchflow,
+    "impulse-ai+mlebench-medals": medals,
+    "usail-hkust+dslighting": dslighting,
+    "ArtyomZemlyak+looplab": looplab,
 }
 
 
