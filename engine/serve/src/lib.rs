@@ -27,6 +27,7 @@ mod answer;
 mod connections;
 mod event;
 mod gradings;
+mod multipart;
 mod routes;
 mod server;
 mod upload;

@@ -82,7 +82,7 @@ pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> H
 }
 
 async fn answered(shared: Arc<Shared>, request: &Parts, body: &mut Incoming) -> Handled {
-    let wanted = match request.uri.path() {
+    let wanted = match decoded(request.uri.path()).as_str() {
         "/health" => return health(&request.method).into(),
         "/validate" => UploadTarget::Validation,
         "/grade" if shared.scores => UploadTarget::Report,
@@ -97,6 +97,27 @@ async fn answered(shared: Arc<Shared>, request: &Parts, body: &mut Incoming) -> 
         Method::OPTIONS => answer::allowed(StatusCode::OK, METHODS).into(),
         _ => answer::allowed(StatusCode::METHOD_NOT_ALLOWED, METHODS).into(),
     }
+}
+
+/// Returns a path with its percent signs decoded and its repeated slashes merged, as upstream's server reads it.
+fn decoded(path: &str) -> String {
+    let mut bytes: Vec<u8> = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digits = after
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.filter(|digits| *first == b'%' && !digits.starts_with('+'));
+        let (byte, length) = match escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => (byte, 3),
+            None => (*first, 1),
+        };
+        if !(byte == b'/' && bytes.last() == Some(&b'/')) {
+            bytes.push(byte);
+        }
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn health(method: &Method) -> Answer {
@@ -195,7 +216,7 @@ fn refused(error: &UploadError) -> Handled {
         UploadError::NoMultipart
         | UploadError::NoFile
         | UploadError::Broken(_)
-        | UploadError::Header => (StatusCode::BAD_REQUEST, "Bad Request"),
+        | UploadError::Multipart(_) => (StatusCode::BAD_REQUEST, "Bad Request"),
     };
     answer::error(status, name, &error.to_string()).into()
 }

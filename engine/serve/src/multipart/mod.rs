@@ -1,0 +1,354 @@
+//! Decodes `multipart/form-data`, piece by piece.
+//!
+//! It accepts what upstream's server accepts, whose framework reads bodies leniently: any of the three line breaks, spaces
+//! after a boundary, lines of data that begin with the boundary, and names of headers in any case. The decoder keeps at most a
+//! part's header and the beginning of a boundary in memory.
+//!
+//! ```text
+//! parameters   `form-data; name="file"`: the value of a header and its parameters
+//! ```
+
+mod parameters;
+
+use bytes::{Buf, Bytes, BytesMut};
+use memchr::memmem::Finder;
+
+use self::parameters::parameters;
+
+/// Maximum bytes of a part's header.
+pub(crate) const MAX_HEADER: usize = 64 << 10;
+
+/// Maximum spaces after a boundary.
+const MAX_PADDING: usize = 1 << 10;
+
+/// Returns the boundary that the header `Content-Type` names. `None` if the body is not `multipart/form-data`.
+pub(crate) fn boundary(content_type: &str) -> Option<String> {
+    let (kind, parameters) = parameters(content_type);
+    let is_form = kind.eq_ignore_ascii_case("multipart/form-data");
+    let boundary = parameters.into_iter().rfind(|(name, _)| name == "boundary");
+    let boundary = boundary.map(|(_, value)| value);
+    boundary.filter(|boundary| is_form && !boundary.is_empty() && boundary.is_ascii())
+}
+
+/// The next thing in a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A part begins.
+    Part(Part),
+    /// Content of the part.
+    Data(Bytes),
+    /// The part is complete.
+    PartEnd,
+    /// The last part is complete. What follows is ignored.
+    End,
+    /// The decoder needs the next piece of the body.
+    NeedData,
+}
+
+/// The header of a part.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Name of the field.
+    pub name: Option<String>,
+    /// Whether the part has a file's name.
+    pub is_file: bool,
+}
+
+/// Errors of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MultipartError {
+    #[error("the body ends before the last boundary")]
+    Truncated,
+    #[error("a part has no header Content-Disposition")]
+    NoDisposition,
+    #[error("a part's header is longer than {MAX_HEADER} bytes")]
+    LongHeader,
+}
+
+enum State {
+    /// Before the first boundary.
+    Preamble,
+    /// In the header of a part.
+    Header,
+    /// In the content of a part. The line break before the content is still in the buffer at first.
+    Body {
+        is_begun: bool,
+    },
+    Epilogue,
+}
+
+/// A decoder of one body.
+pub(crate) struct Decoder {
+    /// Two hyphens and the boundary.
+    delimiter: Finder<'static>,
+    buffer: BytesMut,
+    state: State,
+    /// A part was completed, and [`Event::PartEnd`] is next.
+    is_part_complete: bool,
+    /// The body has no further piece.
+    is_complete: bool,
+}
+
+/// A delimiter in the buffer.
+enum Search {
+    Found(Delimiter),
+    /// There may be one from this place on; the rest of it has not arrived.
+    Undecided(usize),
+    Nothing,
+}
+
+struct Delimiter {
+    /// Start, with the line break before it.
+    start: usize,
+    /// End, with the line break after it.
+    end: usize,
+    is_last: bool,
+}
+
+/// What follows the boundary.
+enum Ending {
+    /// Two hyphens.
+    Last,
+    /// Spaces and a line break, of this length.
+    Line(usize),
+    Undecided,
+    /// Other text, so this is not a delimiter.
+    Data,
+}
+
+impl Decoder {
+    pub(crate) fn new(boundary: &str) -> Decoder {
+        let delimiter = format!("--{boundary}").into_bytes();
+        Decoder {
+            delimiter: Finder::new(&delimiter).into_owned(),
+            buffer: BytesMut::new(),
+            state: State::Preamble,
+            is_part_complete: false,
+            is_complete: false,
+        }
+    }
+
+    /// Adds the next piece of the body.
+    pub(crate) fn feed(&mut self, piece: &[u8]) {
+        if !matches!(self.state, State::Epilogue) {
+            self.buffer.extend_from_slice(piece);
+        }
+    }
+
+    /// Records that the body has no further piece.
+    pub(crate) fn finish(&mut self) {
+        self.is_complete = true;
+    }
+
+    /// Returns the next event.
+    ///
+    /// # Errors
+    /// If a part has no usable header, or the body is complete and its last boundary is missing.
+    pub(crate) fn next(&mut self) -> Result<Event, MultipartError> {
+        if std::mem::take(&mut self.is_part_complete) {
+            return Ok(Event::PartEnd);
+        }
+        let event = match self.state {
+            State::Preamble => self.preamble()?,
+            State::Header => self.header()?,
+            State::Body { is_begun } => self.body(is_begun),
+            State::Epilogue => Event::End,
+        };
+        match event {
+            Event::NeedData if self.is_complete => Err(MultipartError::Truncated),
+            event => Ok(event),
+        }
+    }
+
+    fn preamble(&mut self) -> Result<Event, MultipartError> {
+        let passed = match self.search(false) {
+            Search::Found(found) => {
+                self.pass(&found);
+                return match found.is_last {
+                    true => Ok(Event::End),
+                    false => self.header(),
+                };
+            }
+            Search::Undecided(start) => start,
+            Search::Nothing => {
+                let tail = self.delimiter.needle().len();
+                self.buffer.len().saturating_sub(tail)
+            }
+        };
+        self.buffer.advance(passed);
+        Ok(Event::NeedData)
+    }
+
+    fn header(&mut self) -> Result<Event, MultipartError> {
+        let Some(end) = blank_line(&self.buffer) else {
+            return match self.buffer.len() > MAX_HEADER {
+                true => Err(MultipartError::LongHeader),
+                false => Ok(Event::NeedData),
+            };
+        };
+        if end > MAX_HEADER {
+            return Err(MultipartError::LongHeader);
+        }
+        let part = part(&String::from_utf8_lossy(&self.buffer[..end]))?;
+        self.buffer.advance(end);
+        self.state = State::Body { is_begun: false };
+        Ok(Event::Part(part))
+    }
+
+    fn body(&mut self, is_begun: bool) -> Event {
+        let skipped = match (is_begun, self.buffer.as_ref()) {
+            (true, _) => 0,
+            (false, [b'\r']) if !self.is_complete => return Event::NeedData,
+            (false, [b'\r', b'\n', ..]) => 2,
+            (false, _) => 1,
+        };
+        let (end, found) = match self.search(true) {
+            Search::Found(found) => (found.start, Some(found)),
+            Search::Undecided(start) => (start, None),
+            Search::Nothing => (self.partial(), None),
+        };
+        let data = self.buffer.get(skipped..end).unwrap_or_default();
+        let data = Bytes::copy_from_slice(data);
+        match found {
+            Some(found) => {
+                self.pass(&found);
+                if data.is_empty() {
+                    return Event::PartEnd;
+                }
+                self.is_part_complete = true;
+            }
+            None if data.is_empty() => return Event::NeedData,
+            None => {
+                self.buffer.advance(end);
+                self.state = State::Body { is_begun: true };
+            }
+        }
+        Event::Data(data)
+    }
+
+    /// Moves past a delimiter.
+    fn pass(&mut self, found: &Delimiter) {
+        self.state = match found.is_last {
+            true => State::Epilogue,
+            false => State::Header,
+        };
+        self.buffer.advance(found.end);
+        if found.is_last {
+            self.buffer.clear();
+        }
+    }
+
+    /// Searches the first delimiter. Only in the preamble can it be without a line break before it.
+    fn search(&self, needs_line_break: bool) -> Search {
+        let buffer = self.buffer.as_ref();
+        let length = self.delimiter.needle().len();
+        let mut from = 0;
+        while let Some(place) = buffer
+            .get(from..)
+            .and_then(|rest| self.delimiter.find(rest))
+        {
+            let place = from + place;
+            from = place + 1;
+            let start = match line_break_before(buffer, place) {
+                Some(start) => start,
+                None if needs_line_break => continue,
+                None => place,
+            };
+            let after = place + length;
+            match ending(buffer.get(after..).unwrap_or_default(), self.is_complete) {
+                Ending::Data => {}
+                Ending::Undecided => return Search::Undecided(start),
+                Ending::Last => {
+                    return Search::Found(Delimiter {
+                        start,
+                        end: after + 2,
+                        is_last: true,
+                    });
+                }
+                Ending::Line(line) => {
+                    return Search::Found(Delimiter {
+                        start,
+                        end: after + line,
+                        is_last: false,
+                    });
+                }
+            }
+        }
+        Search::Nothing
+    }
+
+    /// Returns where the beginning of a delimiter may be at the end of the buffer; the end if there is none.
+    fn partial(&self) -> usize {
+        let buffer = self.buffer.as_ref();
+        let delimiter = self.delimiter.needle();
+        let first = buffer.len().saturating_sub(delimiter.len() + 2);
+        let is_beginning = |place: &usize| match buffer.get(*place..).unwrap_or_default() {
+            [b'\r', b'\n', rest @ ..] | [b'\r' | b'\n', rest @ ..] => delimiter.starts_with(rest),
+            _ => false,
+        };
+        let mut places = first..buffer.len();
+        places.find(is_beginning).unwrap_or(buffer.len())
+    }
+}
+
+/// Returns the start of the line break that ends at a place.
+fn line_break_before(buffer: &[u8], place: usize) -> Option<usize> {
+    match buffer.get(..place)? {
+        [.., b'\r', b'\n'] => Some(place - 2),
+        [.., b'\r' | b'\n'] => Some(place - 1),
+        _ => None,
+    }
+}
+
+fn ending(rest: &[u8], is_complete: bool) -> Ending {
+    if rest.starts_with(b"--") {
+        return Ending::Last;
+    }
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | 0x0b | 0x0c);
+    let padding = rest.iter().take_while(|byte| is_space(byte)).count();
+    match rest.get(padding..).unwrap_or_default() {
+        _ if padding > MAX_PADDING => Ending::Data,
+        [b'\r', b'\n', ..] => Ending::Line(padding + 2),
+        [b'\r'] if !is_complete => Ending::Undecided,
+        [b'\r' | b'\n', ..] => Ending::Line(padding + 1),
+        [] if !is_complete => Ending::Undecided,
+        [b'-'] if padding == 0 && !is_complete => Ending::Undecided,
+        _ => Ending::Data,
+    }
+}
+
+/// Returns the end of the first of two line breaks without anything between them.
+fn blank_line(buffer: &[u8]) -> Option<usize> {
+    let mut breaks = memchr::memchr2_iter(b'\r', b'\n', buffer);
+    breaks.find_map(|place| match buffer.get(place..)? {
+        [b'\r', b'\n', b'\r', b'\n', ..] => Some(place + 2),
+        [b'\r', b'\r', ..] | [b'\n', b'\n', ..] => Some(place + 1),
+        _ => None,
+    })
+}
+
+/// Parses the header of a part.
+fn part(text: &str) -> Result<Part, MultipartError> {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    // A line that begins with a space continues the one before.
+    let text = text.replace("\n ", " ").replace("\n\t", " ");
+    let headers = text
+        .lines()
+        .map(|line| line.split_once(':').unwrap_or((line, "")));
+    let mut dispositions =
+        headers.filter(|(name, _)| name.trim().eq_ignore_ascii_case("content-disposition"));
+    let (_, value) = dispositions.next().ok_or(MultipartError::NoDisposition)?;
+    let (_, parameters) = parameters(value);
+    let mut part = Part::default();
+    for (name, value) in parameters {
+        match name.as_str() {
+            "name" => part.name = Some(value),
+            "filename" => part.is_file = true,
+            _ => {}
+        }
+    }
+    Ok(part)
+}
+
+#[cfg(test)]
+mod tests;
