@@ -1,7 +1,9 @@
 //! Digests of the data that a score depends on.
 
+use std::path::Path;
+
 use prep_core::{Failure, canonical};
-use prep_digests::{DatasetDigests, Sha256, Trees, digest_of_directory};
+use prep_digests::{DatasetDigests, Sha256, Trees, digest_of_directory, digest_of_file};
 use prep_grade::report::Digests;
 use prep_spec::{BASE_VARIANT, Pipeline};
 
@@ -27,6 +29,13 @@ pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
     Some(Sha256::of_bytes(canonical(&section).as_bytes()))
 }
 
+/// Digest of the published description. `None` if the file cannot be read, for example next to private data alone.
+pub(crate) fn description(data_dir: &Path, id: &str) -> Option<Sha256> {
+    let path = data_dir.join(id).join("prepared/public/description.md");
+    let (digest, _) = digest_of_file(&path).ok()?;
+    Some(digest)
+}
+
 /// Writes a digest for reports.
 pub(crate) fn text(digest: Sha256) -> String {
     format!("sha256:{digest}")
@@ -38,12 +47,14 @@ pub(crate) fn noted(
     pipeline: &Pipeline,
     variant: &str,
     trees: Option<Trees>,
+    description: Option<Sha256>,
 ) -> Digests {
     let (leaderboard, rules) = (leaderboard(entry), rules(pipeline));
     let facts = trees.map(|trees| DatasetDigests::new(variant, &trees, leaderboard, rules));
     Digests {
         all: facts.map(|facts| text(facts.digest())),
         public: trees.map(|trees| text(trees.public.sha256)),
+        description: description.map(text),
         answers: trees.map(|trees| text(trees.private.sha256)),
         leaderboard: leaderboard.map(text),
         rules: rules.map(text),
@@ -73,12 +84,8 @@ pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Dataset
         None => read(settings, id)?,
     };
     let rules = rules(&entry.load(&variant)?);
-    Ok(DatasetDigests::new(
-        &variant,
-        &trees,
-        leaderboard(entry),
-        rules,
-    ))
+    let facts = DatasetDigests::new(&variant, &trees, leaderboard(entry), rules);
+    Ok(facts.with_description(description(&settings.data_dir, id)))
 }
 
 fn read(settings: &Settings, id: &str) -> Result<Trees, Error> {

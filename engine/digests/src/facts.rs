@@ -20,6 +20,10 @@ pub struct DatasetDigests {
     /// The section `grade` of the pipeline: answers, sample submission, rules, metric. `None` if it has no such
     /// section.
     pub rules: Option<Sha256>,
+    /// The file `description.md` of `prepared/public`, which agents read. It is a part of `public`, so it is not one of
+    /// [`DatasetDigests::lines`].
+    #[serde(default)]
+    pub description: Option<Sha256>,
 }
 
 impl DatasetDigests {
@@ -36,6 +40,16 @@ impl DatasetDigests {
             answers: trees.private,
             leaderboard,
             rules,
+            description: None,
+        }
+    }
+
+    /// Sets the digest of the description.
+    #[must_use]
+    pub fn with_description(self, description: Option<Sha256>) -> DatasetDigests {
+        DatasetDigests {
+            description,
+            ..self
         }
     }
 

@@ -109,7 +109,13 @@ impl Grading {
             answers: read(&grader, &bytes, &prepared.place(&answers))?,
             grader,
             answers_digest: Sha256::of_bytes(&bytes),
-            digests: digests::noted(entry, &pipeline, variant, prepared.trees()),
+            digests: digests::noted(
+                entry,
+                &pipeline,
+                variant,
+                prepared.trees(),
+                digests::description(&settings.data_dir, id),
+            ),
             log: None,
             read: files,
         })

@@ -20,7 +20,8 @@ Examples:
   prep digest spaceship-titanic --json | jq -r .competitions[0].public.sha256
 
 The digests are SHA-256 of the public files, answers, leaderboard, and rules with metric. They are equal on every machine; \
-quote the first 12 digits of the first one. You can compute the digest of the public files without prep:
+quote the first 12 digits of the first one. The description is one of the public files: runs with an equal digest had the \
+same prompt. You can compute the digest of the public files without prep:
   cd DATA/ID/prepared/public
   find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
 Without an ID, it shows all prepared competitions.")]
@@ -76,6 +77,7 @@ fn to_json(id: &str, facts: &DatasetDigests) -> Value {
         "short": facts.digest().short(),
         "digest": facts.digest(),
         "public": facts.public,
+        "description": facts.description,
         "answers": facts.answers,
         "leaderboard": facts.leaderboard,
         "rules": facts.rules,
@@ -125,6 +127,7 @@ fn in_full(id: &str, facts: &DatasetDigests) -> String {
     for (name, value) in [
         ("digest", digest.to_string()),
         ("public", tree(facts.public)),
+        ("description", or_none(facts.description)),
         ("answers", tree(facts.answers)),
         ("leaderboard", or_none(facts.leaderboard)),
         ("rules", or_none(facts.rules)),

@@ -59,6 +59,8 @@ pub struct Digests {
     pub all: Option<String>,
     /// Digest of the public data.
     pub public: Option<String>,
+    /// Digest of the description, which is a part of the public data. Runs with equal ones had the same prompt.
+    pub description: Option<String>,
     /// Digest of the answers.
     pub answers: Option<String>,
     /// Digest of the leaderboard.
@@ -75,6 +77,7 @@ impl Digests {
         JsonObject::from_iter([
             ("all", text(&self.all)),
             ("public", text(&self.public)),
+            ("description", text(&self.description)),
             ("answers", text(&self.answers)),
             ("leaderboard", text(&self.leaderboard)),
             ("rules", text(&self.rules)),
