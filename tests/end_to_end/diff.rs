@@ -5,11 +5,12 @@ use crate::support::{Ended, Gallery, Harbour, Sandbox};
 const CORRECTED: &str = "
 variants:
   fixed:
-    tables:
-      train, test: { seed: 1 }
-    public:
-      sample_submission.csv: SELECT id, 1 AS docked FROM test
-      ships.csv: SELECT id FROM labelled
+    seed:
+      tables:
+        train, test: { seed: 1 }
+      public:
+        sample_submission.csv: SELECT id, 1 AS docked FROM test
+        ships.csv: SELECT id FROM labelled
 ";
 
 #[test]

@@ -11,10 +11,13 @@ use crate::support::{Ended, Harbour, Sandbox, Snapshot, zip_members};
 const CORRECTED: &str = "
 variants:
   fixed:
-    public:
-      sample_submission.csv: SELECT id, 1 AS docked FROM test
-      ships.csv: SELECT id FROM labelled
-      test.csv: null
+    47:
+      public:
+        sample_submission.csv: SELECT id, 1 AS docked FROM test
+    ships:
+      public:
+        ships.csv: SELECT id FROM labelled
+        test.csv: null
 ";
 
 fn run(sandbox: &Sandbox, ids: &[&str], variant: &str) {
@@ -75,6 +78,62 @@ fn the_corrected_variant_lies_beside_the_base_and_differs_in_what_it_says() {
         Snapshot::of(&fixed(&sandbox, Harbour::ID)).contents(),
         found
     );
+}
+
+/// A variant with one correction has a directory of its own, and the other outputs of the base.
+#[test]
+fn one_correction_is_a_variant() {
+    let sandbox = Harbour::prepared();
+    let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    run(&sandbox, &[Harbour::ID], "fixed:#47");
+    let state = sandbox.state(Harbour::ID);
+    assert_eq!(state, "prepared v1, fixed:47");
+    let base = sandbox.tree(Harbour::ID);
+    let directory = |name: &str| sandbox.data().join(name).join(Harbour::ID).join("prepared");
+    let alone = Snapshot::of(&directory("fixed-47"));
+    let (base, alone) = (base.contents(), alone.contents());
+    let paths: BTreeSet<&str> = base.keys().chain(alone.keys()).copied().collect();
+    let differing: Vec<&str> = paths
+        .into_iter()
+        .filter(|path| base.get(path) != alone.get(path))
+        .collect();
+    assert_eq!(
+        differing,
+        ["public/description.md", "public/sample_submission.csv"]
+    );
+    // The order of the names does not matter.
+    run(&sandbox, &[Harbour::ID], "fixed:ships,47");
+    run(&sandbox, &[Harbour::ID], "fixed");
+    assert_eq!(
+        Snapshot::of(&directory("fixed-47-ships")).contents(),
+        Snapshot::of(&directory("fixed")).contents()
+    );
+    let digest = |variant: &str| {
+        let found = sandbox.prep(&["digest", Harbour::ID, "--variant", variant, "--json"]);
+        found.competition()["public"].clone()
+    };
+    assert_ne!(digest("fixed:47"), digest("v1"));
+    assert_ne!(digest("fixed:47"), digest("fixed"));
+    // A typing error does not prepare `v1` under another name.
+    let refused = |variant: &str, code| {
+        let mut command = sandbox.run_command(&[Harbour::ID]);
+        let ended = Ended::of(command.args(["--variant", variant])).code(code);
+        ended.stderr
+    };
+    let message = refused("fixed:48", 2);
+    assert!(
+        message.contains("no competition has the correction `48`"),
+        "{message}"
+    );
+    assert!(
+        message.contains("47, 63") || message.contains("ships"),
+        "{message}"
+    );
+    refused("fixed:a-b", 2);
+    // Removing removes it, too.
+    sandbox.prep(&["remove", Harbour::ID, "--yes"]).code(0);
+    assert!(!directory("fixed-47").exists());
 }
 
 /// Where a mistake can be seen, and how often: in the base, then in the correction.
@@ -280,6 +339,56 @@ fn known_mistakes_are_there_in_the_base_and_gone_in_the_correction() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Each correction of a competition with several corrects its own mistake and no other. The numbers are places in [`MISTAKES`]
+/// of this competition.
+#[test]
+fn a_correction_alone_leaves_other_mistakes() {
+    let sandbox = Sandbox::new();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    for (id, correction, corrected, left) in [
+        (
+            "ranzcr-clip-catheter-line-classification",
+            "30",
+            Some(0),
+            Some(1),
+        ),
+        (
+            "ranzcr-clip-catheter-line-classification",
+            "patients",
+            Some(1),
+            Some(0),
+        ),
+        ("invasive-species-monitoring", "47", Some(0), Some(1)),
+        ("invasive-species-monitoring", "131", Some(1), Some(0)),
+        // Its own check shows that speakers are in one part.
+        (
+            "tensorflow-speech-recognition-challenge",
+            "63",
+            Some(0),
+            None,
+        ),
+        (
+            "tensorflow-speech-recognition-challenge",
+            "speakers",
+            None,
+            Some(0),
+        ),
+    ] {
+        let bundle = tests.join(format!("cases/{id}/seed0/raw.zip"));
+        let target = sandbox.source().join(format!("{id}.zip"));
+        let _ = std::os::unix::fs::symlink(bundle, &target);
+        let variant = format!("fixed:{correction}");
+        run(&sandbox, &[id], &variant);
+        let directory = format!("fixed-{correction}");
+        let prepared = sandbox.data().join(directory).join(id).join("prepared");
+        let world = World { bundle: target };
+        let mistakes: Vec<&Mistake> = MISTAKES.iter().filter(|one| one.id == id).collect();
+        let count = |place: usize| (mistakes[place].count)(&world, &prepared);
+        assert_eq!(corrected.map_or(0, count), 0, "{id} {variant}");
+        assert!(left.is_none_or(|place| count(place) > 0), "{id} {variant}");
+    }
 }
 
 /// Mistakes that the pipelines show without preparing.

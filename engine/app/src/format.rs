@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use prep_core::Failure;
-use prep_spec::known_variants;
 
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
@@ -35,7 +34,8 @@ fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Err
     let folder = path.parent().unwrap_or(Path::new(""));
     let entry =
         CatalogEntry::of_folder("formatted".to_owned(), path, folder, text.to_owned().into())?;
-    known_variants()
+    prep_spec::variants(text)?
+        .iter()
         .map(|variant| Ok(outline(&entry.load(variant)?)))
         .collect()
 }

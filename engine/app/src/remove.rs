@@ -7,7 +7,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use prep_cache::{GcReport, Store};
-use prep_spec::known_variants;
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -89,8 +88,8 @@ pub fn remove(
             id: id.clone(),
             ..RemovedCompetition::default()
         };
-        for variant in known_variants() {
-            let home = settings.folder_of(variant).join(id);
+        for variant in settings.variants() {
+            let home = settings.folder_of(&variant).join(id);
             // The manifest first: without it, a tree that is left by a failure is not prepared.
             for name in [
                 "prepared.json",

@@ -1,12 +1,13 @@
 //! Directories and limits, as plain values. The program that links this library chooses them. The library does not read the
 //! environment.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use prep_cache::Store;
 use prep_core::RunLimits;
 use prep_remote::Link;
-use prep_spec::BASE_VARIANT;
+use prep_spec::{BASE_VARIANT, known_variants, variant_directory, variant_of_directory};
 
 /// Settings of all tasks of a program.
 #[derive(Debug, Clone)]
@@ -38,13 +39,24 @@ impl Settings {
         }
     }
 
-    /// Returns the data directory of a variant: of `v1` the data directory itself, of another variant `DATA/VARIANT`. So variants of a
-    /// competition exist next to each other, and `v1` is where upstream has it.
+    /// Returns the data directory of a variant: of `v1` the data directory itself, of `fixed` `DATA/fixed`, of `fixed:30,63`
+    /// `DATA/fixed-30-63`. So variants of a competition exist next to each other, and `v1` is where upstream has it.
     pub fn folder_of(&self, variant: &str) -> PathBuf {
         match variant {
             BASE_VARIANT => self.data_dir.clone(),
-            other => self.data_dir.join(other),
+            other => self.data_dir.join(variant_directory(other)),
         }
+    }
+
+    /// Returns `v1`, `fixed`, and the other variants that have a directory in the data directory.
+    pub fn variants(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.data_dir).into_iter().flatten();
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let found: BTreeSet<String> = names
+            .filter_map(|name| variant_of_directory(&name))
+            .filter(|variant| known_variants().all(|known| known != variant))
+            .collect();
+        known_variants().map(str::to_owned).chain(found).collect()
     }
 
     /// Returns settings with the data directory of a variant.

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use prep_app::{Expand, LinkMode, PreparationOptions, Settings};
-use prep_spec::{BASE_VARIANT, known_variants};
+use prep_spec::{BASE_VARIANT, Corrections};
 
 use crate::error::CliError;
 use crate::output::file::write_whole;
@@ -17,9 +16,17 @@ const HEADING: &str = "Preparation";
 /// The variant of the pipelines.
 #[derive(Debug, Default, Clone, Args)]
 pub struct VariantArg {
-    /// v1: byte-identical to upstream, fixed: with known mistakes corrected
-    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, hide_possible_values = true, value_parser = PossibleValuesParser::new(known_variants()), help_heading = HEADING)]
+    /// v1: as upstream, fixed: without known mistakes, fixed:63,30: without these
+    ///
+    /// `v1` is byte-identical to upstream. `fixed` has all corrections, `fixed:63,30` only those of these issues of upstream.
+    /// Mistakes that upstream does not list have words as names; `prep list --json` shows the names.
+    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, value_parser = variant_name, help_heading = HEADING)]
     pub variant: String,
+}
+
+/// Parses the name of a variant, and orders its corrections.
+pub fn variant_name(text: &str) -> Result<String, String> {
+    Corrections::parse(text).map(|variant| variant.to_string())
 }
 
 impl VariantArg {

@@ -22,9 +22,11 @@ impl CliSession {
         limits: &DownloadLimits,
         purpose: Purpose,
     ) -> Result<Task, CliError> {
+        let catalog = self.catalog()?;
+        catalog.require_variant(&options.variant)?;
         Ok(Task {
             settings: self.settings.clone(),
-            catalog: self.catalog()?,
+            catalog,
             options: PreparationOptions {
                 source: options.source.or_else(|| self.source.clone()),
                 link_mode: options.link_mode.or(self.link_mode),

@@ -8,14 +8,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-use crate::load::known_variants;
-use crate::model::{Pipeline, Variant};
-use crate::suggest::nearest;
+use crate::load::variant_name;
+use crate::model::Pipeline;
+use crate::variant::Corrections;
 
 /// A file that was parsed: its variants as far as they were understood, and the errors so far.
 #[derive(Debug, Clone)]
 pub struct ParsedFile {
     source: Arc<SourceFile>,
+    /// The names of the corrections, in file order.
+    corrections: Vec<String>,
     /// The variants, the base first.
     readings: Vec<Reading>,
     findings: Vec<Diagnostic>,
@@ -33,11 +35,13 @@ pub struct Reading {
 impl ParsedFile {
     pub(crate) fn new(
         source: Arc<SourceFile>,
+        corrections: Vec<String>,
         readings: Vec<Reading>,
         findings: Vec<Diagnostic>,
     ) -> ParsedFile {
         ParsedFile {
             source,
+            corrections,
             readings,
             findings,
         }
@@ -53,23 +57,20 @@ impl ParsedFile {
         self.findings.extend(findings);
     }
 
-    /// Returns the pipeline in one of its variants. A known variant without a section of its own equals the base;
-    /// [`Variant::differs`] distinguishes the two.
+    /// Returns the pipeline in a variant. Corrections that the pipeline does not have are ignored, because a variant has one
+    /// name for all competitions. So a known variant may equal the base; [`Variant::differs`] distinguishes the two.
     ///
     /// # Errors
     /// All errors in all variants, and an unknown variant.
     pub fn finish(mut self, variant: &str) -> Result<Pipeline, Diagnostics> {
-        if known_variants().all(|name| name != variant) {
-            let message = format!("there is no variant `{variant}`");
-            let found = Diagnostic::error("unknown-variant", Span::default(), message);
-            let near = nearest(variant, known_variants());
-            self.findings.push(found.suggest(near));
-        }
-        let own = self
-            .readings
-            .iter()
-            .position(|reading| reading.pipeline.variant.name == variant);
-        let chosen = own.unwrap_or(0);
+        let chosen = match Corrections::parse(variant) {
+            Ok(corrections) => self.position(&corrections),
+            Err(message) => {
+                let found = Diagnostic::error("unknown-variant", Span::default(), message);
+                self.findings.push(found);
+                0
+            }
+        };
         if self.findings.is_empty() && chosen >= self.readings.len() {
             let message = "the pipeline is not complete";
             let fault = Diagnostic::error("missing-key", Span::default(), message);
@@ -79,10 +80,17 @@ impl ParsedFile {
             return Err(found);
         }
         let mut pipeline = self.readings.swap_remove(chosen).pipeline;
-        pipeline.variant = Variant {
-            name: variant.to_owned(),
-            differs: own.is_some_and(|place| place > 0),
-        };
+        variant.clone_into(&mut pipeline.variant.name);
         Ok(pipeline)
+    }
+
+    /// Returns the place of the reading with these corrections.
+    fn position(&self, corrections: &Corrections) -> usize {
+        let name = variant_name(&self.corrections, |name| corrections.has(name));
+        let place = self
+            .readings
+            .iter()
+            .position(|one| one.pipeline.variant.name == name);
+        place.unwrap_or(0)
     }
 }

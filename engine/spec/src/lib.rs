@@ -42,13 +42,17 @@ pub mod reference;
 pub mod schema;
 mod state;
 mod suggest;
+mod variant;
 pub mod words;
 mod yaml;
 
 pub use diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 pub use draft::{ParsedFile, Reading};
-pub use load::{BASE_VARIANT, known_variants, load, read, variants};
+pub use load::{corrections, load, read, variants};
 pub use model::Pipeline;
 pub use paths::split_source;
 pub use suggest::{alternatives, list_names, nearest};
+pub use variant::{
+    BASE_VARIANT, Corrections, known_variants, variant_directory, variant_of_directory,
+};
 pub use words::Vocabulary;

@@ -1,23 +1,15 @@
-//! Entry points: parse one file in all its variants.
+//! MappingEntry points: parse one file in all its variants.
 
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-use crate::draft::{ParsedFile, Reading};
+use crate::draft::ParsedFile;
 use crate::merge::merge;
 use crate::model::{Pipeline, Variant};
-use crate::parse::resolve;
-use crate::words::{self, Vocabulary};
+use crate::parse::{MAX_CORRECTIONS, resolve};
+use crate::variant::{Corrections, FIXED_VARIANT, is_correction_name};
+use crate::words::Vocabulary;
 use crate::yaml::{self, Kind, MappingEntry, YamlNode};
-
-/// The variant that a file describes outside of `variants`.
-pub const BASE_VARIANT: &str = "v1";
-
-/// Returns the names of the variants that the language knows. Every pipeline has each of them.
-pub fn known_variants() -> impl Iterator<Item = &'static str> {
-    let others = words::VARIANTS.keys.iter().map(|key| key.name);
-    std::iter::once(BASE_VARIANT).chain(others)
-}
 
 /// Loads a pipeline in one variant. `vocabulary` has the kinds that it may use, `id` is the competition's id, and
 /// messages call the file `file_name`.
@@ -34,72 +26,130 @@ pub fn load(
     read(vocabulary, id, file_name, text).finish(variant)
 }
 
-/// Parses a pipeline in all its variants.
+/// Parses a pipeline in all its variants: with no correction, with all, and with each other combination.
 pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> ParsedFile {
     let source = Arc::new(SourceFile::new(file_name, text));
-    let (readings, findings) = match yaml::parse(&source) {
-        Ok(root) => all_variants(vocabulary, id, &source, &root),
-        Err(fault) => (Vec::new(), vec![fault]),
-    };
-    ParsedFile::new(source, readings, findings)
+    match yaml::parse(&source) {
+        Ok(root) => all_variants(vocabulary, id, source, &root),
+        Err(fault) => ParsedFile::new(source, Vec::new(), Vec::new(), vec![fault]),
+    }
 }
 
-/// Returns the variants that a file defines: [`BASE_VARIANT`], then the keys of `variants`.
+/// Returns the names of the corrections that a file defines, in file order.
+///
+/// # Errors
+/// The first syntax error if the text is not YAML.
+pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
+    let source = Arc::new(SourceFile::new("pipeline.yaml", text));
+    let root = yaml::parse(&source).map_err(|fault| Diagnostics::single(source, fault))?;
+    let (_, corrections) = take_corrections(&root);
+    Ok(corrections.into_iter().map(|one| one.key).collect())
+}
+
+/// Returns the variants that a file defines: `v1`, `fixed` if it has corrections, then each other combination.
 ///
 /// # Errors
 /// The first syntax error if the text is not YAML.
 pub fn variants(text: &str) -> Result<Vec<String>, Diagnostics> {
-    let source = Arc::new(SourceFile::new("pipeline.yaml", text));
-    let root = yaml::parse(&source).map_err(|fault| Diagnostics::single(source, fault))?;
-    let (_, sections) = take_variants(&root);
-    let own = sections.into_iter().map(|section| section.key);
-    Ok(std::iter::once(BASE_VARIANT.to_owned())
-        .chain(own)
-        .collect())
+    let names = corrections(text)?;
+    let sets = combinations(names.len());
+    Ok(sets.map(|set| name_of(&names, set)).collect())
+}
+
+/// A set of corrections: bit N is the correction N of the file.
+type CorrectionSet = u32;
+
+fn name_of(names: &[String], set: CorrectionSet) -> String {
+    variant_name(names, |name| {
+        let place = names.iter().position(|one| one == name);
+        place.is_some_and(|place| has(set, place))
+    })
+}
+
+fn has(set: CorrectionSet, place: usize) -> bool {
+    set >> place & 1 == 1
+}
+
+/// Returns all sets of this many corrections: the empty one, the full one, then the others.
+fn combinations(count: usize) -> impl Iterator<Item = CorrectionSet> {
+    let full: CorrectionSet = (1 << count.min(MAX_CORRECTIONS)) - 1;
+    let ends = std::iter::once(0).chain((full > 0).then_some(full));
+    ends.chain(1..full)
+}
+
+/// Returns the name of the variant with these of a pipeline's corrections.
+pub(crate) fn variant_name(names: &[String], is_chosen: impl Fn(&str) -> bool) -> String {
+    let chosen = names.iter().filter(|name| is_chosen(name));
+    let chosen: Vec<String> = chosen.cloned().collect();
+    let corrections = match chosen.len() {
+        0 => Corrections::None,
+        count if count == names.len() => Corrections::All,
+        _ => Corrections::some(chosen),
+    };
+    corrections.to_string()
 }
 
 fn all_variants(
     vocabulary: &Vocabulary,
     id: &str,
-    source: &Arc<SourceFile>,
+    source: Arc<SourceFile>,
     root: &YamlNode,
-) -> (Vec<Reading>, Vec<Diagnostic>) {
-    let (base, sections) = take_variants(root);
-    let variant = |name: &str, differs| Variant {
-        name: name.to_owned(),
-        differs,
-    };
-    // The base is resolved together with `variants`, so that the keys of `variants` are checked once.
-    let first = resolve(vocabulary, id, source, root, variant(BASE_VARIANT, false));
-    let mut readings: Vec<Reading> = first.reading.into_iter().collect();
-    let mut findings = first.diagnostics;
-    let mut unused = first.unused;
-    for section in sections {
-        let Some(mut node) = base.clone() else {
-            continue;
+) -> ParsedFile {
+    let (base, corrections) = take_corrections(root);
+    let names: Vec<String> = corrections.iter().map(|one| one.key.clone()).collect();
+    let mut readings = Vec::new();
+    let mut findings = Vec::new();
+    let mut unused: Vec<(CorrectionSet, Vec<Diagnostic>)> = Vec::new();
+    for set in combinations(corrections.len()) {
+        // The base is resolved together with `variants`, so that the keys of `variants` are checked once.
+        let mut node = match (set, &base) {
+            (0, _) | (_, None) => root.clone(),
+            (_, Some(base)) => base.clone(),
         };
-        merge(&mut node, &section.value);
-        let other = resolve(vocabulary, id, source, &node, variant(&section.key, true));
-        readings.extend(other.reading);
-        findings.extend(other.diagnostics);
-        unused.retain(|one| other.unused.contains(one));
-        // Things that exist only in the variant are not in the base's list.
-        unused.extend(
-            other
-                .unused
-                .into_iter()
-                .filter(|one| is_inside(one.span, section.value.span)),
-        );
+        let selected = corrections.iter().enumerate();
+        for (_, one) in selected.filter(|(place, _)| has(set, *place)) {
+            merge(&mut node, &one.value);
+        }
+        let variant = Variant {
+            name: name_of(&names, set),
+            differs: set > 0,
+        };
+        let resolved = resolve(vocabulary, id, &source, &node, variant);
+        readings.extend(resolved.reading);
+        findings.extend(resolved.diagnostics);
+        unused.push((set, resolved.unused));
     }
     // If there are errors, something that seems unused may be used in a part that could not be read.
     if findings.is_empty() {
-        findings.extend(unused);
+        findings = always_unused(&corrections, unused);
     }
-    (readings, findings)
+    ParsedFile::new(source, names, readings, findings)
 }
 
-/// Returns the tree without `variants`, and the variants that are mappings.
-fn take_variants(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
+/// Returns the findings about declarations that no variant with the declaration uses.
+fn always_unused(
+    corrections: &[MappingEntry],
+    unused: Vec<(CorrectionSet, Vec<Diagnostic>)>,
+) -> Vec<Diagnostic> {
+    let is_declared_in = |one: &Diagnostic, set| {
+        let mut others = corrections.iter().enumerate();
+        let home = others.find(|(_, other)| is_inside(one.span, other.value.span));
+        home.is_none_or(|(place, _)| has(set, place))
+    };
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for (_, list) in &unused {
+        for one in list {
+            let mut declaring = unused.iter().filter(|(set, _)| is_declared_in(one, *set));
+            if !found.contains(one) && declaring.all(|(_, other)| other.contains(one)) {
+                found.push(one.clone());
+            }
+        }
+    }
+    found
+}
+
+/// Returns the tree without `variants`, and the corrections that are mappings.
+fn take_corrections(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
     let Kind::Mapping(entries) = &root.kind else {
         return (None, Vec::new());
     };
@@ -107,18 +157,23 @@ fn take_variants(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
         return (None, Vec::new());
     };
     let mut base = entries.clone();
-    let Kind::Mapping(mut sections) = base.remove(place).value.kind else {
+    let Kind::Mapping(sections) = base.remove(place).value.kind else {
         return (None, Vec::new());
     };
-    sections.retain(|section| {
-        let known = words::VARIANTS.key(&section.key).is_some();
-        known && matches!(section.value.kind, Kind::Mapping(_))
-    });
+    let fixed = sections
+        .into_iter()
+        .find(|entry| entry.key == FIXED_VARIANT);
+    let Some(Kind::Mapping(mut corrections)) = fixed.map(|entry| entry.value.kind) else {
+        return (None, Vec::new());
+    };
+    corrections
+        .retain(|one| is_correction_name(&one.key) && matches!(one.value.kind, Kind::Mapping(_)));
+    corrections.truncate(MAX_CORRECTIONS);
     let base = YamlNode {
         span: root.span,
         kind: Kind::Mapping(base),
     };
-    (Some(base), sections)
+    (Some(base), corrections)
 }
 
 fn is_inside(inner: Span, outer: Span) -> bool {

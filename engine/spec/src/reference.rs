@@ -192,6 +192,6 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Outputs => "mapping from outputs' paths to queries or mappings, see below",
         KeyType::Queries | KeyType::Checks => "mapping from names to queries",
         KeyType::Reasons => "mapping from names to texts",
-        KeyType::Patch => "part of a pipeline",
+        KeyType::Corrections => "mapping from names to parts of a pipeline",
     }
 }

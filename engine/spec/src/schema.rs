@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::parse::MAX_CORRECTIONS;
 use crate::words::{
     COLUMN_KINDS, GRADE, KeyType, KindSpec, PIPELINE, SOURCE, Section, SectionKey, VARIANTS,
     Vocabulary, Word,
@@ -138,7 +139,12 @@ fn value(of: &KeyType) -> Json {
         KeyType::Queries | KeyType::Checks => mapping(reference("query")),
         KeyType::Reasons => mapping(value(&KeyType::Text)),
         KeyType::Grade => reference("grade"),
-        KeyType::Patch => reference("patch"),
+        KeyType::Corrections => json!({
+            "type": "object",
+            "propertyNames": { "pattern": "^[a-z0-9_]+$" },
+            "maxProperties": MAX_CORRECTIONS,
+            "additionalProperties": reference("patch"),
+        }),
     }
 }
 

@@ -52,10 +52,14 @@ fn reports_what_is_wrong() {
 fn accepts_what_is_right() {
     for path in files("accept") {
         let text = fs::read_to_string(&path).unwrap();
-        for variant in ["v1", "fixed"] {
-            if let Err(diagnostics) =
-                prep_spec::load(prep_steps::vocabulary(), "id", &name(&path), &text, variant)
-            {
+        for variant in prep_spec::variants(&text).unwrap() {
+            if let Err(diagnostics) = prep_spec::load(
+                prep_steps::vocabulary(),
+                "id",
+                &name(&path),
+                &text,
+                &variant,
+            ) {
                 panic!("{variant}: {diagnostics}");
             }
         }
@@ -110,6 +114,7 @@ fn refuses_an_unknown_variant() {
     let text = "name: X\ncategory: C\nbundle: { kaggle: x }\n";
     let found =
         prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, "fixd").unwrap_err();
-    let expected = "x.yaml:1:1: error: there is no variant `fixd` [unknown-variant]\n  help: did you mean `fixed`?";
+    let expected =
+        "x.yaml:1:1: error: there is no variant `fixd`; did you mean `fixed`? [unknown-variant]";
     assert_eq!(found.to_string(), expected);
 }

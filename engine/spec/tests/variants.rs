@@ -14,12 +14,14 @@ public:
   b.csv: { csv: SELECT b FROM t, quoting: nonnumeric }
 variants:
   fixed:
-    lists: { l: [c] }
-    tables: { t: { columns: { a: text, b: null } } }
-    public:
-      a.csv: null
-      b.csv: { delimiter: tab }
-      c.csv: SELECT one_hot(a, l) FROM t
+    columns:
+      tables: { t: { columns: { a: text, b: null } } }
+    63:
+      lists: { l: [c] }
+      public:
+        a.csv: null
+        b.csv: { delimiter: tab }
+        c.csv: SELECT one_hot(a, l) FROM t
 ";
 
 fn load(variant: &str) -> Pipeline {
@@ -73,5 +75,28 @@ fn a_variant_without_a_section_is_the_base() {
     assert_eq!(fixed.variant.name, "fixed");
     assert!(!fixed.variant.differs);
     assert_eq!(prep_spec::variants(text).unwrap(), ["v1"]);
-    assert_eq!(prep_spec::variants(TEXT).unwrap(), ["v1", "fixed"]);
+    let all = ["v1", "fixed", "fixed:columns", "fixed:63"];
+    assert_eq!(prep_spec::variants(TEXT).unwrap(), all);
+    assert_eq!(prep_spec::corrections(TEXT).unwrap(), ["columns", "63"]);
+}
+
+#[test]
+fn a_correction_is_applied_alone() {
+    let only = load("fixed:63");
+    assert_eq!(outputs(&only), ["b.csv", "c.csv"]);
+    let TableOrigin::Declared(read) = &only.tables[0].made else {
+        panic!("a file");
+    };
+    assert_eq!(read.columns("columns").len(), 3);
+    assert!(only.variant.differs);
+    assert_eq!(only.variant.name, "fixed:63");
+    // All corrections by name are those of `fixed`.
+    let both = load("fixed:63,columns");
+    assert_eq!(outputs(&both), outputs(&load("fixed")));
+    assert_eq!(both.variant.name, "fixed:63,columns");
+    // A correction of other competitions.
+    let other = load("fixed:30");
+    assert_eq!(outputs(&other), ["a.csv", "b.csv"]);
+    assert!(!other.variant.differs);
+    assert_eq!(outputs(&load("fixed:30,63")), outputs(&only));
 }

@@ -8,11 +8,11 @@ mod benchmark;
 mod samples;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use prep_core::{Failure, Remedy};
-use prep_spec::Pipeline;
+use prep_spec::{Corrections, Pipeline};
 
 use crate::error::Error;
 use crate::settings::Settings;
@@ -143,6 +143,28 @@ impl Catalog {
                 None => error.help(Remedy::ListCompetitions),
             }
         })
+    }
+
+    /// Requires that each correction that a variant names is one of a competition.
+    ///
+    /// # Errors
+    /// When a name is unknown. The error lists the names.
+    pub fn require_variant(&self, variant: &str) -> Result<(), Error> {
+        let corrections = Corrections::parse(variant).map_err(Error::request)?;
+        let Corrections::Some(named) = corrections else {
+            return Ok(());
+        };
+        let texts = self.iter().filter_map(|entry| entry.pipeline.as_deref());
+        // A file with a syntax error has no corrections; its own competition reports the error.
+        let known: BTreeSet<String> = texts
+            .flat_map(|text| prep_spec::corrections(text).unwrap_or_default())
+            .collect();
+        let Some(unknown) = named.iter().find(|name| !known.contains(*name)) else {
+            return Ok(());
+        };
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let message = format!("no competition has the correction `{unknown}`");
+        Err(Error::request(message).help(format!("the corrections are {}", known.join(", "))))
     }
 
     /// Returns the id to suggest for an unknown one: a typing error, or a part that only one id has.

@@ -196,7 +196,7 @@ grade:
             .replace("train.csv: SELECT id, y", "train.csv: SELECT id, z")
             .replace("private/test.csv", "private/tset.csv")
             .replace("{ accuracy: y }", "{ acuracy: y }")
-            + "variants:\n  fixed:\n    public:\n      train.csv: SELECT idd FROM all\n";
+            + "variants:\n  fixed:\n    63:\n      public:\n        train.csv: SELECT idd FROM all\n";
         let error = load(&text).unwrap_err();
         let shown = error.to_string();
         let found: Vec<(&str, &str)> = shown
@@ -213,7 +213,7 @@ grade:
             ("7", "query"),
             ("11", "unknown-output"),
             ("13", "grade"),
-            ("17", "query"),
+            ("18", "query"),
         ];
         assert_eq!(found, expected, "{shown}");
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use prep_app::DataDifferences;
 use prep_core::units;
 use prep_diff::{FileDifference, TableDifference};
-use prep_spec::{BASE_VARIANT, known_variants};
+use prep_spec::{BASE_VARIANT, Corrections, known_variants};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -19,6 +19,7 @@ use crate::session::{CliSession, VerbResult};
 #[command(after_help = "\
 Examples:
   prep diff spaceship-titanic v1 fixed
+  prep diff ranzcr-clip-catheter-line-classification v1 fixed:30
   prep diff old/pipeline.yaml new/pipeline.yaml
   prep diff spaceship-titanic ~/data-of-march ~/data
   prep diff spaceship-titanic @1 @0
@@ -60,12 +61,15 @@ impl DiffArgs {
     }
 
     fn differences(&self, session: &CliSession) -> Result<DataDifferences, CliError> {
-        let is_variant = |name: &str| known_variants().any(|known| known == name);
+        let is_variant = |name: &str| Corrections::parse(name).is_ok();
         let words: Vec<&str> = self.what.iter().map(String::as_str).collect();
         let catalog = session.catalog()?;
         match words.as_slice() {
             [id, old, new] if is_variant(old) && is_variant(new) => {
                 let variants = [*old, *new];
+                variants
+                    .iter()
+                    .try_for_each(|one| catalog.require_variant(one))?;
                 Ok(prep_app::diff_variants(
                     &catalog,
                     &session.settings,
@@ -111,8 +115,7 @@ impl DiffArgs {
 /// The error for two sides that are not both variants, runs or directories.
 fn not_a_side(sides: &[&str]) -> CliError {
     let known = |side: &str| {
-        let is_variant = known_variants().any(|known| known == side);
-        is_variant || moment(side).is_some() || Path::new(side).is_dir()
+        Corrections::parse(side).is_ok() || moment(side).is_some() || Path::new(side).is_dir()
     };
     match sides.iter().find(|side| !known(side)) {
         Some(side) => CliError::usage(format!(

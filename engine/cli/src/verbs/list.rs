@@ -37,6 +37,8 @@ struct Row {
     variant: Option<String>,
     /// All that are.
     variants: Vec<String>,
+    /// The corrections that a variant can name.
+    corrections: Vec<String>,
     /// Whether scores on the first can be compared with those of the benchmark, and why not.
     comparable_with_v1: Option<bool>,
     not_comparable_because: Vec<String>,
@@ -68,8 +70,8 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
     let (mut variants, mut shown, mut trouble) = (Vec::new(), Vec::new(), None);
     let mut first: Option<(String, Option<Comparability>)> = None;
-    for variant in prep_spec::known_variants() {
-        let data_dir = session.settings.folder_of(variant);
+    for variant in session.settings.variants() {
+        let data_dir = session.settings.folder_of(&variant);
         let Some(manifest) = prep_app::manifest(&data_dir, &entry.id)? else {
             continue;
         };
@@ -112,6 +114,9 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         state,
         variant,
         variants,
+        corrections: text
+            .and_then(|text| prep_spec::corrections(text).ok())
+            .unwrap_or_default(),
         comparable_with_v1: comparability.as_ref().map(Comparability::is_comparable),
         not_comparable_because: comparability.map_or_else(Vec::new, |one| one.obstacles()),
     })
@@ -164,6 +169,7 @@ mod tests {
             state: "not prepared".into(),
             variant: None,
             variants: Vec::new(),
+            corrections: Vec::new(),
             comparable_with_v1: None,
             not_comparable_because: Vec::new(),
         };

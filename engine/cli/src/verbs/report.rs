@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use prep_app::{Catalog, PreparationOptions, Task};
 use prep_core::units;
 use prep_report::{GradedExperiment, ReportSubject};
-use prep_spec::known_variants;
 use serde_json::json;
 
 use crate::downloads::{DownloadLimits, Purpose};
@@ -33,7 +31,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     selection: Selection,
     /// Show this variant only [default: all that are prepared]
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(known_variants()))]
+    #[arg(long, value_name = "NAME", value_parser = crate::options::variant_name)]
     variant: Option<String>,
     /// A grading report of prep or of upstream; can be repeated
     #[arg(long, value_name = "[NAME=]REPORT.json")]
@@ -124,8 +122,14 @@ fn prepared_or_graded(
     variant: Option<&str>,
     graded: &[GradedExperiment],
 ) -> Result<Vec<String>, CliError> {
-    let variants = known_variants().filter(|one| variant.is_none_or(|variant| variant == *one));
-    let folders: Vec<PathBuf> = variants.map(|one| task.settings.folder_of(one)).collect();
+    let variants = match variant {
+        Some(variant) => vec![variant.to_owned()],
+        None => task.settings.variants(),
+    };
+    let folders: Vec<PathBuf> = variants
+        .iter()
+        .map(|one| task.settings.folder_of(one))
+        .collect();
     let mut ids = Vec::new();
     for entry in task.catalog.iter() {
         let was_graded = graded.iter().flat_map(|one| &one.reports).any(|report| {

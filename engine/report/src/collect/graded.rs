@@ -2,7 +2,7 @@
 
 use prep_experiments::{Choice, Experiment, GradedRun, GradingReport as Grading, Set, summarise};
 use prep_grade::report::medals::Leaderboard;
-use prep_spec::{BASE_VARIANT, known_variants};
+use prep_spec::{BASE_VARIANT, Corrections};
 
 /// Grading reports of one experiment, one per seed.
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ fn is_of(run: &GradedRun, variant: &str) -> bool {
     let graded = run.variant.as_deref().unwrap_or(BASE_VARIANT);
     // `v1-differs`, `v1-unverified`: the base, with a mark.
     let graded = graded.split('-').next().unwrap_or(graded);
-    match known_variants().any(|known| known == graded) {
+    match Corrections::parse(graded).is_ok() {
         true => graded == variant,
         false => variant == BASE_VARIANT,
     }
@@ -167,6 +167,7 @@ mod tests {
             (Some("own"), true, false),
             (Some("fixed"), false, true),
             (Some("fixed-unverified"), false, true),
+            (Some("fixed:63"), false, false),
         ] {
             let run = run(graded);
             assert_eq!(

@@ -12,7 +12,7 @@ mod thumbnail;
 use prep_app::{CatalogEntry, Comparability, Error, Plan, PreparedState, Task};
 use prep_cache::Store;
 use prep_grade::report::medals::Leaderboard;
-use prep_spec::{BASE_VARIANT, Pipeline, known_variants};
+use prep_spec::{BASE_VARIANT, Pipeline, variant_directory};
 use prep_steps::Manifest;
 
 use crate::ReportSubject;
@@ -82,7 +82,7 @@ impl CompetitionPage {
     /// The name of its section in the page.
     pub fn anchor(&self) -> String {
         match self.is_other_variant() {
-            true => format!("{}-{}", self.id, self.variant),
+            true => format!("{}-{}", self.id, variant_directory(&self.variant)),
             false => self.id.clone(),
         }
     }
@@ -108,7 +108,7 @@ pub fn collect(task: &Task, wanted: &ReportSubject<'_>) -> Result<PageContent, E
     let share = THUMBNAILS / chosen.len().max(1);
     let competitions = chosen.iter().map(|(id, variant)| {
         let mut task = task.clone();
-        (*variant).clone_into(&mut task.options.variant);
+        variant.clone_into(&mut task.options.variant);
         competition(&task, &store, wanted.graded, id, share)
     });
     Ok(PageContent {
@@ -119,19 +119,19 @@ pub fn collect(task: &Task, wanted: &ReportSubject<'_>) -> Result<PageContent, E
 }
 
 /// The variants of a competition that the page shows: those that are prepared, else the base.
-fn variants<'w>(task: &Task, wanted: &ReportSubject<'w>, id: &str) -> Result<Vec<&'w str>, Error> {
+fn variants(task: &Task, wanted: &ReportSubject<'_>, id: &str) -> Result<Vec<String>, Error> {
     if let Some(variant) = wanted.variant {
-        return Ok(vec![variant]);
+        return Ok(vec![variant.to_owned()]);
     }
     let mut variants = Vec::new();
-    for variant in known_variants() {
-        let data_dir = task.settings.folder_of(variant);
+    for variant in task.settings.variants() {
+        let data_dir = task.settings.folder_of(&variant);
         if prep_app::manifest(&data_dir, id)?.is_some_and(|manifest| manifest.variant == variant) {
             variants.push(variant);
         }
     }
     if variants.is_empty() {
-        variants.push(BASE_VARIANT);
+        variants.push(BASE_VARIANT.to_owned());
     }
     Ok(variants)
 }

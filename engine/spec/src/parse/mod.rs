@@ -16,8 +16,12 @@ use crate::draft::Reading;
 use crate::links;
 use crate::model::{Bundle, Check, Pipeline, Spanned, Table, Variant};
 use crate::state::{ParseState, TableUser};
+use crate::variant::{FIXED_VARIANT, is_correction_name};
 use crate::words::{self, Vocabulary};
 use crate::yaml::YamlNode;
+
+/// The largest number of corrections of a pipeline. Each combination is checked, so their number doubles the work.
+pub const MAX_CORRECTIONS: usize = 5;
 
 /// The result of resolving one variant.
 pub struct ResolvedVariant {
@@ -149,15 +153,36 @@ impl ParseState {
         lists
     }
 
-    /// Checks that variants are mappings; their content is resolved separately.
+    /// Checks the names of corrections, and that they are mappings. Their content is resolved separately.
     fn variants(&mut self, node: &YamlNode) {
         let Some(fields) = self.fields(node, &words::VARIANTS) else {
             return;
         };
-        for key in words::VARIANTS.keys {
-            if let Some(value) = fields.get(key.name) {
-                self.keys(value, "a variant");
+        let Some(node) = fields.get(FIXED_VARIANT) else {
+            return;
+        };
+        let corrections = self.entries(
+            node,
+            "corrections by name",
+            "duplicate-correction",
+            "the correction",
+        );
+        let corrections = corrections.unwrap_or_default();
+        for one in corrections.iter().skip(MAX_CORRECTIONS).take(1) {
+            let message = format!("a pipeline can have at most {MAX_CORRECTIONS} corrections");
+            self.error("too-many-corrections", one.key_span, message);
+        }
+        for one in corrections {
+            let is_section = words::PIPELINE.key(&one.key).is_some();
+            if is_section || !is_correction_name(&one.key) {
+                let message = format!("`{}` cannot be the name of a correction", one.key);
+                let found = Diagnostic::error("bad-correction", one.key_span, message);
+                self.report(found.help(
+                    "name it by an issue's number or by a word: `fixed: { 63: { public: ... } }`",
+                ));
+                continue;
             }
+            self.keys(&one.value, "a correction");
         }
     }
 

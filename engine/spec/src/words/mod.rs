@@ -172,8 +172,8 @@ pub enum KeyType {
     Reasons,
     /// The grading section.
     Grade,
-    /// Any part of a pipeline.
-    Patch,
+    /// Parts of a pipeline, by the names of corrections.
+    Corrections,
 }
 
 /// The types of columns.

@@ -76,8 +76,8 @@ pub static PIPELINE: Section = Section {
         SectionKey::optional(
             "variants",
             KeyType::Section(&VARIANTS),
-            "Other versions of the pipeline, as differences from the rest of the file: mappings are merged, other values are replaced, and `null` removes a key.",
-            "{ fixed: { public: { train.csv: null } } }",
+            "Corrections, as differences from the rest of the file: mappings are merged, other values are replaced, and `null` removes a key.",
+            "{ fixed: { 63: { public: { train.csv: null } } } }",
         ),
     ],
 };
@@ -169,11 +169,11 @@ pub static GRADE: Section = Section {
 /// The section `variants`.
 pub static VARIANTS: Section = Section {
     name: "the section `variants`",
-    doc: "The file itself is variant `v1`.",
+    doc: "The file itself is variant `v1`. The variant `fixed` has all corrections, `fixed:63` only the correction `63`. Corrections are applied in file order.",
     keys: &[SectionKey::optional(
         "fixed",
-        KeyType::Patch,
-        "Corrects defects that `v1` keeps for compatibility with published scores.",
-        "{ public: { train.csv: null } }",
+        KeyType::Corrections,
+        "Corrections of defects that `v1` keeps for compatibility with published scores, each as the difference from the file. The name of a correction is the number of an issue of upstream, or a word.",
+        "{ 63: { public: { train.csv: null } } }",
     )],
 };

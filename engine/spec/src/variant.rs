@@ -1,0 +1,177 @@
+//! Names of variants: `v1`, `fixed`, and `fixed:63,patients` with only some corrections.
+//!
+//! The name of a variant is the same for all competitions. A competition without one of the named corrections is prepared
+//! without it, so one name covers a run of many competitions.
+
+use crate::suggest::nearest;
+
+/// The variant that a file describes outside of `variants`.
+pub const BASE_VARIANT: &str = "v1";
+
+/// The variant with all corrections.
+pub const FIXED_VARIANT: &str = "fixed";
+
+/// The variants that every pipeline has.
+const GENERAL: [&str; 2] = [BASE_VARIANT, FIXED_VARIANT];
+
+/// Separates `fixed` from the names of corrections.
+const INTRODUCTION: &str = "fixed:";
+
+/// The prefix of the directory of a variant with some corrections.
+const DIRECTORY_PREFIX: &str = "fixed-";
+
+/// Returns the variants that every pipeline has: `v1` and `fixed`.
+pub fn known_variants() -> impl Iterator<Item = &'static str> {
+    GENERAL.into_iter()
+}
+
+/// The corrections that a variant selects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Corrections {
+    /// None: `v1`.
+    None,
+    /// All corrections of the pipeline: `fixed`.
+    All,
+    /// These, sorted and without duplicates: `fixed:30,63`.
+    Some(Vec<String>),
+}
+
+impl Corrections {
+    /// Parses the name of a variant. The order of corrections does not matter.
+    ///
+    /// # Errors
+    /// A message if there is no such variant.
+    pub fn parse(variant: &str) -> Result<Corrections, String> {
+        if variant == BASE_VARIANT {
+            return Ok(Corrections::None);
+        }
+        if variant == FIXED_VARIANT {
+            return Ok(Corrections::All);
+        }
+        let Some(list) = variant.strip_prefix(INTRODUCTION) else {
+            let hint = match nearest(variant, known_variants()) {
+                Some(near) => format!("; did you mean `{near}`?"),
+                None => "; the variants are v1, fixed, and fixed:NAME,NAME".to_owned(),
+            };
+            return Err(format!("there is no variant `{variant}`{hint}"));
+        };
+        let names: Vec<&str> = list
+            .split(',')
+            .map(|name| name.trim_start_matches('#'))
+            .collect();
+        if let Some(bad) = names.iter().find(|name| !is_correction_name(name)) {
+            return Err(format!(
+                "`{bad}` cannot be the name of a correction; an example of a variant is `fixed:30,63`"
+            ));
+        }
+        Ok(Corrections::some(
+            names.into_iter().map(str::to_owned).collect(),
+        ))
+    }
+
+    /// Selects corrections by their names.
+    pub(crate) fn some(mut names: Vec<String>) -> Corrections {
+        names.sort_by_key(|name| rank(name));
+        names.dedup();
+        Corrections::Some(names)
+    }
+
+    /// Whether the correction with this name is selected.
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            Corrections::None => false,
+            Corrections::All => true,
+            Corrections::Some(names) => names.iter().any(|one| one == name),
+        }
+    }
+}
+
+impl std::fmt::Display for Corrections {
+    /// The name of the variant, which [`Corrections::parse`] reads.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Corrections::None => f.write_str(BASE_VARIANT),
+            Corrections::All => f.write_str(FIXED_VARIANT),
+            Corrections::Some(names) => write!(f, "{INTRODUCTION}{}", names.join(",")),
+        }
+    }
+}
+
+/// Returns the name of the directory with the data of a variant. Colons and commas have a meaning in mounts and paths, so
+/// `fixed:30,63` is `fixed-30-63`.
+pub fn variant_directory(variant: &str) -> String {
+    variant.replace([':', ','], "-")
+}
+
+/// Returns the variant whose data are in a directory with this name. `None` if the name is that of `v1`, or of no variant.
+pub fn variant_of_directory(name: &str) -> Option<String> {
+    if name == FIXED_VARIANT {
+        return Some(name.to_owned());
+    }
+    let list = name.strip_prefix(DIRECTORY_PREFIX)?;
+    let variant = format!("{INTRODUCTION}{}", list.replace('-', ","));
+    // Another spelling of the same list is not the directory of a variant.
+    let canonical = Corrections::parse(&variant).ok()?.to_string();
+    (canonical == variant).then_some(variant)
+}
+
+/// Whether a correction can have this name: lower-case letters, digits and `_`.
+pub(crate) fn is_correction_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    !name.is_empty() && name.bytes().all(is_allowed)
+}
+
+/// Orders numbers by value, before words.
+fn rank(name: &str) -> (bool, usize, String) {
+    let is_word = !name.bytes().all(|byte| byte.is_ascii_digit());
+    let length = if is_word { 0 } else { name.len() };
+    (is_word, length, name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_one_spelling() {
+        for (given, canonical) in [
+            ("v1", "v1"),
+            ("fixed", "fixed"),
+            ("fixed:63", "fixed:63"),
+            ("fixed:#63", "fixed:63"),
+            ("fixed:patients,108,63,63", "fixed:63,108,patients"),
+        ] {
+            assert_eq!(Corrections::parse(given).unwrap().to_string(), canonical);
+        }
+        for bad in [
+            "",
+            "v2",
+            "fixd",
+            "fixed:",
+            "fixed:63,",
+            "fixed:a-b",
+            "fixed:A",
+            "fixed:../x",
+        ] {
+            assert!(Corrections::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_directory_names_the_variant() {
+        for variant in ["fixed", "fixed:63", "fixed:63,108,patients"] {
+            let directory = variant_directory(variant);
+            assert!(!directory.contains([':', ',']), "{directory}");
+            assert_eq!(variant_of_directory(&directory).as_deref(), Some(variant));
+        }
+        for other in [
+            "v1",
+            "fixed-",
+            "fixed-108-63",
+            "fixed_63",
+            "spaceship-titanic",
+        ] {
+            assert_eq!(variant_of_directory(other), None, "{other}");
+        }
+    }
+}
