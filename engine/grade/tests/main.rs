@@ -8,6 +8,7 @@
 )]
 
 mod answers;
+mod frames;
 mod graders;
 mod large;
 mod medals;

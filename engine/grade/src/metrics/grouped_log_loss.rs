@@ -8,6 +8,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
@@ -89,6 +90,15 @@ type Case = Vec<Option<Answer>>;
 impl Metric for GroupedLogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
+        for column in [&answers, &prediction] {
+            // NumPy has no logarithm of Python objects, even if the objects are numbers.
+            if matches!(column.data(), ColumnData::Object(_)) && !column.is_empty() {
+                let is_text = |value| matches!(value, CellValue::Text(_));
+                let row = column.values().position(is_text).unwrap_or_default();
+                let expected = "a number, in a column of numbers";
+                return Err(column.refuse(RefusalKind::Type, row, expected));
+            }
+        }
         let cases = self.cases(&pair.answers.column(&self.id)?, &answers, &prediction)?;
         let losses: Vec<f64> = cases.iter().map(|case| self.loss(case)).collect();
         Ok(Score::numpy(mean(&losses)))

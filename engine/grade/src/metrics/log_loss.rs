@@ -8,8 +8,9 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
+use crate::table::frame::ColumnData;
 use crate::table::numbers::floats;
-use crate::table::pair::Pair;
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -45,7 +46,11 @@ impl Metric for LogLoss {
         let mut predicted = Vec::with_capacity(names.len());
         for name in &names {
             predicted.push(floats(&pair.submission.column(name)?)?);
-            truth.push(floats(&pair.answers.column(name)?)?);
+            let labels = pair.answers.column(name)?;
+            if let Some(row) = unknown_label(&labels, names.len()) {
+                return Err(labels.refuse(RefusalKind::Answers, row, "a number in the answers"));
+            }
+            truth.push(floats(&labels)?);
         }
         if let ([label], [p]) = (truth.as_slice(), predicted.as_slice()) {
             let positive = positive(label, names.first().copied().unwrap_or_default())?;
@@ -64,6 +69,16 @@ impl Metric for LogLoss {
     fn rows(&self) -> RowPolicy {
         RowPolicy::Times(1)
     }
+}
+
+/// Returns the first label that scikit-learn does not accept. In a column of Python objects, it accepts only texts, and none if
+/// there are several columns.
+fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
+    let ColumnData::Object(_) = labels.data() else {
+        return None;
+    };
+    let is_known = |value| columns == 1 && matches!(value, CellValue::Text(_) | CellValue::Missing);
+    labels.values().position(|value| !is_known(value))
 }
 
 /// Returns the larger of two labels.

@@ -10,7 +10,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
 use crate::table::key::key;
 use crate::table::numbers::number;
-use crate::table::pair::{GradedColumn, Pair};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -73,6 +73,14 @@ impl Rule for KeepRows {
             .into_iter()
             .map(|name| pair.answers.column(name))
             .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;
+        for column in &columns {
+            let text = column
+                .values()
+                .position(|value| matches!(value, CellValue::Text(_)));
+            if let Some(row) = text {
+                return Err(column.refuse(RefusalKind::Answers, row, "a number in the answers"));
+            }
+        }
         let kept: Vec<bool> = (0..pair.answers.len())
             .map(|row| {
                 let sum: f64 = columns

@@ -85,7 +85,14 @@ impl Numeric {
             ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
+        // Without booleans, the type of the column counts: Python objects are not numbers to NumPy.
+        let is_typed = self.booleans == Booleans::Refuse && self.text == Text::Refuse;
         let passes = |value: CellValue<'_>| match value {
+            CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_)
+                if is_typed =>
+            {
+                false
+            }
             CellValue::Text(text) => self.text == Text::Convert && python_float(text).is_some(),
             CellValue::Bool(_) => booleans,
             CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_) => {

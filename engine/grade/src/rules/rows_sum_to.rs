@@ -7,6 +7,7 @@ use crate::python::numeric::{python_repr, round_numpy};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
+use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
@@ -79,6 +80,14 @@ impl Rule for RowsSumTo {
             .into_iter()
             .map(|name| pair.submission.column(name))
             .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;
+        // NumPy compares no sums of Python objects with a tolerance, even if the objects are numbers.
+        let is_object = |column: &&GradedColumn<'_>| matches!(column.data(), ColumnData::Object(_));
+        let odd = columns.iter().find(is_object);
+        if let Some(column) = odd.filter(|column| self.decimals.is_none() && !column.is_empty()) {
+            let is_text = |value| matches!(value, CellValue::Text(_));
+            let row = column.values().position(is_text).unwrap_or_default();
+            return Err(column.refuse(RefusalKind::Type, row, "a number, in a column of numbers"));
+        }
         for row in 0..pair.submission.len() {
             let mut sum = 0.0;
             for column in &columns {

@@ -146,6 +146,10 @@ impl Extent {
             Extent::Column(name) => pair.answers.column(name)?,
         };
         let extent = |(position, value): (usize, CellValue<'_>)| match number(value) {
+            // A text that spells a number is not a size.
+            _ if matches!(value, CellValue::Text(_)) => {
+                Err(column.refuse(RefusalKind::Answers, position, "a number of pixels"))
+            }
             Some(number) if (0.0..=f64::from(u32::MAX)).contains(&number) => Ok(number as u64),
             _ => Err(column.refuse(RefusalKind::Answers, position, "a number of pixels")),
         };

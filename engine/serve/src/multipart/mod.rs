@@ -39,7 +39,7 @@ pub(crate) enum Event {
     Data(Bytes),
     /// The part is complete.
     PartEnd,
-    /// The last part is complete. What follows is ignored.
+    /// The last part is complete. The decoder ignores the rest of the body.
     End,
     /// The decoder needs the next piece of the body.
     NeedData,
@@ -105,7 +105,7 @@ struct Delimiter {
     is_last: bool,
 }
 
-/// What follows the boundary.
+/// The text after a boundary.
 enum Ending {
     /// Two hyphens.
     Last,

@@ -1,7 +1,7 @@
 """Records what Werkzeug reads from multipart bodies: `python record.py > bodies.json`.
 
 Each record has the header `Content-Type`, the body, and the content of the first file in the field `file`; null if there is none
-or the body is refused. Texts have one character for each byte. Needs Werkzeug 3.1.
+or the body is an error. Texts have one character for each byte. Needs Werkzeug 3.1.
 """
 
 import io

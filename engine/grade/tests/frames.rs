@@ -1,0 +1,148 @@
+//! Typed frames: which columns of Python objects have a score.
+//!
+//! The expectations were recorded from upstream's graders with pandas 2.2, NumPy 1.26 and scikit-learn 1.5.
+
+use prep_grade::table::typed;
+use prep_grade::{GradeOutcome, Grader};
+use serde_json::{Value, json};
+
+/// The bytes of a typed frame. Cells that are all numbers make a numeric column, unless `objects` is set.
+fn frame(columns: &[(&str, Value)], objects: bool) -> Vec<u8> {
+    let mut header = Vec::new();
+    let mut content: Vec<u8> = Vec::new();
+    let rows = columns[0].1.as_array().unwrap().len();
+    for (name, cells) in columns {
+        let cells = cells.as_array().unwrap();
+        let numbers: Option<Vec<f64>> = cells.iter().map(Value::as_f64).collect();
+        match numbers.filter(|_| !objects) {
+            Some(numbers) => {
+                header.push(json!({ "name": name, "type": "float64" }));
+                content.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+            }
+            None => {
+                let text = serde_json::to_vec(cells).unwrap();
+                header.push(json!({ "name": name, "type": "object", "bytes": text.len() }));
+                content.extend(text);
+            }
+        }
+    }
+    let header = json!({ "rows": rows, "columns": header }).to_string();
+    [header.as_bytes(), b"\n", &content].concat()
+}
+
+/// Whether a submission has a score against answers.
+fn has_score(
+    section: &Value,
+    answers: (&[(&str, Value)], bool),
+    submission: (&[(&str, Value)], bool),
+) -> bool {
+    let grader = Grader::parse(section).unwrap();
+    let parse = |(columns, objects)| typed::parse(&frame(columns, objects)).unwrap();
+    let (answers, submission) = (parse(answers), parse(submission));
+    matches!(
+        grader.grade(&answers, &submission),
+        GradeOutcome::Score { .. }
+    )
+}
+
+const TEXTS: [&str; 2] = ["0", "1"];
+
+#[test]
+fn sums_of_objects_are_compared_by_rounding_only() {
+    let submission = [
+        ("id", json!(["a", "b"])),
+        ("x", json!([0.25, 1.0])),
+        ("y", json!([0.75, 0.0])),
+    ];
+    let answers = [
+        ("id", json!(["a", "b"])),
+        ("x", json!([0, 1])),
+        ("y", json!([1, 0])),
+    ];
+    let by = |parameters: Value| json!({ "rules": [{ "rows_sum_to": parameters }], "metric": { "log_loss": ["x", "y"] } });
+    let tolerant = by(json!({ "columns": ["x", "y"], "total": 1, "absolute": 1e-6 }));
+    let rounded = by(json!({ "columns": ["x", "y"], "total": 1, "decimals": 6 }));
+    for (section, objects, expected) in [
+        (&tolerant, false, true),
+        (&tolerant, true, false),
+        (&rounded, false, true),
+        (&rounded, true, true),
+    ] {
+        let found = has_score(section, (&answers, false), (&submission, objects));
+        assert_eq!(found, expected, "{section} objects: {objects}");
+    }
+    // Labels of several columns must be numbers.
+    assert!(!has_score(&rounded, (&answers, true), (&submission, false)));
+}
+
+#[test]
+fn one_column_of_labels_may_be_text() {
+    let section = json!({ "metric": { "log_loss": "x" } });
+    let submission = [("x", json!([0.25, 0.75]))];
+    let (texts, numbers) = ([("x", json!(TEXTS))], [("x", json!([0, 1]))]);
+    assert!(has_score(&section, (&texts, true), (&submission, false)));
+    assert!(has_score(&section, (&numbers, false), (&submission, false)));
+    assert!(!has_score(&section, (&numbers, true), (&submission, false)));
+}
+
+#[test]
+fn several_columns_of_labels_may_not_be_text() {
+    let one = json!({ "metric": { "roc_auc": "x" } });
+    let two = json!({ "metric": { "roc_auc": ["x", "y"] } });
+    let submission = [("x", json!([0.25, 0.75])), ("y", json!([0.25, 0.75]))];
+    let answers = [("x", json!(TEXTS)), ("y", json!(TEXTS))];
+    assert!(has_score(&one, (&answers, true), (&submission, false)));
+    assert!(!has_score(&two, (&answers, true), (&submission, false)));
+}
+
+#[test]
+fn rows_that_count_are_not_marked_by_text() {
+    let section = json!({
+        "rules": [{ "keep_rows": { "sum_of": "u", "max": 0 } }],
+        "metric": { "mean_absolute_error": "x" },
+    });
+    let submission = [("x", json!([0.25, 0.75]))];
+    let texts = [("x", json!([0, 1])), ("u", json!(TEXTS))];
+    let numbers = [("x", json!([0, 1])), ("u", json!([0, 1]))];
+    assert!(has_score(&section, (&numbers, false), (&submission, false)));
+    assert!(has_score(&section, (&numbers, true), (&submission, false)));
+    assert!(!has_score(&section, (&texts, false), (&submission, false)));
+}
+
+#[test]
+fn sizes_of_masks_are_numbers() {
+    let section = json!({
+        "metric": { "f_beta_of_masks": { "column": "x", "width": "w", "height": "h", "both_empty": "one" } },
+    });
+    let submission = [("x", json!(["1 1", "1 2"]))];
+    let answers = |size: Value| {
+        [
+            ("x", json!(["1 1", "2 1"])),
+            ("w", size.clone()),
+            ("h", size),
+        ]
+    };
+    let numbers = answers(json!([2, 2]));
+    assert!(has_score(&section, (&numbers, false), (&submission, false)));
+    let texts = answers(json!(["2", "2"]));
+    assert!(!has_score(&section, (&texts, false), (&submission, false)));
+}
+
+#[test]
+fn a_type_without_booleans_has_no_objects() {
+    let by = |booleans: &str| {
+        json!({
+            "rules": [{ "numeric": { "columns": "x", "booleans": booleans } }],
+            "metric": { "mean_absolute_error": "x" },
+        })
+    };
+    let cells = [("x", json!([0, 1]))];
+    for (booleans, objects, expected) in [
+        ("refuse", false, true),
+        ("refuse", true, false),
+        ("allow", true, true),
+    ] {
+        let found = has_score(&by(booleans), (&cells, false), (&cells, objects));
+        assert_eq!(found, expected, "{booleans} objects: {objects}");
+    }
+}
