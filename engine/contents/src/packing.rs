@@ -12,6 +12,7 @@ use flate2::bufread::MultiGzDecoder;
 use prep_formats::gzip::is_gzip;
 
 use crate::error::{ContentsError, Result};
+use prep_failure::QuotedValue;
 
 /// Archives with longer directories are not looked at.
 const MAX_DIRECTORY_BYTES: usize = 256 << 20;
@@ -98,12 +99,12 @@ fn members(directory: &[u8]) -> Vec<Packed> {
             name: String::from_utf8_lossy(part(0, name)).into_owned(),
             time: unix_time.unwrap_or((days * 86_400 + seconds) as f64),
             form: format!(
-                "made by {}, flags {}, method {}, attributes {:#x}, extra fields {extras}, comment {:?}",
+                "made by {}, flags {}, method {}, attributes {:#x}, extra fields {extras}, comment {}",
                 field(4, 2),
                 field(8, 2),
                 field(10, 2),
                 field(38, 4),
-                String::from_utf8_lossy(part(name + extra, comment))
+                QuotedValue(&String::from_utf8_lossy(part(name + extra, comment)))
             ),
             compressed_bytes: Some(field(20, 4)),
         });

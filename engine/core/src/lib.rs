@@ -108,7 +108,9 @@ pub use loopback::is_loopback;
 pub use memory::Claim;
 pub use objects::OpenObjects;
 pub use outside::{Location, OutsideContent, Ranges};
-pub use prep_failure::{BoxError, Failure, Remedy, WithRemedy, causes, chain, remedy};
+pub use prep_failure::{
+    BoxError, Failure, Quoted, QuotedValue, Remedy, WithRemedy, causes, chain, remedy,
+};
 pub use progress::Progress;
 pub use reason::{Change, Reason};
 pub use resolve::{MissingObject, NodeState, Resolution, ResolveError, resolve};

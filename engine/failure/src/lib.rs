@@ -14,11 +14,13 @@
 
 #![warn(missing_docs)]
 
+mod quoted;
 mod remedy;
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
 
+pub use quoted::{Quoted, QuotedValue};
 pub use remedy::{Remedy, WithRemedy, remedy};
 
 /// An error of any type that can move to another thread.

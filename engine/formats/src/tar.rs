@@ -11,6 +11,7 @@ use crate::archive::MemberKind;
 use crate::limits::{ArchiveBudget, LimitExceeded};
 use crate::paths::{self, PathError};
 use crate::sniff::{FileType, SNIFF_BYTES};
+use prep_failure::Quoted;
 
 /// A tar archive that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +23,7 @@ pub enum TarError {
         found: FileType,
     },
     /// The path of a member could lead out of the target directory.
-    #[error("member {member:?} has an unsafe path: {cause}")]
+    #[error("member {member} has an unsafe path: {cause}", member = Quoted(.member))]
     UnsafePath {
         /// Path of the member.
         member: String,
@@ -31,7 +32,7 @@ pub enum TarError {
         cause: PathError,
     },
     /// A member is a link.
-    #[error("member {member:?} is a link to {target:?}; only files and directories are extracted")]
+    #[error("member {member} is a link to {target}; only files and directories are extracted", member = Quoted(.member), target = Quoted(.target))]
     Link {
         /// Path of the member.
         member: String,
@@ -40,8 +41,7 @@ pub enum TarError {
     },
     /// A member is a device, a pipe, or of an unsupported type.
     #[error(
-        "member {member:?} is a special file (type {kind:?}); only files and directories are extracted"
-    )]
+        "member {member} is a special file (type `{}`); only files and directories are extracted", kind.escape_default(), member = Quoted(.member))]
     SpecialFile {
         /// Path of the member.
         member: String,
@@ -49,7 +49,7 @@ pub enum TarError {
         kind: char,
     },
     /// The archive has too many members, or they declare too many bytes.
-    #[error("at member {member:?}, {cause}")]
+    #[error("at member {member}, {cause}", member = Quoted(.member))]
     Limit {
         /// The first member over the limit.
         member: String,
@@ -61,7 +61,7 @@ pub enum TarError {
     #[error("the tar archive is damaged or truncated; fetch it again")]
     Damaged(#[source] io::Error),
     /// The function that processes the members failed.
-    #[error("member {member:?} of the tar archive cannot be processed")]
+    #[error("member {member} of the tar archive cannot be processed", member = Quoted(.member))]
     Visitor {
         /// Path of the member.
         member: String,

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, DecodingLimits};
+use prep_failure::Quoted;
 use prep_formats::limits::{Limit, LimitExceeded};
 
 /// One member.
@@ -201,8 +202,9 @@ pub(super) fn data_offset(file: &File, member: &BundleMember) -> io::Result<Resu
     let own = String::from_utf8_lossy(&name).into_owned();
     if own != member.name && name.is_ascii() {
         return Ok(Err(format!(
-            "at byte {} is the record of {own:?}",
-            member.offset
+            "at byte {} is the record of {}",
+            member.offset,
+            Quoted(&own)
         )));
     }
     let begin = member.offset + 30 + u64::from(name_length) + u64::from(u16_at(&head, 28));

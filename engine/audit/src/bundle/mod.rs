@@ -13,6 +13,7 @@ use std::io;
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
+use prep_failure::QuotedValue;
 use prep_formats::sniff::{FileType, HumanSize, SNIFF_BYTES};
 
 use crate::causes::{Cause, Harm, bundle as cause};
@@ -185,7 +186,7 @@ impl Bundle<'_> {
                 let finding = self
                     .finding(&cause::BUNDLE_ERROR_PAGE)
                     .proof(format!("got {looks}, {size}"));
-                return one(finding.example(format!("{line:?}")));
+                return one(finding.example(QuotedValue(&line).to_string()));
             }
             FileType::Zip => {}
             other => {
@@ -239,9 +240,10 @@ impl Bundle<'_> {
         if let Some((place, text)) = page(&tail) {
             let offset = self.raw.bytes.saturating_sub(1 << 16) + place as u64;
             let finding = self.finding(&cause::BUNDLE_PAGE_INSIDE);
-            return Ok(vec![
-                finding.example(format!("from byte {offset} on: {text:?}")),
-            ]);
+            return Ok(vec![finding.example(format!(
+                "from byte {offset} on: {}",
+                QuotedValue(&text)
+            ))]);
         }
         let mut finding = self.finding(&cause::BUNDLE_CUT_OFF);
         finding = match self.expected.size {
@@ -328,7 +330,7 @@ impl Bundle<'_> {
             if let Some((place, text)) = page(&bytes) {
                 return Ok(Some((
                     &cause::BUNDLE_PAGE_INSIDE,
-                    format!("from byte {} on: {text:?}", at + place as u64),
+                    format!("from byte {} on: {}", at + place as u64, QuotedValue(&text)),
                 )));
             }
             if let Some((place, length)) = zeros(&bytes) {

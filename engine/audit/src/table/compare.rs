@@ -6,6 +6,7 @@ use prep_contents::pairing::{
     Alone, ColumnComparison, CommonColumn, Keys, PairingResult, UnpairedKeys, pair_rows,
 };
 use prep_contents::{Result, Row, TableReader};
+use prep_failure::Quoted;
 
 use super::tally::{Natures, Tally, format_value};
 use crate::causes::{Cause, Harm, rows, text};
@@ -113,7 +114,7 @@ fn of_columns(
             false => "it holds the rows' numbers in another table",
         };
         let finding = AuditFinding::new(&text::INDEX_COLUMN, path).proof(words);
-        findings.push(finding.example(format!("the column {:?}", index.name)));
+        findings.push(finding.example(format!("the column {}", Quoted(&index.name))));
     }
     if !columns.renamed.is_empty() {
         let mut finding = AuditFinding::new(&rows::COLUMNS_RENAMED, path)

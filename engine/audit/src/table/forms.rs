@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use prep_contents::TableReader;
 use prep_contents::table::{ArrayFile, CsvDialect, Encoding, ParquetFile, Records};
+use prep_failure::QuotedValue;
 
 use crate::causes::{rows, text, writer};
 use crate::finding::AuditFinding;
@@ -42,7 +43,7 @@ pub(super) fn of_text(path: &str, theirs: &CsvDialect, ours: &CsvDialect) -> Vec
         add(&text::ENCODING, 0, format!("{theirs} there, {ours} here"));
     }
     if theirs.delimiter != ours.delimiter {
-        let name = |delimiter: u8| format!("{:?}", char::from(delimiter));
+        let name = |delimiter: u8| QuotedValue(&char::from(delimiter).to_string()).to_string();
         add(
             &text::DELIMITER,
             0,
@@ -159,7 +160,7 @@ pub(super) fn of_arrays(
     let (there, here) = (theirs.header(), ours.header());
     let mut found = Vec::new();
     if there.shape != here.shape {
-        let example = format!("{:?} there, {:?} here", there.shape, here.shape);
+        let example = format!("{} there, {} here", there.shape_text(), here.shape_text());
         found.push(AuditFinding::new(&rows::ARRAY_SHAPE, path).example(example));
     }
     if there.descr != here.descr {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use prep_contents::pairing::{CommonColumn, RowDifferences, RowPair};
 use prep_contents::{ContentsError, Result, Row, TableReader};
+use prep_failure::QuotedValue;
 
 use super::cell::{Difference, Nature};
 use super::compare::TableUse;
@@ -262,8 +263,8 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
 pub(crate) fn format_value(value: &[u8]) -> String {
     let text = String::from_utf8_lossy(value);
     if text.chars().count() <= MAX_VALUE_LENGTH {
-        return format!("{text:?}").replace("\\'", "'");
+        return QuotedValue(&text).to_string();
     }
     let begin: String = text.chars().take(MAX_VALUE_LENGTH).collect();
-    format!("{begin:?}... ({} bytes)", value.len())
+    format!("{}... ({} bytes)", QuotedValue(&begin), value.len())
 }

@@ -7,6 +7,7 @@ use prep_contents::pairing::UnpairedKeys;
 use prep_contents::read::{self, Bytes};
 use prep_contents::table::is_json_lines;
 use prep_contents::{ContentsError, Format, Resources, Result};
+use prep_failure::QuotedValue;
 
 use super::roles::Roles;
 use super::{archive, document, image};
@@ -189,9 +190,9 @@ fn look(
     if at == Some(our_size) && is_foreign_tail(theirs, our_size, format)? {
         let tail = read::tail(theirs, our_size, 24)?;
         let example = format!(
-            "{} bytes more, which begin with {:?}",
+            "{} bytes more, which begin with {}",
             their_size - our_size,
-            String::from_utf8_lossy(&tail)
+            QuotedValue(&String::from_utf8_lossy(&tail))
         );
         return Ok(vec![
             AuditFinding::new(&files::BYTES_APPENDED, path)

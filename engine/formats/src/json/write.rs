@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::escape::run;
 use super::{JsonObject, JsonString, JsonValue};
 use crate::pandas::push_f64;
+use prep_failure::Quoted;
 
 /// Options of writing. The defaults are those of `json.dump`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +36,7 @@ impl Default for WriteOptions {
 pub enum JsonWriteError {
     /// A string contains an unpaired surrogate, which UTF-8 cannot encode.
     #[error(
-        "the string {text:?} contains an unpaired surrogate, which UTF-8 cannot encode; write with `ensure_ascii`"
-    )]
+        "the string {text} contains an unpaired surrogate, which UTF-8 cannot encode; write with `ensure_ascii`", text = Quoted(.text))]
     LoneSurrogate {
         /// The string, with U+FFFD in place of the surrogate.
         text: String,

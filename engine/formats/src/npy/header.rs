@@ -5,6 +5,7 @@ use std::io::Read;
 use super::NpyError;
 use super::literal::{Literal, dictionary};
 use crate::sniff::FileType;
+use prep_failure::Quoted;
 
 /// Maximum length of a header in bytes. NumPy's own limit is 10,000.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
@@ -29,6 +30,17 @@ pub struct NpyHeader {
 }
 
 impl NpyHeader {
+    /// Returns the shape as Python prints it: `()`, `(3,)`, `(2, 3)`.
+    pub fn shape_text(&self) -> String {
+        match self.shape.as_slice() {
+            [length] => format!("({length},)"),
+            lengths => {
+                let lengths: Vec<String> = lengths.iter().map(u64::to_string).collect();
+                format!("({})", lengths.join(", "))
+            }
+        }
+    }
+
     /// Reads a header of version 1.0, 2.0 or 3.0.
     ///
     /// # Errors
@@ -79,7 +91,7 @@ impl NpyHeader {
         };
         header
             .checked_bytes()
-            .ok_or_else(|| bad(format!("the shape {:?} is too large", header.shape)))?;
+            .ok_or_else(|| bad(format!("the shape {} is too large", header.shape_text())))?;
         if header.row_bytes() == 0 && header.rows() > MAX_EMPTY_ROWS {
             return Err(bad(format!("the array has {} empty rows", header.rows())));
         }
@@ -162,8 +174,8 @@ impl NpyHeader {
 
 /// The entries `descr`, `fortran_order` and `shape` of the header's dictionary.
 fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
-    let entries =
-        dictionary(text).ok_or_else(|| bad(format!("{:?} is not a dictionary", text.trim())))?;
+    let entries = dictionary(text)
+        .ok_or_else(|| bad(format!("{} is not a dictionary", Quoted(text.trim()))))?;
     let (mut descr, mut fortran_order, mut shape) = (None, None, None);
     for (key, value) in entries {
         match (key.as_str(), value) {
@@ -175,7 +187,7 @@ fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
             }
             ("fortran_order", Literal::Bool(value)) => fortran_order = Some(value),
             ("shape", Literal::Tuple(values)) => shape = Some(values),
-            (key, value) => return Err(bad(format!("unexpected entry {key:?}: {value:?}"))),
+            (key, _) => return Err(bad(format!("unexpected value of the key {}", Quoted(key)))),
         }
     }
     match (descr, fortran_order, shape) {

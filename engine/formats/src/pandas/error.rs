@@ -85,7 +85,7 @@ pub enum CsvError {
     },
     /// A cell does not have the requested type.
     #[error(
-        "row {row}, column `{column}` (byte {offset}): `{cell}` is not {kind:?}; request another type or none"
+        "row {row}, column `{column}` (byte {offset}): `{cell}` is not of type `{}`; request another type or none", .kind.dtype()
     )]
     ForcedType {
         /// The row, counted from 1.

@@ -3,6 +3,7 @@
 use arrow::datatypes::DataType;
 
 use crate::sniff::{FileType, HumanSize};
+use prep_failure::Quoted;
 
 /// A Parquet file that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +27,7 @@ pub enum ParquetError {
         limit: u64,
     },
     /// A requested column does not exist.
-    #[error("there is no column {column:?}; the columns are {}", .columns.join(", "))]
+    #[error("there is no column {column}; the columns are {}", .columns.join(", "), column = Quoted(.column))]
     UnknownColumn {
         /// The requested name.
         column: String,
@@ -35,8 +36,7 @@ pub enum ParquetError {
     },
     /// The column has a type that is not one of pandas' plain types.
     #[error(
-        "column {column:?} has type {data_type}, which cannot be written; cast it to a number, text or boolean type"
-    )]
+        "column {column} has type {data_type}, which cannot be written; cast it to a number, text or boolean type", column = Quoted(.column))]
     UnsupportedType {
         /// Name of the column.
         column: String,

@@ -23,6 +23,7 @@ use crate::read_at::ReadAt;
 use crate::sniff::{FileType, SNIFF_BYTES};
 use bare::BareEntry;
 pub use parts::{Coder, PartSpans, SevenZPart};
+use prep_failure::Quoted;
 
 /// The attributes of an entry contain Unix mode bits, as written by 7-Zip and py7zr.
 const UNIX_EXTENSION: u32 = 0x8000;
@@ -52,7 +53,7 @@ pub enum SevenZError {
         method: String,
     },
     /// The path of a member could lead out of the target directory.
-    #[error("member {member:?} has an unsafe path: {cause}")]
+    #[error("member {member} has an unsafe path: {cause}", member = Quoted(.member))]
     UnsafePath {
         /// Path of the member.
         member: String,
@@ -62,8 +63,7 @@ pub enum SevenZError {
     },
     /// The member is a link or special file.
     #[error(
-        "member {member:?} is a link or special file; only files and directories are extracted"
-    )]
+        "member {member} is a link or special file; only files and directories are extracted", member = Quoted(.member))]
     NotAFile {
         /// Path of the member.
         member: String,
@@ -81,7 +81,7 @@ pub enum SevenZError {
         source: Option<io::Error>,
     },
     /// The function that processes the members failed.
-    #[error("member {member:?} of the 7z archive cannot be processed")]
+    #[error("member {member} of the 7z archive cannot be processed", member = Quoted(.member))]
     Visitor {
         /// Path of the member.
         member: String,

@@ -5,6 +5,7 @@ use std::io;
 use crate::limits::LimitExceeded;
 use crate::paths::PathError;
 use crate::sniff::{FileType, HumanSize};
+use prep_failure::Quoted;
 
 /// An archive or member that cannot be read. Offsets are positions in the base file.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +36,7 @@ pub enum ZipError {
     },
     /// The member requires a password.
     #[error(
-        "member {member:?} at byte {offset} is encrypted; only archives without a password can be read"
-    )]
+        "member {member} at byte {offset} is encrypted; only archives without a password can be read", member = Quoted(.member))]
     Encrypted {
         /// Path of the member.
         member: String,
@@ -45,8 +45,7 @@ pub enum ZipError {
     },
     /// The member uses another compression method than "stored" and "deflate".
     #[error(
-        "member {member:?} at byte {offset} uses compression method {method}; only 0 (stored) and 8 (deflate) can be read"
-    )]
+        "member {member} at byte {offset} uses compression method {method}; only 0 (stored) and 8 (deflate) can be read", member = Quoted(.member))]
     UnsupportedMethod {
         /// Path of the member.
         member: String,
@@ -56,7 +55,7 @@ pub enum ZipError {
         method: u16,
     },
     /// The path of the member could lead out of the target directory.
-    #[error("member {member:?} at byte {offset} has an unsafe path: {cause}")]
+    #[error("member {member} at byte {offset} has an unsafe path: {cause}", member = Quoted(.member))]
     UnsafePath {
         /// Path of the member as in the archive.
         member: String,
@@ -68,8 +67,7 @@ pub enum ZipError {
     },
     /// The member is a symbolic link.
     #[error(
-        "member {member:?} at byte {offset} is a symbolic link; only files and directories are extracted"
-    )]
+        "member {member} at byte {offset} is a symbolic link; only files and directories are extracted", member = Quoted(.member))]
     Symlink {
         /// Path of the member.
         member: String,
@@ -78,8 +76,7 @@ pub enum ZipError {
     },
     /// The member is a device, pipe or socket.
     #[error(
-        "member {member:?} at byte {offset} is a special file (mode {mode:o}); only files and directories are extracted"
-    )]
+        "member {member} at byte {offset} is a special file (mode {mode:o}); only files and directories are extracted", member = Quoted(.member))]
     SpecialFile {
         /// Path of the member.
         member: String,
@@ -90,8 +87,7 @@ pub enum ZipError {
     },
     /// Two members have the same path and different contents, so the intended one is unknown.
     #[error(
-        "member {member:?} occurs twice with different contents (at bytes {first} and {offset}), so the intended one is unknown"
-    )]
+        "member {member} occurs twice with different contents (at bytes {first} and {offset}), so the intended one is unknown", member = Quoted(.member))]
     DifferingDuplicate {
         /// Path of the members.
         member: String,
@@ -101,7 +97,7 @@ pub enum ZipError {
         offset: u64,
     },
     /// A member is inside a path that is itself a file.
-    #[error("member {member:?} at byte {offset} is inside {file:?}, which is a file")]
+    #[error("member {member} at byte {offset} is inside {file}, which is a file", member = Quoted(.member), file = Quoted(.file))]
     FileAsFolder {
         /// Path of the member.
         member: String,
@@ -112,8 +108,7 @@ pub enum ZipError {
     },
     /// The local header differs from the central directory.
     #[error(
-        "member {member:?} at byte {offset}: the local header and the central directory differ in {field} ({local} and {central})"
-    )]
+        "member {member} at byte {offset}: the local header and the central directory differ in {field} ({local} and {central})", member = Quoted(.member))]
     HeaderMismatch {
         /// Path of the member.
         member: String,
@@ -128,8 +123,7 @@ pub enum ZipError {
     },
     /// Two members share bytes of the archive, or one extends into the central directory.
     #[error(
-        "member {member:?} at byte {offset} overlaps the data that begins at byte {next}; such archives are made to expand without bounds"
-    )]
+        "member {member} at byte {offset} overlaps the data that begins at byte {next}; such archives are made to expand without bounds", member = Quoted(.member))]
     Overlap {
         /// Path of the member.
         member: String,
@@ -140,8 +134,7 @@ pub enum ZipError {
     },
     /// The member declares more bytes than its compressed data can contain.
     #[error(
-        "member {member:?} at byte {offset} declares {size} bytes from {compressed_size} compressed ones, over the limit of {limit}:1"
-    )]
+        "member {member} at byte {offset} declares {size} bytes from {compressed_size} compressed ones, over the limit of {limit}:1", member = Quoted(.member))]
     Ratio {
         /// Path of the member.
         member: String,
@@ -155,7 +148,7 @@ pub enum ZipError {
         limit: u64,
     },
     /// The archive has too many members, or they declare too many bytes.
-    #[error("at member {member:?} (byte {offset}), {cause}")]
+    #[error("at member {member} (byte {offset}), {cause}", member = Quoted(.member))]
     Limit {
         /// The first member over the limit.
         member: String,
@@ -167,8 +160,7 @@ pub enum ZipError {
     },
     /// The CRC of the content differs from the declared one.
     #[error(
-        "member {member:?} at byte {offset} is damaged: CRC-32 {actual:08x} instead of {expected:08x}; fetch the archive again"
-    )]
+        "member {member} at byte {offset} is damaged: CRC-32 {actual:08x} instead of {expected:08x}; fetch the archive again", member = Quoted(.member))]
     WrongCrc {
         /// Path of the member.
         member: String,
@@ -181,8 +173,7 @@ pub enum ZipError {
     },
     /// The content is longer than declared.
     #[error(
-        "member {member:?} at byte {offset} is longer than the {size} bytes that the directory declares"
-    )]
+        "member {member} at byte {offset} is longer than the {size} bytes that the directory declares", member = Quoted(.member))]
     TooLong {
         /// Path of the member.
         member: String,
@@ -193,8 +184,7 @@ pub enum ZipError {
     },
     /// The content is shorter than declared.
     #[error(
-        "member {member:?} at byte {offset} ends after {actual} of {size} declared bytes; fetch the archive again"
-    )]
+        "member {member} at byte {offset} ends after {actual} of {size} declared bytes; fetch the archive again", member = Quoted(.member))]
     TooShort {
         /// Path of the member.
         member: String,
@@ -206,7 +196,7 @@ pub enum ZipError {
         actual: u64,
     },
     /// The deflate stream is invalid, or shorter than its declared compressed size.
-    #[error("member {member:?} at byte {offset} is damaged: {reason}; fetch the archive again")]
+    #[error("member {member} at byte {offset} is damaged: {reason}; fetch the archive again", member = Quoted(.member))]
     Corrupt {
         /// Path of the member.
         member: String,

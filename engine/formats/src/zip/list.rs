@@ -15,6 +15,7 @@ use crate::limits::ArchiveBudget;
 use crate::paths;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
+use prep_failure::Quoted;
 
 /// Maximum number of members for which memory is reserved, because the declared number may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
@@ -110,7 +111,10 @@ fn add(
     let Some(member) = names::decode(raw, record.flags().is_utf8()) else {
         return Err(ZipError::DamagedDirectory {
             offset: start.saturating_add(record.central_directory_offset()),
-            reason: format!("the name {:?} is not UTF-8", String::from_utf8_lossy(raw)),
+            reason: format!(
+                "the name {} is not UTF-8",
+                Quoted(&String::from_utf8_lossy(raw))
+            ),
         });
     };
     let kind = if raw.ends_with(b"/") {

@@ -7,6 +7,7 @@ use super::error::ZipError;
 use super::names;
 use crate::paths;
 use crate::read_at::ReadAt;
+use prep_failure::Quoted;
 
 /// Length in bytes of a local header without its name and extra fields.
 const LOCAL_HEADER_BYTES: usize = 30;
@@ -70,7 +71,11 @@ impl ZipEntry {
         let raw_name = record.get(LOCAL_HEADER_BYTES..name_end).unwrap_or_default();
         let name = names::decode(raw_name, flags & UTF8 != 0).unwrap_or_default();
         if paths::normalize(&name).as_ref() != Ok(&self.path) {
-            return Err(self.mismatch("the name", format!("{name:?}"), format!("{:?}", self.path)));
+            return Err(self.mismatch(
+                "the name",
+                Quoted(&name).to_string(),
+                Quoted(&self.path).to_string(),
+            ));
         }
         if flags & 1 != 0 {
             return Err(ZipError::Encrypted {

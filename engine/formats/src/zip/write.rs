@@ -13,12 +13,13 @@ use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter};
 use super::entry::{ZipEntry, ZipMethod};
 use crate::paths::{self, PathError};
 use crate::read_at::{ByteSection, ReadAt};
+use prep_failure::Quoted;
 
 /// An archive that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipWriteError {
     /// The path of the member would be rejected on reading.
-    #[error("{path:?} cannot be a member of an archive: {cause}")]
+    #[error("{path} cannot be a member of an archive: {cause}", path = Quoted(.path))]
     UnsafePath {
         /// The path as given.
         path: String,
@@ -27,7 +28,7 @@ pub enum ZipWriteError {
         cause: PathError,
     },
     /// Reading the content failed.
-    #[error("reading the content of member {member:?} failed")]
+    #[error("reading the content of member {member} failed", member = Quoted(.member))]
     Read {
         /// Path of the member.
         member: String,
@@ -39,7 +40,7 @@ pub enum ZipWriteError {
     #[error("a member cannot be copied into the archive")]
     Source(#[from] super::ZipError),
     /// Writing the archive failed.
-    #[error("writing member {member:?} of the archive failed: {source}")]
+    #[error("writing member {member} of the archive failed: {source}", member = Quoted(.member))]
     Write {
         /// Path of the member; empty for the central directory.
         member: String,

@@ -11,6 +11,7 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{by_shuffling, correlation, counts, purity, ranks};
 use crate::table::{is_missing, numbers};
 use crate::world::{Label, World};
+use prep_failure::QuotedValue;
 
 const NAME: &str = "column";
 
@@ -116,7 +117,7 @@ fn presence(
         let examples = rows
             .iter()
             .filter(|(cell, _)| absent(cell) != side)
-            .map(|(cell, label)| format!("{cell:?}: {label}"));
+            .map(|(cell, label)| format!("{}: {label}", QuotedValue(cell)));
         return Some(
             LeakFinding::new(LeakLevel::Leak, NAME, what)
                 .evidence(examples)

@@ -16,6 +16,7 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Baseline, Gain, Prediction, Targets, by_nearest, by_value, gain};
 use crate::view::View;
 use crate::world::Label;
+use prep_failure::QuotedValue;
 
 /// Items that must have a fact.
 const FEWEST: usize = 20;
@@ -270,7 +271,7 @@ pub(super) fn examples(view: &View<'_>, label: &Label, cells: &[Option<&str>]) -
         let answer = view.answer(label, place);
         if examples.len() < 3 && seen.insert(answer) {
             let cell = cell.map_or("none".to_owned(), |cell| {
-                format!("{:?}", cell.chars().take(60).collect::<String>())
+                QuotedValue(&cell.chars().take(60).collect::<String>()).to_string()
             });
             examples.push(format!("{}: {cell}, answer {answer}", view.id(place)));
         }
@@ -312,7 +313,7 @@ fn pure(cells: &[Option<&str>], answers: &[&str]) -> Option<Pure> {
         let p = crate::statistics::tail_of_binomial(own.len(), hits, base);
         if best.as_ref().is_none_or(|best| p < best.p) {
             best = Some(Pure {
-                value: value.map_or("none".to_owned(), |value| format!("{value:?}")),
+                value: value.map_or("none".to_owned(), |value| QuotedValue(value).to_string()),
                 answer: answer.to_owned(),
                 count: own.len(),
                 share,

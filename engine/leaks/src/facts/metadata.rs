@@ -52,16 +52,13 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
         match kind.as_str() {
             "IHDR" => {
                 let form = data.get(8..13).unwrap_or_default();
-                found.push((
-                    "the colour type and bit depth".to_owned(),
-                    format!("{form:?}"),
-                ));
+                found.push(("the colour type and bit depth".to_owned(), hex(form)));
             }
             "IDAT" => {
                 pieces += 1;
                 if pieces == 1 {
                     let level = data.get(..2).unwrap_or_default();
-                    found.push(("the compression settings".to_owned(), format!("{level:?}")));
+                    found.push(("the compression settings".to_owned(), hex(level)));
                 }
             }
             "tEXt" | "zTXt" | "iTXt" => {
@@ -94,7 +91,7 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
             }
             _ => found.push((
                 format!("the chunk `{kind}`"),
-                format!("{:?}", data.get(..32).unwrap_or(data)),
+                hex(data.get(..32).unwrap_or(data)),
             )),
         }
         if kind != "IDAT" || kinds.last() != Some(&kind) {
@@ -104,6 +101,12 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
     }
     found.push(("the chunks".to_owned(), kinds.join(" ")));
     found
+}
+
+/// Formats bytes: `08 02 00`.
+fn hex(bytes: &[u8]) -> String {
+    let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    bytes.join(" ")
 }
 
 fn inflated(bytes: &[u8]) -> String {
@@ -123,7 +126,7 @@ fn jpeg(file: &[u8]) -> Vec<(String, String)> {
         match marker {
             0xe0 => found.push((
                 "the JFIF header".to_owned(),
-                format!("{:?}", data.get(..14).unwrap_or(data)),
+                hex(data.get(..14).unwrap_or(data)),
             )),
             0xe1 if data.starts_with(b"Exif\0\0") => {
                 found.extend(exif(data.get(6..).unwrap_or_default()))
@@ -133,7 +136,7 @@ fn jpeg(file: &[u8]) -> Vec<(String, String)> {
             0xdb => tables.update(data),
             0xc0..=0xc2 => {
                 let form = data.get(5..).unwrap_or_default();
-                found.push(("the colour components".to_owned(), format!("{form:?}")));
+                found.push(("the colour components".to_owned(), hex(form)));
             }
             _ => {}
         }
@@ -212,7 +215,7 @@ fn exif(data: &[u8]) -> Vec<(String, String)> {
                     let (above, below) = (four(place).unwrap_or(0), four(place + 4).unwrap_or(1));
                     (above as f64 / below.max(1) as f64).to_string()
                 }
-                _ => format!("{:?}", bytes.get(..32).unwrap_or(bytes)),
+                _ => hex(bytes.get(..32).unwrap_or(bytes)),
             };
             found.push((format!("EXIF tag {tag:#06x}"), value));
         }
@@ -256,7 +259,7 @@ fn riff(file: &[u8]) -> Vec<(String, String)> {
             .unwrap_or_default();
         match kind.as_str() {
             "data" => {}
-            "fmt" => found.push(("the format".to_owned(), format!("{data:?}"))),
+            "fmt" => found.push(("the format".to_owned(), hex(data))),
             _ => found.push((format!("the chunk `{kind}`"), text(data))),
         }
         kinds.push(kind);

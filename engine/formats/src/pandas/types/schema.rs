@@ -30,6 +30,25 @@ pub enum ColumnType {
     Json,
 }
 
+impl ColumnType {
+    /// Returns the name of the pandas dtype. `object` for text, and `json` for [`ColumnType::Json`].
+    #[must_use]
+    pub fn dtype(self) -> &'static str {
+        match self {
+            ColumnType::Int64 => "int64",
+            ColumnType::UInt64 => "uint64",
+            ColumnType::Float64 => "float64",
+            ColumnType::Float32 => "float32",
+            ColumnType::Int32 => "int32",
+            ColumnType::Int16 => "int16",
+            ColumnType::Int8 => "int8",
+            ColumnType::Bool => "bool",
+            ColumnType::Text => "object",
+            ColumnType::Json => "json",
+        }
+    }
+}
+
 /// The name and type of a column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnSchema {

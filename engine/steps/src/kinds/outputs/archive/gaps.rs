@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::rc::Rc;
 
 use prep_cache::{ObjectWriter, ScatteredWriter, Stored};
-use prep_core::{Context, StepError};
+use prep_core::{Context, Quoted, StepError};
 use prep_formats::checked::CheckedReader;
 use prep_formats::read_at::ByteSection;
 use prep_formats::zip::MemberInflater;
@@ -167,7 +167,7 @@ impl GappedObject {
 }
 
 #[derive(Debug, Error)]
-#[error("reading the content of member {member:?} failed")]
+#[error("reading the content of member {member} failed", member = Quoted(.member))]
 struct MemberReadError {
     member: String,
     #[source]
