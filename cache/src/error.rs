@@ -75,7 +75,7 @@ pub enum StoreError {
         digest: Digest,
         /// The digest of its bytes.
         found: Digest,
-        /// Its length on disk in bytes.
+        /// Length on disk in bytes.
         len: u64,
         /// Where the damaged file is kept for inspection. `None` if the store is open for reading only, or if another
         /// process moved the file first.

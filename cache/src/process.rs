@@ -24,7 +24,7 @@ pub(crate) struct ProcessId {
 pub(crate) enum ProcessState {
     Runs,
     Gone,
-    /// It is a process of another machine, or the system does not provide the information.
+    /// The process belongs to another machine, or the system does not provide the information.
     Unknown,
 }
 

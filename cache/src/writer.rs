@@ -27,9 +27,9 @@ pub(crate) const READ_ONLY: u32 = 0o444;
 /// An object of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Its digest.
+    /// Digest.
     pub digest: Digest,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub len: u64,
 }
 

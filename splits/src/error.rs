@@ -128,7 +128,7 @@ pub enum SplitError {
     InGroup {
         /// Code of the group.
         group: u32,
-        /// Its rows.
+        /// Rows.
         rows: u32,
         /// The reason.
         source: Box<SplitError>,

@@ -131,7 +131,7 @@ fn two_runs_differ_in_the_files_of_a_folder() {
     let is_tenth = |name: &&str| name.ends_with("0.png");
     assert!(!names.iter().any(is_tenth), "{names:?}");
     assert!(names.iter().any(|name| name.starts_with("public/train/")));
-    // Back again: the bundle of the run in between is gone.
+    // The first bundle again. The bundle of the run in between no longer exists.
     run(40, 0);
     let same = ["diff", Gallery::ID, "@2", "@0"];
     let said = sandbox.prep(&same).code(0).stdout;

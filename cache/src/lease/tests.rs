@@ -84,7 +84,7 @@ fn the_lock_of_a_dead_machine_is_free_after_its_silence() -> Outcome {
     Ok(())
 }
 
-/// Its process has not looked yet, so it will find the files that are there now.
+/// Process has not looked yet, so it will find the files that are there now.
 #[test]
 fn a_file_that_is_still_empty_keeps_nobody_out() -> Outcome {
     let folder = tempfile::tempdir()?;

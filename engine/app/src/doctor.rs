@@ -17,7 +17,7 @@ use crate::task::Task;
 #[serde(rename_all = "snake_case")]
 pub enum Health {
     Ok,
-    /// It works, but slower or less safely than it could.
+    /// The feature works, but slower or less safely than it could.
     Warning,
     /// Something will fail.
     Error,

@@ -9,7 +9,7 @@ use prep_core::units;
 pub enum Note<'a> {
     /// The machine was restarted since this competition was prepared: its files are read once.
     ReadsAgain { id: &'a str, bytes: u64 },
-    /// This number of published files was damaged. They are made again.
+    /// Some published files were damaged, and are written again. `files` is their number.
     Torn { id: &'a str, files: u64 },
     /// Competitions that are left out, because a bundle or source of them is missing.
     NotAvailable(&'a [String]),

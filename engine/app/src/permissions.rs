@@ -34,10 +34,10 @@ pub struct Pace {
 pub enum Permission {
     /// The bundle may be downloaded.
     Granted {
-        /// It was accepted earlier, and no request was sent now.
+        /// Whether an earlier check found that the rules are accepted. Then no request was sent.
         remembered: bool,
     },
-    /// It may not, for example because of its rules.
+    /// The account may not download the bundle, for example because it has not accepted the rules.
     Refused(FetchError),
     /// No request was sent, because Kaggle accepts no more requests or the user stopped.
     NotAsked,

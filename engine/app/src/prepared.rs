@@ -26,7 +26,7 @@ pub enum PreparedState {
     Prepared,
     /// The same, but written before the system started: it is read once by the next run.
     Unchecked,
-    /// It was complete, and files were changed.
+    /// The data was complete, and files were changed.
     Changed,
     /// A publication was interrupted.
     Incomplete,

@@ -37,7 +37,7 @@ pub struct PreparationOptions {
     pub download: bool,
     /// Only the members that a pipeline reads.
     pub partial: bool,
-    /// Bundles are compared with their published MD5.
+    /// Whether bundles are compared with their published MD5.
     pub check_bundle: bool,
     /// Outputs are compared with their published checksums.
     pub check_outputs: bool,
@@ -54,7 +54,7 @@ pub struct PreparationOptions {
     pub descriptions: Option<PathBuf>,
     /// Competitions with a missing bundle or source are left out, and nothing is downloaded.
     pub available_only: bool,
-    /// Other competitions continue if one failed.
+    /// Whether other competitions continue if one failed.
     pub keep_going: bool,
     /// Downloaded bundles are kept after their competition is prepared.
     pub keep_bundles: bool,

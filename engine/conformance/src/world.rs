@@ -44,13 +44,13 @@ impl World {
         Ok(World { directory, context })
     }
 
-    /// The same store in another run.
+    /// Returns the context of another run with the same store.
     pub fn new_run(&self) -> Context {
         let context = &self.context;
         Context::new(context.store.clone(), context.limits, Cancel::default())
     }
 
-    /// The same store in a run that the user has stopped.
+    /// Returns the context of a run with the same store that the user has stopped.
     pub fn cancelled_run(&self) -> Context {
         let context = self.new_run();
         context.cancel.cancel();

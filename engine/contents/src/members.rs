@@ -35,7 +35,7 @@ pub enum MemberDifference<'a> {
         theirs: u64,
         ours: u64,
     },
-    /// Both contents, as files that exist during the call.
+    /// The contents differ. Both are files that exist during the call.
     Differ {
         theirs: &'a Path,
         ours: &'a Path,

@@ -42,17 +42,17 @@ pub trait Step: Send + Sync {
 /// The known state of a source without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceState {
-    /// Its content is known from an earlier run. It may not exist any more.
+    /// The content of the source is known from an earlier run. It may not exist any more.
     Known {
         /// Digest of the value that `run` would return.
         value: Digest,
     },
-    /// It exists, but was never read, or has changed since.
+    /// The source exists, but was never read, or has changed since.
     Unread {
-        /// Its size.
+        /// Size.
         bytes: u64,
     },
-    /// It does not exist. `run` returns an error with the reason.
+    /// The source does not exist. `run` returns an error with the reason.
     Missing,
 }
 

@@ -10,21 +10,21 @@ use crate::{Failure, Progress, Reason};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum StepOutcome {
-    /// It ran.
+    /// The step ran.
     Done {
         /// Duration in milliseconds.
         millis: u64,
     },
-    /// Its outputs were found.
+    /// The outputs of the step are in the cache or in the remote.
     Reused,
-    /// It failed.
+    /// The step failed.
     Failed {
         /// The kind of failure.
         failure: Failure,
         /// The error and its causes in one line.
         message: String,
     },
-    /// It did not run, because something that it depends on failed.
+    /// The step did not run, because something that it depends on failed.
     Skipped {
         /// Name of the step that failed.
         because: String,
@@ -53,7 +53,7 @@ pub enum Event {
         kind: &'static str,
         /// Why it runs.
         reason: Reason,
-        /// Its counters.
+        /// Counters of bytes and files, which the step updates.
         progress: Arc<Progress>,
     },
     /// A step ended.

@@ -13,7 +13,7 @@ use crate::{StepError, Value};
 pub struct FileValue {
     /// BLAKE3 digest of its bytes.
     pub digest: Digest,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub bytes: u64,
     /// Number of rows, if the file is a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ pub struct DirectoryValue {
 pub struct DirectoryFile {
     /// BLAKE3 digest of its bytes.
     pub digest: Digest,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub bytes: u64,
 }
 

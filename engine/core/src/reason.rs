@@ -52,7 +52,7 @@ pub enum Reason {
     NotCurrent,
     /// A source that was never read, or has changed since.
     Unread {
-        /// Its size.
+        /// Size.
         bytes: u64,
     },
     /// A source that does not exist.

@@ -19,7 +19,7 @@ use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, 
 /// The resolved state of one node.
 #[derive(Debug, Clone)]
 pub enum NodeState {
-    /// Its outputs are known.
+    /// The outputs of the step are known.
     Known {
         /// The key record; sources have none.
         record: Option<KeyRecord>,
@@ -35,14 +35,14 @@ pub enum NodeState {
         /// The key record.
         record: KeyRecord,
     },
-    /// It has to run.
+    /// The step has to run.
     Stale {
         /// The key record; sources have none.
         record: Option<KeyRecord>,
         /// Why it has to run.
         reason: Reason,
     },
-    /// Its state depends on the named step, which has to run first.
+    /// The state of the step depends on the named step, which has to run first.
     Pending {
         /// `competition/step`.
         step: String,
@@ -65,7 +65,7 @@ impl NodeState {
 /// An object that the store lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MissingObject {
-    /// Its digest.
+    /// Digest.
     pub object: Digest,
     /// Whether it was only kept in memory and never stored.
     pub is_unstored: bool,

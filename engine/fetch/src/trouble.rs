@@ -10,7 +10,7 @@ use prep_core::units;
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages say what the fields contain")]
 pub enum Trouble {
-    /// There is no connection.
+    /// The connection could not be established.
     #[error("no connection to {host}: {cause}")]
     Unreachable { host: String, cause: String },
     /// The connection broke.

@@ -122,9 +122,9 @@ fn weight(value: &Value) -> u64 {
 /// The result of sending a result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SendOutcome {
-    /// It was sent; holds what happened to its record.
+    /// The result was sent. Contains the outcome for its record.
     Recorded(PutOutcome),
-    /// It was not sent, because this object is neither on this machine nor in the remote.
+    /// The result was not sent, because this object is neither on this machine nor in the remote.
     Incomplete(Digest),
 }
 

@@ -148,9 +148,9 @@ enum Chunk {
     Bytes(bytes::Bytes),
     End,
     Absent,
-    /// Its length differs from that in its entry.
+    /// The length of the object differs from that in its entry.
     OtherLength,
-    /// It is longer than the free disk space.
+    /// The object is longer than the free disk space.
     NoRoom(u64),
     Failed(RemoteError),
 }

@@ -80,7 +80,7 @@ enum Sides {
     ///
     /// Both sides are sorted.
     Held,
-    /// Both sorted.
+    /// Sorts both sides.
     Sorted,
 }
 

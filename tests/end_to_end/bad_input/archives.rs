@@ -137,7 +137,7 @@ fn an_honest_bomb_is_refused_by_its_total_before_anything_is_inflated() {
         4,
         &["zeros", "the archive unpacks to", "over the limit of"],
     );
-    // A smaller one is an ordinary bundle with all its bytes: only the size is an error.
+    // A smaller archive with the same kind of member is accepted, so the error is about the size only.
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let pipeline = Harbour::PIPELINE.replace("private:\n", "private:\n  zeros: { copy: zeros }\n");

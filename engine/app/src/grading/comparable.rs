@@ -46,7 +46,7 @@ enum Obstacle {
     AnswersDiffer,
     /// Checksums were not compared.
     NotCompared,
-    /// It is not known whether checksums were compared.
+    /// The records do not show whether checksums were compared.
     NotNoted,
     /// The answers have no published checksum, and are not known to be prepared by this program.
     NothingPublished,

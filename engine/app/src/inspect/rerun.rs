@@ -54,9 +54,9 @@ pub enum RerunResult {
     Differs { differences: Vec<Difference> },
     /// The cache has no entry for its key: it never ran, or ran with other inputs.
     Unrecorded,
-    /// It could not run.
+    /// The step could not run.
     Failed { failure: Failure, message: String },
-    /// It did not run, because another step did not.
+    /// The step did not run, because another step did not.
     Skipped { because: String },
 }
 

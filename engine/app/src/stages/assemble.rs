@@ -39,7 +39,7 @@ pub struct Competition {
     pub(crate) part: Option<PartOfBundle>,
     /// Outputs for which no checksum is published.
     pub(crate) without_checksum: Vec<String>,
-    /// Its entry of `prep.lock`, but for the trees, which are known when it is prepared.
+    /// Entry of `prep.lock`, but for the trees, which are known when it is prepared.
     pub(crate) locked: LockedDataset,
 }
 

@@ -32,7 +32,7 @@ impl MissingInput<'_> {
         (self.competition.id.clone(), source)
     }
 
-    /// Its published length in bytes.
+    /// Published length in bytes.
     pub fn published_bytes(&self) -> Option<u64> {
         match self.source {
             None => self.competition.entry.size(),

@@ -16,7 +16,7 @@ use crate::task::PreparationOptions;
 /// How the outputs are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verification {
-    /// They are compared with published checksums.
+    /// Outputs are compared with published checksums.
     Checked,
     /// No checksums are published for this variant.
     NotPublished,

@@ -97,7 +97,7 @@ pub struct FurtherSource {
     /// The name of its file. `None` for a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Its path. `None` if it does not exist.
+    /// Path. `None` if it does not exist.
     pub path: Option<PathBuf>,
     /// Length of its file, if the pipeline declares it.
     #[serde(skip)]
@@ -114,9 +114,9 @@ impl FurtherSource {
 /// The further sources of a pipeline.
 #[derive(Default)]
 pub(crate) struct Further {
-    /// As the graph takes them, by name.
+    /// The sources as nodes of the graph, by name.
     pub sources: BTreeMap<String, Box<dyn Source>>,
-    /// As people see them.
+    /// The same sources for messages.
     pub listed: Vec<FurtherSource>,
 }
 

@@ -61,7 +61,8 @@ impl PrintedTable {
         self.text(&[], usize::MAX)
     }
 
-    /// The same in lines of at most `width` characters, as far as leaving out columns and shortening the first one go.
+    /// Formats the table with lines of at most `width` characters: leaves out columns, and then shortens the first one. If
+    /// that is not enough, lines are longer.
     pub fn format_within(&self, width: usize) -> String {
         let mut left_out = Vec::new();
         for name in self.spare {

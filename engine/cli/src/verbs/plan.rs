@@ -68,7 +68,7 @@ struct PlannedCompetition {
     /// The size of the download of the bundle, if it is not there and wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     download: Option<Download>,
-    /// It is not there, and is read in the mirror if it is needed.
+    /// Whether the file is missing here but is in the mirror. Steps that need it then read it there.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     mirrored: bool,
     /// Bytes of the prepared data after the last run. `None` if that is not known.

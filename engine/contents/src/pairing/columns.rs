@@ -11,7 +11,7 @@ const LOOK: usize = 10_000;
 /// A common column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommonColumn {
-    /// Its name in `ours`.
+    /// Name in `ours`.
     pub name: String,
     pub there: usize,
     pub here: usize,

@@ -334,7 +334,7 @@ struct Sample {
 }
 
 impl Sample {
-    /// As many of the rows at these places as are kept in memory.
+    /// Reads the rows at these places, at most as many as are kept in memory.
     fn read(table: &dyn TableReader, places: &[u64]) -> Result<Sample> {
         let mut sample = Sample {
             rows: Vec::new(),

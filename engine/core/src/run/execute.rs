@@ -27,7 +27,7 @@ const SOURCE_MEMORY_BYTES: u64 = 16 << 20;
 /// A node that can start.
 pub(super) struct Task {
     pub id: NodeId,
-    /// Its state from before its inputs were known.
+    /// State of the node before its inputs were known.
     pub state: Option<NodeState>,
     pub digests: BTreeMap<String, Digest>,
     pub waits: WaitStart,

@@ -95,7 +95,7 @@ impl fmt::Display for Origin {
 pub struct FoundCredentials {
     /// The credentials.
     pub credentials: KaggleCredentials,
-    /// Their origin.
+    /// Origin.
     pub origin: Origin,
     /// Later places that also contain credentials. They are not used.
     pub others: Vec<Origin>,

@@ -126,7 +126,7 @@ pub enum JsonError {
         /// The violation.
         #[source]
         kind: JsonErrorKind,
-        /// Its position.
+        /// Position.
         position: Position,
     },
     /// An I/O error.

@@ -62,7 +62,7 @@ impl JsonGrammar {
 /// Whether lists and objects inside a record are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum NestedValues {
-    /// They are read.
+    /// Reads them.
     #[default]
     Read,
     /// They are skipped and become empty lists or objects; only their quotes and brackets are interpreted. This is

@@ -27,7 +27,7 @@ const SIGNATURE_HEADER_BYTES: u64 = 32;
 /// A range of a packed stream that can be decoded separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SevenZPart {
-    /// Its range in the archive.
+    /// Range in the archive.
     pub packed: Range<u64>,
     /// Number of uncompressed bytes.
     pub unpacked: u64,

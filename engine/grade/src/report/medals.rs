@@ -30,7 +30,7 @@ pub enum LeaderboardError {
     /// A line is not a number.
     #[error("line {line} of the leaderboard: `{found}` is not a number")]
     Score { line: usize, found: String },
-    /// There are no scores.
+    /// The leaderboard has no scores.
     #[error("the leaderboard has no scores")]
     Empty,
     /// The scores are not in rank order.

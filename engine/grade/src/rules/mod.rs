@@ -57,16 +57,16 @@ pub trait Rule: fmt::Debug + Send + Sync {
 /// A rule's or metric's check of the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowPolicy {
-    /// It may drop rows.
+    /// The rule may drop rows.
     Any,
-    /// It changes neither number nor order of the rows, or rejects the submission.
+    /// The rule changes neither number nor order of the rows, or rejects the submission.
     Kept,
-    /// It changes neither number nor order of the rows, never rejects the submission, and processes each cell
+    /// The rule changes neither number nor order of the rows, never rejects the submission, and processes each cell
     /// independently of other rows.
     CellByCell,
-    /// It requires this many rows of the submission for each row of the answers.
+    /// The rule requires this many rows of the submission for each row of the answers.
     Times(usize),
-    /// It only uses the first rows of the submission, as many as the answers have.
+    /// The rule only uses the first rows of the submission, as many as the answers have.
     First,
 }
 

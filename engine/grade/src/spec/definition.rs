@@ -9,7 +9,7 @@ pub(crate) const METRIC: &str = "#/$defs/metric";
 /// The description of a rule or metric.
 #[derive(Debug)]
 pub struct Definition {
-    /// Its name in pipelines.
+    /// Name in pipelines.
     pub name: &'static str,
     /// One sentence.
     pub summary: &'static str,
@@ -19,20 +19,20 @@ pub struct Definition {
     pub source: &'static str,
     /// The parameter that `name: value` sets if `value` is not a map of parameters.
     pub shorthand: Option<&'static str>,
-    /// Its parameters.
+    /// Parameters.
     pub parameters: &'static [Parameter],
 }
 
 /// A parameter of a rule or metric.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Its name in pipelines.
+    /// Name in pipelines.
     pub name: &'static str,
     /// The type of its value.
     pub kind: ParameterKind,
     /// Whether it must be given.
     pub required: bool,
-    /// Its description in the reference.
+    /// Description in the reference.
     pub doc: &'static str,
 }
 

@@ -3,10 +3,10 @@
 
 use super::{Channel, Facts};
 
-/// Words of a line that are looked at.
+/// Maximum words of a line that become facts.
 const MAX_WORDS: usize = 64;
 
-/// Lines of an item's own text that are looked at.
+/// Maximum lines of an item's own text that become facts.
 const MAX_LINES: usize = 100;
 
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -9,9 +9,9 @@ use prep_steps::Manifest;
 /// The result of comparing an output with its published checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputComparison {
-    /// It has the published MD5. The time of the comparison is in seconds since 1970.
+    /// The output has the published MD5. The time of the comparison is in seconds since 1970.
     Equal { when: Option<i64> },
-    /// It has another MD5.
+    /// The output has another MD5.
     Differs,
     /// There is a published checksum, but the last run did not compare it.
     Skipped,

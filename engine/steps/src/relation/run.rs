@@ -21,7 +21,7 @@ pub(crate) enum RowForm {
     Cells,
     /// In order, as values.
     Values,
-    /// As values, in any order.
+    /// The rows as values, in any order.
     Unordered,
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct StoredText {
 
 /// Some columns of a table, in memory.
 struct CachedColumns {
-    /// Their indices in the table, ascending.
+    /// Indices in the table, ascending.
     columns: Vec<usize>,
     table: TextTable,
     /// The typed values of each column, after a query has requested them.

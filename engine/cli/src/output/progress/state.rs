@@ -40,9 +40,9 @@ struct Clock {
     failed: bool,
     /// A step was kept from ending.
     stopped: bool,
-    /// Its last step has ended well.
+    /// Whether the last step of the competition has succeeded.
     through: bool,
-    /// Its end was reported. Steps may end again afterwards, when a lost object had to be made again.
+    /// Whether the end of the competition was reported. Steps can end again after that, if a lost object is computed again.
     is_shown: bool,
     first: Option<Instant>,
     last: Option<Instant>,

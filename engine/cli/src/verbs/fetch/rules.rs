@@ -81,7 +81,7 @@ struct SourceRow {
     id: String,
     name: String,
     url: String,
-    /// Its length; none if it cannot be downloaded.
+    /// Length; none if it cannot be downloaded.
     bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json")]
     error: Option<CliError>,

@@ -11,9 +11,9 @@ const MAX_NAMED: usize = 20;
 /// Files and directories of others below `prepared`. A directory counts once, with all that is in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unpublished {
-    /// Their number.
+    /// Number of files and directories.
     pub count: u64,
-    /// The first of their paths in order, at most 20. Paths of directories end in `/`.
+    /// The first paths in order, at most 20. Paths of directories end in `/`.
     pub paths: BTreeSet<String>,
 }
 

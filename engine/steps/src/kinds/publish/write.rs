@@ -254,7 +254,7 @@ fn content_error(path: &str, cause: ContentError) -> StepError {
 /// A file to write.
 struct NewFile<'a> {
     path: &'a Path,
-    /// Its path below `prepared`.
+    /// Path below `prepared`.
     name: &'a str,
     /// Whether [`SourceOrder::create_files`] created it.
     is_created: bool,

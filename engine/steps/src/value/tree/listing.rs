@@ -44,7 +44,7 @@ const MAX_RESERVED_FILES: usize = 1 << 22;
 /// A file of a tree.
 pub(super) struct ListingEntry<'a> {
     pub path: &'a str,
-    /// Its base is an index into the bases of the listing.
+    /// Location of the content. The base in it is an index into the bases of the listing.
     pub place: FileLocation,
     /// Name of a member in its archive.
     pub name: &'a str,

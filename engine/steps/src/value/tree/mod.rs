@@ -273,7 +273,7 @@ impl<'a> TreeFile<'a> {
         }
     }
 
-    /// Its content reference. `None` for an empty directory or a row.
+    /// Content reference. `None` for an empty directory or a row.
     pub fn content(&self) -> Option<ContentRef> {
         let place = self.place();
         let base = *self.tree.bases.get(place.base as usize)?;
