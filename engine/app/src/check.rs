@@ -18,7 +18,7 @@ pub fn check(path: &Path) -> Result<(), Error> {
     let folder = whole.parent().unwrap_or(Path::new(""));
     let id = folder.file_name().unwrap_or_default();
     let id = id.to_string_lossy().into_owned();
-    let entry = CatalogEntry::of_folder(id, path, folder, text.into())?;
+    let entry = CatalogEntry::entry_of_directory(id, path, folder, text.into())?;
     Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
     Ok(())
 }

@@ -10,7 +10,7 @@ pub enum Note<'a> {
     /// The machine was restarted since this competition was prepared: its files are read once.
     ReadsAgain { id: &'a str, bytes: u64 },
     /// Some published files were damaged, and are written again. `files` is their number.
-    Torn { id: &'a str, files: u64 },
+    Damaged { id: &'a str, files: u64 },
     /// Competitions that are left out, because a bundle or source of them is missing.
     NotAvailable(&'a [String]),
     /// The disk may not suffice.
@@ -32,10 +32,10 @@ impl fmt::Display for Note<'_> {
                 "{id}: the machine was restarted since; reading {} once to see that it is whole",
                 units::bytes(*bytes)
             ),
-            Note::Torn { id, files: 1 } => {
+            Note::Damaged { id, files: 1 } => {
                 write!(f, "{id}: 1 published file is not whole; it is made again")
             }
-            Note::Torn { id, files } => write!(
+            Note::Damaged { id, files } => write!(
                 f,
                 "{id}: {files} published files are not whole; it is made again"
             ),

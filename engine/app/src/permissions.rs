@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::settings::Settings;
 
 /// Interval of checks for cancellation during a pause.
-const GLANCE: Duration = Duration::from_millis(50);
+const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Options of the requests.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +40,7 @@ pub enum Permission {
     /// The account may not download the bundle, for example because it has not accepted the rules.
     Refused(FetchError),
     /// No request was sent, because Kaggle accepts no more requests or the user stopped.
-    NotAsked,
+    NotRequested,
 }
 
 /// Sends a request for each of `competitions`, which are Kaggle's names. Calls `asked` after each request with the number of answers.
@@ -70,7 +70,7 @@ pub fn permissions(
         }
         is_ended = is_ended || !wait(last, pace.pause, cancel);
         if is_ended {
-            answers.push(Permission::NotAsked);
+            answers.push(Permission::NotRequested);
             continue;
         }
         let answer = match network.check_access(id, cancel) {
@@ -89,7 +89,7 @@ pub fn permissions(
                         | FetchError::NoSuchCompetition { .. }
                 );
                 match error {
-                    FetchError::Cancelled => Permission::NotAsked,
+                    FetchError::Cancelled => Permission::NotRequested,
                     error => Permission::Refused(error),
                 }
             }
@@ -107,7 +107,7 @@ fn wait(last: Option<Instant>, pause: Duration, cancel: &Cancel) -> bool {
         && !cancel.is_cancelled()
         && last.elapsed() < pause
     {
-        std::thread::sleep(GLANCE.min(pause.saturating_sub(last.elapsed())));
+        std::thread::sleep(CANCEL_CHECK_INTERVAL.min(pause.saturating_sub(last.elapsed())));
     }
     !cancel.is_cancelled()
 }

@@ -110,7 +110,7 @@ pub fn verify_after_restart(
     context: &Context,
     notes: &dyn Fn(Note),
 ) -> Result<(), Error> {
-    let data_dir = &settings.folder_of(variant);
+    let data_dir = &settings.data_dir_of(variant);
     let boot = settings.boot.as_deref();
     let doubtful = each_manifest(data_dir, ids, context, |id, manifest| {
         let folder = data_dir.join(id).join("prepared");
@@ -122,7 +122,7 @@ pub fn verify_after_restart(
         let verified = prep_steps::verify_after_restart(context, data_dir, id)
             .map_err(|error| Error::new(error.failure(), format!("{id}: {error}")))?;
         if let VerifiedTree::Damaged { files } = verified {
-            notes(Note::Torn { id, files });
+            notes(Note::Damaged { id, files });
         }
     }
     Ok(())

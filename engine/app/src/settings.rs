@@ -63,7 +63,7 @@ impl Settings {
     #[must_use]
     pub fn of_variant(&self, variant: &str) -> Settings {
         Settings {
-            data_dir: self.folder_of(variant),
+            data_dir: self.data_dir_of(variant),
             ..self.clone()
         }
     }

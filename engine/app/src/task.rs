@@ -22,7 +22,7 @@ pub struct Task {
 impl Task {
     /// The data directory of the task's variant.
     pub fn data_dir(&self) -> PathBuf {
-        self.settings.folder_of(&self.options.variant)
+        self.settings.data_dir_of(&self.options.variant)
     }
 }
 

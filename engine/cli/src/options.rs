@@ -7,7 +7,7 @@ use prep_app::{Expand, LinkMode, PreparationOptions, Settings};
 use prep_spec::{BASE_VARIANT, Corrections};
 
 use crate::error::CliError;
-use crate::output::file::write_whole;
+use crate::output::file::write_atomically;
 use crate::session::CliSession;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
@@ -170,7 +170,9 @@ impl OutputArg {
     /// If the file or stdout cannot be written.
     pub fn write(&self, session: &CliSession, text: &str) -> Result<(), CliError> {
         match &self.output {
-            Some(path) => Ok(write_whole(path, |out| out.write_all(text.as_bytes()))?),
+            Some(path) => Ok(write_atomically(path, |out| {
+                out.write_all(text.as_bytes())
+            })?),
             None => session.printer.result(text),
         }
     }

@@ -59,7 +59,7 @@ pub fn of_folder_as_stored(
 ///
 /// # Errors
 /// When something cannot be read; and errors of `visit`.
-pub fn of_folder(root: &Path, resources: &Resources<'_>, visit: VisitFile<'_>) -> Result<()> {
+pub fn of_directory(root: &Path, resources: &Resources<'_>, visit: VisitFile<'_>) -> Result<()> {
     listing::walk(root, &mut |path, place, _| {
         of_file(place, path, resources, &mut *visit)
     })
@@ -269,7 +269,7 @@ mod tests {
             limits,
             temp: temp.path(),
         };
-        let visited = of_folder(folder.path(), &resources, &mut |path, _, content| {
+        let visited = of_directory(folder.path(), &resources, &mut |path, _, content| {
             let mut bytes = Vec::new();
             content.read_to_end(&mut bytes)?;
             found.push((path.to_owned(), bytes.len()));

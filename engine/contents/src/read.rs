@@ -193,7 +193,7 @@ pub fn tail(path: &Path, begin: u64, length: usize) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// When it cannot be read, or is longer than the limits allow.
-pub fn whole(path: &Path, limits: &DecodingLimits) -> Result<Vec<u8>> {
+pub fn read_file(path: &Path, limits: &DecodingLimits) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut content = BoundedReader::new(open(path)?, limits, Limit::Record);
     let read = content.read_to_end(&mut bytes);

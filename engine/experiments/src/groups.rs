@@ -17,7 +17,7 @@ pub struct Group {
 /// The reason why a run group is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
-    Folder,
+    Directory,
     Report,
 }
 
@@ -116,7 +116,7 @@ fn is_report(name: &str) -> bool {
 
 fn report_of(group: &str, folder: &Path) -> Result<GroupReport, ExperimentsError> {
     if !folder.is_dir() {
-        return Ok(Err(SkipReason::Folder));
+        return Ok(Err(SkipReason::Directory));
     }
     let failed = |source| ExperimentsError::Read {
         path: folder.to_owned(),
@@ -209,7 +209,7 @@ mod tests {
                 .unwrap()
                 .ends_with("b/x_grading_report.json")
         );
-        assert_eq!(found[2].1, Err(SkipReason::Folder));
+        assert_eq!(found[2].1, Err(SkipReason::Directory));
         std::fs::write(dir.path().join("b/grading_report_2.json"), "{}").unwrap();
         let error = collect(["b"], dir.path()).unwrap_err().to_string();
         assert!(error.contains("2 grading reports"), "{error}");

@@ -86,7 +86,7 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<SubmissionList, Experime
         false => path.parent().unwrap_or(Path::new("")),
     };
     let runs = match path.is_dir() && !metadata.exists() {
-        true => sub_folders(folder)?,
+        true => subdirectories(folder)?,
         false => runs(&metadata)?,
     };
     Ok(runs
@@ -122,7 +122,7 @@ fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     }
 }
 
-fn sub_folders(folder: &Path) -> Result<Vec<String>, ExperimentsError> {
+fn subdirectories(folder: &Path) -> Result<Vec<String>, ExperimentsError> {
     let failed = |source| ExperimentsError::Read {
         path: folder.to_owned(),
         source,

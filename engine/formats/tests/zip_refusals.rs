@@ -267,13 +267,16 @@ fn duplicates() {
 fn file_as_folder() {
     for members in [["a", "a/b"], ["a/b/c/d", "a/b"]] {
         let error = refusal(&members.map(|name| Member::stored(name, b"x")));
-        assert!(matches!(error, ZipError::FileAsFolder { .. }), "{error:?}");
+        assert!(
+            matches!(error, ZipError::FileAsDirectory { .. }),
+            "{error:?}"
+        );
     }
     // Paths that sort between a file and a path inside it, and files that are not directories.
     let error =
         refusal(&["a", "a-1", "a-1b", "a.b/c", "a/b"].map(|name| Member::stored(name, b"")));
     assert!(
-        matches!(&error, ZipError::FileAsFolder { member, file, .. } if member == "a/b" && file == "a"),
+        matches!(&error, ZipError::FileAsDirectory { member, file, .. } if member == "a/b" && file == "a"),
         "{error:?}"
     );
     let sound = ["a/", "a/b", "a-1", "a-1b", "ab/c", "abc"];

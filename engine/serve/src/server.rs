@@ -99,7 +99,7 @@ impl Server {
             limits: Limits {
                 bytes: options.max_upload,
                 idle: options.timeout,
-                whole: options.timeout.saturating_mul(10),
+                total: options.timeout.saturating_mul(10),
             },
             uploads: options.uploads,
             gradings: Gradings::new(settings, catalog),

@@ -19,7 +19,7 @@ pub(crate) struct Limits {
     /// Maximum time between two pieces.
     pub idle: Duration,
     /// Maximum time for the entire upload.
-    pub whole: Duration,
+    pub total: Duration,
 }
 
 /// An uploaded file. It has no name, so the system deletes it when the process ends.

@@ -79,7 +79,7 @@ enum Sides {
     /// The smaller side is kept in memory if its estimated size allows it.
     ///
     /// Both sides are sorted.
-    Held,
+    InMemory,
     /// Sorts both sides.
     Sorted,
 }
@@ -167,7 +167,7 @@ impl Session {
             columns,
             fields: stands_for_several.then_some(fields),
             single: has_single_origin(&plan),
-            execution: self.execute(&plan, limits, Sides::Held).await?,
+            execution: self.execute(&plan, limits, Sides::InMemory).await?,
             session: self.clone(),
             plan,
             limits: limits.clone(),
@@ -211,7 +211,7 @@ impl Session {
         options.execution.sort_spill_reservation_bytes =
             MERGE_BYTES.min(limits.accounted_bytes() / 8);
         options.optimizer.hash_join_single_partition_threshold = match sides {
-            Sides::Held => limits.max_build_side_bytes(),
+            Sides::InMemory => limits.max_build_side_bytes(),
             Sides::Sorted => 0,
         };
         options.extensions.insert(limits.clone());
@@ -246,7 +246,7 @@ impl Session {
             false => RowOrder::AnyOrder,
         };
         let planned = plan_typed(self, query, &tables, order)?;
-        let (physical, _, _) = self.prepare(&planned.plan, limits, Sides::Held).await?;
+        let (physical, _, _) = self.prepare(&planned.plan, limits, Sides::InMemory).await?;
         let shown = datafusion::physical_plan::displayable(physical.as_ref());
         Ok(shown.indent(false).to_string())
     }
@@ -314,7 +314,7 @@ impl QueryRows {
         };
         let state = self
             .session
-            .state_for(&self.plan, &self.limits, Sides::Held);
+            .state_for(&self.plan, &self.limits, Sides::InMemory);
         let found = failing::find(&self.session, &state, &self.plan, &self.limits);
         match found.await {
             Some(failing) => QueryError::Run {

@@ -41,7 +41,7 @@ pub struct CatalogEntry {
     /// The name of `pipeline.yaml` in messages.
     pub file_name: String,
     /// The directory of the pipeline's file. `None` if it is built in.
-    pub folder: Option<PathBuf>,
+    pub directory: Option<PathBuf>,
     pub pipeline: Option<Cow<'static, str>>,
     pub description: Option<Cow<'static, str>>,
     pub leaderboard: Option<Cow<'static, str>>,
@@ -65,7 +65,7 @@ impl Catalog {
     pub fn open(settings: &Settings) -> Result<Catalog, Error> {
         let mut catalog = Catalog::embedded();
         if let Some(folder) = &settings.pipelines {
-            catalog.add_folder(folder)?;
+            catalog.add_directory(folder)?;
         }
         Ok(catalog)
     }
@@ -76,7 +76,7 @@ impl Catalog {
         let entries = EMBEDDED.iter().map(|one| CatalogEntry {
             id: one.id.to_owned(),
             file_name: format!("pipelines/{}/pipeline.yaml", one.id),
-            folder: None,
+            directory: None,
             pipeline: own(one.pipeline),
             description: own(one.description),
             leaderboard: own(one.leaderboard),
@@ -92,7 +92,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the directory cannot be read, or has no pipeline.
-    pub fn add_folder(&mut self, dir: &Path) -> Result<(), Error> {
+    pub fn add_directory(&mut self, dir: &Path) -> Result<(), Error> {
         let failed =
             |error: std::io::Error| Error::reading("read the directory of pipelines", dir, &error);
         let mut found = false;
@@ -106,7 +106,7 @@ impl Catalog {
             };
             found = true;
             let id = id.to_string_lossy().into_owned();
-            let entry = CatalogEntry::of_folder(id.clone(), &path, &folder, pipeline)?;
+            let entry = CatalogEntry::entry_of_directory(id.clone(), &path, &folder, pipeline)?;
             self.entries.insert(id, entry);
         }
         if found {
@@ -184,7 +184,7 @@ impl CatalogEntry {
     ///
     /// # Errors
     /// When one of them cannot be read.
-    pub(crate) fn of_folder(
+    pub(crate) fn entry_of_directory(
         id: String,
         file: &Path,
         folder: &Path,
@@ -193,7 +193,7 @@ impl CatalogEntry {
         Ok(CatalogEntry {
             id,
             file_name: file.display().to_string(),
-            folder: Some(folder.to_owned()),
+            directory: Some(folder.to_owned()),
             pipeline: Some(pipeline),
             description: read(&folder.join("description.md"))?,
             leaderboard: read(&folder.join("leaderboard.csv"))?,
@@ -323,13 +323,13 @@ mod tests {
     fn a_folder_adds_competitions_and_replaces_them_entirely() {
         let dir = tempfile::tempdir().unwrap();
         let mut catalog = Catalog::embedded();
-        assert!(catalog.clone().add_folder(dir.path()).is_err());
+        assert!(catalog.clone().add_directory(dir.path()).is_err());
         for id in ["new", "AI4Code"] {
             std::fs::create_dir(dir.path().join(id)).unwrap();
             std::fs::write(dir.path().join(id).join("pipeline.yaml"), "name: X").unwrap();
         }
         std::fs::write(dir.path().join("README"), "").unwrap();
-        catalog.add_folder(dir.path()).unwrap();
+        catalog.add_directory(dir.path()).unwrap();
         assert_eq!(catalog.get("new").unwrap().leaderboard, None);
         let replaced = catalog.get("AI4Code").unwrap();
         assert_eq!(replaced.pipeline.as_deref(), Some("name: X"));
@@ -339,7 +339,7 @@ mod tests {
             &replaced.description,
         ];
         assert_eq!(others, [&None; 3]);
-        let inside = catalog.add_folder(&dir.path().join("new")).unwrap_err();
+        let inside = catalog.add_directory(&dir.path().join("new")).unwrap_err();
         let parent = Some(dir.path().display().to_string());
         assert_eq!(inside.help, Some(Remedy::NamePipelines { parent }));
     }

@@ -39,7 +39,7 @@ const CROISSANT: &str = "croissant.json";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportForm {
     /// A directory.
-    Folder,
+    Directory,
     /// A tar archive. Equal contents give equal bytes.
     Tar,
 }
@@ -63,7 +63,7 @@ impl ExportForm {
                 Err(Error::request(message)
                     .help("name a .tar file or a directory, and convert the copy"))
             }
-            _ => Ok(ExportForm::Folder),
+            _ => Ok(ExportForm::Directory),
         }
     }
 }
@@ -185,7 +185,7 @@ pub fn export(
     items.sort();
     let made = draft.join("made");
     let mut copier: Box<dyn Copier> = match wanted.form {
-        ExportForm::Folder => Box::new(directory::DirectoryCopier::new(&made, id)),
+        ExportForm::Directory => Box::new(directory::DirectoryCopier::new(&made, id)),
         ExportForm::Tar => Box::new(tar::Tar::new(&made, id).map_err(failed)?),
     };
     let mut exported = CopyContent {

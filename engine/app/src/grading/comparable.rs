@@ -403,7 +403,7 @@ mod tests {
             text.clone().map(|text| Cow::Owned(text.into_owned()))
         };
         let copy = CatalogEntry {
-            folder: Some("there".into()),
+            directory: Some("there".into()),
             pipeline: same(&built_in.pipeline),
             ..built_in.clone()
         };

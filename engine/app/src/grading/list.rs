@@ -59,7 +59,7 @@ pub fn grade_list(
             Err(error) => refused.push((entry, error)),
         }
     }
-    let text = pretty(whole(&reports, &refused));
+    let text = pretty(list_report(&reports, &refused));
     let path = save(file, output_dir, &text, Timestamp::now()).map_err(cannot_write)?;
     Ok(GradedList {
         results,
@@ -124,7 +124,10 @@ fn defect() -> Error {
 }
 
 /// Upstream's report, followed by the entries that could not be graded, if there are any.
-fn whole(reports: &[CompetitionReport], refused: &[(&ListedSubmission, &Error)]) -> JsonObject {
+fn list_report(
+    reports: &[CompetitionReport],
+    refused: &[(&ListedSubmission, &Error)],
+) -> JsonObject {
     let mut report = aggregate(reports);
     let not_graded = refused.iter().map(|(entry, error)| {
         JsonValue::from(JsonObject::from_iter([
@@ -197,7 +200,7 @@ mod tests {
             submission_path: "b.csv".into(),
         };
         let error = crate::prepared::not_prepared("b");
-        let whole_report = whole(std::slice::from_ref(&report), &[(&entry, &error)]);
+        let whole_report = list_report(std::slice::from_ref(&report), &[(&entry, &error)]);
         assert_eq!(
             whole_report.get("total_runs"),
             Some(&JsonValue::from(1_i64))
@@ -207,7 +210,7 @@ mod tests {
         assert_eq!(keys[keys.len() - 2], "competition_reports");
         assert_eq!(keys[keys.len() - 1], "not_graded");
         assert_eq!(
-            whole(std::slice::from_ref(&report), &[]),
+            list_report(std::slice::from_ref(&report), &[]),
             aggregate(std::slice::from_ref(&report))
         );
     }

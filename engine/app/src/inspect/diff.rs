@@ -48,7 +48,7 @@ pub fn diff_variants(
 ) -> Result<DataDifferences, Error> {
     let entry = catalog.get(id)?;
     let [old, new] = variants.map(|variant| entry.load(variant));
-    let [before, after] = variants.map(|variant| settings.folder_of(variant));
+    let [before, after] = variants.map(|variant| settings.data_dir_of(variant));
     Ok(DataDifferences {
         pipeline: pipelines(&old?, &new?),
         outputs: outputs(settings, &before, &after, id)?,
@@ -66,7 +66,7 @@ pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<DataDiffe
         let entry = CatalogEntry {
             id: "pipeline".to_owned(),
             file_name: path.display().to_string(),
-            folder: path.parent().map(Path::to_path_buf),
+            directory: path.parent().map(Path::to_path_buf),
             pipeline: Some(text.into()),
             description: None,
             leaderboard: None,

@@ -80,7 +80,7 @@ fn rows_of_records(
         return Ok(None);
     }
     let limits = settings.content_limits(1);
-    let bytes = prep_contents::read::whole(answers, &limits);
+    let bytes = prep_contents::read::read_file(answers, &limits);
     let bytes = bytes.map_err(|error| Error::new(failure_of(&error), error.to_string()))?;
     let frame = grading::read(&grader, &bytes, answers)?;
     let temp = settings.temp_dir();

@@ -93,7 +93,7 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
     let file = |entry: ZipEntry| ListedFile {
         used: members
             .as_ref()
-            .is_some_and(|members| members.wants(&entry)),
+            .is_some_and(|members| members.selects(&entry)),
         bytes: entry.size,
         compressed_bytes: entry.compressed_size,
         path: entry.path,

@@ -149,7 +149,7 @@ mod tests {
         CatalogEntry {
             id: "a".into(),
             file_name: "a.yaml".into(),
-            folder: None,
+            directory: None,
             pipeline: Some(text.to_owned().into()),
             description: None,
             leaderboard: None,

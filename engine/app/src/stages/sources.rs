@@ -191,7 +191,7 @@ fn web_file(
 /// Returns the directory of a source: absolute, or relative to the pipeline's file.
 fn resolve(entry: &CatalogEntry, name: &str, folder: &str) -> Result<PathBuf, Error> {
     let folder = Path::new(folder);
-    match &entry.folder {
+    match &entry.directory {
         _ if folder.is_absolute() => Ok(folder.to_path_buf()),
         Some(home) => Ok(home.join(folder)),
         None => {
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(absolute, Path::new("/a/b"));
         let error = resolve(&entry, "s", "../b").unwrap_err();
         assert_eq!(error.failure(), Failure::Pipeline);
-        entry.folder = Some("/pipelines/x".into());
+        entry.directory = Some("/pipelines/x".into());
         let relative = resolve(&entry, "s", "../b").unwrap();
         assert_eq!(relative, Path::new("/pipelines/x/../b"));
     }

@@ -24,7 +24,7 @@ pub(super) fn compare(
     role: &TableUse,
     limits: &DecodingLimits,
 ) -> Result<Vec<AuditFinding>> {
-    let parse = |file: &Path| parse_within(&read::whole(file, limits)?, limits);
+    let parse = |file: &Path| parse_within(&read::read_file(file, limits)?, limits);
     let (there, here) = match (parse(theirs), parse(ours)) {
         (Ok(there), Ok(here)) => (there, here),
         (Err(error), _) | (_, Err(error)) if error.is_of_the_system() => return Err(error),

@@ -14,7 +14,7 @@ pub(super) fn compare(
     ours: &Path,
     limits: &DecodingLimits,
 ) -> Result<Vec<AuditFinding>> {
-    let decode = |file: &Path| Pixels::decode(&read::whole(file, limits)?, limits);
+    let decode = |file: &Path| Pixels::decode(&read::read_file(file, limits)?, limits);
     let finding = match (decode(theirs), decode(ours)) {
         (Err(error), _) | (_, Err(error)) if error.is_of_the_system() => return Err(error),
         (Ok(a), Ok(b)) if a == b => {

@@ -8,7 +8,7 @@ use prep_app::Error;
 
 /// Writes a file next to its place and renames it, so that readers find the old content or all of the new one. Pipes and
 /// devices are written directly.
-pub fn write_whole(
+pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Error> {
@@ -52,21 +52,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.txt");
         let read = || fs::read_to_string(&path).unwrap();
-        write_whole(&path, |out| out.write_all(b"one")).unwrap();
+        write_atomically(&path, |out| out.write_all(b"one")).unwrap();
         let full = |out: &mut dyn Write| {
             out.write_all(b"half")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         };
-        let error = write_whole(&path, full).unwrap_err();
+        let error = write_atomically(&path, full).unwrap_err();
         assert!(error.message.contains("a.txt"), "{error}");
         assert_eq!(read(), "one");
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        write_whole(&link, |out| out.write_all(b"two")).unwrap();
+        write_atomically(&link, |out| out.write_all(b"two")).unwrap();
         assert_eq!(read(), "two");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
-        write_whole(Path::new("/dev/null"), |out| out.write_all(b"x")).unwrap();
-        write_whole(&dir.path().join("no/where"), |out| out.write_all(b"x")).unwrap_err();
+        write_atomically(Path::new("/dev/null"), |out| out.write_all(b"x")).unwrap();
+        write_atomically(&dir.path().join("no/where"), |out| out.write_all(b"x")).unwrap_err();
     }
 }

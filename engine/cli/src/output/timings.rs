@@ -6,7 +6,7 @@ use std::time::Duration;
 use prep_core::{Timing, WaitTimes, units, write_trace};
 
 use crate::error::CliError;
-use crate::output::file::write_whole;
+use crate::output::file::write_atomically;
 use crate::output::printer::Printer;
 use crate::output::table::{Align, PrintedTable};
 
@@ -19,7 +19,9 @@ pub fn show(printer: &Printer, timings: &[Timing], trace: Option<&Path>) -> Resu
         printer.message(table(timings).render().trim_end());
     }
     let Some(path) = trace else { return Ok(()) };
-    Ok(write_whole(path, |mut out| write_trace(timings, &mut out))?)
+    Ok(write_atomically(path, |mut out| {
+        write_trace(timings, &mut out)
+    })?)
 }
 
 fn table(timings: &[Timing]) -> PrintedTable {

@@ -298,7 +298,7 @@ fn rules(
     for (id, answer) in ids.iter().zip(&answers) {
         match answer {
             Permission::Granted { .. } => granted += 1,
-            Permission::NotAsked => not_asked += 1,
+            Permission::NotRequested => not_asked += 1,
             Permission::Refused(error) => {
                 exit = Exit::from_failure(error.failure());
                 refused.push(id.as_str());

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::downloads::{DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::file::write_whole;
+use crate::output::file::write_atomically;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -60,7 +60,7 @@ impl ReportArgs {
             graded: &graded,
         };
         let html = prep_report::html(&task, &wanted)?;
-        write_whole(&self.output, |out| out.write_all(html.as_bytes()))?;
+        write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
         if session.printer.json {
             session.printer.json(&json!({
                 "competitions": ids.iter().map(|id| json!({ "id": id })).collect::<Vec<_>>(),

@@ -175,7 +175,7 @@ impl SummarizeArgs {
                         Err(why) => session.printer.warning(format!(
                             "{name}: the run group {group} is left out: {}",
                             match why {
-                                SkipReason::Folder => "there is no such directory",
+                                SkipReason::Directory => "there is no such directory",
                                 SkipReason::Report => "it has no grading report",
                             }
                         )),

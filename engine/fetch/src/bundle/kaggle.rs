@@ -113,7 +113,7 @@ pub(crate) fn fill(
         item,
         md5,
         partial: Arc::clone(partial),
-        wanted,
+        ranges: wanted,
         progress: Arc::clone(&context.progress),
     };
     network.block_on_unless(&context.cancel, download(&order))

@@ -53,7 +53,7 @@ impl Members {
     }
 
     /// Whether the entry is a selected file.
-    pub fn wants(&self, entry: &ZipEntry) -> bool {
+    pub fn selects(&self, entry: &ZipEntry) -> bool {
         let matches = |matcher: &GlobMatcher| matcher.is_match(&entry.path);
         entry.kind == EntryKind::File && self.matchers().iter().any(matches)
     }
@@ -84,7 +84,7 @@ impl Members {
 
     /// Returns the number of bytes to transfer for the selected members, without the listing.
     pub fn bytes(&self, entries: &[ZipEntry]) -> u64 {
-        let wanted = entries.iter().filter(|entry| self.wants(entry));
+        let wanted = entries.iter().filter(|entry| self.selects(entry));
         wanted
             .map(|entry| entry.limit.saturating_sub(entry.header_offset))
             .sum()

@@ -79,7 +79,7 @@ impl PartOfBundle {
             let (id, member) = (id.to_owned(), member.to_owned());
             return Err(FetchError::NoMember { id, member }.into());
         }
-        entries.retain(|entry| self.members.wants(entry));
+        entries.retain(|entry| self.members.selects(entry));
         entries.sort_by_key(|entry| entry.header_offset);
         let wanted: Vec<Range<u64>> = entries
             .iter()

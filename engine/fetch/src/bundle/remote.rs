@@ -224,7 +224,7 @@ async fn fetch(
     loop {
         let first = first_answer(shared, item, location, range.clone(), known, &mut retry).await;
         let answer = match first {
-            Ok((answer, _permit)) if answer.whole => {
+            Ok((answer, _permit)) if answer.is_complete => {
                 Err(Trouble::RangeIgnored { host: answer.host })
             }
             Ok((answer, _permit)) => {

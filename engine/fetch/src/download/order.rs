@@ -22,7 +22,7 @@ pub(crate) struct Order {
     pub(crate) md5: Option<String>,
     pub(crate) partial: Arc<Partial>,
     /// The ranges to fetch. `None`: everything.
-    pub(crate) wanted: Option<Vec<Range<u64>>>,
+    pub(crate) ranges: Option<Vec<Range<u64>>>,
     pub(crate) progress: Arc<Progress>,
 }
 
@@ -30,7 +30,7 @@ impl Order {
     /// Returns the disk space in bytes of a new download. Members of a part are counted twice, because they are copied
     /// at the end.
     pub(crate) fn needed(&self, object: &Identity) -> u64 {
-        match &self.wanted {
+        match &self.ranges {
             None => object.total,
             Some(wanted) => wanted.iter().fold(0, |sum: u64, range| {
                 sum.saturating_add(range.end.saturating_sub(range.start).saturating_mul(2))

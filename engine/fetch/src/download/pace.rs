@@ -69,7 +69,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn settle(rate: impl Fn(usize) -> u64) -> usize {
+    fn final_connections(rate: impl Fn(usize) -> u64) -> usize {
         let mut pace = Pace::new(4, 32);
         for _ in 0..15 {
             pace.tick(rate(pace.connections()));
@@ -80,9 +80,15 @@ mod tests {
     #[test]
     fn connections_grow_only_while_they_bring_more() {
         // Each connection is throttled; the line is full from the start; it is full from ten connections on.
-        assert_eq!(settle(|connections| connections as u64 * 1000), 32);
-        assert_eq!(settle(|_| 1000), 4);
-        assert_eq!(settle(|connections| connections.min(10) as u64 * 1000), 13);
+        assert_eq!(
+            final_connections(|connections| connections as u64 * 1000),
+            32
+        );
+        assert_eq!(final_connections(|_| 1000), 4);
+        assert_eq!(
+            final_connections(|connections| connections.min(10) as u64 * 1000),
+            13
+        );
     }
 
     #[test]

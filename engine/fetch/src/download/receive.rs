@@ -18,7 +18,7 @@ use prep_core::units;
 
 /// A piece of which all bytes arrived.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WholePiece {
+pub(crate) struct CompletePiece {
     pub(crate) piece: usize,
     pub(crate) crc: u32,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Chunk {
     pub(crate) offset: u64,
     pub(crate) bytes: Bytes,
     /// The piece whose last bytes these are.
-    pub(crate) completes: Option<WholePiece>,
+    pub(crate) completes: Option<CompletePiece>,
 }
 
 /// The reason why an answer ended early.
@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
             self.crc.update(&part);
             let offset = self.offset;
             self.offset += part.len() as u64;
-            let completes = (self.offset == end).then(|| WholePiece {
+            let completes = (self.offset == end).then(|| CompletePiece {
                 piece: usize::try_from(piece).unwrap_or(usize::MAX),
                 crc: std::mem::take(&mut self.crc).finalize(),
             });

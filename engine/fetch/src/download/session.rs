@@ -24,7 +24,7 @@ use crate::download::connection::{ConnectionError, Request, connection};
 use crate::download::first::{SessionEnd, SessionResult, SessionStop, first_answer};
 use crate::download::order::Order;
 use crate::download::pace::Pace;
-use crate::download::receive::{Chunk, Sink, WholePiece};
+use crate::download::receive::{Chunk, CompletePiece, Sink};
 use crate::error::FetchError;
 use crate::resume::earlier;
 use crate::resume::hashing::{DigestProgress, Digester};
@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
         };
         let (chunks, receiver) = channel(MAX_QUEUED_CHUNKS);
         let mut pieces = state.pieces;
-        if let Some(wanted) = &order.wanted {
+        if let Some(wanted) = &order.ranges {
             pieces.restrict(wanted);
         }
         order.require_space(pieces.missing_bytes())?;
@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
         order
             .progress
             .add_bytes(object.total - pieces.missing_bytes());
-        let digester = match order.wanted {
+        let digester = match order.ranges {
             Some(_) => None,
             None => {
                 let file = Arc::clone(&order.partial.file);
@@ -158,7 +158,7 @@ impl<'a> Session<'a> {
             order,
             location,
             object,
-            whole: first.as_ref().is_some_and(|(answer, _)| answer.whole),
+            whole: first.as_ref().is_some_and(|(answer, _)| answer.is_complete),
             pieces,
             map: state.map,
             digester,
@@ -307,8 +307,8 @@ impl<'a> Session<'a> {
     }
 
     /// Records a piece that was written.
-    fn record(&mut self, written: WholePiece) -> SessionResult<()> {
-        let WholePiece { piece, crc } = written;
+    fn record(&mut self, written: CompletePiece) -> SessionResult<()> {
+        let CompletePiece { piece, crc } = written;
         let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
         let number =
             u32::try_from(piece).map_err(|_| error(std::io::ErrorKind::FileTooLarge.into()))?;
@@ -395,7 +395,7 @@ impl<'a> Session<'a> {
 
 /// Describes the state of a download that is given up.
 fn describe_state(order: &Order, pieces: &Pieces) -> String {
-    let wanted = pieces.wanted_bytes();
+    let wanted = pieces.requested_bytes();
     let there = wanted - pieces.missing_bytes();
     format!(
         "{} of {} are kept in {}: run again to go on",
@@ -408,7 +408,7 @@ fn describe_state(order: &Order, pieces: &Pieces) -> String {
 /// Returns the first range to request before anything is known about the object.
 fn front(order: &Order, most: u64) -> Range<u64> {
     let size = order.shared.options.piece.max(1);
-    match order.wanted.as_ref().and_then(|wanted| wanted.first()) {
+    match order.ranges.as_ref().and_then(|wanted| wanted.first()) {
         Some(first) => {
             let start = first.start / size * size;
             let end = first.end.div_ceil(size).saturating_mul(size);

@@ -87,7 +87,7 @@ impl Pieces {
     }
 
     /// Returns the number of required bytes, with an error of up to one piece.
-    pub(crate) fn wanted_bytes(&self) -> u64 {
+    pub(crate) fn requested_bytes(&self) -> u64 {
         (self.wanted as u64)
             .saturating_mul(self.size)
             .min(self.total)
@@ -175,7 +175,7 @@ mod tests {
         let mut pieces = Pieces::new(95, 10);
         pieces.set_done(2);
         pieces.restrict(&[5..25, 55..60, 90..95]);
-        assert_eq!((pieces.wanted_bytes(), pieces.missing_bytes()), (50, 40));
+        assert_eq!((pieces.requested_bytes(), pieces.missing_bytes()), (50, 40));
         assert_eq!(pieces.take(1000), Some(0..20));
         assert_eq!(pieces.take(1000), Some(50..60));
         assert_eq!(pieces.take(1000), Some(90..95));
@@ -194,7 +194,7 @@ mod tests {
             let last = usize::try_from(total.div_ceil(1 << 44)).unwrap() - 1;
             assert_eq!(pieces.range(last), (last as u64) << 44..total);
             assert_eq!(
-                (pieces.missing_bytes(), pieces.wanted_bytes()),
+                (pieces.missing_bytes(), pieces.requested_bytes()),
                 (total, total)
             );
             assert!(

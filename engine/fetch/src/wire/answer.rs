@@ -26,7 +26,7 @@ pub(crate) struct Answer {
     /// The range of the bytes. It starts as requested but may end earlier.
     pub(crate) range: Range<u64>,
     /// Whether the answer contains the whole object (200) although a range was requested.
-    pub(crate) whole: bool,
+    pub(crate) is_complete: bool,
 }
 
 /// The reason why there is no usable answer.
@@ -153,7 +153,7 @@ async fn judge(
             }))
         }
         _ if api::is_passing(status) || status == StatusCode::RANGE_NOT_SATISFIABLE => {
-            let retry_after = api::wanted_pause(&response);
+            let retry_after = api::requested_pause(&response);
             Err(Trouble::Status {
                 host,
                 code,
@@ -221,7 +221,7 @@ fn part(
             expected: Expected::Anything,
             object,
             range,
-            whole: false,
+            is_complete: false,
         }),
     }
 }
@@ -244,7 +244,7 @@ fn whole(
             expected: Expected::Anything,
             object,
             range: 0..total,
-            whole: true,
+            is_complete: true,
         }),
     }
 }

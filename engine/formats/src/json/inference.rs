@@ -90,7 +90,7 @@ impl JsonInference {
         }
         match member.map_or(Some(f64::NAN), as_number) {
             Some(value) => {
-                self.whole &= is_whole(value);
+                self.whole &= is_integer(value);
                 self.small |= value <= MIN_DATE_SECONDS;
             }
             None => self.numbers = false,
@@ -122,7 +122,7 @@ impl JsonInference {
         match self.finish(function).conversion {
             Conversion::None => true,
             Conversion::Double => !(self.null || self.boolean || self.integer || self.text),
-            Conversion::Whole => false,
+            Conversion::Integer => false,
         }
     }
 
@@ -135,7 +135,7 @@ impl JsonInference {
                 return match self.whole {
                     true => JsonColumnType {
                         kind: ColumnType::Int64,
-                        conversion: Conversion::Whole,
+                        conversion: Conversion::Integer,
                     },
                     false => JsonColumnType {
                         kind: ColumnType::Float64,
@@ -187,7 +187,7 @@ enum Conversion {
     None,
     Double,
     /// To a double and then to an integer.
-    Whole,
+    Integer,
 }
 
 impl JsonColumnType {
@@ -200,7 +200,7 @@ impl JsonColumnType {
         match self.conversion {
             Conversion::None => member.unwrap_or(JsonValue::Float(f64::NAN)),
             Conversion::Double => JsonValue::Float(number(&member)),
-            Conversion::Whole => JsonValue::Int(number(&member) as i64),
+            Conversion::Integer => JsonValue::Int(number(&member) as i64),
         }
     }
 }
@@ -219,7 +219,7 @@ fn as_number(value: &JsonValue) -> Option<f64> {
 }
 
 /// Whether a double is an integer in the range of `int64`.
-fn is_whole(value: f64) -> bool {
+fn is_integer(value: f64) -> bool {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     value.fract() == 0.0 && (-LIMIT..LIMIT).contains(&value)
 }

@@ -83,7 +83,7 @@ pub(super) fn duplicates<R: ReadAt + ?Sized>(
     if let Some((_, error)) = differing {
         return Err(error);
     }
-    files_as_folders(entries, &order)?;
+    check_files_as_directories(entries, &order)?;
     drop(order);
     repeated.sort_unstable();
     entries.remove(&repeated);
@@ -150,7 +150,7 @@ fn by_path(entries: &ZipDirectory) -> Vec<u32> {
 ///
 /// The paths inside `x` begin with `x/` and follow `x`. Between them may be paths such as `x-1`, because `-` sorts
 /// before `/`. So `open` contains the files that are prefixes of the current path; each is a prefix of the next.
-fn files_as_folders(entries: &ZipDirectory, order: &[u32]) -> Result<(), ZipError> {
+fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(), ZipError> {
     let mut open: Vec<&str> = Vec::new();
     let mut first: Option<(u32, &str)> = None;
     for &index in order {
@@ -171,7 +171,7 @@ fn files_as_folders(entries: &ZipDirectory, order: &[u32]) -> Result<(), ZipErro
     }
     match first.and_then(|(index, file)| Some((entries.get(index as usize)?, file))) {
         None => Ok(()),
-        Some((entry, file)) => Err(ZipError::FileAsFolder {
+        Some((entry, file)) => Err(ZipError::FileAsDirectory {
             member: entry.path.to_owned(),
             offset: entry.header_offset,
             file: file.to_owned(),

@@ -98,7 +98,7 @@ pub enum ZipError {
     },
     /// A member is inside a path that is itself a file.
     #[error("member {member} at byte {offset} is inside {file}, which is a file", member = Quoted(.member), file = Quoted(.file))]
-    FileAsFolder {
+    FileAsDirectory {
         /// Path of the member.
         member: String,
         /// Offset of its local header.

@@ -57,10 +57,10 @@ pub(super) fn share_of_right(
     let both = LabelPair::new(pair, column, labels_as)?;
     let (truth, labels) = (&both.truth, &both.labels);
     let right = match (truth, labels) {
-        (Labels::Whole(a), Labels::Whole(b)) => equal_count(a, b),
+        (Labels::Integers(a), Labels::Integers(b)) => equal_count(a, b),
         (Labels::Text(a), Labels::Text(b)) => equal_count(a, b),
         // NumPy converts a list with texts to an array of text, which it can sort together with numbers.
-        (Labels::Whole(_), Labels::Text(_)) if labels_as == LabelsAs::List => 0,
+        (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => 0,
         _ if truth.kind() == TargetKind::Binary && labels.kind() == TargetKind::Binary => {
             return Err(both.mixed());
         }

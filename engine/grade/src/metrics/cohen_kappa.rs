@@ -62,7 +62,7 @@ impl Metric for CohenKappa {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let both = LabelPair::new(pair, &self.column, LabelsAs::Column)?;
         let value = match (&both.labels, &both.truth) {
-            (Labels::Whole(a), Labels::Whole(b)) => {
+            (Labels::Integers(a), Labels::Integers(b)) => {
                 // Booleans fit into any integer type.
                 let lossy =
                     !matches!(both.answers.data(), ColumnData::Bool(_)) && loses_digits(a, b);

@@ -57,7 +57,7 @@ impl Metric for F1 {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let both = LabelPair::new(pair, &self.column, self.labels_as)?;
         let value = match (&both.truth, &both.labels) {
-            (Labels::Whole(a), Labels::Whole(b)) => self.average(a, b),
+            (Labels::Integers(a), Labels::Integers(b)) => self.average(a, b),
             (Labels::Text(a), Labels::Text(b)) => self.average(a, b),
             _ => return Err(both.mixed()),
         };

@@ -39,7 +39,7 @@ impl Metric for MatthewsCorrcoef {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let both = LabelPair::new(pair, &self.column, self.labels_as)?;
         match (&both.truth, &both.labels) {
-            (Labels::Whole(a), Labels::Whole(b)) => Ok(Score::numpy(correlation(a, b))),
+            (Labels::Integers(a), Labels::Integers(b)) => Ok(Score::numpy(correlation(a, b))),
             (Labels::Text(a), Labels::Text(b)) => Ok(Score::numpy(correlation(a, b))),
             _ => Err(both.mixed()),
         }

@@ -100,7 +100,7 @@ impl Metric for RocAuc {
 fn area(truth: &GradedColumn<'_>, predicted: &GradedColumn<'_>) -> Result<f64, Refusal> {
     let scores = scores(predicted)?;
     let positive = match Labels::from_column(truth, LabelsAs::Column)? {
-        Labels::Whole(labels) => positive(&labels),
+        Labels::Integers(labels) => positive(&labels),
         Labels::Text(labels) => positive(&labels),
     };
     let positive = positive.ok_or_else(|| {

@@ -10,7 +10,7 @@ use crate::table::pair::{Pair, Side};
 pub enum ColumnSelection {
     One(String),
     Many(Vec<String>),
-    Others {
+    AllExcept {
         /// The excluded columns.
         all_except: Names,
         /// The table with the columns.
@@ -48,7 +48,7 @@ impl Names {
 impl Default for ColumnSelection {
     /// All columns of the answers.
     fn default() -> Self {
-        ColumnSelection::Others {
+        ColumnSelection::AllExcept {
             all_except: Names::Many(Vec::new()),
             of: ColumnSide::Answers,
         }
@@ -59,7 +59,7 @@ impl ColumnSelection {
     /// Returns the names in order.
     pub fn select<'s>(&'s self, pair: &'s Pair<'_>) -> Vec<&'s str> {
         match self {
-            ColumnSelection::Others {
+            ColumnSelection::AllExcept {
                 of: ColumnSide::Submission,
                 ..
             } => self.resolve(&pair.submission),
@@ -72,7 +72,7 @@ impl ColumnSelection {
         match self {
             ColumnSelection::One(name) => vec![name],
             ColumnSelection::Many(names) => names.iter().map(String::as_str).collect(),
-            ColumnSelection::Others { all_except, .. } => side
+            ColumnSelection::AllExcept { all_except, .. } => side
                 .names()
                 .filter(|name| !all_except.contains(name))
                 .collect(),

@@ -9,7 +9,7 @@ use crate::table::pair::{CellValue, GradedColumn};
 /// text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Identifier<'a> {
-    Whole(i128),
+    Integer(i128),
     Number(Bits),
     Text(&'a str),
     /// A missing cell in a column of text. pandas uses one object for all of them, so they are equal in a set.
@@ -39,12 +39,12 @@ impl Hash for Bits {
 /// Returns the key of a cell.
 pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
     match column.value(position) {
-        CellValue::Bool(value) => Identifier::Whole(i128::from(value)),
-        CellValue::Int(value) => Identifier::Whole(i128::from(value)),
-        CellValue::UInt(value) => Identifier::Whole(i128::from(value)),
+        CellValue::Bool(value) => Identifier::Integer(i128::from(value)),
+        CellValue::Int(value) => Identifier::Integer(i128::from(value)),
+        CellValue::UInt(value) => Identifier::Integer(i128::from(value)),
         // Beyond 1e38, a double does not equal any integer of 64 bits.
         CellValue::Float(value) if value.fract() == 0.0 && value.abs() < 1e38 => {
-            Identifier::Whole(value as i128)
+            Identifier::Integer(value as i128)
         }
         CellValue::Float(value) => Identifier::Number(Bits(value)),
         CellValue::Text(text) => Identifier::Text(text),

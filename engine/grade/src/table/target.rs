@@ -37,7 +37,7 @@ pub const LABELS_AS: &[&str] = &["column", "list", "text", "integer", "first_int
 #[derive(Debug, Clone)]
 pub enum Labels<'a> {
     /// Integers. Booleans are 0 and 1.
-    Whole(Vec<i128>),
+    Integers(Vec<i128>),
     Text(Vec<Cow<'a, str>>),
 }
 
@@ -93,14 +93,14 @@ impl<'a> Labels<'a> {
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
-            Labels::Whole(values) => values.len(),
+            Labels::Integers(values) => values.len(),
             Labels::Text(values) => values.len(),
         }
     }
 
     pub fn kind(&self) -> TargetKind {
         let several = match self {
-            Labels::Whole(values) => more_than_two(values),
+            Labels::Integers(values) => more_than_two(values),
             Labels::Text(values) => more_than_two(values),
         };
         if several {
@@ -155,7 +155,7 @@ fn integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Labels<'a>, 
         Some(odd) if !labels.iter().all(beyond) => {
             Err(column.refuse(RefusalKind::Range, odd, "an integer of 64 bits"))
         }
-        _ => Ok(Labels::Whole(labels)),
+        _ => Ok(Labels::Integers(labels)),
     }
 }
 
@@ -172,7 +172,7 @@ fn list_of_numbers<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labe
 
 fn whole<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let label = |position: usize, _| match key(column, position) {
-        Identifier::Whole(value)
+        Identifier::Integer(value)
             if value >= i128::from(i64::MIN) && value <= i128::from(u64::MAX) =>
         {
             let double = matches!(column.value(position), CellValue::Float(_));
@@ -190,7 +190,7 @@ fn whole<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Re
         }
         _ => Err(column.refuse(RefusalKind::Type, position, expected)),
     };
-    column.map_cells(label).map(Labels::Whole)
+    column.map_cells(label).map(Labels::Integers)
 }
 
 /// Formats the cell like Python's `str`.

@@ -448,7 +448,7 @@ impl World {
             Ok(())
         };
         let seen = match bundle.is_dir() {
-            true => entries::of_folder(bundle, resources, &mut visit),
+            true => entries::of_directory(bundle, resources, &mut visit),
             // Its members, as paths below nothing.
             false => entries::of_file(bundle, "bundle.zip", resources, &mut visit),
         };

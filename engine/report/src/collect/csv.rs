@@ -22,7 +22,7 @@ pub struct PublicTable {
     pub rows: Option<u64>,
     pub frame: Frame,
     /// Whether the frame is the entire file.
-    pub whole: bool,
+    pub is_complete: bool,
 }
 
 /// Reads the tables among the outputs of `public`. Files that cannot be read as a table are skipped.
@@ -37,7 +37,7 @@ pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<PublicTable> {
             path: output.path.clone(),
             rows: output.rows.or(whole.then_some(frame.rows as u64)),
             frame,
-            whole,
+            is_complete: whole,
         })
     });
     tables.take(TABLES).collect()
@@ -162,7 +162,7 @@ mod tests {
             path: "public/a.csv".into(),
             rows: None,
             frame,
-            whole,
+            is_complete: whole,
         };
         assert_eq!(table.missing(), [("x", 0.5), ("y", 1.0), ("z", 0.0)]);
     }

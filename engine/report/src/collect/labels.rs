@@ -320,7 +320,7 @@ mod tests {
             path: "public/train.csv".into(),
             rows: None,
             frame: frame(text),
-            whole: true,
+            is_complete: true,
         }
     }
 

@@ -144,7 +144,7 @@ fn competition(
     thumbnails: usize,
 ) -> Result<CompetitionPage, Error> {
     let entry = task.catalog.get(id)?;
-    let data_dir = task.settings.folder_of(&task.options.variant);
+    let data_dir = task.settings.data_dir_of(&task.options.variant);
     let manifest = prep_app::manifest(&data_dir, id)?;
     let prepared = data_dir.join(id).join("prepared");
     let state = PreparedState::new(manifest.as_ref(), &data_dir, &task.settings);

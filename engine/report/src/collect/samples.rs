@@ -70,7 +70,7 @@ fn of_table(table: &PublicTable) -> FileSample {
         is_number: columns().map(|column| !is_text(&column.data)).collect(),
         first: (0..table.frame.rows.min(MAX_ROWS)).map(row).collect(),
         more_columns: table.frame.columns.len().saturating_sub(MAX_COLUMNS),
-        read_rows: (!table.whole).then_some(table.frame.rows as u64),
+        read_rows: (!table.is_complete).then_some(table.frame.rows as u64),
     }
 }
 

@@ -64,17 +64,17 @@ impl Drawing {
         number(&layers, &mut place);
         for _ in 0..SWEEPS {
             for layer in &mut layers {
-                self.settle(layer, &mut place, |edge| (edge.1, edge.0));
+                self.place_layer(layer, &mut place, |edge| (edge.1, edge.0));
             }
             for layer in layers.iter_mut().rev() {
-                self.settle(layer, &mut place, |edge| *edge);
+                self.place_layer(layer, &mut place, |edge| *edge);
             }
         }
         layers
     }
 
     /// Sorts one layer by the mean position of the neighbours on one side. `side` returns a node and its neighbour.
-    fn settle(
+    fn place_layer(
         &self,
         layer: &mut [usize],
         place: &mut [f64],

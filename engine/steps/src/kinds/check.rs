@@ -69,7 +69,7 @@ impl Step for Check {
                 name: self.name.clone(),
                 columns: found.columns.join(", "),
                 rows: found.rows,
-                shown: found.shown,
+                shown: found.first_rows,
             };
             let query = Subject::Query(Box::new(self.query.clone()), None);
             return Err(error_at(Failure::Check, query, error));

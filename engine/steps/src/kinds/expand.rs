@@ -141,7 +141,7 @@ fn add(
     if inside.is_empty() {
         // An empty archive becomes an empty directory.
         let is_there = |tree: &Tree| {
-            let there = tree.find(place).is_some_and(|there| there.is_folder());
+            let there = tree.find(place).is_some_and(|there| there.is_directory());
             there || tree.with_prefix(&format!("{place}/")).next().is_some()
         };
         if !beside.is_some_and(is_there) {
@@ -161,7 +161,7 @@ fn add(
         match there {
             None => files.push_file(&path, file),
             // Some competitions publish an archive together with its unpacked files.
-            Some(there) if there.is_folder() && file.is_folder() => {}
+            Some(there) if there.is_directory() && file.is_directory() => {}
             Some(_) => {
                 let (archive, path) = (archive.to_owned(), path);
                 let error = ExpandCollision { archive, path };

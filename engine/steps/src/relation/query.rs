@@ -49,7 +49,7 @@ pub(crate) struct FormattedRows {
     pub rows: usize,
     pub columns: Vec<String>,
     /// The first rows, with cells separated by commas.
-    pub shown: Vec<String>,
+    pub first_rows: Vec<String>,
 }
 
 /// Runs a query without order, counts its rows and formats the first `limit`.
@@ -67,11 +67,11 @@ pub(crate) fn query_rows_as_text(
     let mut found = FormattedRows {
         rows: 0,
         columns,
-        shown: Vec::new(),
+        first_rows: Vec::new(),
     };
     while let Some(batch) = rows.next()? {
         let wanted = limit
-            .saturating_sub(found.shown.len())
+            .saturating_sub(found.first_rows.len())
             .min(batch.num_rows());
         if wanted > 0 {
             let options = FormatOptions::default();
@@ -87,7 +87,7 @@ pub(crate) fn query_rows_as_text(
                     .iter()
                     .map(|cell| cell.value(row).to_string())
                     .collect();
-                found.shown.push(cells.join(", "));
+                found.first_rows.push(cells.join(", "));
             }
         }
         found.rows += batch.num_rows();

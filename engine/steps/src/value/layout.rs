@@ -72,7 +72,7 @@ impl OutputLayout {
         let files = &self.files;
         // Two outputs may contain the same empty directory.
         order.dedup_by(|b, a| {
-            files.path(*a) == files.path(*b) && files.is_folder(*a) && files.is_folder(*b)
+            files.path(*a) == files.path(*b) && files.is_directory(*a) && files.is_directory(*b)
         });
         let mut pairs = order.iter().zip(order.iter().skip(1));
         if let Some((first, second)) = pairs.find(|(a, b)| files.path(**a) == files.path(**b)) {
@@ -98,7 +98,7 @@ impl OutputLayout {
     fn check_files_above(&self, order: &[u32]) -> Result<(), Collision> {
         let file = |place: usize| order.get(place).copied().unwrap_or_default();
         let path = |place: usize| self.files.path(file(place));
-        let is_file = |place: usize| !self.files.is_folder(file(place));
+        let is_file = |place: usize| !self.files.is_directory(file(place));
         match below_a_file(order.len(), path, is_file) {
             None => Ok(()),
             Some((above, below)) => Err(Collision::Below {
@@ -313,7 +313,7 @@ mod tests {
                     let tree = made.unwrap();
                     let found: BTreeMap<String, bool> = tree
                         .files()
-                        .map(|file| (file.path().to_owned(), !file.is_folder()))
+                        .map(|file| (file.path().to_owned(), !file.is_directory()))
                         .collect();
                     prop_assert_eq!(found.len(), tree.len());
                     prop_assert_eq!(found, taken);

@@ -221,7 +221,7 @@ fn row(((id, kaggle), answer): ((&String, &String), Permission)) -> Row {
         }
         Permission::Refused(error @ FetchError::Quota { .. }) => (State::NotAsked, Some(error)),
         Permission::Refused(error) => (State::Failed, Some(error)),
-        Permission::NotAsked => (State::NotAsked, None),
+        Permission::NotRequested => (State::NotAsked, None),
     };
     Row {
         id: id.clone(),
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(exits, [Exit::Success, Exit::Input, Exit::Input]);
         let rows = [
             rows.into_iter().next().unwrap(),
-            row_of("d", "d", Permission::NotAsked),
+            row_of("d", "d", Permission::NotRequested),
         ];
         assert_eq!(
             text(&rows),

@@ -11,7 +11,7 @@ use prep_experiments::ListPlaces;
 use super::{GradeArgs, many};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::file::write_whole;
+use crate::output::file::write_atomically;
 use crate::session::{CliSession, VerbResult};
 use crate::verbs::summarize::failed;
 
@@ -49,7 +49,7 @@ pub fn grade(
     if args.list {
         match &args.output {
             None => session.printer.result(&text)?,
-            Some(path) => write_whole(path, |out| out.write_all(text.as_bytes()))?,
+            Some(path) => write_atomically(path, |out| out.write_all(text.as_bytes()))?,
         }
         return Ok(Exit::Success);
     }
@@ -57,7 +57,7 @@ pub fn grade(
     std::fs::create_dir_all(folder)
         .map_err(|error| Error::writing("make the directory", folder, &error))?;
     let list = folder.join(LIST);
-    write_whole(&list, |out| out.write_all(text.as_bytes()))?;
+    write_atomically(&list, |out| out.write_all(text.as_bytes()))?;
     many::grade(session, catalog, &list, args)
 }
 

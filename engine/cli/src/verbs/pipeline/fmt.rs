@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::output::file::write_whole;
+use crate::output::file::write_atomically;
 use crate::session::{CliSession, VerbResult};
 
 /// Format pipeline files
@@ -39,7 +39,7 @@ impl FmtArgs {
             let file = std::path::Path::new(name);
             let text = prep_app::format_pipeline(file)?;
             if let (Some(text), false) = (&text, self.check) {
-                write_whole(file, |out| out.write_all(text.as_bytes()))?;
+                write_atomically(file, |out| out.write_all(text.as_bytes()))?;
             }
             Ok(text.is_some())
         });

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::downloads::{self, DownloadLimits, Purpose};
 use crate::exit::Exit;
 use crate::options::SourceArg;
-use crate::output::file::write_whole;
+use crate::output::file::write_atomically;
 use crate::session::{CliSession, VerbResult};
 
 /// Write a first pipeline for a bundle
@@ -61,7 +61,7 @@ impl NewArgs {
         )?;
         std::fs::create_dir_all(&folder)
             .map_err(|error| Error::writing("make the directory", &folder, &error))?;
-        write_whole(&path, |out| out.write_all(draft.text.as_bytes()))?;
+        write_atomically(&path, |out| out.write_all(draft.text.as_bytes()))?;
         for note in &draft.notes {
             session.printer.message(note.clone());
         }

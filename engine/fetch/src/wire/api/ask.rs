@@ -8,7 +8,7 @@ use crate::error::FetchError;
 use crate::message;
 use crate::trouble::Trouble;
 use crate::wire::api::authorize::authorize;
-use crate::wire::api::body::{is_html, is_passing, text_of, wanted_pause};
+use crate::wire::api::body::{is_html, is_passing, requested_pause, text_of};
 use crate::wire::api::calls::{Call, Message};
 use crate::wire::api::endpoint::Protocol;
 use crate::wire::location::{follow, host};
@@ -207,7 +207,7 @@ async fn judge(
     if status.is_success() {
         return Ok(Reply::Answer(answer, message));
     }
-    let retry_after = wanted_pause(&answer);
+    let retry_after = requested_pause(&answer);
     let text = text_of(shared, answer).await;
     let found = shared.credentials().map_err(CallError::Fatal)?;
     let message = message::of_api(&text, &found.credentials);

@@ -11,7 +11,7 @@ use crate::message;
 use crate::secret::Secret;
 use crate::trouble::Trouble;
 use crate::wire::api::ask::{self, CallError};
-use crate::wire::api::body::{is_passing, text_of, wanted_pause};
+use crate::wire::api::body::{is_passing, requested_pause, text_of};
 use crate::wire::api::calls::Call;
 use crate::wire::location::host;
 use crate::wire::shared::Shared;
@@ -93,7 +93,7 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
             }
         };
         let status = answer.status();
-        let retry_after = wanted_pause(&answer);
+        let retry_after = requested_pause(&answer);
         let text = text_of(shared, answer).await;
         let now = shared.options.clock.now();
         if status.is_success()

@@ -29,7 +29,7 @@ pub(crate) fn is_of_type(answer: &Response, media_type: &str) -> bool {
         .is_some_and(|found| found.to_ascii_lowercase().starts_with(media_type))
 }
 
-pub(crate) fn wanted_pause(answer: &Response) -> Option<Duration> {
+pub(crate) fn requested_pause(answer: &Response) -> Option<Duration> {
     let value = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
     backoff::retry_after(value, SystemTime::now())
 }

@@ -30,7 +30,7 @@ const INT: u8 = 0xfc;
 const UINT: u8 = 0xfb;
 const FLOAT: u8 = 0xfa;
 /// A float that is an integer and is stored as one.
-const WHOLE: u8 = 0xf9;
+const INTEGER: u8 = 0xf9;
 
 /// The cells of a column of dtype `object`.
 #[derive(Clone, Default)]
@@ -75,7 +75,7 @@ impl ObjectColumn {
             ObjectValue::Float(value) => match value as i64 {
                 // -0.0 is excluded, because integers have no negative zero.
                 whole if (whole as f64).to_bits() == value.to_bits() => {
-                    self.number(WHOLE, zigzag(whole));
+                    self.number(INTEGER, zigzag(whole));
                 }
                 _ => self.number(FLOAT, value.to_bits().swap_bytes()),
             },
@@ -116,7 +116,7 @@ impl ObjectColumn {
             [TRUE] => ObjectValue::Bool(true),
             [INT, rest @ ..] => ObjectValue::Int(unzigzag(number(rest))),
             [UINT, rest @ ..] => ObjectValue::UInt(number(rest)),
-            [WHOLE, rest @ ..] => ObjectValue::Float(unzigzag(number(rest)) as f64),
+            [INTEGER, rest @ ..] => ObjectValue::Float(unzigzag(number(rest)) as f64),
             [FLOAT, rest @ ..] => ObjectValue::Float(f64::from_bits(number(rest).swap_bytes())),
             text => ObjectValue::Text(std::str::from_utf8(text).unwrap_or_default()),
         })
@@ -135,7 +135,7 @@ impl ObjectColumn {
     #[must_use]
     pub fn text(&self, row: usize) -> Option<&[u8]> {
         let bytes = self.bytes_of(row)?;
-        let is_text = bytes.first().is_none_or(|first| *first < WHOLE);
+        let is_text = bytes.first().is_none_or(|first| *first < INTEGER);
         is_text.then_some(bytes)
     }
 

@@ -52,7 +52,7 @@ fn copied(context: &Context, inputs: &Inputs, from: &str) -> Result<Value, StepE
             let path = file.path().get(from.len()..).unwrap_or_default();
             files.push_file(path, file);
         }
-    } else if let Some(file) = tree.find(from).filter(|file| !file.is_folder()) {
+    } else if let Some(file) = tree.find(from).filter(|file| !file.is_directory()) {
         files.push_file("", file);
     }
     if files.is_empty() {

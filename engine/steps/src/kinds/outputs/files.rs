@@ -126,7 +126,7 @@ struct PlacedFiles {
 impl PlacedFiles {
     fn push(&mut self, path: &str, trees: &[Arc<Tree>], file: &str) -> Result<(), StepError> {
         let found = trees.iter().enumerate().find_map(|(number, tree)| {
-            let found = tree.find(file).filter(|found| !found.is_folder())?;
+            let found = tree.find(file).filter(|found| !found.is_directory())?;
             Some((
                 u32::try_from(number).ok()?,
                 u32::try_from(found.index()).ok()?,

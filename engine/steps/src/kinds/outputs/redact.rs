@@ -78,7 +78,7 @@ impl Step for Redact {
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let tree = only_tree(context, inputs)?;
-        let file = tree.find(&self.from).filter(|file| !file.is_folder());
+        let file = tree.find(&self.from).filter(|file| !file.is_directory());
         let Some(content) = file.and_then(|file| file.content()) else {
             return Err(StepError::input(MissingFile {
                 path: self.from.clone(),

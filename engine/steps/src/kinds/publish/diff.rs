@@ -25,18 +25,18 @@ pub(super) struct Changes {
     /// Places of the other wanted files, in order.
     pub write: Vec<u32>,
     /// Directories that must exist, parents first.
-    pub folders: BTreeSet<String>,
+    pub directories: BTreeSet<String>,
     /// Files to remove, below `prepared`.
     pub remove: Vec<PathBuf>,
     /// Directories to remove, innermost first.
-    pub remove_folders: Vec<PathBuf>,
+    pub remove_directories: Vec<PathBuf>,
     /// Files and directories of others, which stay.
     pub unpublished: Unpublished,
 }
 
 impl Changes {
     pub(super) fn is_empty(&self) -> bool {
-        self.write.is_empty() && self.remove.is_empty() && self.remove_folders.is_empty()
+        self.write.is_empty() && self.remove.is_empty() && self.remove_directories.is_empty()
     }
 
     /// Total length of the files to write, in bytes.
@@ -60,7 +60,7 @@ impl Published<'_> {
             .is_some_and(|path| self.listing.find(path).is_some())
     }
 
-    fn has_folder(&self, path: &Path) -> bool {
+    fn has_directory(&self, path: &Path) -> bool {
         path.to_str()
             .is_some_and(|path| self.folders.contains(path) || self.listing.has_below(path))
     }
@@ -82,24 +82,24 @@ pub(super) fn compare(
         ..Changes::default()
     };
     for section in ["public", "private"] {
-        changes.folders.insert(section.to_owned());
+        changes.directories.insert(section.to_owned());
     }
     for (place, file) in (0..).zip(desired.files()) {
         if file.index().is_multiple_of(BETWEEN_CHECKS) {
             context.check()?;
         }
-        let mut folder = match file.is_folder() {
+        let mut folder = match file.is_directory() {
             false => parent(file.path()),
             true => Some(file.path()),
         };
         while let Some(path) = folder {
-            if changes.folders.contains(path) {
+            if changes.directories.contains(path) {
                 break;
             }
-            changes.folders.insert(path.to_owned());
+            changes.directories.insert(path.to_owned());
             folder = parent(path);
         }
-        if file.is_folder() {
+        if file.is_directory() {
             continue;
         }
         let listed = published
@@ -160,11 +160,11 @@ impl Surplus<'_> {
 
     /// Decides about a directory. Returns whether it stays.
     fn visit_directory(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
-        if self.wants_folder(&inner, changes) {
+        if self.needs_directory(&inner, changes) {
             self.search(&inner, changes)?;
             return Ok(true);
         }
-        let stays = match self.remove_others || self.published.has_folder(&inner) {
+        let stays = match self.remove_others || self.published.has_directory(&inner) {
             true => self.search(&inner, changes)?,
             false => {
                 changes.unpublished.add(&inner, true);
@@ -172,10 +172,10 @@ impl Surplus<'_> {
             }
         };
         match stays {
-            true if self.wants_file(&inner) => Err(PublishError::in_the_way(self.prepared, &inner)),
+            true if self.needs_file(&inner) => Err(PublishError::in_the_way(self.prepared, &inner)),
             true => Ok(true),
             false => {
-                changes.remove_folders.push(inner);
+                changes.remove_directories.push(inner);
                 Ok(false)
             }
         }
@@ -183,28 +183,28 @@ impl Surplus<'_> {
 
     /// Decides about a file, or anything else that is not a directory. Returns whether it stays.
     fn file(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
-        if self.wants_file(&inner) {
+        if self.needs_file(&inner) {
             return Ok(true);
         }
         if self.remove_others || self.published.has_file(&inner) {
             changes.remove.push(inner);
             return Ok(false);
         }
-        if self.wants_folder(&inner, changes) {
+        if self.needs_directory(&inner, changes) {
             return Err(PublishError::in_the_way(self.prepared, &inner));
         }
         changes.unpublished.add(&inner, false);
         Ok(true)
     }
 
-    fn wants_folder(&self, inner: &Path, changes: &Changes) -> bool {
+    fn needs_directory(&self, inner: &Path, changes: &Changes) -> bool {
         inner
             .to_str()
-            .is_some_and(|name| changes.folders.contains(name))
+            .is_some_and(|name| changes.directories.contains(name))
     }
 
-    fn wants_file(&self, inner: &Path) -> bool {
+    fn needs_file(&self, inner: &Path) -> bool {
         let wanted = inner.to_str().and_then(|name| self.desired.find(name));
-        wanted.is_some_and(|wanted| !wanted.is_folder())
+        wanted.is_some_and(|wanted| !wanted.is_directory())
     }
 }

@@ -223,7 +223,7 @@ fn has_same_bytes(
     one: TreeFile<'_>,
     other: TreeFile<'_>,
 ) -> Result<bool, StepError> {
-    if one.is_folder() != other.is_folder() || one.bytes() != other.bytes() {
+    if one.is_directory() != other.is_directory() || one.bytes() != other.bytes() {
         return Ok(false);
     }
     let sum = |file| sums::file_sha256(context, opener, file);
@@ -370,7 +370,7 @@ impl Sink for Publish {
         };
         let tree = PublishedTree {
             outputs: self.summary(context, inputs)?,
-            folders: changes.folders,
+            folders: changes.directories,
             unpublished: changes.unpublished,
         };
         drop((old, changes.write, changes.remove));

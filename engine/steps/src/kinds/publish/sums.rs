@@ -114,7 +114,7 @@ fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> 
     };
     let (mut public, mut private) = (hasher(), hasher());
     for (file, sum) in desired.files().zip(sums) {
-        if file.is_folder() {
+        if file.is_directory() {
             continue;
         }
         let (section, inner) = file.path().split_once('/')?;

@@ -70,7 +70,7 @@ impl Publication<'_> {
     /// Writes a first publication into a temporary directory, which is renamed when it is complete.
     pub(super) fn write_all(&self) -> Result<(), StepError> {
         let staging = staging(self.home)?;
-        make_folders(&staging, self.changes)?;
+        make_directories(&staging, self.changes)?;
         let order = SourceOrder::of(self);
         order.create_files(|_, file| staging.join(file.path()))?;
         self.write_files(&order, &|place, file, opened, worker| {
@@ -106,10 +106,10 @@ impl Publication<'_> {
             context.check()?;
             remove(&prepared.join(path), |path| fs::remove_file(path))?;
         }
-        for path in &changes.remove_folders {
+        for path in &changes.remove_directories {
             remove(&prepared.join(path), |path| fs::remove_dir(path))?;
         }
-        make_folders(prepared, changes)?;
+        make_directories(prepared, changes)?;
         if changes.write.is_empty() {
             return Ok(());
         }
@@ -224,8 +224,8 @@ fn staging(home: &Path) -> Result<PathBuf, StepError> {
         .keep())
 }
 
-fn make_folders(root: &Path, changes: &Changes) -> Result<(), StepError> {
-    for folder in &changes.folders {
+fn make_directories(root: &Path, changes: &Changes) -> Result<(), StepError> {
+    for folder in &changes.directories {
         let path = root.join(folder);
         fs::create_dir_all(&path).map_err(PublishError::io("make the directory", &path))?;
     }

@@ -65,7 +65,7 @@ fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue
             context.check()?;
         }
         let (_, path) = split_source(file.path());
-        if !file.is_folder() && matcher.is_match(path) {
+        if !file.is_directory() && matcher.is_match(path) {
             chosen.push_row(file.path(), file.bytes());
         }
     }

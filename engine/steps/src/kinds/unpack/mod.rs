@@ -115,7 +115,7 @@ impl Step for Unpack {
                 let tree = Tree::load(context, archive)?;
                 match tree.get(path) {
                     Some(content) => self.unpack(context, &opener, &content, path)?,
-                    None => unpacked_folder(&tree, path).ok_or_else(|| {
+                    None => unpacked_directory(&tree, path).ok_or_else(|| {
                         StepError::input(UnpackError::Missing {
                             path: path.clone(),
                             similar: similar(&tree, path),
@@ -172,7 +172,7 @@ impl<R: ReadAt> ReadAt for CancellableFile<'_, R> {
 }
 
 /// The files of the directory in place of an archive: `x/` for `x.zip`.
-fn unpacked_folder(tree: &Tree, path: &str) -> Option<TreeBuilder> {
+fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let (suffix, _) = kind(path)?;
     let folder = format!("{}/", path.strip_suffix(suffix)?);
     let mut inside = TreeBuilder::default();

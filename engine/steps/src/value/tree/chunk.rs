@@ -73,7 +73,7 @@ impl NumberColumn {
 impl FileKind {
     fn from_number(number: u8) -> Option<FileKind> {
         Some(match number {
-            0 => FileKind::Folder,
+            0 => FileKind::Directory,
             1 => FileKind::Object,
             2 => FileKind::Slice,
             3 => FileKind::Stored,
@@ -102,7 +102,7 @@ impl Chunk {
         self.kinds.push(place.kind as u8);
         self.paths.push(path.as_bytes());
         self.text += path.len();
-        if place.kind == FileKind::Folder {
+        if place.kind == FileKind::Directory {
             return;
         }
         self.sizes.push(place.bytes);
@@ -164,7 +164,7 @@ impl Chunk {
                 .iter()
                 .filter_map(|kind| FileKind::from_number(*kind))
         };
-        let files = kinds().filter(|kind| *kind != FileKind::Folder).count();
+        let files = kinds().filter(|kind| *kind != FileKind::Directory).count();
         let based = kinds().filter(|kind| kind.has_base()).count();
         let objects = kinds().filter(|kind| *kind == FileKind::Object).count();
         let members = kinds().filter(|kind| kind.member().is_some()).count();
@@ -198,7 +198,7 @@ impl Chunk {
             kind,
             ..EMPTY_DIRECTORY
         };
-        if kind != FileKind::Folder {
+        if kind != FileKind::Directory {
             place.bytes = self.sizes.take()?;
         }
         if kind.has_base() {

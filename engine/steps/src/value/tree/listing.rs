@@ -277,7 +277,7 @@ mod tests {
         let found = read(&bytes[..])?;
         assert_eq!(found, tree);
         let file = found.find("a/1.png").ok_or("no file")?;
-        assert_eq!((file.bytes(), file.is_folder()), (70, false));
+        assert_eq!((file.bytes(), file.is_directory()), (70, false));
         assert_eq!((file.base(), file.origin()), (None, None));
         assert_eq!(file.content(), None);
         Ok(())

@@ -68,7 +68,7 @@ struct FileLocation {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileKind {
-    Folder = 0,
+    Directory = 0,
     Object = 1,
     Slice = 2,
     Stored = 3,
@@ -85,7 +85,7 @@ enum FileKind {
 
 impl FileKind {
     fn has_base(self) -> bool {
-        !matches!(self, FileKind::Folder | FileKind::Row)
+        !matches!(self, FileKind::Directory | FileKind::Row)
     }
 
     fn is_slice(self) -> bool {
@@ -109,7 +109,7 @@ impl FileKind {
     /// if this is not a member.
     fn member(self) -> Option<(ZipMethod, bool)> {
         Some(match self {
-            FileKind::Folder | FileKind::Object | FileKind::Row => return None,
+            FileKind::Directory | FileKind::Object | FileKind::Row => return None,
             FileKind::Slice | FileKind::LayeredSlice | FileKind::LayeredChecked => return None,
             FileKind::Stored => (ZipMethod::Stored, false),
             FileKind::Deflated => (ZipMethod::Deflate, false),
@@ -174,7 +174,7 @@ impl ContentOrigin {
 }
 
 const EMPTY_DIRECTORY: FileLocation = FileLocation {
-    kind: FileKind::Folder,
+    kind: FileKind::Directory,
     base: 0,
     crc32: 0,
     offset: 0,
@@ -239,8 +239,8 @@ impl<'a> TreeFile<'a> {
     }
 
     /// Whether it is an empty directory.
-    pub fn is_folder(&self) -> bool {
-        self.place().kind == FileKind::Folder
+    pub fn is_directory(&self) -> bool {
+        self.place().kind == FileKind::Directory
     }
 
     /// Length of the content in bytes.
@@ -266,7 +266,7 @@ impl<'a> TreeFile<'a> {
             kind, base, offset, ..
         } = self.place();
         match kind {
-            FileKind::Folder | FileKind::Row => None,
+            FileKind::Directory | FileKind::Row => None,
             FileKind::Object => Some(ContentOrigin::Object { base }),
             kind if kind.is_slice() => Some(ContentOrigin::Slice { base, offset }),
             _ => Some(ContentOrigin::Member { base, offset }),
@@ -379,7 +379,7 @@ impl Tree {
         let files = self
             .places
             .iter()
-            .filter(|place| place.kind != FileKind::Folder);
+            .filter(|place| place.kind != FileKind::Directory);
         files.fold((0, 0), |(files, bytes), place| {
             (files + 1, bytes + place.bytes)
         })
@@ -668,9 +668,9 @@ impl TreeBuilder {
     }
 
     /// Whether an empty directory was added at this place.
-    pub(super) fn is_folder(&self, place: u32) -> bool {
+    pub(super) fn is_directory(&self, place: u32) -> bool {
         let found = self.tree.places.get(place as usize);
-        found.is_none_or(|found| found.kind == FileKind::Folder)
+        found.is_none_or(|found| found.kind == FileKind::Directory)
     }
 
     /// All places, sorted by path. Places with the same path are in the order in which they were added.
