@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn what_others_use_stays() -> Done {
-        let folder = tempfile::tempdir()?;
-        let store = Store::open(&folder.path().join("store"))?;
+        let directory = tempfile::tempdir()?;
+        let store = Store::open(&directory.path().join("store"))?;
         let a = run(&store, "a", &["own", "shared"])?;
         run(&store, "b", &["shared", "other"])?;
         let planned = store.forget(&["a"], true)?;

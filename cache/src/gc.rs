@@ -408,8 +408,8 @@ mod tests {
 
     #[test]
     fn a_collection_that_lost_its_lock_removes_nothing() -> Result<(), Box<dyn std::error::Error>> {
-        let folder = tempfile::tempdir()?;
-        let store = Store::open(&folder.path().join("store"))?;
+        let directory = tempfile::tempdir()?;
+        let store = Store::open(&directory.path().join("store"))?;
         let digest = store.put(b"a run uses it by now")?;
         let mut report = GcReport {
             objects: vec![(digest, 20)],

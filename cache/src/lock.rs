@@ -304,11 +304,11 @@ mod tests {
     #[test]
     fn a_lock_that_another_process_took_over_is_an_error() -> Result<(), Box<dyn std::error::Error>>
     {
-        let folder = tempfile::tempdir()?;
-        let path = folder.path().join("lock");
+        let directory = tempfile::tempdir()?;
+        let path = directory.path().join("lock");
         let held = try_lock_file(&path)?.ok_or("not locked")?;
         held.check()?;
-        let lost = LockGuard::lost(&folder.path().join("another"))?.check();
+        let lost = LockGuard::lost(&directory.path().join("another"))?.check();
         let error = lost.expect_err("it is lost");
         assert!(error.to_string().contains("lost the lock"), "{error}");
         assert!(matches!(error, StoreError::LockLost { .. }));

@@ -71,9 +71,9 @@ fn what_is_there_is_replaced() -> Outcome {
         // The objects were not written through the links.
         assert_eq!(store.read(&first)?, b"first");
 
-        let folder = view.join("folder");
-        fs::create_dir_all(folder.join("full"))?;
-        let error = store.materialise_as(&first, &folder, cheapest);
+        let directory = view.join("folder");
+        fs::create_dir_all(directory.join("full"))?;
+        let error = store.materialise_as(&first, &directory, cheapest);
         assert!(matches!(error, Err(StoreError::Io { .. })), "{error:?}");
         assert_eq!(fs::read_dir(&view)?.count(), 2);
     }

@@ -33,11 +33,11 @@ fn main() -> io::Result<()> {
 
 fn competitions(root: &Path) -> io::Result<String> {
     let mut code = String::from("pub static EMBEDDED: &[Embedded] = &[\n");
-    for folder in entries(root)?.iter().filter(|path| path.is_dir()) {
-        let _ = write!(code, "    Embedded {{ id: {:?}", name(folder));
+    for directory in entries(root)?.iter().filter(|path| path.is_dir()) {
+        let _ = write!(code, "    Embedded {{ id: {:?}", name(directory));
         for file in FILES {
             let field = file.split('.').next().unwrap_or(file);
-            let path = folder.join(file);
+            let path = directory.join(file);
             println!("cargo::rerun-if-changed={}", path.display());
             let value = if path.is_file() {
                 format!("Some(include_str!({path:?}))")
@@ -55,15 +55,15 @@ fn competitions(root: &Path) -> io::Result<String> {
 /// `ID.zip` with the submissions `ID/*.csv`.
 fn samples(root: &Path) -> io::Result<String> {
     let mut code = String::from("pub static SAMPLES: &[SampleBundle] = &[\n");
-    for folder in entries(root)?.iter().filter(|path| path.is_dir()) {
-        let id = name(folder);
+    for directory in entries(root)?.iter().filter(|path| path.is_dir()) {
+        let id = name(directory);
         let bundle = root.join(format!("{id}.zip"));
         println!("cargo::rerun-if-changed={}", bundle.display());
         let _ = write!(
             code,
             "    SampleBundle {{ id: {id:?}, bundle: include_bytes!({bundle:?}), submissions: &["
         );
-        for path in entries(folder)? {
+        for path in entries(directory)? {
             let _ = write!(code, "({:?}, include_str!({path:?})), ", name(&path));
         }
         code.push_str("] },\n");
@@ -73,9 +73,9 @@ fn samples(root: &Path) -> io::Result<String> {
 }
 
 /// Lists the entries of a directory by name. Cargo checks the directory for new ones.
-fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    println!("cargo::rerun-if-changed={}", folder.display());
-    let mut paths = fs::read_dir(folder)?
+fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    println!("cargo::rerun-if-changed={}", directory.display());
+    let mut paths = fs::read_dir(directory)?
         .map(|entry| Ok(entry?.path()))
         .collect::<io::Result<Vec<_>>>()?;
     paths.sort();

@@ -84,7 +84,7 @@ fn forms_of_addresses_are_those_that_are_taken() {
 }
 
 /// Names of variables in quotes, in all sources of the program except tests.
-fn variables(folder: &Path, found: &mut BTreeSet<String>) {
+fn variables(directory: &Path, found: &mut BTreeSet<String>) {
     const KINDS: [&str; 9] = [
         "PREP_",
         "MLE_BENCH_",
@@ -97,7 +97,7 @@ fn variables(folder: &Path, found: &mut BTreeSet<String>) {
         "AZURE_",
     ];
     const OTHERS: [&str; 6] = ["tests", "target", "benches", "fuzz", "examples", "build.rs"];
-    for entry in fs::read_dir(folder).expect("a folder") {
+    for entry in fs::read_dir(directory).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path
             .file_name()

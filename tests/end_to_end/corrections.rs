@@ -205,23 +205,24 @@ fn windows_of_one_recording() {
         .flat_map(|number| u32::from(b'0' + (number / 900 % 10) as u8).to_le_bytes())
         .collect();
     let (width, tenth) = (11 * FRAME, COUNT / 10);
-    let folder = "timit_11/timit_11";
+    let directory = "timit_11/timit_11";
     let train = array("<f4", &format!("{COUNT}, {width}"), &windows(0..COUNT));
     let own = array("<f4", &format!("{tenth}, {width}"), &windows(0..tenth));
     let bundle = Archive::new()
         .file("sampleSubmission.csv", "Id,ClassId\n0,0\n")
-        .file(&format!("{folder}/train_11.npy"), train)
+        .file(&format!("{directory}/train_11.npy"), train)
         .file(
-            &format!("{folder}/train_label_11.npy"),
+            &format!("{directory}/train_label_11.npy"),
             array("<U1", &format!("{COUNT},"), &labels),
         )
-        .file(&format!("{folder}/test_11.npy"), own)
+        .file(&format!("{directory}/test_11.npy"), own)
         .bytes();
     let (_sandbox, places) = both_of("ml2021spring-hw2", &bundle);
     let [before, after] = places.map(|prepared| {
         // A window is known by its first frame.
         let firsts = |name: &str| -> BTreeSet<u32> {
-            let file = fs::read(prepared.join("public").join(folder).join(name)).expect("an array");
+            let file =
+                fs::read(prepared.join("public").join(directory).join(name)).expect("an array");
             let header = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
             let windows = file[header..].chunks_exact(4 * width);
             windows
@@ -313,15 +314,15 @@ fn keys_that_are_no_keys_of_the_test_are_refused() {
 #[test]
 fn a_sample_that_only_the_grader_sees() {
     let id = "billion-word-imputation";
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../pipelines")
         .join(id);
-    let text = fs::read_to_string(folder.join("pipeline.yaml")).expect("a pipeline");
+    let text = fs::read_to_string(directory.join("pipeline.yaml")).expect("a pipeline");
     // Fewer sentences than there are.
     assert_eq!(text.matches("30301028").count(), 2);
     let sandbox = Sandbox::new();
     sandbox.pipeline(id, &text.replace("30301028", "3000"));
-    let leaderboard = fs::read(folder.join("leaderboard.csv")).expect("a leaderboard");
+    let leaderboard = fs::read(directory.join("leaderboard.csv")).expect("a leaderboard");
     sandbox.write(&format!("pipelines/{id}/leaderboard.csv"), leaderboard);
     let sentences: String = (0..3000)
         .map(|number| format!("This is sentence number {number} .\n"))

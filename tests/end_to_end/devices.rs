@@ -17,8 +17,8 @@ fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
     ]
     .into_iter()
     .map(Path::new)
-    .filter(|folder| fs::metadata(folder).is_ok_and(|found| found.dev() != here))
-    .find_map(|folder| tempfile::tempdir_in(folder).ok());
+    .filter(|directory| fs::metadata(directory).is_ok_and(|found| found.dev() != here))
+    .find_map(|directory| tempfile::tempdir_in(directory).ok());
     if other.is_none() {
         skipped("all directories of this machine are on one file system");
     }

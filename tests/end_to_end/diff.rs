@@ -56,9 +56,9 @@ fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
     assert_eq!((&one["old"], &one["new"]), (&"0".into(), &"1".into()));
     // A variant compared with itself, and the two data directories.
     sandbox.prep(&["diff", Harbour::ID, "v1", "v1"]).code(0);
-    let folders = ["diff", Harbour::ID, "data", "data/fixed", "--json"];
+    let directories = ["diff", Harbour::ID, "data", "data/fixed", "--json"];
     assert_eq!(
-        sandbox.prep(&folders).code(1).competition()["outputs"],
+        sandbox.prep(&directories).code(1).competition()["outputs"],
         found["outputs"]
     );
     sandbox.write(

@@ -10,11 +10,15 @@ fn a_first_pipeline_of_every_recorded_bundle_loads_and_runs() {
     let sandbox = Sandbox::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
     let mut ids = Vec::new();
-    for folder in fs::read_dir(root).unwrap() {
-        let folder = folder.unwrap().path();
-        let bundle = folder.join("seed0/raw.zip");
+    for directory in fs::read_dir(root).unwrap() {
+        let directory = directory.unwrap().path();
+        let bundle = directory.join("seed0/raw.zip");
         if bundle.is_file() {
-            let id = folder.file_name().unwrap().to_string_lossy().into_owned();
+            let id = directory
+                .file_name()
+                .unwrap()
+                .to_string_lossy()
+                .into_owned();
             let link = sandbox.source().join(format!("{id}.zip"));
             std::os::unix::fs::symlink(bundle, link).unwrap();
             ids.push(id);
@@ -316,7 +320,7 @@ fn identifiers_keep_their_zeros_and_find_their_files() {
     }
     sandbox.run_well("digits");
     let public = sandbox.prepared("digits").join("public");
-    let count = |folder: &str| fs::read_dir(public.join(folder)).unwrap().count();
+    let count = |directory: &str| fs::read_dir(public.join(directory)).unwrap().count();
     assert_eq!(count("images/train") + count("images/test"), 60);
     let test = fs::read_to_string(public.join("test.csv")).unwrap();
     let ids: Vec<&str> = test.lines().skip(1).collect();

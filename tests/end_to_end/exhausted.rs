@@ -45,10 +45,10 @@ fn has_prlimit() -> bool {
 }
 
 /// Gives all files below a directory to the user.
-fn give(folder: &Path, user: u32) {
-    std::os::unix::fs::chown(folder, Some(user), Some(user)).expect("another owner");
-    if folder.is_dir() {
-        for entry in fs::read_dir(folder).expect("a folder") {
+fn give(directory: &Path, user: u32) {
+    std::os::unix::fs::chown(directory, Some(user), Some(user)).expect("another owner");
+    if directory.is_dir() {
+        for entry in fs::read_dir(directory).expect("a folder") {
             give(&entry.expect("an entry").path(), user);
         }
     }

@@ -87,8 +87,8 @@ fn an_empty_archive_becomes_an_empty_folder() {
         .file("nothing.tar", [0; 10240]);
     sandbox.bundle(Harbour::ID, &bundle.bytes());
     run(&sandbox, "--expand-archives=instead").code(0);
-    let names = |folder: &str| {
-        let inside = fs::read_dir(sandbox.path(folder)).expect("a folder");
+    let names = |directory: &str| {
+        let inside = fs::read_dir(sandbox.path(directory)).expect("a folder");
         let names = inside.map(|entry| entry.expect("an entry").file_name());
         names.collect::<Vec<_>>()
     };

@@ -48,9 +48,9 @@ fn bytes_beside(sandbox: &Sandbox) -> u64 {
 }
 
 /// Inode and length of each file below.
-fn files(folder: &Path) -> Vec<(u64, u64)> {
+fn files(directory: &Path) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
+    for entry in fs::read_dir(directory).expect("a folder") {
         let entry = entry.expect("an entry");
         let metadata = entry.metadata().expect("metadata");
         match metadata.is_dir() {

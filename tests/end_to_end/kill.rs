@@ -187,9 +187,9 @@ fn a_killed_first_run_leaves_no_tree_or_a_whole_one() {
     while number < kills() || hits == 0 {
         let note = format!("kill {number} with seed {}", moments.seed);
         // Every third time the store stays, so that the kill falls into publishing.
-        for (folder, goes) in [(sandbox.data(), true), (sandbox.store(), number % 3 != 2)] {
-            if goes && folder.exists() {
-                fs::remove_dir_all(folder).expect("remove");
+        for (directory, goes) in [(sandbox.data(), true), (sandbox.store(), number % 3 != 2)] {
+            if goes && directory.exists() {
+                fs::remove_dir_all(directory).expect("remove");
             }
         }
         let when = match number % 3 {

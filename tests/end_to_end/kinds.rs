@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::support::{Archive, Member, Sandbox};
 
 /// All files below a directory, by their relative paths.
-fn files(folder: &Path, inner: &str, found: &mut Vec<(String, PathBuf)>) {
-    let mut entries: Vec<PathBuf> = fs::read_dir(folder)
+fn files(directory: &Path, inner: &str, found: &mut Vec<(String, PathBuf)>) {
+    let mut entries: Vec<PathBuf> = fs::read_dir(directory)
         .expect("folder")
         .map(|entry| entry.expect("entry").path())
         .collect();
@@ -24,27 +24,27 @@ fn files(folder: &Path, inner: &str, found: &mut Vec<(String, PathBuf)>) {
     }
 }
 
-fn below(folder: &Path) -> Vec<(String, PathBuf)> {
+fn below(directory: &Path) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
-    files(folder, "", &mut found);
+    files(directory, "", &mut found);
     found
 }
 
 /// The directories next to this file.
-pub fn folders() -> Vec<PathBuf> {
+pub fn directories() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/kinds");
     let entries = fs::read_dir(root).expect("kinds");
-    let mut folders: Vec<PathBuf> = entries
+    let mut directories: Vec<PathBuf> = entries
         .map(|entry| entry.expect("entry").path())
-        .filter(|folder| folder.join("pipeline.yaml").exists())
+        .filter(|directory| directory.join("pipeline.yaml").exists())
         .collect();
-    folders.sort();
-    folders
+    directories.sort();
+    directories
 }
 
 /// The files of a directory's bundle.
-pub fn members(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    below(&folder.join("bundle"))
+pub fn members(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    below(&directory.join("bundle"))
         .into_iter()
         .map(|(name, path)| (name, fs::read(path).expect("file")))
         .collect()
@@ -62,23 +62,23 @@ pub fn archive(members: &[(String, Vec<u8>)]) -> Archive {
 }
 
 /// Puts bundle and pipeline in their places; returns the competition's id and its bundle.
-pub fn install(sandbox: &Sandbox, folder: &Path) -> (String, Vec<u8>) {
-    let id = folder.file_name().expect("name").to_string_lossy();
-    let bundle = archive(&members(folder)).bytes();
+pub fn install(sandbox: &Sandbox, directory: &Path) -> (String, Vec<u8>) {
+    let id = directory.file_name().expect("name").to_string_lossy();
+    let bundle = archive(&members(directory)).bytes();
     sandbox.bundle(&id, &bundle);
-    let pipeline = fs::read_to_string(folder.join("pipeline.yaml")).expect("pipeline");
+    let pipeline = fs::read_to_string(directory.join("pipeline.yaml")).expect("pipeline");
     sandbox.pipeline(&id, &pipeline);
     (id.into_owned(), bundle)
 }
 
 #[test]
 fn kinds_do_what_the_original_libraries_do() {
-    for folder in folders() {
+    for directory in directories() {
         let sandbox = Sandbox::new();
-        let (id, _) = install(&sandbox, &folder);
+        let (id, _) = install(&sandbox, &directory);
         sandbox.run_well(&id);
         let prepared = sandbox.prepared(&id);
-        for (name, path) in below(&folder.join("expected")) {
+        for (name, path) in below(&directory.join("expected")) {
             let expected = fs::read(path).expect("expected");
             let made = fs::read(prepared.join(&name)).expect(&name);
             assert!(

@@ -119,10 +119,10 @@ fn known_leaks_are_found_and_gone_where_they_are_corrected() {
     }
     // A leak that the pipeline does not accept is a failure.
     let id = ids[0];
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../pipelines")
         .join(id);
-    let text = fs::read_to_string(folder.join("pipeline.yaml")).expect("a pipeline");
+    let text = fs::read_to_string(directory.join("pipeline.yaml")).expect("a pipeline");
     let lines = text.lines();
     let others = lines.filter(|line| !line.contains("accepted:") && !line.starts_with("  column:"));
     let text: Vec<&str> = others.collect();

@@ -135,9 +135,9 @@ fn has_all_photos(sandbox: &Sandbox) {
 }
 
 /// Bytes of files that have no other name.
-fn bytes_below(folder: &Path) -> u64 {
+fn bytes_below(directory: &Path) -> u64 {
     let mut bytes = 0;
-    for entry in fs::read_dir(folder).expect("a folder") {
+    for entry in fs::read_dir(directory).expect("a folder") {
         let entry = entry.expect("an entry");
         let found = entry.metadata().expect("its metadata");
         bytes += match found.is_dir() {

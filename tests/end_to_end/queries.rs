@@ -183,9 +183,9 @@ public:
         sandbox.bundle(ID, &Archive::new().file("t.csv", &table).bytes());
         let mut command = sandbox.run_command(&[ID]);
         Ended::of(command.args(["--memory", memory, "--jobs", jobs])).code(0);
-        let folder = sandbox.prepared(ID).join("public");
+        let directory = sandbox.prepared(ID).join("public");
         let files = ["sums", "picked", "running", "keys", "all"].map(|name| {
-            let path = folder.join(format!("{name}.csv"));
+            let path = directory.join(format!("{name}.csv"));
             (name.to_owned(), std::fs::read(path).expect("an output"))
         });
         let files = BTreeMap::from(files);

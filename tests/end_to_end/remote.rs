@@ -255,8 +255,8 @@ fn a_remote_that_is_away_is_said_once_and_the_run_goes_on() {
     holds_nowhere(&sandbox.data(), "verysecret");
 }
 
-fn holds_nowhere(folder: &Path, word: &str) {
-    for entry in fs::read_dir(folder).unwrap() {
+fn holds_nowhere(directory: &Path, word: &str) {
+    for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             holds_nowhere(&path, word);

@@ -48,8 +48,10 @@ fn steps_that_run_again_give_what_the_cache_holds() {
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
     sandbox.run_all(&BOTH).code(0);
-    let folders = [sandbox.store(), sandbox.data()];
-    let before = folders.clone().map(|folder| Snapshot::of(&folder));
+    let directories = [sandbox.store(), sandbox.data()];
+    let before = directories
+        .clone()
+        .map(|directory| Snapshot::of(&directory));
     for more in [
         &[][..],
         &["--jobs", "1"],
@@ -62,11 +64,11 @@ fn steps_that_run_again_give_what_the_cache_holds() {
         assert_eq!(report["equal"], steps.len());
         assert_eq!(report["differs"], 0);
     }
-    for (folder, before) in folders.iter().zip(before) {
+    for (directory, before) in directories.iter().zip(before) {
         assert!(
-            before.contents() == Snapshot::of(folder).contents(),
+            before.contents() == Snapshot::of(directory).contents(),
             "{} is only read",
-            folder.display()
+            directory.display()
         );
     }
     assert!(names_in(&sandbox.store().join("tmp")).is_empty());

@@ -212,17 +212,17 @@ fn large_uploads_are_graded_one_by_one() {
 #[test]
 fn uploads_have_no_name() {
     let (sandbox, sample) = prepared();
-    let folder = sandbox.path("uploads");
-    fs::create_dir(&folder).unwrap();
+    let directory = sandbox.path("uploads");
+    fs::create_dir(&directory).unwrap();
     let server = Serving::start_with(&sandbox, "data", &[Harbour::ID], |command| {
-        command.env("TMPDIR", &folder);
+        command.env("TMPDIR", &directory);
     });
     let whole = multipart(&sample);
     let mut stream = server.connect();
     stream.write_all(&head("/validate", whole.len())).unwrap();
     stream.write_all(&whole[..whole.len() - 12]).unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
     stream.write_all(&whole[whole.len() - 12..]).unwrap();
     assert_eq!(answer(stream), (200, VALID.to_owned()));
 }

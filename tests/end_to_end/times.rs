@@ -55,8 +55,8 @@ public:
 
 /// The photos' times of modification, birth (where the file system has it) and change, in the order of their names.
 fn times(sandbox: &Sandbox) -> Vec<(SystemTime, Option<SystemTime>, (i64, i64))> {
-    let folder = sandbox.prepared(Harbour::ID).join("public/photos");
-    let entries = fs::read_dir(folder).expect("a directory");
+    let directory = sandbox.prepared(Harbour::ID).join("public/photos");
+    let entries = fs::read_dir(directory).expect("a directory");
     let mut paths: Vec<_> = entries
         .map(|entry| entry.expect("an entry").path())
         .collect();

@@ -20,11 +20,12 @@ use crate::support::{Harbour, Sandbox};
 
 #[test]
 fn the_program_says_what_the_transcripts_show() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/transcripts");
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/transcripts");
     let update = std::env::var_os("UPDATE").is_some();
     let mut differing = Vec::new();
     let mut count = 0;
-    for entry in fs::read_dir(folder).expect("transcripts") {
+    for entry in fs::read_dir(directory).expect("transcripts") {
         let path = entry.expect("entry").path();
         let recorded = fs::read_to_string(&path).expect("transcript");
         let found = replay(&recorded);
@@ -109,8 +110,9 @@ fn without_common_options(text: &str) -> String {
 #[test]
 fn the_transcripts_have_every_verb() {
     let recorded = include_str!("transcripts/help.txt");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/transcripts");
-    let files = fs::read_dir(folder).expect("transcripts");
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/transcripts");
+    let files = fs::read_dir(directory).expect("transcripts");
     let texts: Vec<String> = files
         .map(|file| fs::read_to_string(file.expect("entry").path()).expect("a text"))
         .collect();
@@ -160,8 +162,8 @@ fn the_transcripts_have_every_verb() {
 
 /// Replaces texts that differ between machines and runs.
 fn filter(text: &str, sandbox: &Sandbox) -> String {
-    let folder = sandbox.path("");
-    let text = text.replace(folder.to_string_lossy().as_ref(), "[DIR]/");
+    let directory = sandbox.path("");
+    let text = text.replace(directory.to_string_lossy().as_ref(), "[DIR]/");
     let mut lines = String::new();
     for line in text.lines() {
         let line = match line.split_once("\"created_at\":") {

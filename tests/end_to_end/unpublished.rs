@@ -31,14 +31,14 @@ const OTHERS: [&str; 3] = [
 fn files_of_others_stay_until_their_removal_is_requested() {
     let sandbox = prepared();
     let before = sandbox.tree(Gallery::ID);
-    let folder = sandbox.prepared(Gallery::ID);
+    let directory = sandbox.prepared(Gallery::ID);
     for path in OTHERS {
-        put(&folder.join(path), "mine");
+        put(&directory.join(path), "mine");
     }
-    symlink("nowhere", folder.join("public/link")).expect("link");
-    fs::create_dir(folder.join("public/empty")).expect("directory");
+    symlink("nowhere", directory.join("public/link")).expect("link");
+    fs::create_dir(directory.join("public/empty")).expect("directory");
     // Something is restored at the same time.
-    fs::remove_file(folder.join("public/train.csv")).expect("remove");
+    fs::remove_file(directory.join("public/train.csv")).expect("remove");
 
     let run = || Ended::of(&mut sandbox.run_command(&[Gallery::ID])).code(0);
     let ended = run().says(&[
@@ -53,22 +53,22 @@ fn files_of_others_stay_until_their_removal_is_requested() {
     assert_eq!(ended.json()["competitions"][0]["unpublished"], left);
     for path in OTHERS {
         assert_eq!(
-            fs::read_to_string(folder.join(path)).expect("there"),
+            fs::read_to_string(directory.join(path)).expect("there"),
             "mine"
         );
     }
-    assert!(folder.join("public/train.csv").is_file());
+    assert!(directory.join("public/train.csv").is_file());
     assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
 
     // They do not make the data stale, not even when they change inside their own directories.
-    put(&folder.join("public/unpacked/2.txt"), "more");
+    put(&directory.join("public/unpacked/2.txt"), "more");
     assert_eq!(sandbox.run_well(Gallery::ID), 0);
 
     // Another tree in the same place removes what the first one published, and nothing else.
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(1));
     sandbox.run_well(Gallery::ID);
     for path in OTHERS {
-        assert!(folder.join(path).is_file(), "{path}");
+        assert!(directory.join(path).is_file(), "{path}");
     }
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.run_well(Gallery::ID);

@@ -563,8 +563,8 @@ fn both(first: &[String], second: &[String]) -> usize {
 }
 
 /// Files of this name below a directory.
-fn named(folder: &Path, name: &str) -> usize {
-    let tree = Snapshot::of(folder);
+fn named(directory: &Path, name: &str) -> usize {
+    let tree = Snapshot::of(directory);
     tree.files()
         .filter(|path| path.rsplit('/').next() == Some(name))
         .count()

@@ -6,15 +6,15 @@ use std::process::Command;
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Compiles the library into `folder`.
+/// Compiles the library into `directory`.
 ///
 /// # Errors
 /// The reason why it cannot be compiled or preloaded here.
-pub fn library(folder: &Path) -> Result<PathBuf, &'static str> {
+pub fn library(directory: &Path) -> Result<PathBuf, &'static str> {
     if !cfg!(target_os = "linux") {
         return Err("the library that makes accesses fail is written for Linux");
     }
-    let (source, made) = (folder.join("trouble.c"), folder.join("trouble.so"));
+    let (source, made) = (directory.join("trouble.c"), directory.join("trouble.so"));
     fs::write(&source, include_str!("trouble.c")).expect("written");
     let compiled = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-o"])

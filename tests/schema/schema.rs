@@ -80,8 +80,8 @@ fn read(path: PathBuf) -> (String, String) {
 
 #[test]
 fn built_in_pipelines_are_valid() {
-    let folders = fs::read_dir(path("pipelines")).unwrap();
-    let files = folders.map(|folder| folder.unwrap().path().join("pipeline.yaml"));
+    let directories = fs::read_dir(path("pipelines")).unwrap();
+    let files = directories.map(|directory| directory.unwrap().path().join("pipeline.yaml"));
     let texts: Vec<_> = files.filter(|file| file.is_file()).map(read).collect();
     assert_eq!(texts.len(), 82);
     assert_eq!(refused(&texts), [""; 0]);
@@ -96,8 +96,8 @@ fn pipelines_of_the_tests_are_valid() {
         // The content of `grade` does not matter to those tests.
         .map(|(name, text)| (name, text.replace("metric: rmse", "metric: { accuracy: y }")))
         .collect();
-    for folder in fs::read_dir(path("tests/end_to_end/kinds")).unwrap() {
-        let file = folder.unwrap().path().join("pipeline.yaml");
+    for directory in fs::read_dir(path("tests/end_to_end/kinds")).unwrap() {
+        let file = directory.unwrap().path().join("pipeline.yaml");
         if file.is_file() {
             texts.push(read(file));
         }

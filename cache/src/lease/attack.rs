@@ -44,8 +44,8 @@ fn mark(path: &Path) -> io::Result<()> {
 #[test]
 #[ignore = "run by the other test, in processes of its own"]
 fn child() -> Outcome {
-    let folder = env::var(DIRECTORY_VARIABLE)?;
-    let folder = Path::new(&folder);
+    let directory = env::var(DIRECTORY_VARIABLE)?;
+    let directory = Path::new(&directory);
     let process = std::process::id();
     let candidate = Candidate {
         process: ProcessId::current(),
@@ -57,24 +57,24 @@ fn child() -> Outcome {
             0 => Mode::Shared,
             _ => Mode::Exclusive,
         };
-        let Ok(lease) = take(&folder.join("holders"), mode, &candidate)? else {
+        let Ok(lease) = take(&directory.join("holders"), mode, &candidate)? else {
             thread::sleep(Duration::from_millis(random.below(10)));
             continue;
         };
-        let own = folder.join(format!("inside/{}{process}", prefix(mode)));
+        let own = directory.join(format!("inside/{}{process}", prefix(mode)));
         if !lease.is_lost() {
             mark(&own)?;
-            mark(&folder.join(format!("taken/{process}-{}", random.below(1000))))?;
+            mark(&directory.join(format!("taken/{process}-{}", random.below(1000))))?;
             // If the process is suspended here, it misses a heartbeat.
             let until = Instant::now() + Duration::from_millis(random.below(60));
             while Instant::now() < until && !lease.is_lost() {
-                check_alone(folder, &own, mode)?;
+                check_alone(directory, &own, mode)?;
                 thread::sleep(Duration::from_millis(2));
             }
             fs::remove_file(&own)?;
         }
         drop(lease);
-        if folder.join("done").exists() {
+        if directory.join("done").exists() {
             return Ok(());
         }
     }
@@ -82,30 +82,30 @@ fn child() -> Outcome {
 
 /// Reports a conflicting process that is inside at the same time. Processes that were suspended or killed are ignored,
 /// because their files may remain until they check their lease.
-fn check_alone(folder: &Path, own: &Path, mode: Mode) -> io::Result<()> {
+fn check_alone(directory: &Path, own: &Path, mode: Mode) -> io::Result<()> {
     let is_excused = |name: &str| {
         let process = name.rsplit('-').next().unwrap_or_default();
-        folder.join("excused").join(process).exists()
+        directory.join("excused").join(process).exists()
     };
     let own_name = own
         .file_name()
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    for entry in fs::read_dir(folder.join("inside"))? {
+    for entry in fs::read_dir(directory.join("inside"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let is_conflict = mode == Mode::Exclusive || name.starts_with(prefix(Mode::Exclusive));
         if name != own_name && is_conflict && !is_excused(&name) && !is_excused(&own_name) {
             // The other process may have left since the directory was listed.
-            if folder.join("inside").join(&name).exists() && own.exists() {
-                mark(&folder.join(format!("wrong/{own_name} and {name}")))?;
+            if directory.join("inside").join(&name).exists() && own.exists() {
+                mark(&directory.join(format!("wrong/{own_name} and {name}")))?;
             }
         }
     }
     Ok(())
 }
 
-fn start(folder: &Path) -> io::Result<Child> {
+fn start(directory: &Path) -> io::Result<Child> {
     Command::new(env::current_exe()?)
         .args([
             "lease::attack::child",
@@ -113,7 +113,7 @@ fn start(folder: &Path) -> io::Result<Child> {
             "--ignored",
             "--nocapture",
         ])
-        .env(DIRECTORY_VARIABLE, folder)
+        .env(DIRECTORY_VARIABLE, directory)
         .stdout(Stdio::null())
         .spawn()
 }
@@ -127,10 +127,10 @@ fn signal(child: &Child, signal: Signal) {
 
 #[test]
 fn processes_that_are_killed_and_suspended_leave_the_lock_to_one_at_a_time() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let folder = folder.path();
+    let directory = tempfile::tempdir()?;
+    let directory = directory.path();
     for name in ["inside", "taken", "excused", "wrong"] {
-        fs::create_dir(folder.join(name))?;
+        fs::create_dir(directory.join(name))?;
     }
     let seconds = env::var("PREP_ATTACK")
         .ok()
@@ -138,7 +138,7 @@ fn processes_that_are_killed_and_suspended_leave_the_lock_to_one_at_a_time() -> 
     let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(6));
     let mut random = Random(1);
     let mut children = (0..6)
-        .map(|_| start(folder))
+        .map(|_| start(directory))
         .collect::<io::Result<Vec<_>>>()?;
     let mut suspended: Vec<(Child, Instant)> = Vec::new();
     while Instant::now() < end {
@@ -146,7 +146,7 @@ fn processes_that_are_killed_and_suspended_leave_the_lock_to_one_at_a_time() -> 
         if random.below(2) == 0 {
             let number = random.below(6) as usize;
             let process = children.get(number).map(Child::id).unwrap_or_default();
-            mark(&folder.join(format!("excused/{process}")))?;
+            mark(&directory.join(format!("excused/{process}")))?;
             let mut child = children.swap_remove(number);
             if random.below(2) == 0 {
                 let killed = child.kill();
@@ -157,7 +157,7 @@ fn processes_that_are_killed_and_suspended_leave_the_lock_to_one_at_a_time() -> 
                 let wakes = Instant::now() + Duration::from_millis(random.below(4000));
                 suspended.push((child, wakes));
             }
-            children.push(start(folder)?);
+            children.push(start(directory)?);
         }
         for (child, wakes) in &suspended {
             if *wakes < Instant::now() {
@@ -165,18 +165,18 @@ fn processes_that_are_killed_and_suspended_leave_the_lock_to_one_at_a_time() -> 
             }
         }
     }
-    let taken = fs::read_dir(folder.join("taken"))?.count();
-    mark(&folder.join("done"))?;
+    let taken = fs::read_dir(directory.join("taken"))?.count();
+    mark(&directory.join("done"))?;
     children.extend(suspended.into_iter().map(|(child, _)| child));
     for child in &mut children {
         signal(child, Signal::CONT);
         let status = child.wait()?;
         assert!(status.success(), "{status}");
     }
-    let wrong: Vec<_> = fs::read_dir(folder.join("wrong"))?.collect();
+    let wrong: Vec<_> = fs::read_dir(directory.join("wrong"))?.collect();
     assert!(wrong.is_empty(), "{wrong:?}");
     assert!(taken > 10, "{taken}");
-    match fs::read_dir(folder.join("holders")) {
+    match fs::read_dir(directory.join("holders")) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         left => drop(left?),
     }

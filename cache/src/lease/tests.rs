@@ -50,8 +50,8 @@ fn leave(holders: &Path, process: ProcessId) -> Outcome {
 
 #[test]
 fn a_holder_that_lives_keeps_the_lock_however_long_others_wait() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     let (first, _) = wait(&holders, Mode::Exclusive, &elsewhere("one"))?;
     let start = Instant::now();
     while start.elapsed() < QUICK.silence * 3 {
@@ -64,14 +64,18 @@ fn a_holder_that_lives_keeps_the_lock_however_long_others_wait() -> Outcome {
     assert!(take_unless_alive(&holders, Mode::Exclusive, &elsewhere("two"))?.is_none());
     drop(first);
     assert!(take(&holders, Mode::Exclusive, &elsewhere("two"))?.is_ok());
-    assert_eq!(fs::read_dir(folder.path())?.count(), 0, "nothing is left");
+    assert_eq!(
+        fs::read_dir(directory.path())?.count(),
+        0,
+        "nothing is left"
+    );
     Ok(())
 }
 
 #[test]
 fn the_lock_of_a_dead_machine_is_free_after_its_silence() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     for candidate in [this_process(), elsewhere("two")] {
         leave(&holders, ProcessId::elsewhere("one"))?;
         fs::write(holders.join("exclusive-1"), "{\"host\": \"tor")?;
@@ -87,8 +91,8 @@ fn the_lock_of_a_dead_machine_is_free_after_its_silence() -> Outcome {
 /// Process has not looked yet, so it will find the files that are there now.
 #[test]
 fn a_file_that_is_still_empty_keeps_nobody_out() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     fs::create_dir(&holders)?;
     fs::write(holders.join("exclusive-0"), "")?;
     assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
@@ -101,8 +105,8 @@ fn a_file_that_is_still_empty_keeps_nobody_out() -> Outcome {
 /// New ones come all the time, and look at the lock.
 #[test]
 fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     let first = Lease(Arc::new(announce(
         &holders,
         Mode::Exclusive,
@@ -145,8 +149,8 @@ fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_lock_of_a_dead_process_of_this_machine_is_free_at_once() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     let mut child = std::process::Command::new("sleep").arg("100").spawn()?;
     let process = ProcessId::with_number(child.id());
     leave(&holders, process.clone())?;
@@ -164,8 +168,8 @@ fn the_lock_of_a_dead_process_of_this_machine_is_free_at_once() -> Outcome {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_process_that_lives_and_is_silent_loses_the_lock() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     leave(&holders, ProcessId::with_number(1))?;
     let (_lease, waited) = wait(&holders, Mode::Exclusive, &this_process())?;
     assert!(waited >= QUICK.silence, "{waited:?}");
@@ -174,8 +178,8 @@ fn a_process_that_lives_and_is_silent_loses_the_lock() -> Outcome {
 
 #[test]
 fn a_collector_waits_until_it_is_certain() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     leave(&holders, ProcessId::elsewhere("one"))?;
     let start = Instant::now();
     assert!(take_unless_alive(&holders, Mode::Exclusive, &this_process())?.is_some());
@@ -189,8 +193,8 @@ fn a_collector_waits_until_it_is_certain() -> Outcome {
 
 #[test]
 fn a_holder_that_was_taken_for_dead_knows_that_it_lost_the_lock() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     let (sleeper, _) = wait(&holders, Mode::Exclusive, &elsewhere("one"))?;
     fs::remove_file(&sleeper.0.path)?;
     let (next, _) = wait(&holders, Mode::Exclusive, &elsewhere("two"))?;
@@ -207,8 +211,8 @@ fn a_holder_that_was_taken_for_dead_knows_that_it_lost_the_lock() -> Outcome {
 /// No heartbeat was written, as after a suspension: the question itself looks.
 #[test]
 fn a_holder_that_wakes_up_looks_before_it_goes_on() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     let held = announce(&holders, Mode::Exclusive, &this_process())?;
     let lease = Lease(Arc::new(held));
     thread::sleep(QUICK.silence);
@@ -221,8 +225,8 @@ fn a_holder_that_wakes_up_looks_before_it_goes_on() -> Outcome {
 
 #[test]
 fn a_lock_whose_holder_wakes_up_is_not_broken() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     let held = announce(&holders, Mode::Exclusive, &this_process())?;
     let content = fs::read(&held.path)?;
     assert!(held.beat()?);
@@ -242,8 +246,8 @@ fn a_lock_whose_holder_wakes_up_is_not_broken() -> Outcome {
 
 #[test]
 fn those_who_share_a_lock_never_exclude_each_other() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     let barrier = Barrier::new(8);
     let refused = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -267,9 +271,9 @@ fn those_who_share_a_lock_never_exclude_each_other() -> Outcome {
 
 #[test]
 fn of_several_who_ask_at_once_one_gets_the_lock() -> Outcome {
-    let folder = tempfile::tempdir()?;
+    let directory = tempfile::tempdir()?;
     for round in 0..30 {
-        let holders = folder.path().join(round.to_string());
+        let holders = directory.path().join(round.to_string());
         let barrier = Barrier::new(4);
         let leases: Vec<_> = thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
@@ -292,8 +296,8 @@ fn of_several_who_ask_at_once_one_gets_the_lock() -> Outcome {
 
 #[test]
 fn of_many_who_wait_for_a_dead_holder_one_at_a_time_has_the_lock() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let holders = folder.path().join("holders");
+    let directory = tempfile::tempdir()?;
+    let holders = directory.path().join("holders");
     leave(&holders, ProcessId::elsewhere("dead"))?;
     let inside = AtomicUsize::new(0);
     let most = AtomicUsize::new(0);

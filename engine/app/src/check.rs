@@ -15,10 +15,10 @@ pub fn check(path: &Path) -> Result<(), Error> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error::reading("read the pipeline", path, &error))?;
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let folder = whole.parent().unwrap_or(Path::new(""));
-    let id = folder.file_name().unwrap_or_default();
+    let directory = whole.parent().unwrap_or(Path::new(""));
+    let id = directory.file_name().unwrap_or_default();
     let id = id.to_string_lossy().into_owned();
-    let entry = CatalogEntry::entry_of_directory(id, path, folder, text.into())?;
+    let entry = CatalogEntry::entry_of_directory(id, path, directory, text.into())?;
     Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
     Ok(())
 }

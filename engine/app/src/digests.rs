@@ -69,16 +69,16 @@ pub(crate) fn noted(
 /// When it is not prepared, or cannot be read; when its pipeline has mistakes.
 pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<DatasetDigests, Error> {
     let entry = catalog.get(id)?;
-    let folder = settings.data_dir.join(id).join("prepared");
+    let directory = settings.data_dir.join(id).join("prepared");
     let manifest = prepared::manifest(&settings.data_dir, id)?;
     let variant = match &manifest {
         Some(manifest) => manifest.variant.clone(),
         None => BASE_VARIANT.to_owned(),
     };
-    if !folder.is_dir() {
+    if !directory.is_dir() {
         return Err(prepared::not_prepared(id));
     }
-    let noted = manifest.filter(|manifest| manifest.is_intact(&folder));
+    let noted = manifest.filter(|manifest| manifest.is_intact(&directory));
     let trees = match noted.and_then(|manifest| manifest.trees) {
         Some(trees) => trees,
         None => read(settings, id)?,
@@ -89,9 +89,9 @@ pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Dataset
 }
 
 fn read(settings: &Settings, id: &str) -> Result<Trees, Error> {
-    let folder = settings.data_dir.join(id).join("prepared");
+    let directory = settings.data_dir.join(id).join("prepared");
     let tree = |section: &str| {
-        digest_of_directory(&folder.join(section), settings.jobs).map_err(|(path, error)| {
+        digest_of_directory(&directory.join(section), settings.jobs).map_err(|(path, error)| {
             let message = format!("cannot read {}: {error}", path.display());
             Error::new(Failure::Machine, message)
         })

@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn built_in_pipelines_are_formatted() {
-        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../pipelines"));
-        for competition in std::fs::read_dir(folder).unwrap() {
+        let directory = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../pipelines"));
+        for competition in std::fs::read_dir(directory).unwrap() {
             let file = competition.unwrap().path().join("pipeline.yaml");
             if file.is_file() {
                 assert_eq!(format_pipeline(&file).unwrap(), None, "{}", file.display());

@@ -23,7 +23,7 @@ pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
     for source in &pipeline.sources {
         let path = |key: &str| format!("sources/{}: {key}", source.name.value);
         match &source.place {
-            SourceLocation::Folder(folder) => say(path("folder"), folder.clone()),
+            SourceLocation::Folder(directory) => say(path("folder"), directory.clone()),
             SourceLocation::Url(file) => {
                 say(path("url"), file.url.clone());
                 say(path("file"), file.file.clone());

@@ -113,8 +113,8 @@ pub fn verify_after_restart(
     let data_dir = &settings.data_dir_of(variant);
     let boot = settings.boot.as_deref();
     let doubtful = each_manifest(data_dir, ids, context, |id, manifest| {
-        let folder = data_dir.join(id).join("prepared");
-        let is_doubtful = !manifest.is_durable(boot) && manifest.is_intact(&folder);
+        let directory = data_dir.join(id).join("prepared");
+        let is_doubtful = !manifest.is_durable(boot) && manifest.is_intact(&directory);
         is_doubtful.then_some(manifest.bytes)
     })?;
     for (id, bytes) in doubtful {
@@ -138,10 +138,10 @@ pub fn not_prepared(id: &str) -> Error {
 }
 
 /// Prepared by another program, with another result than the published one.
-pub fn not_ours(id: &str, folder: &Path) -> Error {
+pub fn not_ours(id: &str, directory: &Path) -> Error {
     let message = format!(
         "{} was not made by prep, and its answers do not have the published checksum",
-        folder.display()
+        directory.display()
     );
     Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
 }

@@ -167,9 +167,9 @@ fn delete(path: &Path, dry_run: bool, space: &mut Space) -> Result<(), Error> {
 }
 
 /// Adds the space of a tree.
-fn measure(folder: &Path, space: &mut Space) -> Result<(), Error> {
-    let failed = |error| Error::reading("list", folder, &error);
-    for entry in folder.read_dir().map_err(failed)? {
+fn measure(directory: &Path, space: &mut Space) -> Result<(), Error> {
+    let failed = |error| Error::reading("list", directory, &error);
+    for entry in directory.read_dir().map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let found = entry.metadata().map_err(failed)?;
         match found.is_dir() {

@@ -351,10 +351,10 @@ fn without_a_known_list_a_sound_archive_is_another_one() {
         ..Expected::default()
     };
     assert_eq!(causes(&path, &expected).0, ["bundle-other-md5"]);
-    let folder: Vec<(&str, Vec<u8>)> = members()
+    let directory: Vec<(&str, Vec<u8>)> = members()
         .into_iter()
         .map(|(name, content)| (&*format!("a/{name}").leak(), content))
         .collect();
-    fs::write(&path, zip(&folder)).unwrap();
+    fs::write(&path, zip(&directory)).unwrap();
     assert_eq!(causes(&path, &expected).0, ["bundle-folder"]);
 }

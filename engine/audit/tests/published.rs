@@ -104,8 +104,8 @@ fn forms_of_a_table() {
 
 #[test]
 fn versions_of_a_parquet_file() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/data/fastparquet");
-    let file = |versions: &str| folder.join(format!("{versions}.numbers.parquet"));
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/data/fastparquet");
+    let file = |versions: &str| directory.join(format!("{versions}.numbers.parquet"));
     let all = [
         "2023.10.1+2.2.2",
         "2024.5.0+2.2.3",

@@ -253,8 +253,8 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
     }
     // Also its real place: another user may be able to replace it there.
     let real = canonical(path);
-    let folder = real.parent().unwrap_or(Path::new("/"));
-    for place in [&*real, folder, &*dir] {
+    let directory = real.parent().unwrap_or(Path::new("/"));
+    for place in [&*real, directory, &*dir] {
         let metadata = place.metadata();
         let metadata =
             metadata.map_err(|error| prep_app::Error::reading("examine", place, &error))?;
@@ -362,7 +362,7 @@ mod tests {
             |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         let both =
             || ConfigFiles::read(&places(user.path()), Some(data.path())).map(|files| files.found);
-        for (folder, mode, is_good) in [
+        for (directory, mode, is_good) in [
             (0o755, 0o644, true),
             (0o755, 0o664, false),
             (0o755, 0o646, false),
@@ -371,10 +371,10 @@ mod tests {
             (0o1777, 0o644, true),
             (0o1777, 0o666, false),
         ] {
-            set(data.path(), folder);
+            set(data.path(), directory);
             set(&file, mode);
             let read = both();
-            assert_eq!(read.is_ok(), is_good, "{folder:o} {mode:o}: {read:?}");
+            assert_eq!(read.is_ok(), is_good, "{directory:o} {mode:o}: {read:?}");
             if let Err(error) = read {
                 assert!(
                     error.message.contains("can be written by other users"),

@@ -119,14 +119,16 @@ impl RemoteSettings {
     /// # Errors
     /// When the one that is named cannot be used.
     pub fn signing(&self, places: &Directories) -> Result<Option<SigningKey>, CliError> {
-        let Some(folder) = places.keys() else {
+        let Some(directory) = places.keys() else {
             return Ok(None);
         };
         match &self.key {
-            Some(name) => Ok(Some(SigningKey::load(&folder, &name.value).map_err(key)?)),
+            Some(name) => Ok(Some(
+                SigningKey::load(&directory, &name.value).map_err(key)?,
+            )),
             None => {
                 let mut keys: Vec<SigningKey> =
-                    SigningKey::all(&folder).into_iter().flatten().collect();
+                    SigningKey::all(&directory).into_iter().flatten().collect();
                 Ok(keys.pop().filter(|_| keys.is_empty()))
             }
         }

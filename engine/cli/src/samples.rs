@@ -75,7 +75,7 @@ pub fn put(path: &Path, content: &[u8]) -> Result<(), CliError> {
         return Ok(());
     }
     let written = match path.parent() {
-        Some(folder) => fs::create_dir_all(folder),
+        Some(directory) => fs::create_dir_all(directory),
         None => Ok(()),
     };
     written

@@ -103,7 +103,7 @@ impl Environment {
         let config = self
             .path("XDG_CONFIG_HOME")
             .or_else(|| self.home.as_ref().map(|home| home.join(".config")));
-        let folders = [
+        let directories = [
             self.home.as_ref().map(|home| home.join(".kaggle")),
             config.map(|config| config.join("kaggle")),
         ];
@@ -114,7 +114,7 @@ impl Environment {
                 .unwrap_or_else(|| prep_fetch::ENDPOINT.to_owned()),
             variable: self.variable,
             home: self.home.clone(),
-            config_dirs: folders.into_iter().flatten().collect(),
+            config_dirs: directories.into_iter().flatten().collect(),
         }
     }
 }

@@ -68,7 +68,7 @@ pub fn of_directory(root: &Path, resources: &Resources<'_>, visit: VisitFile<'_>
 /// Visits a file or, if it is an archive, its members.
 ///
 /// # Errors
-/// As [`of_folder`].
+/// As [`of_directory`].
 pub fn of_file(
     place: &Path,
     path: &str,

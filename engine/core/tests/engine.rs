@@ -83,7 +83,7 @@ impl Sink for Target {
 
 /// A store in its own directory, and a target that persists between runs.
 struct World {
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     store: Store,
     key: Arc<Mutex<Option<Digest>>>,
 }
@@ -97,10 +97,10 @@ struct Chain {
 
 impl World {
     fn new() -> World {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("store")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&directory.path().join("store")).unwrap();
         World {
-            _folder: folder,
+            _directory: directory,
             store,
             key: Arc::default(),
         }

@@ -176,9 +176,9 @@ fn context(store: &Store, room: Option<u64>) -> Context {
 const ROOM: Option<u64> = Some(1 << 20);
 
 fn fresh() -> (tempfile::TempDir, Store) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(&folder.path().join("store")).unwrap();
-    (folder, store)
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&directory.path().join("store")).unwrap();
+    (directory, store)
 }
 
 fn object() -> Digest {
@@ -187,7 +187,7 @@ fn object() -> Digest {
 
 #[test]
 fn what_is_held_is_given_on_and_goes_with_its_last_user() {
-    let (_folder, store) = fresh();
+    let (_directory, store) = fresh();
     let fan = Fan::new("two");
     fan.run(&store, ROOM);
     assert_eq!(fan.counts(), [1; 5]);
@@ -201,7 +201,7 @@ fn what_is_held_is_given_on_and_goes_with_its_last_user() {
 
 #[test]
 fn who_needs_it_later_has_it_made_again_and_nothing_else_runs() {
-    let (_folder, store) = fresh();
+    let (_directory, store) = fresh();
     Fan::new("two").run(&store, ROOM);
     for room in [ROOM, None] {
         let changed = Fan::new(if room.is_some() { "second" } else { "third" });
@@ -226,7 +226,7 @@ fn who_needs_it_later_has_it_made_again_and_nothing_else_runs() {
 
 #[test]
 fn a_store_that_never_had_it_is_sound() {
-    let (_folder, store) = fresh();
+    let (_directory, store) = fresh();
     Fan::new("two").run(&store, ROOM);
     let verified = store.verify(false, &|_| {}).unwrap();
     assert!(verified.is_clean(), "{verified:?}");
@@ -239,7 +239,7 @@ fn a_store_that_never_had_it_is_sound() {
 
 #[test]
 fn a_lost_object_is_made_by_the_step_that_makes_it() {
-    let (_folder, store) = fresh();
+    let (_directory, store) = fresh();
     Fan::new("two").run(&store, None);
     let path = store.open_object(&object()).unwrap().path().to_owned();
     std::fs::remove_file(path).unwrap();
@@ -253,7 +253,7 @@ fn a_lost_object_is_made_by_the_step_that_makes_it() {
 
 #[test]
 fn no_more_is_held_than_there_is_room_for() {
-    let (_folder, store) = fresh();
+    let (_directory, store) = fresh();
     assert!(
         context(&store, None)
             .objects

@@ -46,7 +46,7 @@ impl Step for Does {
 }
 
 struct World {
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     store: Store,
     graph: Graph,
     limits: RunLimits,
@@ -54,10 +54,10 @@ struct World {
 
 impl World {
     fn new(jobs: usize) -> World {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         World {
-            store: Store::open(&folder.path().join("store")).unwrap(),
-            _folder: folder,
+            store: Store::open(&directory.path().join("store")).unwrap(),
+            _directory: directory,
             graph: Graph::new(),
             limits: RunLimits {
                 jobs,

@@ -90,7 +90,7 @@ impl Tier for Slow {
 }
 
 struct World {
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     store: Store,
     graph: Graph,
     jobs: usize,
@@ -102,10 +102,10 @@ struct World {
 
 impl World {
     fn new(jobs: usize) -> World {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         World {
-            store: Store::open(&folder.path().join("store")).unwrap(),
-            _folder: folder,
+            store: Store::open(&directory.path().join("store")).unwrap(),
+            _directory: directory,
             graph: Graph::new(),
             jobs,
             keep_going: true,

@@ -94,9 +94,9 @@ pub fn directories(
     Ok(found)
 }
 
-fn listing(folder: &Path) -> Result<Listing> {
-    match folder.is_dir() {
-        true => Listing::read(folder),
+fn listing(directory: &Path) -> Result<Listing> {
+    match directory.is_dir() {
+        true => Listing::read(directory),
         false => Ok(Listing::default()),
     }
 }

@@ -225,9 +225,9 @@ mod tests {
     use super::*;
 
     fn compare(old: &str, new: &str) -> TableDifference {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             std::fs::write(&path, text).unwrap();
             path
         };

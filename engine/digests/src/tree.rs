@@ -149,16 +149,16 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
 /// # Errors
 /// The first file that cannot be read, or whose name is not UTF-8.
 pub fn digest_of_directory(
-    folder: &Path,
+    directory: &Path,
     threads: usize,
 ) -> Result<TreeDigest, (PathBuf, io::Error)> {
     let mut paths = Vec::new();
-    files_below(folder, "", &mut paths)?;
+    files_below(directory, "", &mut paths)?;
     let next = AtomicUsize::new(0);
     let done = Mutex::new((TreeHasher::default(), None));
     let work = || {
         while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let place = folder.join(path);
+            let place = directory.join(path);
             let found = digest_of_file(&place);
             let mut done = done.lock();
             match found {
@@ -183,13 +183,13 @@ pub fn digest_of_directory(
     }
 }
 
-/// Lists the regular files below `folder`, relative to it; symbolic links are skipped.
+/// Lists the regular files below `directory`, relative to it; symbolic links are skipped.
 fn files_below(
-    folder: &Path,
+    directory: &Path,
     inner: &str,
     paths: &mut Vec<String>,
 ) -> Result<(), (PathBuf, io::Error)> {
-    let place = folder.join(inner);
+    let place = directory.join(inner);
     let failed = |error| (place.clone(), error);
     let entries = match fs::read_dir(&place) {
         Err(error) if inner.is_empty() && error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -207,7 +207,7 @@ fn files_below(
         };
         let kind = entry.file_type().map_err(failed)?;
         if kind.is_dir() {
-            files_below(folder, &path, paths)?;
+            files_below(directory, &path, paths)?;
         } else if kind.is_file() {
             paths.push(path);
         }
@@ -224,7 +224,7 @@ mod tests {
     /// Runs the documented command line with the system's tools.
     #[test]
     fn the_shell_computes_the_same() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let files = [
             ("b.csv", "id\n1\n"),
             ("a/ü b.txt", "x"),
@@ -236,29 +236,29 @@ mod tests {
             ("'quo\"te $HOME", "q"),
         ];
         for (path, text) in files {
-            let path = folder.path().join(path);
+            let path = directory.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        fs::create_dir(folder.path().join("empty")).unwrap();
+        fs::create_dir(directory.path().join("empty")).unwrap();
         for threads in [1, 4] {
-            let found = digest_of_directory(folder.path(), threads).unwrap();
+            let found = digest_of_directory(directory.path(), threads).unwrap();
             assert_eq!(found.files, files.len() as u64);
             assert_eq!(found.bytes, 44);
-            assert_eq!(found.sha256.to_string(), of_the_shell(folder.path()));
+            assert_eq!(found.sha256.to_string(), of_the_shell(directory.path()));
         }
-        let empty = folder.path().join("empty");
+        let empty = directory.path().join("empty");
         let found = digest_of_directory(&empty, 2).unwrap();
         assert_eq!(found.sha256.to_string(), of_the_shell(&empty));
-        let missing = digest_of_directory(&folder.path().join("missing"), 2).unwrap();
+        let missing = digest_of_directory(&directory.path().join("missing"), 2).unwrap();
         assert_eq!(missing, found);
     }
 
-    fn of_the_shell(folder: &Path) -> String {
+    fn of_the_shell(directory: &Path) -> String {
         let line = "find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum";
         let output = Command::new("sh")
             .args(["-c", line])
-            .current_dir(folder)
+            .current_dir(directory)
             .output()
             .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();

@@ -84,9 +84,9 @@ pub fn collect<'a>(
 ///
 /// # Errors
 /// When a directory cannot be read, or there is no report.
-pub fn reports_in(folder: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
-    let (mut reports, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(path) = folders.pop() {
+pub fn reports_in(directory: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
+    let (mut reports, mut directories) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(path) = directories.pop() {
         let failed = |source| ExperimentsError::Read {
             path: path.clone(),
             source,
@@ -94,7 +94,7 @@ pub fn reports_in(folder: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
         for entry in std::fs::read_dir(&path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             if entry.file_type().map_err(failed)?.is_dir() {
-                folders.push(entry.path());
+                directories.push(entry.path());
             } else if is_report(&entry.file_name().to_string_lossy()) && entry.path().is_file() {
                 reports.push(entry.path());
             }
@@ -103,7 +103,7 @@ pub fn reports_in(folder: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     reports.sort();
     match reports.is_empty() {
         true => Err(ExperimentsError::NoReports {
-            path: folder.to_owned(),
+            path: directory.to_owned(),
         }),
         false => Ok(reports),
     }
@@ -114,16 +114,16 @@ fn is_report(name: &str) -> bool {
     name.contains("grading_report") && name.ends_with(".json")
 }
 
-fn report_of(group: &str, folder: &Path) -> Result<GroupReport, ExperimentsError> {
-    if !folder.is_dir() {
+fn report_of(group: &str, directory: &Path) -> Result<GroupReport, ExperimentsError> {
+    if !directory.is_dir() {
         return Ok(Err(SkipReason::Directory));
     }
     let failed = |source| ExperimentsError::Read {
-        path: folder.to_owned(),
+        path: directory.to_owned(),
         source,
     };
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if is_report(&name) && entry.path().is_file() {

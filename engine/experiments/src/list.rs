@@ -81,20 +81,20 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<SubmissionList, Experime
         true => path.join("metadata.json"),
         false => path.to_owned(),
     };
-    let folder = match path.is_dir() {
+    let directory = match path.is_dir() {
         true => path,
         false => path.parent().unwrap_or(Path::new("")),
     };
     let runs = match path.is_dir() && !metadata.exists() {
-        true => subdirectories(folder)?,
+        true => subdirectories(directory)?,
         false => runs(&metadata)?,
     };
     Ok(runs
         .iter()
         .map(|run| {
-            let folder = plain(&folder.join(run));
+            let directory = plain(&directory.join(run));
             let there = |place: &Path| {
-                let path = plain(&folder.join(place));
+                let path = plain(&directory.join(place));
                 path.exists().then(|| path.to_string_lossy().into_owned())
             };
             Submission {
@@ -122,13 +122,13 @@ fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     }
 }
 
-fn subdirectories(folder: &Path) -> Result<Vec<String>, ExperimentsError> {
+fn subdirectories(directory: &Path) -> Result<Vec<String>, ExperimentsError> {
     let failed = |source| ExperimentsError::Read {
-        path: folder.to_owned(),
+        path: directory.to_owned(),
         source,
     };
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.path().is_dir() && name.contains('_') {

@@ -65,10 +65,10 @@ fn bundle(bytes: u64) -> Bundle {
 
 /// Runs a command in an empty directory, and returns its time.
 fn time(name: &str, bytes: u64, command: &mut Command) -> Outcome<Duration> {
-    let folder = tempfile::tempdir()?;
+    let directory = tempfile::tempdir()?;
     let begin = Instant::now();
     let status = command
-        .current_dir(folder.path())
+        .current_dir(directory.path())
         .stderr(Stdio::null())
         .status()?;
     let time = begin.elapsed();

@@ -21,14 +21,14 @@ fn archive() -> Vec<u8> {
 fn make() -> Vec<u8> {
     let mut zip = ZipWriter::new(Vec::new());
     for member in 0..10 {
-        let folder = if member < 5 { "a" } else { "b" };
+        let directory = if member < 5 { "a" } else { "b" };
         let method = if member % 2 == 0 {
             ZipMethod::Stored
         } else {
             ZipMethod::Deflate
         };
         let bytes = content(1_000_000, member + 1);
-        zip.add_file(&format!("{folder}/{member}.bin"), method, &*bytes)
+        zip.add_file(&format!("{directory}/{member}.bin"), method, &*bytes)
             .unwrap();
     }
     zip.finish().unwrap()

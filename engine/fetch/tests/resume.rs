@@ -185,14 +185,14 @@ fn child() -> Outcome {
     let Ok(endpoint) = std::env::var("FETCH_CHILD_ENDPOINT") else {
         return Ok(());
     };
-    let folder = std::env::var("FETCH_CHILD_FOLDER")?;
-    let folder = std::path::Path::new(&folder);
+    let directory = std::env::var("FETCH_CHILD_FOLDER")?;
+    let directory = std::path::Path::new(&directory);
     let mut options = options(&endpoint);
     options.piece = 64 << 10;
     options.range = KILLED_RANGE;
     options.attempts = 20;
     let network = Network::new(options, key())?;
-    let source = KaggleBundle::new(ID, ID, &folder.join("data"), &[], None, network);
+    let source = KaggleBundle::new(ID, ID, &directory.join("data"), &[], None, network);
     let store = tempfile::tempdir()?;
     source.run(&context(&store))?;
     Ok(())

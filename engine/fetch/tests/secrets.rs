@@ -83,8 +83,8 @@ fn no_error_shows_a_secret() {
         for request in world.server.requests_of(Side::Store) {
             assert!(!request.authorization, "{place}");
         }
-        let folder = world.target().parent().unwrap().to_path_buf();
-        for entry in folder.read_dir().into_iter().flatten() {
+        let directory = world.target().parent().unwrap().to_path_buf();
+        for entry in directory.read_dir().into_iter().flatten() {
             let path = entry.unwrap().path();
             let text = std::fs::read(&path).unwrap();
             assert_silent(&place, &String::from_utf8_lossy(&text));

@@ -115,8 +115,8 @@ fn main() -> Result<(), CsvError> {
         read_frame(&text, &options).map(|frame| frame.rows)
     })?;
 
-    let folder = tempfile::tempdir()?;
-    let mut file = tempfile::tempfile_in(folder.path())?;
+    let directory = tempfile::tempdir()?;
+    let mut file = tempfile::tempfile_in(directory.path())?;
     file.write_all(&text)?;
     let table = time("open: offsets of rows", size, || {
         TextTable::open(
@@ -133,11 +133,11 @@ fn main() -> Result<(), CsvError> {
     let all: Vec<usize> = (0..7).collect();
     let small = GatherOptions {
         budget: usize::MAX,
-        scratch: folder.path(),
+        scratch: directory.path(),
     };
     let large = GatherOptions {
         budget: size / 8,
-        scratch: folder.path(),
+        scratch: directory.path(),
     };
     let gathered = |columns: &[usize], options: &GatherOptions<'_>| {
         gather(

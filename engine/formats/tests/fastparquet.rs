@@ -12,9 +12,9 @@ use prep_formats::parquet::{
 };
 
 fn recorded() -> Vec<(PathBuf, WriterVersions, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fastparquet");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fastparquet");
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let Some(stem) = name.strip_suffix(".parquet") else {

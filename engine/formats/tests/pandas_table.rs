@@ -177,10 +177,10 @@ proptest! {
         }
         let table = table(&raw).unwrap();
         let order: Vec<u64> = picks.iter().map(|pick| pick.index(cells.len()) as u64).collect();
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let (mut direct, mut dealt) = (Vec::new(), Vec::new());
-        let large = GatherOptions { budget: usize::MAX, scratch: folder.path() };
-        let small = GatherOptions { budget, scratch: folder.path() };
+        let large = GatherOptions { budget: usize::MAX, scratch: directory.path() };
+        let small = GatherOptions { budget, scratch: directory.path() };
         gather(&table, order.clone(), &columns, &mut direct, &large).unwrap();
         gather(&table, order.clone(), &columns, &mut dealt, &small).unwrap();
         prop_assert_eq!(&direct, &dealt);

@@ -112,9 +112,9 @@ fn recorded_cases() {
 
 #[test]
 fn recorded_submissions_of_each_grader() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cases");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cases");
     let mut wrong = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(directory).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
         let case: Value = serde_json::from_str(&text).unwrap();
         let grader = Grader::parse(&case["grade"]).unwrap();

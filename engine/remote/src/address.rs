@@ -118,12 +118,13 @@ impl Address {
         let is_here = |url: &Url| url.host_str().is_some_and(prep_core::is_loopback);
         let store: Arc<dyn ObjectStore> = match scheme {
             ObjectStoreScheme::Local => {
-                let folder = self.0.to_file_path();
-                let folder = folder.map_err(|()| wrong("the address does not name a directory"))?;
-                if !folder.is_dir() {
+                let directory = self.0.to_file_path();
+                let directory =
+                    directory.map_err(|()| wrong("the address does not name a directory"))?;
+                if !directory.is_dir() {
                     return Err(RemoteError::NoBucket { remote: shown });
                 }
-                let store = LocalFileSystem::new_with_prefix(folder);
+                let store = LocalFileSystem::new_with_prefix(directory);
                 let store = store.map_err(|_| wrong("the directory cannot be opened"))?;
                 return Ok((Arc::new(store), Path::default()));
             }

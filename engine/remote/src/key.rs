@@ -43,8 +43,8 @@ pub enum KeyError {
     #[error("the key {path} already exists; choose another name")]
     Exists { path: PathBuf },
     /// The key does not exist.
-    #[error("there is no key `{name}` in {folder}; `prep remote key new {name}` makes it")]
-    Missing { name: String, folder: PathBuf },
+    #[error("there is no key `{name}` in {directory}; `prep remote key new {name}` makes it")]
+    Missing { name: String, directory: PathBuf },
     /// The system's random number generator failed.
     #[error("the system's random number generator failed")]
     Random,
@@ -150,8 +150,8 @@ impl SigningKey {
     ///
     /// # Errors
     /// If a key with this name exists, or the file cannot be written.
-    pub fn save(&self, folder: &Path) -> Result<PathBuf, KeyError> {
-        let path = key_path(folder, &self.name);
+    pub fn save(&self, directory: &Path) -> Result<PathBuf, KeyError> {
+        let path = key_path(directory, &self.name);
         let failed = |action| {
             let path = path.clone();
             move |cause: io::Error| match cause.kind() {
@@ -163,7 +163,7 @@ impl SigningKey {
                 },
             }
         };
-        fs::create_dir_all(folder).map_err(failed("create the directory of"))?;
+        fs::create_dir_all(directory).map_err(failed("create the directory of"))?;
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -179,14 +179,14 @@ impl SigningKey {
     ///
     /// # Errors
     /// If the file does not exist, is not a key, or may be read by others.
-    pub fn load(folder: &Path, name: &str) -> Result<SigningKey, KeyError> {
+    pub fn load(directory: &Path, name: &str) -> Result<SigningKey, KeyError> {
         check_name(name)?;
-        let path = key_path(folder, name);
+        let path = key_path(directory, name);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                let (name, folder) = (name.to_owned(), folder.to_owned());
-                return Err(KeyError::Missing { name, folder });
+                let (name, directory) = (name.to_owned(), directory.to_owned());
+                return Err(KeyError::Missing { name, directory });
             }
             Err(cause) => {
                 let action = "read";
@@ -212,8 +212,8 @@ impl SigningKey {
     }
 
     /// Reads all keys in a directory, sorted by name. Keys that cannot be read are errors.
-    pub fn all(folder: &Path) -> Vec<Result<SigningKey, KeyError>> {
-        let Ok(entries) = folder.read_dir() else {
+    pub fn all(directory: &Path) -> Vec<Result<SigningKey, KeyError>> {
+        let Ok(entries) = directory.read_dir() else {
             return Vec::new();
         };
         let paths = entries.flatten().map(|entry| entry.path());
@@ -225,13 +225,13 @@ impl SigningKey {
             .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
             .collect();
         names.sort();
-        let keys = names.iter().map(|name| SigningKey::load(folder, name));
+        let keys = names.iter().map(|name| SigningKey::load(directory, name));
         keys.collect()
     }
 }
 
-fn key_path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.{FILE_EXTENSION}"))
+fn key_path(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.{FILE_EXTENSION}"))
 }
 
 fn check_name(name: &str) -> Result<(), KeyError> {

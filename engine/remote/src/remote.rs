@@ -305,8 +305,12 @@ impl Remote {
     /// # Errors
     /// If the remote cannot be listed. A plain web server cannot.
     pub async fn sources(&self) -> Result<Vec<String>, RemoteError> {
-        let folder = self.path(layout::SOURCES);
-        let listed = self.store.list(Some(&folder)).try_collect::<Vec<_>>().await;
+        let directory = self.path(layout::SOURCES);
+        let listed = self
+            .store
+            .list(Some(&directory))
+            .try_collect::<Vec<_>>()
+            .await;
         let listed = listed.map_err(|error| self.read_error(&error))?;
         let files = listed.iter().filter_map(|one| one.location.filename());
         Ok(files.filter_map(layout::source_of).collect())

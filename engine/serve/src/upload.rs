@@ -48,12 +48,12 @@ pub(crate) enum UploadError {
     Disk(#[source] std::io::Error),
 }
 
-/// Writes the first file in the field `file` into `folder`. Other fields are read and ignored.
+/// Writes the first file in the field `file` into `directory`. Other fields are read and ignored.
 pub(crate) async fn receive(
     content_type: Option<&str>,
     body: &mut Incoming,
     limits: &Limits,
-    folder: &Path,
+    directory: &Path,
 ) -> Result<Upload, UploadError> {
     let boundary = content_type.and_then(multipart::boundary);
     let boundary = boundary.ok_or(UploadError::NoMultipart)?;

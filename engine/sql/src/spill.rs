@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn a_spilled_file_is_read_from_its_start_and_deleted() {
-        let folder = tempfile::tempdir().unwrap();
-        let spilled = SpillDirectory(folder.path().into());
+        let directory = tempfile::tempdir().unwrap();
+        let spilled = SpillDirectory(directory.path().into());
         let file = spilled.create_temp_file("a test").unwrap();
         let bytes: Vec<u8> = (0..3 * CHUNK_BYTES + 7).map(|at| at as u8).collect();
         let (first, rest) = bytes.split_at(CHUNK_BYTES / 2);
@@ -126,6 +126,6 @@ mod tests {
         writer.finish().unwrap();
         assert_eq!(file.size(), Some(bytes.len() as u64));
         assert!(read() == bytes && read() == bytes);
-        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+        assert_eq!(directory.path().read_dir().unwrap().count(), 0);
     }
 }

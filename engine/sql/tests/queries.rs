@@ -245,8 +245,8 @@ async fn queries_give_the_recorded_rows() {
     let update = std::env::var_os("UPDATE").is_some();
     let mut failed = Vec::new();
     let mut count = 0;
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/queries");
-    for entry in std::fs::read_dir(folder).unwrap() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/queries");
+    for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         let mut found = String::new();

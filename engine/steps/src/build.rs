@@ -564,16 +564,16 @@ impl Builder<'_> {
             for (path, md5) in sums {
                 let path = format!("{section}/{path}");
                 let whole = inputs.iter().find(|(name, _)| *name == path);
-                let folder = inputs.iter().find(|(name, _)| {
-                    let folder = name.strip_suffix("./").unwrap_or(name);
-                    folder.ends_with('/') && path.starts_with(folder)
+                let directory = inputs.iter().find(|(name, _)| {
+                    let directory = name.strip_suffix("./").unwrap_or(name);
+                    directory.ends_with('/') && path.starts_with(directory)
                 });
                 let (name, port) = whole
-                    .or(folder)
+                    .or(directory)
                     .ok_or_else(|| BuildError::UnknownChecksum(path.clone()))?;
-                let folder = name.strip_suffix("./").unwrap_or(name);
+                let directory = name.strip_suffix("./").unwrap_or(name);
                 let inside = path
-                    .strip_prefix(folder)
+                    .strip_prefix(directory)
                     .filter(|inside| !inside.is_empty())
                     .map(str::to_owned);
                 let step = Checksum {

@@ -162,18 +162,18 @@ mod tests {
     use super::*;
 
     fn context() -> (tempfile::TempDir, Context) {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let limits = RunLimits {
             jobs: 2,
             memory: 1 << 30,
         };
-        let store = Store::open(folder.path()).unwrap();
-        (folder, Context::new(store, limits, Cancel::default()))
+        let store = Store::open(directory.path()).unwrap();
+        (directory, Context::new(store, limits, Cancel::default()))
     }
 
     #[test]
     fn results_are_in_batch_order() {
-        let (_folder, context) = context();
+        let (_directory, context) = context();
         for (slow, permits) in [(3, 0), (7, 0), (1, 0), (3, 100)] {
             let taken: Vec<_> = (0..permits)
                 .map_while(|_| context.threads.try_take())
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_first_error_in_order_is_reported_and_ends_the_rest() {
-        let (_folder, context) = context();
+        let (_directory, context) = context();
         let work = |number: u64| {
             thread::sleep(Duration::from_millis(number % 3));
             match number {
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_panic_of_the_helper_thread_is_an_error() {
-        let (_folder, context) = context();
+        let (_directory, context) = context();
         let here = thread::current().id();
         let work = |_: u64| assert!(thread::current().id() == here, "on purpose");
         let done = process_in_order(&context, &work, |batches| {

@@ -113,14 +113,14 @@ fn after(sandbox: &Sandbox, before: &str, inner: &Command) -> Ended {
 }
 
 /// Modes of a directory and all entries below it.
-fn modes(folder: &Path, found: &mut Vec<(String, u32)>) {
-    let metadata = fs::symlink_metadata(folder).expect("metadata");
+fn modes(directory: &Path, found: &mut Vec<(String, u32)>) {
+    let metadata = fs::symlink_metadata(directory).expect("metadata");
     found.push((
-        folder.display().to_string(),
+        directory.display().to_string(),
         metadata.permissions().mode() & 0o777,
     ));
     if metadata.is_dir() {
-        for entry in fs::read_dir(folder).expect("a folder") {
+        for entry in fs::read_dir(directory).expect("a folder") {
             modes(&entry.expect("entry").path(), found);
         }
     }
@@ -128,7 +128,7 @@ fn modes(folder: &Path, found: &mut Vec<(String, u32)>) {
 
 #[test]
 fn new_files_have_the_mode_that_the_umask_leaves() {
-    for (umask, folder, file) in [(0o027, 0o750, 0o640), (0o000, 0o777, 0o666)] {
+    for (umask, directory, file) in [(0o027, 0o750, 0o640), (0o000, 0o777, 0o666)] {
         let sandbox = Sandbox::new();
         sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
         sandbox.bundle(Gallery::ID, &Gallery::archive(20, 1).bytes());
@@ -146,7 +146,7 @@ fn new_files_have_the_mode_that_the_umask_leaves() {
             };
             // Published files and objects are read-only for all users.
             let expected = match Path::new(&path).is_dir() {
-                true => folder,
+                true => directory,
                 false if mode & 0o222 == 0 => file & 0o444,
                 false => file,
             };

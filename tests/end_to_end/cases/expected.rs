@@ -76,12 +76,12 @@ impl Expected {
     /// Submissions whose score differs from upstream's, or of which only one of the two has a score.
     pub fn differing_scores(
         &self,
-        folder: &Path,
+        directory: &Path,
         scores: &BTreeMap<PathBuf, Option<f64>>,
     ) -> Vec<String> {
         let mut wrong = Vec::new();
         for grade in &self.grades {
-            let found = scores.get(&folder.join("submissions").join(&grade.submission));
+            let found = scores.get(&directory.join("submissions").join(&grade.submission));
             let right = found.is_some_and(|score| {
                 is_same(*score, grade.score)
                     || grade.score_without_avx512.is_some()

@@ -17,7 +17,7 @@ use expected::Expected;
 
 struct Case {
     id: String,
-    folder: PathBuf,
+    directory: PathBuf,
     expected: Expected,
 }
 
@@ -27,15 +27,15 @@ fn cases(name: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = fs::read_dir(root)
         .expect("tests/cases")
         .map(|entry| entry.expect("entry").path())
-        .filter(|folder| folder.join(name).is_dir())
-        .map(|folder| Case {
-            id: folder
+        .filter(|directory| directory.join(name).is_dir())
+        .map(|directory| Case {
+            id: directory
                 .file_name()
                 .expect("a name")
                 .to_string_lossy()
                 .into_owned(),
-            expected: Expected::read(&folder.join(name).join("expected.json")),
-            folder: folder.join(name),
+            expected: Expected::read(&directory.join(name).join("expected.json")),
+            directory: directory.join(name),
         })
         .collect();
     cases.sort_by(|a, b| a.id.cmp(&b.id));
@@ -48,7 +48,7 @@ fn check(name: &str) {
     let sandbox = Sandbox::new();
     for case in &cases {
         let bundle = sandbox.source().join(format!("{}.zip", case.id));
-        std::os::unix::fs::symlink(case.folder.join("raw.zip"), bundle).expect("link");
+        std::os::unix::fs::symlink(case.directory.join("raw.zip"), bundle).expect("link");
     }
     let ids: Vec<&str> = cases.iter().map(|case| case.id.as_str()).collect();
     let run = sandbox.run_all(&ids);
@@ -56,7 +56,7 @@ fn check(name: &str) {
     let mut wrong = Vec::new();
     for case in &cases {
         let mut found = case.expected.differing_files(&sandbox.prepared(&case.id));
-        found.extend(case.expected.differing_scores(&case.folder, &scores));
+        found.extend(case.expected.differing_scores(&case.directory, &scores));
         wrong.extend(found.into_iter().map(|what| format!("{}: {what}", case.id)));
     }
     wrong.extend(digests(&sandbox, name));
@@ -103,7 +103,7 @@ fn grade(sandbox: &Sandbox, cases: &[Case]) -> BTreeMap<PathBuf, Option<f64>> {
     let mut list = String::new();
     for case in cases {
         for submission in case.expected.submissions() {
-            let path = case.folder.join("submissions").join(submission);
+            let path = case.directory.join("submissions").join(submission);
             let line = serde_json::json!({ "competition_id": case.id, "submission_path": path });
             list.push_str(&format!("{line}\n"));
         }

@@ -141,8 +141,8 @@ fn a_bundle_that_is_thrown_away_comes_back_when_its_bytes_are_needed() {
     assert_eq!(discard(&["--no-download"])["state"], "prepared");
 
     // An image is missing, and only the bundle has it.
-    let folder = world.sandbox.prepared(Gallery::ID).join("public/test");
-    let picture = folder.join(names_in(&folder).first().expect("a picture"));
+    let directory = world.sandbox.prepared(Gallery::ID).join("public/test");
+    let picture = directory.join(names_in(&directory).first().expect("a picture"));
     fs::remove_file(&picture).expect("removed");
     let failed = world.run(Gallery::ID, &["--no-download"]).code(4);
     failed.says(&["no bundle: looked for", "downloads are not allowed"]);

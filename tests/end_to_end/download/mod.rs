@@ -62,8 +62,8 @@ impl World {
         let ended = Ended::of(command);
         assert_silent("stdout", ended.stdout.as_bytes());
         assert_silent("stderr", ended.stderr.as_bytes());
-        for folder in ["store", "data"] {
-            assert_silent_below(&self.sandbox.path(folder));
+        for directory in ["store", "data"] {
+            assert_silent_below(&self.sandbox.path(directory));
         }
         ended
     }
@@ -92,8 +92,8 @@ fn assert_silent(place: &str, bytes: &[u8]) {
 }
 
 #[track_caller]
-fn assert_silent_below(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else {
+fn assert_silent_below(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else {
         return;
     };
     for entry in entries {

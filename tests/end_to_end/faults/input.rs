@@ -28,10 +28,10 @@ fn spoilt(content: &[u8], way: usize, chance: &mut Chance) -> Vec<u8> {
 fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
     let mut chance = Chance::new();
     let mut refused = 0;
-    for folder in kinds::folders() {
-        let world = World::new(&folder);
+    for directory in kinds::directories() {
+        let world = World::new(&directory);
         let whole = world.prepare_well(&"whole");
-        let members = kinds::members(&folder);
+        let members = kinds::members(&directory);
         for number in 0..WAYS * 2 * tries() {
             let mut spoilt_members = members.clone();
             let place = chance.below(members.len());
@@ -71,8 +71,8 @@ fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
 
 #[test]
 fn with_little_memory_there_is_the_same_tree_or_a_word_about_memory() {
-    for folder in kinds::folders() {
-        let world = World::new(&folder);
+    for directory in kinds::directories() {
+        let world = World::new(&directory);
         let whole = world.prepare_well(&"enough");
         for memory in [1 << 10, 1 << 20, 16 << 20] {
             world.clear();

@@ -13,8 +13,8 @@ fn cutting_published_files_hurts_no_run_that_reads_what_they_were_made_of() {
         return;
     }
     let mut chance = Chance::new();
-    for folder in kinds::folders() {
-        let world = World::new(&folder);
+    for directory in kinds::directories() {
+        let world = World::new(&directory);
         let whole = world.prepare_well(&"whole");
         let ledger = world.sandbox.store().join("ledger-v1");
         let forget = || fs::remove_dir_all(&ledger).expect("removed");

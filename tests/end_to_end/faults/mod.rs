@@ -28,8 +28,8 @@ use trouble::{Fault, Seen, Target};
 use world::{Ending, World};
 
 /// The library that makes accesses fail. `None` if it cannot be compiled or preloaded.
-pub(crate) fn library(folder: &Path) -> Option<PathBuf> {
-    library::library(folder).map_err(skipped).ok()
+pub(crate) fn library(directory: &Path) -> Option<PathBuf> {
+    library::library(directory).map_err(skipped).ok()
 }
 
 /// The number of accesses of each kind of step that meet each fault.
@@ -83,10 +83,11 @@ fn uses(declaration: &Declaration, words: &mut BTreeSet<String>) {
 fn every_kind_method_and_format_has_a_pipeline_among_the_kinds() {
     let vocabulary = prep_steps::vocabulary();
     let mut words = BTreeSet::new();
-    for folder in kinds::folders() {
-        let text = std::fs::read_to_string(folder.join("pipeline.yaml")).expect("pipeline");
+    for directory in kinds::directories() {
+        let text = std::fs::read_to_string(directory.join("pipeline.yaml")).expect("pipeline");
         let pipeline = prep_spec::load(vocabulary, "kinds", "pipeline.yaml", &text, "v1");
-        let pipeline = pipeline.unwrap_or_else(|faults| panic!("{}: {faults}", folder.display()));
+        let pipeline =
+            pipeline.unwrap_or_else(|faults| panic!("{}: {faults}", directory.display()));
         for table in &pipeline.tables {
             if let TableOrigin::Declared(declaration) = &table.made {
                 uses(declaration, &mut words);
@@ -183,13 +184,13 @@ fn whatever_goes_wrong_while_one_thing_is_read_and_another_written_nothing_is_lo
         return;
     }
     let mut chance = Chance::new();
-    for (folder, steps) in [
+    for (directory, steps) in [
         ("archives", &["unpack/t.tar.gz", "unpack/p.7z"][..]),
         ("formats", &["table/printed"]),
     ] {
-        let mut folders = kinds::folders().into_iter();
-        let folder = folders.find(|one| one.ends_with(folder));
-        let world = World::new(&folder.expect("a pipeline"));
+        let mut directories = kinds::directories().into_iter();
+        let directory = directories.find(|one| one.ends_with(directory));
+        let world = World::new(&directory.expect("a pipeline"));
         let seen = world.prepare_seen();
         let whole = world.sandbox.tree(&world.id);
         for step in steps {
@@ -224,8 +225,8 @@ fn whatever_goes_wrong_in_whatever_kind_nothing_is_lost() {
     let mut chance = Chance::new();
     let mut kinds_met: BTreeMap<Fault, BTreeMap<String, usize>> = BTreeMap::new();
     let (mut tried, mut struck) = (0, 0);
-    for folder in kinds::folders() {
-        let world = World::new(&folder);
+    for directory in kinds::directories() {
+        let world = World::new(&directory);
         let seen = world.prepare_seen();
         let whole = world.sandbox.tree(&world.id);
         for fault in Fault::ALL {

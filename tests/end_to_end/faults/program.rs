@@ -48,8 +48,8 @@ fn the_exit_code_says_what_kind_of_fault_it_was() {
     let Some(library) = worker::preloaded() else {
         return;
     };
-    for folder in kinds::folders() {
-        let world = World::new(&folder);
+    for directory in kinds::directories() {
+        let world = World::new(&directory);
         world.sandbox.run_well(&world.id);
         let whole = world.sandbox.tree(&world.id);
         for (fault, code, reason) in [
@@ -85,8 +85,8 @@ fn the_exit_code_says_what_kind_of_fault_it_was() {
 
 #[test]
 fn a_bundle_that_is_cut_is_the_input_s_fault_and_too_little_memory_the_machine_s() {
-    for folder in kinds::folders() {
-        let world = World::new(&folder);
+    for directory in kinds::directories() {
+        let world = World::new(&directory);
         world.sandbox.run_well(&world.id);
         let whole = world.sandbox.tree(&world.id);
         world.clear();

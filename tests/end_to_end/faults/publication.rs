@@ -32,9 +32,9 @@ fn a_later_publication_leaves_no_tree_that_passes_for_another() {
     if worker::preloaded().is_none() {
         return;
     }
-    let mut folders = kinds::folders().into_iter();
-    let folder = folders.find(|folder| folder.ends_with("archives"));
-    let world = World::new(&folder.expect("the pipeline of archives"));
+    let mut directories = kinds::directories().into_iter();
+    let directory = directories.find(|directory| directory.ends_with("archives"));
+    let world = World::new(&directory.expect("the pipeline of archives"));
     let path = format!("pipelines/{}/pipeline.yaml", world.id);
     let pipeline = fs::read_to_string(world.sandbox.path(&path)).expect("pipeline");
     prepare_other(&world, &pipeline);

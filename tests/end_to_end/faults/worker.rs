@@ -36,9 +36,9 @@ pub struct Run {
 pub fn preloaded() -> Option<&'static Path> {
     static LIBRARY: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
     let made = LIBRARY.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("folder");
-        let made = library(folder.path())?;
-        Some((folder, made))
+        let directory = tempfile::tempdir().expect("folder");
+        let made = library(directory.path())?;
+        Some((directory, made))
     });
     made.as_ref().map(|(_, made)| made.as_path())
 }

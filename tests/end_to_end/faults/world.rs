@@ -31,9 +31,9 @@ pub enum Ending {
 }
 
 impl World {
-    pub fn new(folder: &Path) -> World {
+    pub fn new(directory: &Path) -> World {
         let sandbox = Sandbox::new();
-        let (id, bundle) = kinds::install(&sandbox, folder);
+        let (id, bundle) = kinds::install(&sandbox, directory);
         World {
             id,
             sandbox,
@@ -51,9 +51,9 @@ impl World {
 
     /// Nothing was prepared yet.
     pub fn clear(&self) {
-        for folder in [self.sandbox.data(), self.sandbox.store()] {
-            if folder.exists() {
-                std::fs::remove_dir_all(folder).expect("removed");
+        for directory in [self.sandbox.data(), self.sandbox.store()] {
+            if directory.exists() {
+                std::fs::remove_dir_all(directory).expect("removed");
             }
         }
         self.sandbox.bundle(&self.id, &self.bundle);

@@ -141,8 +141,8 @@ impl Sandbox {
 }
 
 /// Names in a directory, sorted. None if it does not exist.
-pub fn names_in(folder: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else {
+pub fn names_in(directory: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();
     };
     let mut names: Vec<String> = entries

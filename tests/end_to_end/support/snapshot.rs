@@ -25,10 +25,10 @@ struct Entry {
 
 impl Snapshot {
     /// Reads all entries below a directory. Empty if it does not exist.
-    pub fn of(folder: &Path) -> Snapshot {
+    pub fn of(directory: &Path) -> Snapshot {
         let mut entries = BTreeMap::new();
-        if folder.is_dir() {
-            walk(folder, "", &mut entries);
+        if directory.is_dir() {
+            walk(directory, "", &mut entries);
         }
         Snapshot { entries }
     }
@@ -65,8 +65,8 @@ impl Snapshot {
 
 const FOLDER: &str = "folder";
 
-fn walk(folder: &Path, inner: &str, entries: &mut BTreeMap<String, Entry>) {
-    for item in fs::read_dir(folder).expect("folder") {
+fn walk(directory: &Path, inner: &str, entries: &mut BTreeMap<String, Entry>) {
+    for item in fs::read_dir(directory).expect("folder") {
         let item = item.expect("entry");
         let path = item.path();
         let metadata = fs::symlink_metadata(&path).expect("metadata");

@@ -9,13 +9,13 @@ use prep_fault_server::{At, Bundle, Fault, FaultServer, KEY, Kind, TOKEN, USERNA
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = arguments
+    let directory = arguments
         .next()
         .ok_or("usage: prep-fault-server FOLDER [PORT] [BYTES_PER_SECOND]")?;
     let port = arguments.next().map_or(Ok(0), |port| port.parse())?;
     let rate = arguments.next().map(|rate| rate.parse()).transpose()?;
     let mut bundles = Vec::new();
-    for entry in Path::new(&folder).read_dir()? {
+    for entry in Path::new(&directory).read_dir()? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "zip")
             && let Some(id) = path.file_stem().and_then(|stem| stem.to_str())

@@ -18,16 +18,16 @@ const PUBLIC: &str = "prepared/public/";
 pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
     let mut distribution = Vec::new();
     let mut records = Vec::new();
-    let mut folders: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    let mut directories: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for file in &exported.files {
         let Some(name) = file.path.strip_prefix(PUBLIC) else {
             continue;
         };
         match name.split_once('/') {
-            Some((folder, inside)) => {
+            Some((directory, inside)) => {
                 let suffix = inside.rsplit_once('.').map_or("", |(_, suffix)| suffix);
-                *folders
-                    .entry(folder)
+                *directories
+                    .entry(directory)
                     .or_default()
                     .entry(suffix)
                     .or_default() += 1;
@@ -38,9 +38,9 @@ pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
             }
         }
     }
-    for (folder, suffixes) in folders {
+    for (directory, suffixes) in directories {
         for (suffix, files) in suffixes {
-            distribution.push(set(folder, suffix, files));
+            distribution.push(set(directory, suffix, files));
         }
     }
     let address = format!(
@@ -83,12 +83,12 @@ fn object(file: &ExportedFile, name: &str) -> Value {
     })
 }
 
-fn set(folder: &str, suffix: &str, files: usize) -> Value {
+fn set(directory: &str, suffix: &str, files: usize) -> Value {
     let (name, pattern) = match suffix {
-        "" => (format!("{folder}/*"), format!("{PUBLIC}{folder}/**")),
+        "" => (format!("{directory}/*"), format!("{PUBLIC}{directory}/**")),
         _ => (
-            format!("{folder}/*.{suffix}"),
-            format!("{PUBLIC}{folder}/**.{suffix}"),
+            format!("{directory}/*.{suffix}"),
+            format!("{PUBLIC}{directory}/**.{suffix}"),
         ),
     };
     json!({

@@ -27,7 +27,7 @@ impl TemporaryCopy {
     pub fn new(parent: &Path) -> io::Result<TemporaryCopy> {
         // One process at a time, because a directory that is not locked yet would look abandoned. On file systems without locks, that
         // moment is short.
-        let _turn = File::open(parent).and_then(|folder| folder.lock().map(|()| folder));
+        let _turn = File::open(parent).and_then(|directory| directory.lock().map(|()| directory));
         for left in left_in(parent) {
             // A directory that cannot be removed does no harm.
             if let Ok(Some(_lock)) = try_lock_file(&left.join(LOCK)) {

@@ -44,7 +44,7 @@ pub fn expand(
         .collect();
     for (number, archive) in archives.iter().enumerate() {
         let staging = staging.join(number.to_string());
-        let Some((_, folder)) = kind(&archive.path) else {
+        let Some((_, directory)) = kind(&archive.path) else {
             continue;
         };
         unpack(archive, &staging, limits, cancel).map_err(|error| {
@@ -55,7 +55,7 @@ pub fn expand(
             Error::new(Failure::Input, message).help(Remedy::KeepArchives)
         })?;
         let mut inside = CopyInputs::default();
-        list(&staging, base(&staging, folder), &mut inside)?;
+        list(&staging, base(&staging, directory), &mut inside)?;
         found.empty.append(&mut inside.empty);
         for item in inside.items {
             if let Some(other) = there.get(&item.path) {
@@ -109,12 +109,12 @@ fn kind(path: &str) -> Option<(Kind, &str)> {
 
 /// Returns the place of the unpacked members: in a directory with the archive's name, or next to the archive, if all are in a directory
 /// of that name.
-fn base<'a>(staging: &Path, folder: &'a str) -> &'a str {
-    let (around, own) = folder.rsplit_once('/').unwrap_or(("", folder));
+fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
+    let (around, own) = directory.rsplit_once('/').unwrap_or(("", directory));
     let alone = fs::read_dir(staging).is_ok_and(|entries| entries.count() == 1);
     match alone && staging.join(own).is_dir() {
         true => around,
-        false => folder,
+        false => directory,
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
         let mut writer = TarWriter::new(Vec::new());
         for (path, content) in members {
             let added = match path.strip_suffix('/') {
-                Some(folder) => writer.add_directory(folder),
+                Some(directory) => writer.add_directory(directory),
                 None => writer.add_file(path, content.len() as u64, content.as_bytes()),
             };
             added.unwrap();
@@ -211,9 +211,9 @@ mod tests {
     fn empty_archives_are_empty_folders() {
         let dir = tempfile::tempdir().unwrap();
         let nothing = archive(dir.path(), "a.tar", &[]);
-        let folders = archive(dir.path(), "b.tar", &[("c/", ""), ("d/x.txt", "1")]);
+        let directories = archive(dir.path(), "b.tar", &[("c/", ""), ("d/x.txt", "1")]);
         let found = expanded(
-            &[&nothing, &folders],
+            &[&nothing, &directories],
             Expand::Instead,
             &dir.path().join("s"),
         );

@@ -19,7 +19,7 @@ use crate::settings::Settings;
 pub(crate) struct PreparedDirectory<'a> {
     settings: &'a Settings,
     id: &'a str,
-    folder: PathBuf,
+    directory: PathBuf,
     manifest: Option<Manifest>,
 }
 
@@ -31,9 +31,9 @@ impl<'a> PreparedDirectory<'a> {
         id: &'a str,
     ) -> Result<PreparedDirectory<'a>, Error> {
         let manifest = prepared::manifest(&settings.data_dir, id)?;
-        let folder = settings.data_dir.join(id).join("prepared");
+        let directory = settings.data_dir.join(id).join("prepared");
         if let Some(manifest) = &manifest
-            && !manifest.is_intact(&folder)
+            && !manifest.is_intact(&directory)
         {
             let message =
                 format!("the prepared data of `{id}` is not complete, or was changed since");
@@ -44,7 +44,7 @@ impl<'a> PreparedDirectory<'a> {
         Ok(PreparedDirectory {
             settings,
             id,
-            folder,
+            directory,
             manifest,
         })
     }
@@ -67,7 +67,7 @@ impl<'a> PreparedDirectory<'a> {
 
     /// Returns the location of the file `path` (`private/test.csv`).
     pub(crate) fn place(&self, path: &str) -> PathBuf {
-        self.folder.join(path)
+        self.directory.join(path)
     }
 
     /// Reads the answers in `path`, if they are the published ones.
@@ -83,7 +83,7 @@ impl<'a> PreparedDirectory<'a> {
             .map_err(|error| Error::reading("read the answers", &place, &error))?;
         match &self.manifest {
             None if has_published_checksum(&bytes, entry, path) != Some(true) => {
-                Err(prepared::not_ours(self.id, &self.folder))
+                Err(prepared::not_ours(self.id, &self.directory))
             }
             Some(manifest) if !manifest.has_published(&self.settings.data_dir, path, &bytes) => {
                 Err(self.modified_answers(path, &place))

@@ -143,18 +143,18 @@ fn list_report(
 }
 
 /// The temporary file of a report.
-fn draft(folder: &Path) -> std::io::Result<NamedTempFile> {
+fn draft(directory: &Path) -> std::io::Result<NamedTempFile> {
     tempfile::Builder::new()
         .prefix(".report-")
         .permissions(std::fs::Permissions::from_mode(0o666))
-        .tempfile_in(folder)
+        .tempfile_in(directory)
 }
 
 /// Writes a report under a unique name, also if other processes grade into the same directory in the same second. The file appears
 /// complete or not at all.
 fn save(
     mut file: NamedTempFile,
-    folder: &Path,
+    directory: &Path,
     text: &str,
     now: Timestamp,
 ) -> std::io::Result<PathBuf> {
@@ -162,7 +162,7 @@ fn save(
     file.as_file().sync_all()?;
     let mut number = 1;
     loop {
-        let path = folder.join(file_name(now, number));
+        let path = directory.join(file_name(now, number));
         match file.persist_noclobber(&path) {
             Ok(_) => return Ok(path),
             Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => {
@@ -215,8 +215,8 @@ mod tests {
         );
     }
 
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = std::fs::read_dir(folder).unwrap();
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(directory).unwrap();
         let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -231,10 +231,10 @@ mod tests {
         let now = Timestamp::UNIX_EPOCH;
         std::thread::scope(|scope| {
             for number in 0..6 {
-                let folder = dir.path();
+                let directory = dir.path();
                 scope.spawn(move || {
-                    let file = draft(folder).unwrap();
-                    save(file, folder, &number.to_string(), now).unwrap()
+                    let file = draft(directory).unwrap();
+                    save(file, directory, &number.to_string(), now).unwrap()
                 });
             }
         });

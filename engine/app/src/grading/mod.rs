@@ -178,8 +178,8 @@ impl Grading {
         }
         let entry = catalog.get(id)?;
         let (_, answers) = grader(entry, &entry.load(BASE_VARIANT)?)?;
-        let folder = settings.data_dir.join(id).join("prepared");
-        let answers = folder.join(answers);
+        let directory = settings.data_dir.join(id).join("prepared");
+        let answers = directory.join(answers);
         if !answers.is_file() {
             return Err(crate::prepared::not_prepared(id));
         }

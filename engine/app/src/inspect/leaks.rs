@@ -17,7 +17,7 @@ use crate::grading;
 use crate::prepared;
 use crate::settings::Settings;
 
-/// Searches the prepared data of a competition in the settings' data directory, and its bundle if that is in `folders` or in the data
+/// Searches the prepared data of a competition in the settings' data directory, and its bundle if that is in `directories` or in the data
 /// directory.
 ///
 /// # Errors
@@ -26,14 +26,14 @@ pub fn leaks(
     catalog: &Catalog,
     settings: &Settings,
     id: &str,
-    folders: &[&Path],
+    directories: &[&Path],
 ) -> Result<LeakReport, Error> {
     let entry = catalog.get(id)?;
     let manifest = prepared::manifest(&settings.data_dir, id)?;
     let variant = manifest.map_or_else(|| prep_spec::BASE_VARIANT.to_owned(), |one| one.variant);
     let pipeline = entry.load(&variant)?;
-    let folder = settings.data_dir.join(id).join("prepared");
-    if !folder.is_dir() {
+    let directory = settings.data_dir.join(id).join("prepared");
+    if !directory.is_dir() {
         return Err(prepared::not_prepared(id));
     }
     let no_grading = || {
@@ -41,13 +41,13 @@ pub fn leaks(
         Error::new(Failure::Pipeline, message)
     };
     let grade = &pipeline.grade.as_ref().ok_or_else(no_grading)?.value;
-    let answers = folder.join(&grade.answers.value);
+    let answers = directory.join(&grade.answers.value);
     let rows = rows_of_records(settings, entry, &pipeline, &answers)?;
     let place = LeakInput {
-        public: folder.join("public"),
+        public: directory.join("public"),
         answers: rows.as_ref().map_or(answers, |rows| rows.to_path_buf()),
-        sample: folder.join(&grade.sample.value),
-        bundle: bundles::path(settings, id, folders),
+        sample: directory.join(&grade.sample.value),
+        bundle: bundles::path(settings, id, directories),
         temp: settings.temp_dir(),
         limits: settings.content_limits(1),
         memory: settings.memory,

@@ -101,21 +101,21 @@ pub fn rerun(
     let recorded = Store::open_or_empty(&task.settings.store_dir)?;
     let mut all = Vec::new();
     for id in ids {
-        let folder = tempfile::Builder::new()
+        let directory = tempfile::Builder::new()
             .prefix("rerun-")
             .tempdir_in(scratch);
-        let folder =
-            folder.map_err(|error| Error::writing("create a directory in", scratch, &error))?;
+        let directory =
+            directory.map_err(|error| Error::writing("create a directory in", scratch, &error))?;
         // While the directory is locked, the cache does not treat it as left over by a killed process. Without locks, only its age
         // decides.
-        let lock = File::open(folder.path());
+        let lock = File::open(directory.path());
         let _lock = lock.map(|lock| lock.try_lock().map(|()| lock));
         let one = Rerunning {
             id,
             recorded: &recorded,
             task: &Task {
                 settings: Settings {
-                    store_dir: folder.path().join("store"),
+                    store_dir: directory.path().join("store"),
                     jobs: other_jobs(task.settings.jobs),
                     memory: task.settings.memory / PART_OF_MEMORY,
                     ..task.settings.clone()

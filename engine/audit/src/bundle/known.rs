@@ -13,23 +13,23 @@ use prep_contents::{ContentsError, DecodingLimits};
 use super::members::{self, BundleMember};
 use crate::error::AuditError;
 
-/// Path of the list of a bundle in `folder`, by the bundle's MD5.
-fn place(folder: &Path, md5: &str) -> PathBuf {
-    folder.join(format!("{md5}.gz"))
+/// Path of the list of a bundle in `directory`, by the bundle's MD5.
+fn place(directory: &Path, md5: &str) -> PathBuf {
+    directory.join(format!("{md5}.gz"))
 }
 
 /// Records the members of the bundle at `path`, whose MD5 is `md5`, unless they are recorded already.
 ///
 /// # Errors
 /// When the bundle cannot be read, or the list cannot be written.
-pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsError> {
-    let place = place(folder, md5);
+pub fn remember(directory: &Path, md5: &str, path: &Path) -> Result<(), ContentsError> {
+    let place = place(directory, md5);
     if place.exists() {
         return Ok(());
     }
     let list = members::of_file(path, &DecodingLimits::default())?;
-    std::fs::create_dir_all(folder)?;
-    let part = folder.join(format!("{md5}.{}.part", std::process::id()));
+    std::fs::create_dir_all(directory)?;
+    let part = directory.join(format!("{md5}.{}.part", std::process::id()));
     let mut out = GzEncoder::new(File::create(&part)?, Compression::fast());
     for member in &list {
         // A name can have a line end. JSON escapes it.
@@ -44,8 +44,8 @@ pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsErr
 ///
 /// # Errors
 /// The list cannot be read, or it is damaged.
-pub fn recall(folder: &Path, md5: &str) -> Result<Option<Vec<BundleMember>>, AuditError> {
-    let path = place(folder, md5);
+pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<BundleMember>>, AuditError> {
+    let path = place(directory, md5);
     let read = || {
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -375,7 +375,7 @@ impl Bundle<'_> {
                     .example(only.name.clone()),
             );
         }
-        if let Some(folder) = self.common_directory(&files) {
+        if let Some(directory) = self.common_directory(&files) {
             let proof = match self.expected.members {
                 Some(_) => "without it, names, sizes and CRCs are those of the good bundle",
                 None => "without it, the paths that the pipeline reads are there",
@@ -383,7 +383,7 @@ impl Bundle<'_> {
             found.push(
                 self.finding(&cause::BUNDLE_FOLDER)
                     .proof(proof)
-                    .example(format!("{folder}/")),
+                    .example(format!("{directory}/")),
             );
         }
         if let Some(tail) = members::tail(self.file).ok().filter(|tail| *tail > 0) {
@@ -449,8 +449,8 @@ impl Bundle<'_> {
 
     /// The top directory of all members, if they would be right without it.
     fn common_directory(&self, files: &[&BundleMember]) -> Option<String> {
-        let (folder, _) = files.first()?.name.split_once('/')?;
-        let prefix = format!("{folder}/");
+        let (directory, _) = files.first()?.name.split_once('/')?;
+        let prefix = format!("{directory}/");
         let inner: Option<Vec<&str>> = files
             .iter()
             .map(|member| member.name.strip_prefix(&prefix))
@@ -476,7 +476,7 @@ impl Bundle<'_> {
                 there(&inner) > 0 && there(&whole) == 0
             }
         };
-        right.then(|| folder.to_owned())
+        right.then(|| directory.to_owned())
     }
 
     /// Compares the members with the list of the good bundle.

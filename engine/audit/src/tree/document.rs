@@ -334,9 +334,12 @@ mod tests {
 
     #[test]
     fn long_lists_have_the_same_causes_as_short_ones() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let list = r#"[{"id": 1, "x": 0.5, "t": "a"}, {"id": 2, "x": 1.5, "t": "b"}, {"id": 3, "x": 2.5, "t": "c"}]"#;
-        let (theirs, ours) = (folder.path().join("theirs"), folder.path().join("ours"));
+        let (theirs, ours) = (
+            directory.path().join("theirs"),
+            directory.path().join("ours"),
+        );
         let found = |record, there: &str, here: &str| -> Vec<&str> {
             std::fs::write(&theirs, there).unwrap();
             std::fs::write(&ours, here).unwrap();

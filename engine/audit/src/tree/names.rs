@@ -76,11 +76,11 @@ impl OneSided {
                 }
             };
             let list: Vec<_> = listed.iter().filter(|member| !member.is_folder()).collect();
-            let folder = path.trim_end_matches(".zip");
+            let directory = path.trim_end_matches(".zip");
             let parent = path
                 .rsplit_once('/')
                 .map(|(parent, _)| format!("{parent}/"));
-            for prefix in [format!("{folder}/"), parent.unwrap_or_default()] {
+            for prefix in [format!("{directory}/"), parent.unwrap_or_default()] {
                 let place = |name: &str| format!("{prefix}{name}");
                 let mut all = list.iter().map(|member| place(&member.name));
                 if !list.is_empty() && all.all(|inner| surplus.contains_key(&inner)) {
@@ -125,7 +125,7 @@ pub(super) fn of_case(there: &str, here: &str) -> AuditFinding {
 /// Findings for an archive that was unpacked in `theirs`: that fact, and differences of its members.
 pub(super) fn of_unpacked(
     path: &str,
-    folder: &str,
+    directory: &str,
     theirs: &Path,
     ours: &Path,
     around: &Surroundings<'_>,
@@ -140,7 +140,7 @@ pub(super) fn of_unpacked(
     let visited = Archive::Zip.visit(&place, path, &budget, &mut |inner, _, content| {
         count += 1;
         let ours = read::spool(content, around.resources)?;
-        let theirs = theirs.join(format!("{folder}{inner}"));
+        let theirs = theirs.join(format!("{directory}{inner}"));
         let inner = format!("{path}/{inner}");
         let paired = pair::compare(&inner, &theirs, &ours, &around.inside())?;
         found.extend(paired.findings);
@@ -153,7 +153,7 @@ pub(super) fn of_unpacked(
         let proof = format!("ours cannot be looked into: {error}");
         found.push(AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof));
     }
-    let example = format!("{count} members of {path} are in {folder}");
+    let example = format!("{count} members of {path} are in {directory}");
     found.push(AuditFinding::new(&files::ARCHIVE_UNPACKED, path).example(example));
     Ok(found)
 }

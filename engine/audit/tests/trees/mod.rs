@@ -29,8 +29,8 @@ fn recorded(path: &str) -> Vec<u8> {
 }
 
 fn fastparquet(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/data/fastparquet");
-    fs::read(folder.join(format!("{name}.numbers.parquet"))).unwrap()
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/data/fastparquet");
+    fs::read(directory.join(format!("{name}.numbers.parquet"))).unwrap()
 }
 
 fn png(colour: png::ColorType, compression: png::Compression, change: u8) -> Vec<u8> {
@@ -121,10 +121,10 @@ fn write_parts(root: &Path, parts: &Split) {
     }
     let images = [("train", &parts.train), ("test", &parts.test)];
     for (part, numbers) in images {
-        let folder = root.join("public").join(part);
-        fs::create_dir_all(&folder).unwrap();
+        let directory = root.join("public").join(part);
+        fs::create_dir_all(&directory).unwrap();
         for number in numbers.iter().filter(|number| *number % 10 == 0) {
-            let name = folder.join(format!("a{number:04}.png"));
+            let name = directory.join(format!("a{number:04}.png"));
             fs::write(
                 name,
                 png(png::ColorType::Rgb, png::Compression::Fast, *number as u8),

@@ -6,12 +6,12 @@ use super::*;
 /// Contents by path.
 fn contents(root: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
     let mut found = std::collections::BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             match path.is_dir() {
-                true => folders.push(path),
+                true => directories.push(path),
                 false => {
                     found.insert(path.clone(), fs::read(path).unwrap());
                 }

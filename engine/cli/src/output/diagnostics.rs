@@ -76,8 +76,8 @@ mod tests {
     /// `prep plan` shows the rendered lines, `prep pipeline check` the position. Both name the same place.
     #[test]
     fn a_mistake_has_the_same_place_everywhere() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../spec/tests/diagnostics");
-        let files = std::fs::read_dir(folder)
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../spec/tests/diagnostics");
+        let files = std::fs::read_dir(directory)
             .unwrap()
             .map(|file| file.unwrap().path());
         let files = files.filter(|file| file.extension().is_some_and(|ending| ending == "yaml"));

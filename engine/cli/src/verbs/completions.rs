@@ -57,7 +57,7 @@ impl CompletionsArgs {
                 let script = String::from_utf8_lossy(&script);
                 self.output.write(session, &script)?;
             }
-            (None, Some(folder)) => write_pages(command, folder)?,
+            (None, Some(directory)) => write_pages(command, directory)?,
             (None, None) => {
                 return Err(CliError::usage("manual pages are several files")
                     .help("name a directory for them with -o DIR"));
@@ -67,8 +67,8 @@ impl CompletionsArgs {
     }
 }
 
-fn write_pages(command: clap::Command, folder: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(command, folder))
-        .map_err(|error| Error::writing("write manual pages to", folder, &error))
+fn write_pages(command: clap::Command, directory: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(directory)
+        .and_then(|()| clap_mangen::generate_to(command, directory))
+        .map_err(|error| Error::writing("write manual pages to", directory, &error))
 }

@@ -35,12 +35,12 @@ impl LeaksArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let settings = self.variant.settings(session);
-        let mut folders = Vec::new();
-        folders.extend(self.source.or_setting(session));
-        folders.push(&session.settings.data_dir);
+        let mut directories = Vec::new();
+        directories.extend(self.source.or_setting(session));
+        directories.push(&session.settings.data_dir);
         let ids = self.selection.ids()?;
         let reports = session.for_each_id(&ids, |id| {
-            Ok(prep_app::leaks(&catalog, &settings, id, &folders)?)
+            Ok(prep_app::leaks(&catalog, &settings, id, &directories)?)
         });
         if session.printer.json {
             let all = reports.json(|id, report| {

@@ -137,8 +137,8 @@ fn prepared_or_graded(
             runs.any(|run| run.competition == entry.id)
         });
         let mut is_prepared = false;
-        for folder in &folders {
-            is_prepared |= prep_app::manifest(folder, &entry.id)?.is_some();
+        for directory in &directories {
+            is_prepared |= prep_app::manifest(directory, &entry.id)?.is_some();
         }
         if was_graded || is_prepared {
             ids.push(entry.id.clone());

@@ -161,8 +161,8 @@ impl SummarizeArgs {
             return Ok(vec![(self.name.clone(), reports)]);
         };
         let groups = prep_experiments::experiments(table).map_err(failed)?;
-        let folder = table.parent().unwrap_or(Path::new(""));
-        let runs = self.runs.as_deref().unwrap_or(folder);
+        let directory = table.parent().unwrap_or(Path::new(""));
+        let runs = self.runs.as_deref().unwrap_or(directory);
         self.requested(&groups, table)?
             .into_iter()
             .map(|name| {

@@ -383,8 +383,8 @@ mod tests {
     use super::*;
 
     fn rows(text: &[u8]) -> (CsvDialect, Vec<String>, Vec<Vec<String>>) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.csv");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.csv");
         std::fs::write(&path, text).unwrap();
         let table = CsvTable::open(&path, b',', &DecodingLimits::default()).unwrap();
         let mut reader = table.rows().unwrap();

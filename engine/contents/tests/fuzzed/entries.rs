@@ -8,7 +8,7 @@ use prep_contents::{DecodingLimits, Resources, entries};
 const UNPACKED: u64 = 1 << 20;
 
 pub fn check(data: &[u8]) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a folder");
     let resources = Resources {
         limits: DecodingLimits {
             unpacked: UNPACKED,
@@ -16,10 +16,10 @@ pub fn check(data: &[u8]) {
             spooled: 1 << 18,
             ..DecodingLimits::default()
         },
-        temp: &folder.path().join("temp"),
+        temp: &directory.path().join("temp"),
     };
     for name in ["a.zip", "a.tar", "a.tar.gz", "a.7z", "a.zip.gz"] {
-        let place = folder.path().join("archive");
+        let place = directory.path().join("archive");
         let mut file = std::fs::File::create(&place).expect("a file");
         file.write_all(data).expect("written");
         drop(file);

@@ -86,9 +86,9 @@ fn try_lock(
         (Action::Sink(sink), _) => match sink.lock() {
             None => return Ok(Some(None)),
             Some(path) => {
-                if let Some(folder) = path.parent() {
-                    create_directory(folder).map_err(|cause| {
-                        let path = folder.to_owned();
+                if let Some(directory) = path.parent() {
+                    create_directory(directory).map_err(|cause| {
+                        let path = directory.to_owned();
                         StoreError::Io {
                             action: "create the directory",
                             path,

@@ -76,10 +76,11 @@ impl LocalDirectory {
     fn files(&self) -> Result<BTreeMap<String, (PathBuf, u64)>, StepError> {
         let mut files = BTreeMap::new();
         let mut open = vec![(String::new(), self.path.clone())];
-        while let Some((inner, folder)) = open.pop() {
-            let entries = fs::read_dir(&folder).map_err(|cause| self.failed(&folder, cause))?;
+        while let Some((inner, directory)) = open.pop() {
+            let entries =
+                fs::read_dir(&directory).map_err(|cause| self.failed(&directory, cause))?;
             for entry in entries {
-                let entry = entry.map_err(|cause| self.failed(&folder, cause))?;
+                let entry = entry.map_err(|cause| self.failed(&directory, cause))?;
                 let path = entry.path();
                 let name = entry.file_name();
                 let Some(name) = name.to_str() else {

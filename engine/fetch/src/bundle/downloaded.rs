@@ -37,9 +37,9 @@ pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
 
 /// Removes `DATA/ID/ID.zip`, parts of it, and files of other sources. Files elsewhere belong to the user and are kept.
 pub fn discard(data_dir: &Path, id: &str) {
-    let folder = data_dir.join(id);
-    discard_sources(&folder.join(SOURCES));
-    let Ok(entries) = folder.read_dir() else {
+    let directory = data_dir.join(id);
+    discard_sources(&directory.join(SOURCES));
+    let Ok(entries) = directory.read_dir() else {
         return;
     };
     let part = part_name(id, "");
@@ -63,8 +63,8 @@ pub fn discard(data_dir: &Path, id: &str) {
 }
 
 /// Removes the files of other sources. Incomplete downloads are kept, so that they can continue.
-fn discard_sources(folder: &Path) {
-    let Ok(entries) = folder.read_dir() else {
+fn discard_sources(directory: &Path) {
+    let Ok(entries) = directory.read_dir() else {
         return;
     };
     for entry in entries.flatten() {
@@ -78,7 +78,7 @@ fn discard_sources(folder: &Path) {
         }
     }
     // Fails if the directory is not empty.
-    let _ = std::fs::remove_dir(folder);
+    let _ = std::fs::remove_dir(directory);
 }
 
 #[cfg(test)]
@@ -88,8 +88,8 @@ mod tests {
     #[test]
     fn only_the_bundle_and_its_parts_go() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = dir.path().join("a");
-        std::fs::create_dir(&folder).unwrap();
+        let directory = dir.path().join("a");
+        std::fs::create_dir(&directory).unwrap();
         for name in [
             "a.zip",
             "a.part-0123.zip",
@@ -97,7 +97,7 @@ mod tests {
             "b.zip",
             "prepared.json",
         ] {
-            std::fs::write(folder.join(name), "").unwrap();
+            std::fs::write(directory.join(name), "").unwrap();
         }
         let running = [
             "y.partial",
@@ -115,7 +115,7 @@ mod tests {
         for name in running {
             assert!(source_path(dir.path(), "a", name).exists(), "{name}");
         }
-        let mut left: Vec<_> = folder
+        let mut left: Vec<_> = directory
             .read_dir()
             .unwrap()
             .map(|entry| entry.unwrap().file_name())

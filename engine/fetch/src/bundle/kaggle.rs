@@ -30,18 +30,18 @@ pub struct KaggleBundle {
 }
 
 impl KaggleBundle {
-    /// Creates the source. It looks for `ID.zip` and `ID/ID.zip` in `folders`, then in the data directory `data`. If
+    /// Creates the source. It looks for `ID.zip` and `ID/ID.zip` in `directories`, then in the data directory `data`. If
     /// there is none, it downloads the bundle of the competition `kaggle` to `DATA/ID/ID.zip`. With `md5`, a file with
     /// another MD5 is an error.
     pub fn new(
         id: &str,
         kaggle: &str,
         data: &Path,
-        folders: &[&Path],
+        directories: &[&Path],
         md5: Option<&str>,
         network: impl Into<LazyNetwork>,
     ) -> KaggleBundle {
-        let mut all = folders.to_vec();
+        let mut all = directories.to_vec();
         all.push(data);
         KaggleBundle {
             kaggle: kaggle.to_owned(),

@@ -76,13 +76,13 @@ fn list(paths: &[PathBuf]) -> String {
 }
 
 impl LocalBundle {
-    /// Creates a source that looks for the bundle of `id` in `folders`, in this order. With `md5`, a file with another
+    /// Creates a source that looks for the bundle of `id` in `directories`, in this order. With `md5`, a file with another
     /// MD5 is an error.
-    pub fn new(id: &str, folders: &[&Path], md5: Option<&str>) -> LocalBundle {
+    pub fn new(id: &str, directories: &[&Path], md5: Option<&str>) -> LocalBundle {
         let name = format!("{id}.zip");
-        let candidates = folders
+        let candidates = directories
             .iter()
-            .flat_map(|folder| [folder.join(&name), folder.join(id).join(&name)])
+            .flat_map(|directory| [directory.join(&name), directory.join(id).join(&name)])
             .collect();
         let what = FileLabel {
             title: "bundle".to_owned(),

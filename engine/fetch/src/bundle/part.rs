@@ -43,11 +43,11 @@ impl PartOfBundle {
         let key = key.get(..12).unwrap_or(&key);
         let stem = whole.target().file_stem().unwrap_or_default();
         let name = part_name(&stem.to_string_lossy(), key);
-        let folder = whole.target().parent().unwrap_or(Path::new(""));
+        let directory = whole.target().parent().unwrap_or(Path::new(""));
         PartOfBundle {
             members,
-            target: folder.join(format!("{name}.zip")),
-            local: LocalBundle::new(&name, &[folder], None),
+            target: directory.join(format!("{name}.zip")),
+            local: LocalBundle::new(&name, &[directory], None),
             whole,
         }
     }

@@ -43,7 +43,7 @@ pub struct WebFile {
 }
 
 impl WebFile {
-    /// Creates the source. It looks for `FILE` and `ID/FILE` in `folders`, then in the data directory, then in the
+    /// Creates the source. It looks for `FILE` and `ID/FILE` in `directories`, then in the data directory, then in the
     /// local bundle. If there is none, it downloads the file to `DATA/ID/sources/FILE`.
     ///
     /// # Errors
@@ -52,23 +52,23 @@ impl WebFile {
         id: &str,
         address: WebAddress<'_>,
         data: &Path,
-        folders: &[&Path],
+        directories: &[&Path],
         sums: BundleChecksums,
         network: impl Into<LazyNetwork>,
     ) -> Result<WebFile, FetchError> {
         let WebAddress { source, file, url } = address;
         let item = Item::file(file, url)?;
         let target = source_path(data, id, file);
-        let places = folders.iter();
+        let places = directories.iter();
         let mut candidates: Vec<PathBuf> = places
-            .flat_map(|folder| [folder.join(file), folder.join(id).join(file)])
+            .flat_map(|directory| [directory.join(file), directory.join(id).join(file)])
             .collect();
         candidates.push(target.clone());
         let what = FileLabel {
             title: format!("file of the source `{source}`"),
             owner: item.owner(),
         };
-        let mut bundles = folders.to_vec();
+        let mut bundles = directories.to_vec();
         bundles.push(data);
         // Names of bundles contain no slash.
         let name = format!("{id}/{source}/{file}");

@@ -50,8 +50,8 @@ impl Partial {
             let path = path.clone();
             move |cause| FetchError::io(action, &path, cause)
         };
-        if let Some(folder) = target.parent() {
-            prep_cache::create_directory(folder).map_err(error("create the directory of"))?;
+        if let Some(directory) = target.parent() {
+            prep_cache::create_directory(directory).map_err(error("create the directory of"))?;
         }
         let Some(lock) = prep_cache::try_lock_file(&path)? else {
             return Ok(LockOutcome::Busy);

@@ -102,8 +102,8 @@ fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
 }
 
 /// Lists the entries of a directory, sorted by name.
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = match fs::read_dir(folder) {
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = match fs::read_dir(directory) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
         Err(_) => Vec::new(),
     };
@@ -111,8 +111,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn walk(folder: &Path, images: &mut Vec<Image>) {
-    for path in entries(folder) {
+fn walk(directory: &Path, images: &mut Vec<Image>) {
+    for path in entries(directory) {
         if images.len() >= MAX_FILES {
             return;
         }

@@ -111,8 +111,8 @@ fn unpacked(
     };
     let inside = step.unpack(context, opener, content, path)?;
     let inside = inside.finish(&context.cancel).map_err(StepError::input)?;
-    let folder = unpack::without_suffix(path);
-    let (around, own) = folder.rsplit_once('/').unwrap_or(("", folder));
+    let directory = unpack::without_suffix(path);
+    let (around, own) = directory.rsplit_once('/').unwrap_or(("", directory));
     let has_own = !inside.is_empty()
         && inside.files().all(|file| {
             let rest = path_within(file.path(), path).strip_prefix(own);
@@ -120,7 +120,7 @@ fn unpacked(
         });
     let place = match has_own {
         true => around,
-        false => folder,
+        false => directory,
     };
     let place = place.to_owned();
     Ok((inside, place))

@@ -341,8 +341,8 @@ mod tests {
             windows in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..100), 0..4),
             left in any::<prop::sample::Index>(),
         ) {
-            let folder = tempfile::tempdir()?;
-            let store = Store::open(folder.path()).unwrap();
+            let directory = tempfile::tempdir()?;
+            let store = Store::open(directory.path()).unwrap();
             let layers = Layers { base: Digest::of_bytes(b"bundle"), layers };
             let writer = LayersWriter::new(&store).unwrap();
             let places: Vec<u64> = windows.iter().map(|window| writer.keep(window).unwrap()).collect();

@@ -166,8 +166,8 @@ pub(crate) fn below_a_file<'a>(
         if std::mem::replace(&mut last_parent, parent) == parent {
             continue;
         }
-        for folder in folders_of(path(place)) {
-            if let Some(file) = find(folder).filter(|file| is_file(*file)) {
+        for directory in folders_of(path(place)) {
+            if let Some(file) = find(directory).filter(|file| is_file(*file)) {
                 return Some((file, place));
             }
         }

@@ -52,7 +52,7 @@ impl RerunArgs {
         let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir())?);
         let ids = self.selection.ids_or(prepared)?;
         let scratch = match &self.scratch {
-            Some(folder) => folder.clone(),
+            Some(directory) => directory.clone(),
             None => session.settings.temp_dir(),
         };
         let (_watching, cancel) = interrupt::watched(&session.printer)?;

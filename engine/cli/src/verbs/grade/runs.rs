@@ -53,10 +53,10 @@ pub fn grade(
         }
         return Ok(Exit::Success);
     }
-    let folder = args.output_dir()?;
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Error::writing("make the directory", folder, &error))?;
-    let list = folder.join(LIST);
+    let directory = args.output_dir()?;
+    std::fs::create_dir_all(directory)
+        .map_err(|error| Error::writing("make the directory", directory, &error))?;
+    let list = directory.join(LIST);
     write_atomically(&list, |out| out.write_all(text.as_bytes()))?;
     many::grade(session, catalog, &list, args)
 }

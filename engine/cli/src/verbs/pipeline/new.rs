@@ -40,11 +40,11 @@ pub struct NewArgs {
 impl NewArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let settings = &session.settings;
-        let folder = self.output.clone().or_else(|| settings.pipelines.clone());
-        let folder = folder
+        let directory = self.output.clone().or_else(|| settings.pipelines.clone());
+        let directory = directory
             .unwrap_or_else(|| PathBuf::from("pipelines"))
             .join(&self.id);
-        let path = folder.join("pipeline.yaml");
+        let path = directory.join("pipeline.yaml");
         if path.exists() {
             let error = Error::request(format!("{} already exists", path.display()));
             return Err(error
@@ -59,8 +59,8 @@ impl NewArgs {
             &network,
             &self.id,
         )?;
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| Error::writing("make the directory", &folder, &error))?;
+        std::fs::create_dir_all(&directory)
+            .map_err(|error| Error::writing("make the directory", &directory, &error))?;
         write_atomically(&path, |out| out.write_all(draft.text.as_bytes()))?;
         for note in &draft.notes {
             session.printer.message(note.clone());

@@ -39,14 +39,14 @@ Examples:
 
 impl KeyArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let folder = session.places.keys().ok_or_else(|| {
+        let directory = session.places.keys().ok_or_else(|| {
             CliError::usage("there is no home directory for keys")
                 .help("set XDG_CONFIG_HOME to a directory")
         })?;
         match &self.verb {
             Verb::New { name } => {
                 let made = SigningKey::make(name).map_err(key)?;
-                let path = made.save(&folder).map_err(key)?;
+                let path = made.save(&directory).map_err(key)?;
                 let public = made.public().to_string();
                 session
                     .printer
@@ -62,7 +62,7 @@ impl KeyArgs {
             Verb::List => {
                 let mut keys = Vec::new();
                 let mut exit = Exit::Success;
-                for one in SigningKey::all(&folder) {
+                for one in SigningKey::all(&directory) {
                     match one {
                         Ok(one) => keys.push((one.name().to_owned(), one.public().to_string())),
                         Err(error) => {

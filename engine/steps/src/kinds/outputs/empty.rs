@@ -26,11 +26,11 @@ pub(crate) static KIND: StepKind = StepKind {
     },
     step: |_, _| {
         let made = FunctionStep::new("empty", 3, Null, |context, _| {
-            let folder = TreeEntry {
+            let directory = TreeEntry {
                 path: String::new(),
                 content: None,
             };
-            let tree = Tree::new(vec![folder]).map_err(StepError::internal)?;
+            let tree = Tree::new(vec![directory]).map_err(StepError::internal)?;
             Ok(single_output(tree.save(context)?))
         });
         made.step()

@@ -114,7 +114,7 @@ impl<'a> SourceOrder<'a> {
             let touched = File::open(&path).and_then(|file| file.set_times(times));
             touched.map_err(PublishError::io("set the time of", &path))
         };
-        let mut folders = BTreeSet::new();
+        let mut directories = BTreeSet::new();
         for place in &self.constrained {
             context.check()?;
             let Some(file) = self.file(*place) else {
@@ -122,13 +122,16 @@ impl<'a> SourceOrder<'a> {
             };
             let path = Path::new(file.path());
             touch(path, accessed)?;
-            if let Some(folder) = path.parent().filter(|folder| !folders.contains(*folder)) {
-                folders.insert(folder.to_owned());
+            if let Some(directory) = path
+                .parent()
+                .filter(|directory| !directories.contains(*directory))
+            {
+                directories.insert(directory.to_owned());
             }
         }
-        folders
+        directories
             .iter()
-            .try_for_each(|folder| touch(folder, modified))
+            .try_for_each(|directory| touch(directory, modified))
     }
 
     fn file(&self, place: u32) -> Option<TreeFile<'a>> {

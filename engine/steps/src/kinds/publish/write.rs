@@ -215,18 +215,18 @@ fn remove_all(context: &Context, path: &Path) -> Result<(), StepError> {
 fn staging(home: &Path) -> Result<PathBuf, StepError> {
     // Temporary directories are private by default. This one becomes `prepared`, with the mode that the user's umask
     // allows.
-    let folder = tempfile::Builder::new()
+    let directory = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
         .permissions(Permissions::from_mode(0o777))
         .tempdir_in(home);
-    Ok(folder
+    Ok(directory
         .map_err(PublishError::io("make a directory in", home))?
         .keep())
 }
 
 fn make_directories(root: &Path, changes: &Changes) -> Result<(), StepError> {
-    for folder in &changes.directories {
-        let path = root.join(folder);
+    for directory in &changes.directories {
+        let path = root.join(directory);
         fs::create_dir_all(&path).map_err(PublishError::io("make the directory", &path))?;
     }
     Ok(())

@@ -174,10 +174,10 @@ impl<R: ReadAt> ReadAt for CancellableFile<'_, R> {
 /// The files of the directory in place of an archive: `x/` for `x.zip`.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let (suffix, _) = kind(path)?;
-    let folder = format!("{}/", path.strip_suffix(suffix)?);
+    let directory = format!("{}/", path.strip_suffix(suffix)?);
     let mut inside = TreeBuilder::default();
-    for file in tree.with_prefix(&folder) {
-        let rest = file.path().get(folder.len()..).unwrap_or_default();
+    for file in tree.with_prefix(&directory) {
+        let rest = file.path().get(directory.len()..).unwrap_or_default();
         inside.push_file(&format!("{path}/{rest}"), file);
     }
     (!inside.is_empty()).then_some(inside)
