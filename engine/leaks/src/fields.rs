@@ -1,4 +1,4 @@
-//! Names of what is inside a file: columns, keys, features, variables.
+//! Reads the names inside a file: columns of tables, keys of JSON, features of TFRecord files, variables of MATLAB files.
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read};
@@ -10,16 +10,16 @@ use serde_json::Value;
 /// Maximum bytes of a text file that are read for its names.
 const HEAD: u64 = 4 << 20;
 
-/// An object with more members than this is keyed by ids, not by names.
+/// Maximum members of an object whose keys are names. Keys of larger objects are ids.
 const MOST_KEYS: usize = 200;
 
-/// Records of which the names are taken.
+/// Maximum records that are read for their names.
 const RECORDS: usize = 20;
 
-/// Names of one file that are kept.
+/// Maximum names of one file.
 const NAMES: usize = 1 << 14;
 
-/// The format of a file for reading its names. `None` if it has no names.
+/// Returns the format of a file. `None` if files of this format have no names inside.
 pub(crate) fn format(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next()?.to_ascii_lowercase();
     let ends: [(&str, &[&str]); 4] = [
@@ -82,7 +82,7 @@ fn of_json(content: &mut dyn Read) -> BTreeSet<String> {
             let others = values.take(RECORDS).filter_map(Result::ok);
             others.for_each(|value| keys(&value, "", &mut names));
         }
-        // Cut off: the records that can be seen.
+        // The file was truncated when it was read, so an error ends the records.
         _ => {
             let from = text.find('{').unwrap_or(text.len());
             let rest = text.get(from..).unwrap_or_default();

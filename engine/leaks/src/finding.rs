@@ -6,11 +6,11 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LeakLevel {
-    /// Worth knowing; honest data have such things, too.
+    /// Worth knowing, but data without a leak can have it, too.
     Note,
-    /// The parts are not apart: groups on both sides, copies, order.
+    /// Groups in both parts, copies, order or other channels predict a considerable part of the answers.
     Risk,
-    /// Answers can be read off.
+    /// The answers can be read from public files.
     Leak,
 }
 
@@ -24,20 +24,20 @@ impl LeakLevel {
     }
 }
 
-/// One finding.
+/// A finding of a detector.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LeakFinding {
     pub level: LeakLevel,
-    /// The detector's name: part of the interface.
+    /// The detector's name. Pipelines use it under `accepted`, so it is part of the interface.
     pub detector: &'static str,
     /// The finding, in one sentence.
     pub what: String,
     /// A few examples, with exact values.
     pub evidence: Vec<String>,
-    /// The chance of as much in data without a leak, where that was tested.
+    /// The probability of such a finding in data without a leak, if that was tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_value: Option<f64>,
-    /// Why the pipeline's authors accept it.
+    /// The reason why the pipeline accepts the finding, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
 }

@@ -1,15 +1,15 @@
 //! Series of numbers in items' files: CSV tables of numbers, arrays, and sounds.
 
-/// Numbers of a file that are kept.
+/// Maximum numbers of a file that are kept.
 const MAX_NUMBERS: usize = 20_000;
 
-/// Points of a column that a sketch has.
+/// Number of points of a column in a sketch.
 const POINTS: usize = 48;
 
-/// Fewest rows of a series.
+/// Minimum rows of a series.
 const SHORTEST: usize = 12;
 
-/// The columns of numbers in a file. `None` if it is not a series.
+/// Returns the numeric columns of a file. `None` if the file is not a series.
 pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
     let name = path.to_ascii_lowercase();
     let columns = match name.rsplit('.').next()? {
@@ -52,7 +52,7 @@ fn of_text(text: &str) -> Option<Vec<Vec<f64>>> {
     (!columns.is_empty()).then_some(columns)
 }
 
-/// One dimension, or the columns of two, of numbers with the low byte first.
+/// Reads a NumPy array of little-endian numbers with one or two dimensions. Returns its columns.
 fn of_array(file: &[u8]) -> Option<Vec<Vec<f64>>> {
     if !file.starts_with(b"\x93NUMPY") {
         return None;
@@ -103,7 +103,7 @@ fn of_array(file: &[u8]) -> Option<Vec<Vec<f64>>> {
     Some((0..width).map(column).collect())
 }
 
-/// The course of all columns, each drawn at as many points.
+/// Samples all columns at the same number of points.
 pub(crate) fn course(columns: &[Vec<f64>]) -> Vec<f64> {
     let mut points = Vec::new();
     for column in columns.iter().take(8) {
@@ -126,7 +126,7 @@ pub(crate) fn course(columns: &[Vec<f64>]) -> Vec<f64> {
     points
 }
 
-/// Numbers that sum up a series, for the baseline.
+/// Returns numbers that summarize a series, as features for the baseline.
 pub(crate) fn summary(columns: &[Vec<f64>]) -> Vec<(String, f64)> {
     let mut found = Vec::new();
     for (place, column) in columns.iter().take(8).enumerate() {

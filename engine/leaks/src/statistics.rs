@@ -1,23 +1,23 @@
-//! Significance of statistics.
+//! Significance of statistics: p-values by shuffling, and the false discovery rate.
 //!
-//! A statistic is compared with its values for shuffled answers. The generator's seed is fixed, so two runs agree. The p-value is the
-//! fraction of shuffles that reach the statistic. If none of them does, it is the tail of the normal distribution with the shuffles'
-//! mean and deviation, and at most the bound of that fraction. Over all tests of a competition the
-//! false discovery rate is held at 1 % by Benjamini and Yekutieli's procedure, which allows for dependent tests.
+//! A statistic is compared with its values for shuffled answers. The seed of the generator is fixed, so two runs give the same
+//! result. The p-value is the fraction of shuffles that reach the statistic. If no shuffle does, the p-value is the tail of the
+//! normal distribution with the mean and deviation of the shuffles, but at most `1 / (number of shuffles + 1)`. Benjamini and
+//! Yekutieli's procedure, which allows dependent tests, limits the false discovery rate over all tests of a competition to 1 %.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Shuffles per test.
+/// Number of shuffles per test.
 const SHUFFLES: usize = 199;
 
-/// Above this number of rows, a sample of them is as good.
+/// Maximum rows of a test. Of more rows, a sample is used.
 const MOST_ROWS: usize = 20_000;
 
 /// False discovery rate.
 const RATE: f64 = 0.01;
 
-/// SplitMix64.
+/// The random number generator SplitMix64.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
@@ -34,7 +34,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Below `bound`.
+    /// Returns a random integer from 0 to `bound - 1`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let bound = bound.max(1) as u64;
         usize::try_from(self.next() % bound).unwrap_or(0)
@@ -47,13 +47,13 @@ impl Random {
     }
 }
 
-/// The result of shuffling.
+/// The result of a test by shuffling.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chance {
     pub p: f64,
 }
 
-/// How likely a statistic as large as that of `labels` is when these are shuffled.
+/// Returns the probability that shuffled labels have a statistic at least as large as that of `labels`.
 pub(crate) fn by_shuffling<T: Clone>(labels: &[T], statistic: impl Fn(&[T]) -> f64) -> Chance {
     let labels = labels.get(..MOST_ROWS).unwrap_or(labels);
     let found = statistic(labels);
@@ -78,7 +78,7 @@ pub(crate) fn by_shuffling<T: Clone>(labels: &[T], statistic: impl Fn(&[T]) -> f
     Chance { p }
 }
 
-/// P(Z >= z), an upper bound of the right order for z > 1.
+/// Returns an upper bound of P(Z >= z) for a standard normal Z. For z > 1 it has the right order of magnitude.
 pub(crate) fn normal_tail(z: f64) -> f64 {
     match z {
         z if z <= 1.0 => 1.0,
@@ -86,9 +86,9 @@ pub(crate) fn normal_tail(z: f64) -> f64 {
     }
 }
 
-/// The chance of at least `hits` in `count` draws that hit with chance `rate` each.
+/// Returns the probability of at least `hits` hits in `count` independent draws, each with probability `rate`.
 pub(crate) fn tail_of_binomial(count: usize, hits: usize, rate: f64) -> f64 {
-    // The chance of no hit, then of one more each time.
+    // The probability of no hit, then of one more hit in each iteration.
     let mut log = count as f64 * (1.0 - rate).ln();
     let mut tail = if hits == 0 { log.exp() } else { 0.0 };
     for more in 1..=count {
@@ -101,7 +101,7 @@ pub(crate) fn tail_of_binomial(count: usize, hits: usize, rate: f64) -> f64 {
     tail.clamp(1e-300, 1.0)
 }
 
-/// The largest p-value that counts, when these tests were made.
+/// Returns the largest significant p-value of these tests (Benjamini and Yekutieli).
 pub(crate) fn threshold(tests: &[f64]) -> f64 {
     let mut sorted = tests.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -112,7 +112,7 @@ pub(crate) fn threshold(tests: &[f64]) -> f64 {
     last.map_or(0.0, |(_, p)| p)
 }
 
-/// How often each value occurs.
+/// Counts each value.
 pub(crate) fn counts<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> HashMap<T, usize> {
     let mut counts = HashMap::new();
     for value in values {
@@ -121,7 +121,7 @@ pub(crate) fn counts<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> HashM
     counts
 }
 
-/// The fraction of the most frequent value.
+/// Returns the fraction of the most frequent value.
 pub(crate) fn majority<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> f64 {
     let counts = counts(values);
     let total: usize = counts.values().sum();
@@ -131,7 +131,7 @@ pub(crate) fn majority<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> f64
     }
 }
 
-/// The fraction of rows whose label is the most frequent one of their group.
+/// Returns the fraction of rows whose label is the most frequent one of their group.
 pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = (G, L)>) -> f64 {
     let mut groups: HashMap<G, HashMap<L, usize>> = HashMap::new();
     let mut total = 0_usize;
@@ -146,7 +146,7 @@ pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = 
     right as f64 / total.max(1) as f64
 }
 
-/// For each value the number of its bin, of this number of equally full ones. Equal values share one.
+/// Returns the bin of each value, for bins with about equally many values. Equal values have the same bin.
 pub(crate) fn bins(values: &[f64], wanted: usize) -> Vec<usize> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -159,7 +159,7 @@ pub(crate) fn bins(values: &[f64], wanted: usize) -> Vec<usize> {
         .collect()
 }
 
-/// Ranks from 0, equal values sharing their mean.
+/// Returns the ranks, from 0. Equal values have the mean of their ranks.
 pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     let value = |place: usize| values.get(place).copied().unwrap_or(f64::NAN);
@@ -184,7 +184,7 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Pearson's correlation; 0 where one does not vary.
+/// Returns Pearson's correlation. 0 if one of the inputs is constant.
 pub(crate) fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let count = a.len().min(b.len()) as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn tails_of_the_binomial_distribution() {
-        // Of SciPy: binom.sf(hits - 1, count, rate).
+        // Expected values from SciPy: binom.sf(hits - 1, count, rate).
         for (count, hits, rate, expected) in [
             (300, 12, 0.01, 6.292_191_27e-5),
             (2000, 10, 0.01, 0.995_163_23),

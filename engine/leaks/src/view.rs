@@ -4,16 +4,16 @@ use crate::facts::{Channel, Facts, Values};
 use crate::model::{Baseline, Intended, Targets};
 use crate::world::{Label, World};
 
-/// Columns of answers that are looked at.
+/// Maximum columns of answers that are measured.
 const MAX_LABELS: usize = 6;
 
-/// The chosen items and everything that is known of them.
+/// The chosen items with their facts, answers and training rows.
 pub(crate) struct View<'a> {
     pub world: &'a World,
     pub facts: &'a Facts,
-    /// The items that are measured.
+    /// Indices of the chosen items.
     pub chosen: &'a [usize],
-    /// Whether the content of items' files is among the intended features.
+    /// Whether the baseline has features from the content of the items' files.
     pub looks_into_files: bool,
     labels: Vec<(Label, Targets)>,
 }
@@ -46,12 +46,12 @@ impl<'a> View<'a> {
         self.labels.iter().map(|(label, targets)| (label, targets))
     }
 
-    /// The values of the chosen items.
+    /// Returns the values of a fact for the chosen items.
     pub(crate) fn cells<'b>(&self, values: &'b Values) -> Vec<Option<&'b str>> {
         self.chosen.iter().map(|item| values.get(*item)).collect()
     }
 
-    /// The answer of the chosen item at this place.
+    /// Returns the answer of the chosen item with this index.
     pub(crate) fn answer<'b>(&self, label: &'b Label, place: usize) -> &'b str {
         label.values.get(place).map_or("", String::as_str)
     }
@@ -66,7 +66,7 @@ impl<'a> View<'a> {
             .map_or("", String::as_str)
     }
 
-    /// The model of the intended features.
+    /// Fits the model of the intended features.
     pub(crate) fn baseline(&self, label: &Label, targets: &Targets) -> Baseline {
         let train = self.world.train_table(label);
         let answers = train.and_then(|table| table.column(&label.name));
@@ -96,8 +96,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether numbers are codes of different lengths (tickets, plates): their first digits are even where those of quantities, at
-/// least of the longest ones, are small.
+/// Whether numbers are codes of different lengths (tickets, plates). First digits of codes are uniformly distributed. First
+/// digits of quantities are small, at least among the longest numbers.
 fn is_code(cells: &[Option<&str>]) -> bool {
     let mut lengths: std::collections::BTreeMap<usize, (f64, f64)> =
         std::collections::BTreeMap::new();

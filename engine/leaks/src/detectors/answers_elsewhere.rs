@@ -1,8 +1,13 @@
 //! `answers-elsewhere`: finds answers of test items in other public files.
 //!
-//! Two ways. A line of some text names an item, and one of its other words is the item's answer. Or a file belongs to an item
-//! by its name or directory, and has its answers, also as numbers in another unit (degrees and minutes, powers of ten). The number of
-//! hits is compared with the hits of other items' answers, so common words and dense numbers do not matter.
+//! It searches in two places:
+//!
+//! - lines of texts that name an item, for a word at a fixed position that is the item's answer;
+//! - files that belong to an item by their name or directory, for its answers, also as numbers in another unit (degrees and
+//!   minutes, powers of ten).
+//!
+//! The number of hits is compared with the number of hits of other items' answers. So common words, and numbers that occur
+//! everywhere, are not reported.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,13 +20,13 @@ const NAME: &str = "answers-elsewhere";
 /// Maximum words of a line that are read.
 const WORDS: usize = 64;
 
-/// Files of items that are read, and answers that are looked for in each.
+/// Maximum files of items that are read, and maximum answers that are searched for in each file.
 const FILES: usize = 200;
 const ANSWERS: usize = 100;
 
 pub(super) fn find(world: &World) -> Vec<LeakFinding> {
     let mut found = Vec::new();
-    // The tables of test items are looked at column by column, by another detector.
+    // The detector `column` searches the tables of test items.
     let tables: HashSet<&str> = world
         .test_tables()
         .map(|(shown, ..)| &*shown.path)
@@ -48,9 +53,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Lines that name an item: does the word at some place tell its answer?
+/// Searches lines that name an item for a position whose word is the item's answer.
 fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<LeakFinding> {
-    // By place of the word: label of the item, whether the word is it.
+    // By position of the word: the label of the item, and whether the word equals it.
     let mut places: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
     let mut items = HashSet::new();
     for line in text.lines() {
@@ -105,7 +110,7 @@ fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// The answers of an item, and of another one, that are in the item's files.
+/// Searches an item's files for its own answers and, for comparison, for those of another item.
 fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
     let mut by_item: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for (item, value) in &label.rows {
@@ -113,7 +118,7 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
             by_item.entry(*item).or_default().push(value);
         }
     }
-    // By kind of file: answers found and looked for, of the item and of others.
+    // By kind of file: numbers of found and of searched answers, for the item and for other items.
     let mut kinds: BTreeMap<String, [usize; 4]> = BTreeMap::new();
     let mut examples: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut looked = 0;
@@ -181,10 +186,10 @@ fn is_telling(value: &str) -> bool {
     }
 }
 
-/// A text to look for answers in.
+/// A text that is searched for answers.
 struct Haystack<'a> {
     text: &'a str,
-    /// Possible meanings of its numbers, sorted.
+    /// The values that its numbers have in any of the units, sorted.
     numbers: Vec<f64>,
 }
 

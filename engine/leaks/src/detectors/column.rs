@@ -1,8 +1,8 @@
 //! `column`: finds columns of the test table whose values, or whose presence, determine the answer.
 //!
-//! An honest column predicts, too; so only what is nearly deterministic counts. A value that is there only where the answer is
-//! one and the same gives away that answer, however few rows have it: purity is looked at, not the area under a curve, which
-//! such a column hardly moves.
+//! An intended feature predicts answers, too, so only columns that nearly determine the answer are reported. If all rows in
+//! which a column has a value have the same answer, the column shows that answer, even if few rows have a value. Therefore
+//! the detector measures purity. The area under the ROC curve hardly changes with such a column.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use prep_failure::QuotedValue;
 
 const NAME: &str = "column";
 
-/// Rows that must agree.
+/// Minimum rows that must agree.
 const ENOUGH: usize = 20;
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -26,7 +26,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
                 continue;
             };
             for label in &world.labels {
-                // Copies of a table add nothing.
+                // Another copy of a table is not a further finding.
                 if !seen.insert((name.clone(), label.name.clone())) {
                     continue;
                 }
@@ -52,7 +52,8 @@ fn prefix_path(mut finding: LeakFinding, path: &str) -> LeakFinding {
     finding
 }
 
-/// Whether there is a value, in a column of many values or of one that stands for none.
+/// Tests whether the presence of a value determines the answer. A value is absent if the cell is empty or has the most
+/// frequent value of the column.
 fn presence(
     name: &str,
     label: &Label,
@@ -67,7 +68,7 @@ fn presence(
         .iter()
         .max_by_key(|(value, count)| (**count, (**value).clone()))?;
     let absent = |cell: &str| is_missing(cell) || cell == usual.as_str();
-    // The usual value stands for "none" only where it is empty, or the others are nearly all different.
+    // The most frequent value means "absent" only if it is empty, or if nearly all other values are different.
     let others = rows.len() - most;
     if !is_missing(usual) && (values.len() - 1) * 2 < others {
         return None;
@@ -127,7 +128,7 @@ fn presence(
     None
 }
 
-/// Tests the value.
+/// Tests whether the value determines the answer.
 fn value(
     name: &str,
     label: &Label,
@@ -151,7 +152,7 @@ fn value(
     if label.is_class() {
         let different: HashMap<&String, usize> = counts(&cells);
         let guess = crate::statistics::majority(&labels);
-        // Many values with one answer each are groups, which a test part may have for itself.
+        // Many values with one answer each are groups. A test part may have groups of its own.
         let classes = labels.iter().collect::<HashSet<_>>().len();
         let is_code = different.len() <= 20.max(5 * classes);
         if is_code && different.len() * 4 <= cells.len() && different.len() > 1 {
@@ -177,7 +178,7 @@ fn value(
     let (a, b) = (ranks(&own), ranks(&truth));
     let agreement = correlation(&a, &b).abs();
     let is_told = match label.is_class() {
-        // Ranks of classes have ties: those that the column keeps apart count.
+        // Equal ranks of a class lower the correlation, so the separation of the two classes is measured instead.
         true => separates(&own, &truth),
         false => agreement >= 0.999,
     };

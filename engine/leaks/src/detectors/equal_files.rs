@@ -1,7 +1,7 @@
 //! `equal-files`: finds equal files on both sides.
 //!
-//! Files are equal when length and CRC-32 are. Some copies are in most collections; they are a risk when many test items have
-//! one in the training part.
+//! Files are treated as equal if length and CRC-32 are equal. Most collections contain some copies. They are a risk if many
+//! test items have a copy in the training part.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use crate::world::World;
 
 const NAME: &str = "equal-files";
 
-/// Shorter files are equal by chance, or because they are empty.
+/// Minimum length in bytes. Shorter files are equal by chance, or because they are empty.
 const SHORTEST: u64 = 64;
 
 pub(super) fn find(world: &World) -> Option<LeakFinding> {
@@ -22,7 +22,7 @@ pub(super) fn find(world: &World) -> Option<LeakFinding> {
             trained.insert((file.bytes, file.crc32), &file.path);
         }
     }
-    // A file that belongs to many items belongs to none.
+    // A file that is named in many items is not a file of one item.
     let mut by_content: BTreeMap<(u64, u32), BTreeSet<usize>> = BTreeMap::new();
     let mut copies: Vec<(usize, String)> = Vec::new();
     let mut files = 0_usize;
@@ -42,7 +42,7 @@ pub(super) fn find(world: &World) -> Option<LeakFinding> {
     if items.is_empty() {
         return None;
     }
-    // A content of all items, for example a header, is not a copy of an item.
+    // A content that all items have, for example a header, is not a copy of an item.
     let contents: BTreeSet<&(u64, u32)> = by_content
         .iter()
         .filter(|(content, items)| {

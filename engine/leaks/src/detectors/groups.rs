@@ -1,9 +1,12 @@
 //! `groups`: speakers, patients or places on both sides.
 //!
-//! There are two ways. The bundle's names are compared with the new names: a test file with a new name is found in the bundle by length
-//! and CRC-32, and a word of its old name (a speaker, a recording) may be one of training files, too. And
-//! columns of the test table with twenty values or more that occur in train as well: there the answers of the group in train
-//! must tell those of test better than ten equally full bins of the column do, since honest columns tell something, too.
+//! It searches in two places:
+//!
+//! - Names of files in the bundle. The detector finds a renamed test file in the bundle by its length and CRC-32. If a word of
+//!   the old name (a speaker, a recording) is also in names of training files, both are in one group.
+//! - Columns of the test table of which at least twenty values are also in train. The answers of a group in train must
+//!   predict its answers in test better than ten equally full bins of the column do, because intended features predict
+//!   something, too.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,7 +19,7 @@ use crate::world::{PublicFile, PublicTableFile, World};
 
 const NAME: &str = "groups";
 
-/// Fewer groups are classes or sites; more are names of single items.
+/// Minimum number of groups. Fewer values are classes or sites.
 const FEWEST: usize = 20;
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -50,7 +53,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Words of the bundle's names that were taken from test files.
+/// Compares words in the bundle's names of test files with those of training files. The new names hide these words.
 fn names(world: &World) -> Option<LeakFinding> {
     let mut shown: HashMap<(u64, u32), Vec<&PublicFile>> = HashMap::new();
     for file in world.files.iter().filter(|file| file.bytes > 0) {
@@ -119,13 +122,13 @@ fn names(world: &World) -> Option<LeakFinding> {
     None
 }
 
-/// A column that both parts have.
+/// A column of both parts.
 struct Column<'a> {
     name: &'a str,
     own: &'a [String],
     other: &'a [String],
     answers: &'a [String],
-    /// Columns of the test rows.
+    /// Cells of the test rows.
     truth: Vec<Option<&'a String>>,
 }
 
@@ -141,7 +144,7 @@ impl Column<'_> {
         if groups.len() < FEWEST || groups.len() * 2 > self.other.len() {
             return None;
         }
-        // Answers that are numbers are compared in bins, which are those of train.
+        // Numeric answers are compared by bins of the training answers.
         let (trained, truth) = self.classes()?;
         let guess = majority(&trained);
         let told = most_frequent(self.other.iter().map(String::as_str), &trained);
@@ -175,7 +178,7 @@ impl Column<'_> {
             rows.len(),
             100.0 * honest
         );
-        // With few rows a group, honest categories reach as much, but a group has many values.
+        // With few rows per group, an intended category reaches this gain, too. It has fewer values than a group.
         let level = match groups.len() >= 50 && by_group >= honest + 0.15 {
             true => LeakLevel::Risk,
             false => LeakLevel::Note,
@@ -215,7 +218,7 @@ impl Column<'_> {
         Some((trained.into_iter().map(class).collect(), truth.collect()))
     }
 
-    /// How often ten bins of the column are right.
+    /// Fraction of rows whose answer ten bins of the column predict.
     fn by_bins(&self, trained: &[usize], rows: &[(&String, usize)]) -> Option<f64> {
         let other = numbers(self.other)?;
         let own: Vec<String> = rows.iter().map(|(own, _)| (*own).clone()).collect();
@@ -232,7 +235,7 @@ impl Column<'_> {
     }
 }
 
-/// The most frequent class of each group; of several the smallest.
+/// Returns the most frequent class of each group. Of equally frequent classes, the smallest one.
 fn most_frequent<'a>(
     groups: impl Iterator<Item = &'a str>,
     classes: &[usize],

@@ -1,8 +1,9 @@
-//! `near`: rows of numbers that are nearly a row of the training part, and have its answer.
+//! `near`: finds rows of numbers that are almost copies of a training row and have its answer.
 //!
-//! Columns are numbers with many different values, each in units of its spread. A row is near when its nearest training row is
-//! four times as near as the twentieth, and within 5 % of what nearest rows are usually apart. Honest rows pass by chance, and
-//! then their answers tell no more than the baseline knows: the finding is what the answers of near rows add to it.
+//! Only numeric columns with many different values are compared, each in units of its standard deviation. A test row is near
+//! if the distance to its nearest training row is at most a quarter of the distance to the twentieth, and at most 5 % of the
+//! usual distance of nearest rows. Other rows can pass by chance, but then the answers of their neighbours add nothing to the
+//! baseline. So the detector reports the variance that these answers explain beyond the baseline.
 
 use super::Tests;
 use super::facts::examples;
@@ -10,16 +11,16 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Prediction, gain};
 use crate::view::View;
 
-/// Columns that rows must have.
+/// Minimum numeric columns.
 const COLUMNS: usize = 3;
 
-/// Test rows that must be near.
+/// Minimum near test rows.
 const FEWEST: usize = 15;
 
-/// The variance that they must explain beyond the baseline.
+/// Minimum fraction of the variance that the answers of near rows explain beyond the baseline.
 const MIN_VARIANCE: f64 = 0.03;
 
-/// Training rows that are compared.
+/// Maximum training rows that are compared.
 const MAX_TRAIN: usize = 40_000;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
@@ -144,7 +145,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     )
 }
 
-/// Distances to the nearest and to the twentieth row, and which is the nearest.
+/// Returns the distances to the nearest and to the twentieth row, and the index of the nearest one.
 fn nearest(row: &[f64], known: &[Vec<f64>]) -> Option<(f64, f64, usize)> {
     let mut best: Vec<(f64, usize)> = Vec::with_capacity(21);
     for (number, other) in known.iter().enumerate() {

@@ -1,13 +1,13 @@
 //! Patterns of names, without the parts that differ between files.
 
-/// The last part of a path with every word that holds a digit replaced by `#`: `#-anatomical-structure.json`. Neighbouring
-/// ones are one.
+/// Returns the file name with every word that contains a digit replaced by `#`: `#-anatomical-structure.json`. Adjacent
+/// replaced words become one `#`.
 pub(crate) fn pattern(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, end) = match name.rsplit_once('.') {
         Some((stem, end)) => {
             let end = end.to_ascii_lowercase();
-            // `.21o` is an `.o` of the year 21; `.7z` is a name.
+            // The suffix `.21o` becomes `.#`, because its number is a year. `.7z` stays.
             let is_numbered = end.len() > 2 && end.starts_with(|c: char| c.is_ascii_digit());
             (
                 stem,
@@ -26,7 +26,7 @@ pub(crate) fn pattern(path: &str) -> String {
         let (word, separator) = word.split_at(word_end);
         let is_hex = word.len() > 2 && word.chars().all(|c| c.is_ascii_hexdigit());
         match is_hex || word.chars().any(|c| c.is_ascii_digit()) {
-            // A masked word replaces the one before it, and the text in between.
+            // If two masked words are adjacent, one `#` replaces both and the text between them.
             true if text
                 .trim_end_matches(|c: char| !c.is_alphanumeric() && c != '#')
                 .ends_with('#') =>
@@ -58,7 +58,7 @@ pub(crate) fn is_train(path: &str) -> bool {
     })
 }
 
-/// The end of a name: `.json`.
+/// Returns the suffix of a name: `.json`.
 pub(super) fn ending(pattern: &str) -> &str {
     pattern
         .rfind('.')

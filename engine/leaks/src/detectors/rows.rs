@@ -20,7 +20,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Tables that have the test table's columns and an answer's besides.
+/// Returns the tables that have the columns of the test table and a column of the answers.
 pub(super) fn train_tables<'a>(
     world: &'a World,
     test: &'a PublicTableFile,
@@ -44,7 +44,7 @@ fn same_ids(
         .iter()
         .filter(|id| world.item_of.contains_key(*id))
         .collect();
-    // If parts are renumbered, every number of the test part is one of train, too.
+    // If every test id is in train, both parts probably number their rows from 0.
     let different: HashSet<&&String> = both.iter().collect();
     if both.is_empty() || different.len() == world.ids.len() {
         return None;
@@ -112,12 +112,12 @@ fn same_rows(
             examples.push(format!("{}: {answer}", world.ids.get(*item)?));
         }
     }
-    // An item may have more than its row, for example files. Then equal rows prove little.
+    // If items also have files, equal rows do not show that the items are equal.
     let has_files = world
         .files
         .iter()
         .any(|file| world.item_of_path(&file.path).is_some());
-    // Few columns of few values repeat by themselves.
+    // Rows with few columns and few different values are equal by chance.
     let is_coarse = known.len() * 2 < answers.len();
     let share = equal as f64 / world.ids.len().max(1) as f64;
     let guess = crate::statistics::majority(&label.values);

@@ -84,7 +84,7 @@ fn patterns<'a>(files: &[&'a PublicFile]) -> BTreeMap<String, Vec<&'a PublicFile
     patterns
 }
 
-/// Kinds of files.
+/// Finds kinds of files that the bundle's own test part does not have.
 fn kinds(
     world: &World,
     own: &[&PublicFile],
@@ -93,7 +93,8 @@ fn kinds(
 ) -> Vec<LeakFinding> {
     let (own, train, shown) = (patterns(own), patterns(train), patterns(shown));
     let mut found = Vec::new();
-    // Without common files besides single tables, the one is a stub of the other or named in another way.
+    // If both parts have no kind of file in common except single tables, the bundle's test part is a stub, or its files are
+    // named in another way.
     let counts = |(kind, files): (&String, &Vec<&PublicFile>)| {
         let is_single = files.len() < 2 && fields::format(kind) != Some("tfrecord");
         shown.contains_key(kind) && !is_single
@@ -161,7 +162,7 @@ fn names(
         groups
     };
     let (own, shown_names) = (groups(own), groups(shown));
-    // Members that are called by ids have names as well: other ones in every file.
+    // Members whose names are ids have other names in every file, so such names are left out.
     let mut of_group: BTreeMap<String, u64> = BTreeMap::new();
     let mut of_name: BTreeMap<(String, &String), u64> = BTreeMap::new();
     for file in shown {

@@ -1,16 +1,16 @@
-//! Records of TFRecord files: features of those that name an item, the file that holds them, and their place in it.
+//! Facts from TFRecord files: for records that name an item, their features, their file, and their position in it.
 
 use prep_formats::tfrecord::{Example, Feature, TfRecords};
 
 use super::{Channel, Facts, ids};
 
-/// Longest byte string that is treated as a value.
+/// Maximum length of a byte string that is treated as a value.
 const MAX_BYTES: usize = 200;
 
-/// Records of a file that are read.
+/// Maximum records of a file that are read.
 const MAX_RECORDS: usize = 20_000;
 
-/// Adds the records of a file, which may be cut off. `item_of` finds the item that a text names.
+/// Adds the records of a file, which may be truncated. `item_of` returns the item whose id is in a text.
 pub(crate) fn collect(
     path: &str,
     content: &[u8],

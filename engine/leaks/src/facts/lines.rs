@@ -1,5 +1,5 @@
-//! Lines of texts: words of those that name an item, their place, and whether a file names it at all; and the words of texts
-//! that belong to an item.
+//! Facts from lines of texts. For lines that contain the id of an item: their other words, their position, and whether a file
+//! has such a line. For texts that belong to an item: their words.
 
 use super::{Channel, Facts};
 
@@ -14,7 +14,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Adds the lines of a text that name items.
+/// Adds the lines of a text that contain ids of items.
 pub(crate) fn collect(
     path: &str,
     text: &str,
@@ -48,7 +48,7 @@ pub(crate) fn collect(
     }
 }
 
-/// Adds the text that belongs to an item: the values of the keys of its lines, and its words by their place.
+/// Adds a text that belongs to an item: the values of lines of the form `key: value`, and its words by position.
 pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     for (number, line) in text.lines().take(MAX_LINES).enumerate() {
         let split = line.split_once(['=', ':', '\t']);

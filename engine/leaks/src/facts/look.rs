@@ -1,5 +1,5 @@
-//! Describes files in a few numbers: features for the baseline, so that a length is a finding only beyond what the content
-//! explains.
+//! Describes the content of files by a few numbers, as features for the baseline. With them, the length of a file is reported
+//! only if it predicts more than the content does.
 
 use std::io::Write;
 
@@ -8,13 +8,13 @@ use flate2::write::ZlibEncoder;
 use prep_contents::DecodingLimits;
 use prep_contents::pixels::Pixels;
 
-/// Fields of light along each side.
+/// Number of fields along each side of a picture, whose brightness is measured.
 const SIDE: usize = 6;
 
-/// Pixels of the largest picture that is decoded.
+/// Maximum pixels of a picture that is decoded.
 const MAX_PIXELS: u64 = 50_000_000;
 
-/// Names and numbers of a picture: fields of light, contrast, grain, and how well its lines compress.
+/// Returns named numbers of a picture: brightness of its fields, contrast, grain, and the compression ratio of its lines.
 pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
     let limits = DecodingLimits {
         pixels: MAX_PIXELS,
@@ -28,7 +28,7 @@ pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
     let mut fields = vec![(0.0_f64, 0.0_f64); SIDE * SIDE];
     let (mut sum, mut squares, mut grain) = (0.0, 0.0, 0.0);
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
-    // Long pictures are sampled every few lines.
+    // Of tall pictures, only every n-th line is read.
     let step = (width * height / 400_000).max(1);
     let mut lines = 0;
     for (y, line) in pixels
@@ -79,7 +79,7 @@ pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
     found
 }
 
-/// The same of any other file: how often bytes of each kind occur, and how well it compresses.
+/// Returns named numbers of any other file: the frequency of each kind of byte, and the compression ratio.
 pub(crate) fn of_bytes(file: &[u8]) -> Vec<(String, f64)> {
     let some = file.get(..1 << 18).unwrap_or(file);
     let count = some.len().max(1) as f64;
@@ -101,7 +101,7 @@ pub(crate) fn of_bytes(file: &[u8]) -> Vec<(String, f64)> {
     found
 }
 
-/// Loudness, its spread, and crossings of zero of the samples of a WAV file of 16 bits, over eight stretches.
+/// Returns loudness, its deviation, and zero crossings of eight sections of a WAV file with 16 bits per sample.
 pub(crate) fn of_sound(file: &[u8]) -> Vec<(String, f64)> {
     let Some(begin) = file.windows(4).take(4096).position(|four| four == b"data") else {
         return Vec::new();

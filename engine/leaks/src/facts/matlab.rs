@@ -1,4 +1,4 @@
-//! Values of variables in MATLAB files of version 5: texts and single numbers, and mean and spread of arrays.
+//! Facts from variables in MATLAB files of version 5: texts, single numbers, and mean and deviation of arrays.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ const MAX_INFLATED: u64 = 64 << 20;
 const MAX_VALUES: usize = 200;
 const MAX_NESTING: usize = 8;
 
-/// Paths of variables and fields, and their values.
+/// Returns the paths of variables and fields, and their values.
 pub(crate) fn values(file: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = match file.get(124..128) {
@@ -38,7 +38,7 @@ fn le32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Type and content of the first element, and what follows it.
+/// Returns the type and the content of the first element, and the rest of the input.
 fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     let tag = le32(bytes, 0)?;
     if tag >> 16 != 0 {

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use super::{FOLDS, Prediction, fold};
 
-/// Neighbours on either side that a prediction by nearness uses.
+/// Number of neighbours on each side that a prediction from the nearest numbers uses.
 const NEIGHBOURS: usize = 2;
 
-/// The mean of the targets of other items with the same value, drawn towards the overall mean as if there was one more item.
+/// Returns, for each item, the mean target of the other items with the same value. The overall mean is added as one more item,
+/// so that rare values predict less.
 pub(crate) fn by_value(values: &[Option<&str>], targets: &[Vec<f64>]) -> Prediction {
     let width = targets.first().map_or(0, Vec::len);
     let mut sums: HashMap<&str, Vec<(Vec<f64>, usize)>> = HashMap::new();
@@ -38,7 +39,8 @@ pub(crate) fn by_value(values: &[Option<&str>], targets: &[Vec<f64>]) -> Predict
     }
 }
 
-/// The same with the items of the training part.
+/// Returns, for each test item, the mean target of the training items with the same value. The overall mean is added as half an
+/// item.
 pub(crate) fn value_from_train(
     values: &[Option<&str>],
     train: &[&str],
@@ -67,7 +69,7 @@ pub(crate) fn value_from_train(
     }
 }
 
-/// The mean of the targets of the items whose numbers are nearest.
+/// Returns, for each item, the mean target of the items with the nearest numbers.
 pub(crate) fn by_nearest(numbers: &[f64], targets: &[Vec<f64>]) -> Prediction {
     let mut order: Vec<usize> = (0..numbers.len().min(targets.len())).collect();
     let number = |item: usize| numbers.get(item).copied().unwrap_or(f64::NAN);
@@ -88,7 +90,7 @@ pub(crate) fn by_nearest(numbers: &[f64], targets: &[Vec<f64>]) -> Prediction {
     Prediction { rows }
 }
 
-/// The mean of the targets of the nearest item of the training part on either side.
+/// Returns, for each test item, the mean target of the nearest training item below and above it.
 pub(crate) fn nearest_from_train(
     numbers: &[f64],
     train: &[f64],

@@ -1,11 +1,11 @@
-//! Answers as numbers.
+//! Converts answers to numbers, so that predictions can be measured by the variance that they explain.
 
 use std::collections::HashMap;
 
 use crate::statistics::{counts, ranks};
 use crate::world::Label;
 
-/// Classes that get a column of their own; rarer ones share the remaining variance.
+/// Maximum classes with a column. Rarer classes have 0 in all columns.
 const MAX_CLASSES: usize = 6;
 
 /// One row of numbers for each answer: a column for each of the most frequent classes (1 or 0), or one column with normal
@@ -16,7 +16,7 @@ pub(crate) struct Targets {
     /// The answers of test items.
     pub test: Vec<Vec<f64>>,
     classes: Option<Vec<String>>,
-    /// Sorted numbers of the test answers, to place those of training items.
+    /// The test answers as sorted numbers. They give the rank of a training answer.
     sorted: Vec<f64>,
 }
 
@@ -62,7 +62,8 @@ impl Targets {
         })
     }
 
-    /// The rows of other answers to the same question, those of training items. `None` if most of them are of another kind.
+    /// Converts other answers in the same way, for example those of training items. `None` if most of them are neither known
+    /// classes nor numbers.
     pub(crate) fn encode(&self, answers: &[String]) -> Option<Vec<Vec<f64>>> {
         if let Some(classes) = &self.classes {
             let places: HashMap<&String, usize> = classes.iter().zip(0..).collect();
@@ -97,7 +98,7 @@ impl Targets {
     }
 }
 
-/// The normal score of a rank, by an approximation of the normal quantile that is exact to three digits.
+/// Returns the normal score of a rank, by an approximation of the normal quantile that is exact to three digits.
 fn score(rank: f64, count: usize) -> f64 {
     let share = ((rank + 0.5) / (count as f64 + 1.0)).clamp(1e-6, 1.0 - 1e-6);
     let tail = share.min(1.0 - share);

@@ -1,20 +1,20 @@
 //! Boosted regression trees on coarse features.
 //!
-//! Every feature is cut into 16 equally full bins, so a model learns what values mean in general and not what single values
-//! are: nearness to a particular training item is not an intended feature.
+//! Every feature is cut into 16 equally full bins. So the model learns trends, but cannot recognize a single training item by
+//! its values, because that is not an intended feature.
 
-/// Bins of a feature.
+/// Number of bins of a feature.
 pub(super) const BINS: usize = 16;
 const ROUNDS: usize = 60;
 const RATE: f64 = 0.12;
 const DEPTH: usize = 3;
-/// Fewest items on a side of a split.
+/// Minimum items on each side of a split.
 const LEAF: usize = 8;
 
 /// A feature: the bin of each item.
 pub(super) type Feature = Vec<u8>;
 
-/// A split: items up to this bin go one way.
+/// A split: items up to this bin are on one side.
 #[derive(Debug, Clone, Copy)]
 struct Split {
     feature: usize,
@@ -27,7 +27,7 @@ enum Node {
     Inner(Split, Box<Node>, Box<Node>),
 }
 
-/// Fits `truth` of the items `known` and predicts those of the items `wanted`.
+/// Fits a model to `truth` of the items `known`. Returns the predictions for the items `wanted`.
 pub(super) fn fit_and_predict(
     features: &[Feature],
     truth: &[f64],

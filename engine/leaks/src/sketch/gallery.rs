@@ -1,8 +1,8 @@
-//! The sketches of files of train and test: of all, or of as many as can be decoded in some minutes.
+//! Sketches of the files of train and test. If there are more files than can be decoded in some minutes, a sample of them.
 //!
-//! A hash of its path decides whether a file is sketched. When a part reaches its limit of bytes or sketches, only files with the lower
-//! half of hashes are kept from then on. So the sample is always even, and the number of decoded files grows with the logarithm of
-//! their number.
+//! A hash of the path decides whether a file is in the sample. If a part reaches its limit of bytes or sketches, the range of
+//! accepted hashes is halved, and sketches outside of it are dropped. So the sample is evenly distributed over the paths, and
+//! the number of decoded files grows with the logarithm of their number.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -16,25 +16,25 @@ const LONGEST: u64 = 64 << 20;
 pub(crate) struct Sketched {
     pub path: String,
     pub medium: Medium,
-    /// Length and CRC-32, because equal files are not near ones.
+    /// Length and CRC-32. Equal files are left to the detector `equal-files`.
     pub content: (u64, u32),
     pub sketch: Sketch,
     hash: u64,
 }
 
-/// Part of a gallery: of the test items, or of the training files.
+/// The sketches of one part: of the test items, or of the training files.
 #[derive(Debug)]
 pub(crate) struct Wing {
     files: Vec<Sketched>,
     /// Files with larger hashes are not sketched.
     most: u64,
-    /// Bytes since that was last halved, and how many may be.
+    /// Bytes decoded since the range of hashes was last halved, and the limit for them.
     spent: u64,
     budget: u64,
     room: usize,
 }
 
-/// Both parts.
+/// The sketches of both parts.
 #[derive(Debug)]
 pub(crate) struct Gallery {
     pub test: Wing,
@@ -70,7 +70,7 @@ impl Wing {
         }
     }
 
-    /// Returns whether this file is read entirely.
+    /// Returns whether the file must be read entirely, because a sketch of it may be made.
     pub(crate) fn wants(&self, path: &str, bytes: u64) -> bool {
         Medium::from_path(path).is_some() && bytes <= LONGEST && hash(path) <= self.most
     }
@@ -102,13 +102,13 @@ impl Wing {
         files.filter(|file| file.medium == medium).collect()
     }
 
-    /// Whether some files were left out.
+    /// Whether the sketches are a sample of the files.
     pub(crate) fn is_sample(&self) -> bool {
         self.most < u64::MAX
     }
 }
 
-/// A hash of the path, equal on every machine.
+/// Returns a hash of the path that is equal on every machine.
 fn hash(path: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);

@@ -1,20 +1,21 @@
-//! Sounds: how loud 256 stretches of equal length are, less their mean. WAV and AIFF files of plain samples.
+//! Sketches of sounds: the loudness of 256 sections of equal length, minus its mean. Supports WAV and AIFF files with
+//! uncompressed samples.
 
 use super::Sketch;
 
 const STRETCHES: usize = 256;
-/// Standard deviation of the loudness over the stretches, where 1 is full; less is silence.
+/// Minimum standard deviation of the loudness over the sections, where 1 is full scale. Below, the sound is silence.
 const MIN_DEVIATION: f64 = 2e-4;
 
-/// How samples are stored.
+/// The encoding of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Form {
     channels: usize,
-    /// Bytes of a sample.
+    /// Bytes per sample.
     width: usize,
     is_float: bool,
     is_big: bool,
-    /// Samples of one byte have their middle at 128.
+    /// Whether samples are unsigned: 128 is silence for samples of one byte.
     is_unsigned: bool,
 }
 
@@ -34,7 +35,7 @@ pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
     }
     let mut sums = vec![(0.0_f64, 0.0_f64, 0_u64); STRETCHES];
     for (number, bytes) in data.chunks_exact(frame).enumerate() {
-        // The first channel is enough.
+        // Only the first channel is read.
         let sample = bytes.get(..form.width).map_or(0.0, |one| value(form, one));
         if let Some((sum, squares, count)) = sums.get_mut(number * STRETCHES / frames) {
             *sum += sample;
@@ -42,7 +43,7 @@ pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
             *count += 1;
         }
     }
-    // Loudness is the deviation from the stretch's own middle.
+    // Loudness is the standard deviation of the samples in the section.
     let loudness = |(sum, squares, count): &(f64, f64, u64)| {
         let count = (*count).max(1) as f64;
         (squares / count - (sum / count).powi(2)).max(0.0).sqrt()
@@ -57,7 +58,7 @@ pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
     }
 }
 
-/// Between -1 and 1.
+/// Converts a sample to a number between -1 and 1.
 fn value(form: Form, bytes: &[u8]) -> f64 {
     let mut wide = [0_u8; 8];
     for (to, from) in wide.iter_mut().rev().zip(bytes.iter().rev()) {
@@ -69,7 +70,7 @@ fn value(form: Form, bytes: &[u8]) -> f64 {
             *to = *from;
         }
     }
-    // The sample's bytes are the highest ones, whatever their number.
+    // The bytes of the sample become the highest bytes of the integer, so all widths have the same scale.
     match (form.is_float, form.width) {
         (true, 4) => f64::from(f32::from_bits((u64::from_le_bytes(wide) >> 32) as u32)),
         (true, _) => f64::from_bits(u64::from_le_bytes(wide)),
@@ -87,7 +88,7 @@ fn number(bytes: &[u8], at: usize, length: usize, is_big: bool) -> Option<usize>
     })
 }
 
-/// Chunks of a RIFF or IFF file: name and content, which may end too early.
+/// Returns the chunks of a RIFF or IFF file: name and content. The content of the last one may be truncated.
 fn chunks(file: &[u8], is_big: bool) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut at = 12_usize;
     std::iter::from_fn(move || {
@@ -135,7 +136,7 @@ fn aiff(file: &[u8]) -> Option<(Form, &[u8])> {
         match name {
             b"COMM" => {
                 let field = |at| number(content, at, 2, true);
-                // AIFF has no word for how samples are stored, AIFC has.
+                // AIFC has a field for the encoding of samples, AIFF has none.
                 let (is_float, is_big) = match content.get(18..22) {
                     None | Some(b"NONE" | b"twos") => (false, true),
                     Some(b"sowt") => (false, false),
