@@ -42,7 +42,7 @@ impl AuditError {
     }
 }
 
-/// Returns `None` if content is damaged or exceeds a limit.
+/// Returns the value, or `None` if the content is damaged or exceeds a limit.
 ///
 /// # Errors
 /// Failures of the system.

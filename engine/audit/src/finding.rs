@@ -10,9 +10,9 @@ pub const EXAMPLES: usize = 3;
 #[derive(Debug, Clone)]
 pub struct AuditFinding {
     pub cause: &'static Cause,
-    /// The harm of the cause, or more if answers are affected.
+    /// The harm of the cause. Higher if answers are affected.
     pub harm: Harm,
-    /// Why it is this harm.
+    /// The rule that decided the harm.
     pub rule: HarmRule,
     /// `public/train.csv`, or the bundle's name.
     pub path: String,
@@ -20,7 +20,7 @@ pub struct AuditFinding {
     pub cells: u64,
     /// The proof of this cause.
     pub proof: Option<String>,
-    /// The first few exact values.
+    /// The first few differences, with exact values.
     pub examples: Vec<String>,
 }
 
@@ -70,14 +70,14 @@ impl AuditFinding {
         self
     }
 
-    /// Raises the harm for a reason; a lower one changes nothing.
+    /// Raises the harm to `harm`, for the reason `rule`. If the present harm is higher, nothing changes.
     pub fn raise(&mut self, harm: Harm, rule: HarmRule) {
         if harm > self.harm {
             (self.harm, self.rule) = (harm, rule);
         }
     }
 
-    /// The same in a chain.
+    /// As [`raise`](Self::raise), for a chain of calls.
     #[must_use]
     pub fn raised(mut self, harm: Harm, rule: HarmRule) -> AuditFinding {
         self.raise(harm, rule);

@@ -1,13 +1,13 @@
-//! Which rule decides the harm of a difference.
+//! The rules that decide how harmful a difference is.
 //!
-//! A cause has a least harm. The role of a file raises it: files that grading reads matter more than those that participants read, and the
-//! order of rows or columns matters only where grading pairs by place. Every finding carries the rule that decided, so that a
-//! reader can check it against the pipeline's section `grade`.
+//! Every cause has a minimum harm, and the role of a file can raise it. Files that grading reads matter more than files that
+//! participants read. The order of rows or columns matters only if grading pairs them by position. Every finding contains the
+//! rule that decided, so that a reader can compare it with the pipeline's section `grade`.
 
 /// A rule, as a sentence of the report.
 pub type HarmRule = &'static str;
 
-/// No role raised the harm.
+/// The harm is the minimum of the cause, because no role raised it.
 pub const OF_CAUSE: HarmRule = "the least harm of this cause";
 
 /// The file is in `private`.
@@ -24,13 +24,13 @@ pub const IDS: HarmRule =
 pub const ROWS_BY_PLACE: HarmRule =
     "no rule of `grade` pairs rows by an id, so the order of rows counts";
 
-/// The metric pairs columns by their place.
+/// The metric pairs columns by position.
 pub const COLUMNS_BY_PLACE: HarmRule =
     "`grade` pairs columns by their place, so the order of columns counts";
 
-/// Public data hold answers of test items.
+/// Public data contain answers of test items.
 pub const ANSWERS_SHOWN: HarmRule = "public data hold the answers of test items";
 
-/// A file of a test item is that of another one.
+/// A test item has the file of another item.
 pub const TEST_ITEMS: HarmRule =
     "the file belongs to a test item, so what is to be answered differs";

@@ -1,7 +1,7 @@
 //! Explains why data differ from the published ones.
 //!
-//! There are three comparisons: the bundle with its published MD5, the prepared outputs with their published checksums, and a tree of
-//! somebody else with the prepared one. Each is a function of this crate. Together they show which side differs.
+//! There are three comparisons, and each is a function of this crate: the bundle with its published MD5, the prepared outputs
+//! with their published checksums, and the tree of another program with the prepared one. Together they show which side differs.
 //!
 //! ```text
 //! causes/     all causes, one file per family, each with its harm, meaning and action
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! **The cause is the first normalisation that makes both sides equal**, which is also its proof. Every difference of a file gets its
-//! own cause, cell by cell, so a harmless one never hides a harmful one. A difference that no rule explains is `not-classified`,
-//! never the nearest guess. A supposed cause of another checksum is accepted only if it reproduces that checksum.
+//! own cause, cell by cell, so a harmless difference never hides a harmful one. A difference that no rule explains is
+//! `not-classified`. The cause of a different checksum is accepted only if it reproduces the published checksum.
 //!
 //! `prep-contents` reads and pairs files, members and rows. This crate interprets their differences. It writes only temporary copies of
 //! members.

@@ -1,4 +1,4 @@
-//! MD5 sums.
+//! Computes MD5 checksums of files and readers.
 
 use std::fs::File;
 use std::io::{self, Read};

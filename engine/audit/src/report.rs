@@ -12,14 +12,14 @@ use crate::finding::{AuditFinding, EXAMPLES};
 pub struct Block {
     pub cause: &'static str,
     pub harm: Harm,
-    /// Which rules decided the harm.
+    /// The rules that decided the harm.
     pub rules: Vec<&'static str>,
     pub meaning: &'static str,
     pub advice: &'static str,
     pub paths: Vec<String>,
     pub rows: u64,
     pub cells: u64,
-    /// Proofs of the cause, each kind once.
+    /// Proofs of the cause, without duplicates.
     pub proof: Vec<String>,
     pub examples: Vec<String>,
 }
@@ -40,7 +40,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, Serialize)]
 pub struct AuditReport {
     pub verdict: Verdict,
-    /// The most harmful first.
+    /// Findings by cause, the most harmful first.
     pub blocks: Vec<Block>,
 }
 

@@ -51,7 +51,7 @@ pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<BundleMember>>, 
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        // A used list is not collected. In a read-only store, nothing is.
+        // The new time of use keeps garbage collection from removing the list. A read-only store is never collected.
         let _ = file.set_modified(std::time::SystemTime::now());
         let lines = BufReader::new(GzDecoder::new(file)).lines();
         let members = lines.map(|line| {

@@ -10,7 +10,7 @@ use prep_contents::{ContentsError, DecodingLimits};
 use prep_failure::Quoted;
 use prep_formats::limits::{Limit, LimitExceeded};
 
-/// One member.
+/// A member as the directory of the archive describes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BundleMember {
     pub name: String,
@@ -27,13 +27,13 @@ impl BundleMember {
         self.name.ends_with('/') || (self.name.ends_with('\\') && self.size == 0)
     }
 
-    /// The properties that distinguish contents.
+    /// Returns name, length and CRC-32. Members that agree in these are treated as equal.
     pub fn content(&self) -> (&str, u64, u32) {
         (&self.name, self.size, self.crc)
     }
 }
 
-/// Errors of reading the list.
+/// The reason why the list of members cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum NoList {
     #[error("the archive has no end record")]
@@ -55,9 +55,9 @@ impl From<NoList> for ContentsError {
 const END: &[u8] = b"PK\x05\x06";
 const END_64: &[u8] = b"PK\x06\x06";
 const RECORD: &[u8] = b"PK\x01\x02";
-/// Bytes of an end record without its comment.
+/// Length in bytes of an end record without a comment.
 const END_BYTES: usize = 22;
-/// Longest end record with its comment, and the record before it with the offset of the zip64 record.
+/// Maximum length in bytes of an end record with its comment, and of the zip64 locator before it.
 const END_LENGTH: u64 = END_BYTES as u64 + 0xffff + 20;
 
 /// Reads the list of a sound archive.
@@ -69,7 +69,7 @@ pub fn of_file(path: &Path, limits: &DecodingLimits) -> Result<Vec<BundleMember>
     Ok(read(&file, limits)?)
 }
 
-/// Bytes behind the end record and its comment.
+/// Returns the number of bytes after the end record and its comment.
 ///
 /// # Errors
 /// [`NoList`].
@@ -108,7 +108,7 @@ pub fn read(file: &File, limits: &DecodingLimits) -> Result<Vec<BundleMember>, N
         begin = u64_at(wide, 48);
         before = length.saturating_sub(END_LENGTH) + found as u64;
     }
-    // Bytes put before an archive shift it.
+    // Bytes before the archive shift all offsets.
     let shift = before
         .checked_sub(size)
         .and_then(|there| there.checked_sub(begin));
@@ -131,7 +131,8 @@ pub fn read(file: &File, limits: &DecodingLimits) -> Result<Vec<BundleMember>, N
         let name_end = 46 + usize::from(name_length);
         let extra_end = name_end + usize::from(extra);
         let name = rest.get(46..name_end).unwrap_or_default();
-        // Lists are only compared with lists, so names in other encodings need not be decoded correctly, only equally.
+        // Names are only compared with each other. So a name in another encoding may be decoded wrongly, if always in the same
+        // way.
         let name = String::from_utf8_lossy(name).into_owned();
         let mut member = BundleMember {
             name,
@@ -161,7 +162,7 @@ pub fn read(file: &File, limits: &DecodingLimits) -> Result<Vec<BundleMember>, N
     Ok(members)
 }
 
-/// Sizes and offsets of more than 32 bits are in an extra field.
+/// Replaces sizes and offsets by those in the zip64 extra field, which has values of more than 32 bits.
 fn wide_fields(mut extra: &[u8], member: &mut BundleMember) {
     while extra.len() >= 4 {
         let (id, length) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
@@ -186,7 +187,7 @@ pub(super) fn data_offset(file: &File, member: &BundleMember) -> io::Result<Resu
             member.offset
         )))
     };
-    // Files are not longer than this, and positions beyond it are an error of the system.
+    // No file is longer than this. Reading at a later position is an error of the system.
     let Some(begin) = member.offset.checked_add(30 + 2 * 0xffff) else {
         return missing();
     };

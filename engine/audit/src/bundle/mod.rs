@@ -24,7 +24,7 @@ use members::{BundleMember, NoList};
 use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, DecodingLimits};
 
-/// The known properties of the right bundle.
+/// The known properties of the published bundle.
 #[derive(Debug, Clone, Default)]
 pub struct Expected {
     pub md5: Option<String>,
@@ -35,7 +35,7 @@ pub struct Expected {
     pub paths: Vec<String>,
 }
 
-/// The result of the audit.
+/// The result of the audit of a bundle.
 #[derive(Debug)]
 pub struct BundleCheck {
     pub md5: String,
@@ -91,10 +91,10 @@ struct Raw {
     md5: String,
     bytes: u64,
     head: Vec<u8>,
-    /// Line feeds, and those after a carriage return.
+    /// Number of line feeds, and number of line feeds after a carriage return.
     lf: u64,
     crlf: u64,
-    /// Zeros at the end.
+    /// Number of zeros at the end.
     zeros: u64,
 }
 
@@ -140,7 +140,8 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Returns whether line ends were converted: they are too regular for compressed bytes, where each pair is equally likely.
+    /// Returns the sign that line ends were converted, if there is one. In compressed bytes, some line feeds come after a
+    /// carriage return, but not all.
     fn is_text_mode(&self) -> Option<&'static str> {
         match (self.lf, self.crlf) {
             (20.., crlf) if crlf == self.lf => Some("every LF comes after a CR"),
@@ -150,7 +151,7 @@ impl Raw {
     }
 }
 
-/// Length of a run of zeros that normal content hardly has.
+/// Minimum length of a run of zeros that is treated as a hole. Compressed content has no such runs.
 const HOLE: usize = 512;
 
 struct Bundle<'a> {
@@ -215,7 +216,7 @@ impl Bundle<'_> {
         }
     }
 
-    /// Converted line ends are a single cause for damage in all places.
+    /// Returns the finding for converted line ends. They explain damage everywhere in the file.
     fn or_text_mode(&self, damage: Vec<AuditFinding>) -> Vec<AuditFinding> {
         match self.raw.is_text_mode() {
             Some(proof) => vec![
@@ -226,7 +227,7 @@ impl Bundle<'_> {
         }
     }
 
-    /// The end is missing: truncated, or replaced by zeros.
+    /// Returns the findings for an archive without its end: it is truncated, or its end is zeros.
     fn without_end(&self) -> io::Result<Vec<AuditFinding>> {
         if self.raw.zeros >= HOLE as u64 {
             let begin = self.raw.bytes - self.raw.zeros;
@@ -256,9 +257,9 @@ impl Bundle<'_> {
         Ok(vec![finding])
     }
 
-    /// Members with wrong bytes.
+    /// Returns the findings for members with wrong bytes.
     fn damage(&self, list: &[BundleMember]) -> Result<Vec<AuditFinding>, ContentsError> {
-        // Members that share bytes could unpack to any amount.
+        // If members share bytes, a small archive could unpack to any amount.
         let claimed = list
             .iter()
             .fold(0_u64, |sum, member| sum.saturating_add(member.compressed));
@@ -316,13 +317,13 @@ impl Bundle<'_> {
         Ok(found.into_values().collect())
     }
 
-    /// Foreign bytes in a damaged member.
+    /// Finds bytes in a damaged member that do not belong to it: a page of a server, or zeros.
     fn inside(&self, begin: u64, end: u64) -> io::Result<Option<(&'static Cause, String)>> {
         const PIECE: u64 = 8 << 20;
         let end = end.min(self.raw.bytes);
         let mut at = begin;
         while at < end {
-            // Pieces overlap, so that nothing between them is missed.
+            // The ranges overlap, so that a page at a boundary is found.
             let bytes = members::read_at(self.file, at, (end - at).min(PIECE + 4096))?;
             if bytes.is_empty() {
                 break;
@@ -342,7 +343,7 @@ impl Bundle<'_> {
         Ok(None)
     }
 
-    /// A sound archive with another MD5, or without a published MD5.
+    /// Returns the findings for a sound archive that has another MD5, or for which no MD5 is published.
     fn sound(&self, list: &[BundleMember]) -> Result<Vec<AuditFinding>, ContentsError> {
         let files: Vec<&BundleMember> = list.iter().filter(|member| !member.is_folder()).collect();
         let mut found = Vec::new();
@@ -414,7 +415,7 @@ impl Bundle<'_> {
             };
             return Ok(vec![
                 self.finding(&cause::BUNDLE_OTHER_MD5)
-                    // Unless the outputs prove otherwise.
+                    // The caller lowers the harm if all outputs have their published checksums.
                     .harm(Harm::Content)
                     .proof(proof)
                     .example(format!("MD5 {}", self.raw.md5)),
@@ -423,7 +424,7 @@ impl Bundle<'_> {
         Ok(vec![self.compare_members(&files, known)])
     }
 
-    /// Whether this member is the bundle itself.
+    /// Returns the reason to treat this member as the bundle itself, if there is one. The file is then a zip of the bundle.
     fn is_bundle(&self, member: &BundleMember) -> Result<Option<String>, ContentsError> {
         let Ok(begin) = members::data_offset(self.file, member)? else {
             return Ok(None);
@@ -447,7 +448,8 @@ impl Bundle<'_> {
             .then(|| "it has the bundle's name, and the pipeline reads nothing in it".to_owned()))
     }
 
-    /// The top directory of all members, if they would be right without it.
+    /// Returns the directory that all members are in, if the bundle is right without it: its members are then those of the good
+    /// bundle, or have the paths that the pipeline reads.
     fn common_directory(&self, files: &[&BundleMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");

@@ -1,4 +1,5 @@
-//! Tries versions of fastparquet and pandas: hashes all bytes before the footer once, then one footer per pair of versions.
+//! Finds the versions of fastparquet and pandas that wrote a published Parquet file. All bytes before the footer are hashed
+//! once, and then continued with one footer per pair of versions.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,13 +10,13 @@ use prep_formats::parquet::{ParquetFooter, WriterVersions, with_versions};
 
 use crate::read::{hasher, hex};
 
-/// Releases, as lines `LIBRARY VERSION`.
+/// Known releases, one per line: `LIBRARY VERSION`.
 const RELEASES: &str = include_str!("releases.txt");
 
 pub(super) enum FooterMatch {
     /// The versions of the published file, and those of our file.
     Versions(WriterVersions, WriterVersions),
-    /// None of this number of pairs.
+    /// No pair of versions matches. Contains the number of pairs that were tried.
     Tried(usize),
     OtherWriter,
 }

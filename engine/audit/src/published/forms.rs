@@ -1,4 +1,5 @@
-//! Tries other forms of a CSV, all of them in one pass over the rows.
+//! Finds the form of a CSV file that has the published MD5, for example other quotes or line ends. All forms are rendered and
+//! hashed in one pass over the rows.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::read::hex;
 use prep_contents::table::CsvTable;
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
 
-/// The quoted fields.
+/// Which fields are quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     Minimal,
@@ -18,16 +19,16 @@ enum Quotes {
     All,
 }
 
-/// Differences from our form.
+/// A form of the file, as differences from our form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendering {
     byte_order_mark: bool,
     crlf: bool,
     index: bool,
     quotes: Quotes,
-    /// `None` in missing cells of this column, or of all columns (`usize::MAX`).
+    /// Missing cells of this column are written as `None`. `usize::MAX`: of all columns.
     none_in: Option<usize>,
-    /// Numbers as pandas' default parser before 3.1 reads them.
+    /// Numbers are those that pandas' default parser before 3.1 reads from our text.
     fast_floats: bool,
     no_final_newline: bool,
     order: Order,
@@ -63,7 +64,7 @@ impl Rendering {
         }
     }
 
-    /// The cause of the most specific difference.
+    /// Returns the cause of the most specific difference.
     pub fn cause(&self) -> &'static Cause {
         match self {
             _ if self.order != Order::Same => &rows::ROW_ORDER,
@@ -197,7 +198,7 @@ impl Rendering {
     }
 }
 
-/// Finds the form of our table with this MD5.
+/// Finds the form of our table that has this MD5.
 pub(super) fn search(
     path: &Path,
     format: Format,
@@ -264,7 +265,7 @@ pub(super) fn search(
     Ok(None)
 }
 
-/// Columns that have only numbers, and columns with missing cells.
+/// Returns the columns that have only numbers, and the columns with missing cells.
 fn kinds(table: &CsvTable) -> Result<(Vec<bool>, Vec<bool>)> {
     let width = table.columns().len();
     let (mut is_number, mut has_gaps) = (vec![true; width], vec![false; width]);
@@ -343,7 +344,7 @@ fn candidates(
     all
 }
 
-/// Orders of rows: sorted by each column, and reversed.
+/// Returns the orders of rows that are tried: sorted by each column, and reversed.
 fn ordered(
     table: &CsvTable,
     is_number: &[bool],

@@ -1,7 +1,7 @@
 //! Finds the form of our content that has the published checksum.
 //!
-//! A checksum reveals nothing about its content. So causes are guessed and tried: our content is rendered as another library, option or
-//! version would have written it. A guess is accepted only if it reproduces the published checksum.
+//! A checksum reveals nothing about its content. So the audit tries causes: it renders our content as another library, option or
+//! version would have written it. A cause is accepted only if it reproduces the published checksum.
 
 mod footers;
 mod forms;
@@ -20,12 +20,12 @@ pub use forms::Rendering;
 pub use members::members;
 pub use splits::search as search_split;
 
-/// The result for a file.
+/// The result of comparing a file with its published checksum.
 #[derive(Debug)]
 pub enum FileCheck {
-    /// It has its published checksum.
+    /// The file has its published checksum.
     Equal,
-    /// It has another checksum, for this reason.
+    /// The file has another checksum, for this reason.
     Other(AuditFinding),
 }
 

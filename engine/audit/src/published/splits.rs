@@ -1,7 +1,7 @@
-//! Tries other splits: our items, divided by other seeds and sizes, in the form of the file.
+//! Finds the split that gives a published file: divides our items with other seeds and sizes, and renders the file for each.
 //!
-//! The original order follows from our parts, and the cells of all items from our train table, our test table and the
-//! answers together. So the file can be made for any seed without the bundle.
+//! Our train table, test table and answers together have the cells of all items, and the original order of the items follows
+//! from our split. So the file can be rendered for any seed without the bundle.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableRea
 const BUDGET: u64 = 8 << 30;
 /// Approximate bytes of memory per byte of a file: rows, lines, and lines in another order.
 const ROW_MEMORY: u64 = 4;
-/// Usual fractions.
+/// Fractions of the test part that are tried.
 const SHARES: [f64; 9] = [0.1, 0.2, 0.25, 0.3, 0.15, 0.05, 0.33, 0.4, 0.5];
 
 /// A table in memory.

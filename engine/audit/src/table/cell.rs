@@ -13,9 +13,10 @@ pub(crate) enum Difference {
     MissingWords,
     BooleanWords,
     NumberSpelling,
-    /// A code of digits with leading zeros on one side only.
+    /// A number with leading zeros on one side only: `007` and `7`.
     LeadingZeros,
-    /// Distance in units in the last place, and whether pandas' default parser reads our text as their number.
+    /// Two doubles that are almost equal. Contains their distance in units in the last place, and whether pandas' default parser
+    /// reads our text as their number.
     LastDigit {
         ulps: u64,
         parser: bool,
@@ -25,11 +26,11 @@ pub(crate) enum Difference {
     Blanks,
     LetterCase,
     Mojibake,
-    /// Other values.
+    /// The values differ.
     Value,
 }
 
-/// Doubles this many units apart are the same number to two parsers.
+/// Maximum distance, in units in the last place, of doubles that two parsers read from the same text.
 const ULPS: u64 = 4;
 
 impl Difference {
@@ -107,12 +108,12 @@ fn lf(cell: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// The text between quotes.
+/// Returns the text between quotes. `None` if it has no quotes.
 fn quoted(cell: &[u8]) -> Option<&[u8]> {
     cell.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
-/// Words of pandas, NumPy and Python for missing values.
+/// The texts that pandas, NumPy and Python write for missing values.
 fn is_missing(cell: &[u8]) -> bool {
     let words: [&[u8]; 14] = [
         b"", b"NaN", b"nan", b"None", b"NULL", b"null", b"NA", b"N/A", b"<NA>", b"n/a", b"#N/A",
@@ -129,7 +130,7 @@ pub(crate) struct Nature {
 }
 
 impl Nature {
-    /// For a format that distinguishes texts and numbers.
+    /// The type of columns in formats that distinguish texts and numbers.
     pub(crate) const TYPED: Nature = Nature {
         numbers: true,
         booleans: true,
@@ -167,7 +168,7 @@ fn boolean(cell: &[u8]) -> Option<bool> {
 }
 
 pub(crate) fn number(cell: &[u8]) -> Option<f64> {
-    // Words for infinity are numbers to pandas, too.
+    // pandas also reads `inf` and `infinity` as numbers.
     let first = *cell.first()?;
     if !(first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.' | b'i' | b'I')) {
         return None;
@@ -229,7 +230,7 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
     }
 }
 
-/// Numbers doubles so that neighbours have neighbouring numbers.
+/// Maps doubles to integers, so that adjacent doubles have adjacent integers.
 fn ordered(value: f64) -> i64 {
     let bits = value.to_bits().cast_signed();
     if bits < 0 {
@@ -251,7 +252,7 @@ fn plain(cell: &[u8]) -> Option<(bool, &[u8])> {
     is_plain.then(|| (is_negative, digits.get(zeros..).unwrap_or_default()))
 }
 
-/// Approximate number of significant digits.
+/// Returns the approximate number of significant digits.
 fn digits(cell: &[u8]) -> usize {
     let mantissa = cell
         .split(|byte| matches!(byte, b'e' | b'E'))
@@ -261,7 +262,7 @@ fn digits(cell: &[u8]) -> usize {
     digits.skip_while(|byte| **byte == b'0').count()
 }
 
-/// Number of digits after the point of a plain decimal.
+/// Returns the number of digits after the decimal point. `None` for other numbers.
 fn decimals(cell: &[u8]) -> Option<usize> {
     if cell.iter().any(|byte| matches!(byte, b'e' | b'E')) {
         return None;

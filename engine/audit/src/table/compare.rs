@@ -1,4 +1,4 @@
-//! Compares two tables. The result is findings.
+//! Compares the columns and rows of two tables, and returns the differences as findings.
 
 use std::collections::HashSet;
 
@@ -13,20 +13,20 @@ use crate::causes::{Cause, Harm, rows, text};
 use crate::finding::AuditFinding;
 use crate::harm::{COLUMNS_BY_PLACE, PRIVATE, ROWS_BY_PLACE};
 
-/// The role of a table.
+/// How grading and participants use a table. This decides the harm of differences.
 #[derive(Debug, Clone, Default)]
 pub struct TableUse {
-    /// It is in the private part.
+    /// Whether the table is in the private part.
     pub answers: bool,
     /// Label columns.
     pub labels: HashSet<String>,
     /// Id columns.
     pub ids: HashSet<String>,
-    /// Grading pairs rows by position.
+    /// Whether grading pairs rows by position.
     pub by_place: bool,
-    /// Grading pairs columns by their place.
+    /// Whether grading pairs columns by position.
     pub columns_by_place: bool,
-    /// Submissions follow its rows: the answers, the sample submission or the test table.
+    /// Whether submissions have the order of its rows: the answers, the sample submission or the test table.
     pub is_followed: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct TableComparison {
     pub findings: Vec<AuditFinding>,
     /// Number of rows, if all are equal in order.
     pub rows: Option<u64>,
-    /// Rows of one side only, by the key that pairs rows, because they may be in another file.
+    /// Rows that only one side has, by the key that pairs rows. Another file may have them.
     pub moved: Option<UnpairedKeys>,
 }
 
@@ -139,7 +139,7 @@ fn of_columns(
     }
     if columns.reordered {
         let mut finding = AuditFinding::new(&rows::COLUMN_ORDER, path);
-        // If grading pairs columns by position, another column is compared.
+        // If grading pairs columns by position, it compares other columns than on the published data.
         if role.columns_by_place && role.is_followed {
             finding.raise(Harm::Answers, COLUMNS_BY_PLACE);
         }
@@ -149,7 +149,7 @@ fn of_columns(
     findings
 }
 
-/// Rows of one side only.
+/// Returns the finding for rows that only one side has.
 fn unpaired(
     path: &str,
     role: &TableUse,

@@ -13,7 +13,7 @@ use crate::causes::{Cause, Harm, labels, text};
 use crate::finding::AuditFinding;
 use crate::harm::{IDS, LABELS, PRIVATE};
 
-/// Longest value that an example shows in full.
+/// Maximum characters of a value that an example shows entirely.
 const MAX_VALUE_LENGTH: usize = 200;
 /// Maximum changes of a label that are counted separately.
 const CHANGES: usize = 64;
@@ -25,14 +25,14 @@ struct Count {
     last_row: Option<u64>,
     examples: Vec<String>,
     by_column: BTreeMap<String, u64>,
-    /// `ours → theirs` of labels.
+    /// Number of each change of a label, `ours → theirs`.
     changes: BTreeMap<(String, String), u64>,
-    /// For last digits: the largest distance, and the number that the parser explains.
+    /// For differences in the last digits: the largest distance, and the number of cells that pandas' default parser explains.
     ulps: u64,
     parsed: u64,
 }
 
-/// The types of our columns. Finding them reads all rows, so that is done on first use.
+/// The types of our columns. To find them, all rows are read, on first use.
 pub(crate) struct Natures<'a> {
     ours: &'a dyn TableReader,
     columns: &'a [CommonColumn],
@@ -259,7 +259,7 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
     finding
 }
 
-/// Writes a value for people: exact, unless it is very long.
+/// Formats a value for a message, in quotes. Very long values are shortened.
 pub(crate) fn format_value(value: &[u8]) -> String {
     let text = String::from_utf8_lossy(value);
     if text.chars().count() <= MAX_VALUE_LENGTH {

@@ -1,5 +1,5 @@
-//! Compares two JSON documents: values, then the order of keys, then layout. Both are held in memory if they fit. Otherwise, long lists
-//! are compared as tables, item by item, and other documents are only reported as different.
+//! Compares two JSON documents: values, then the order of keys, then layout. If both fit into memory, they are compared
+//! entirely. Otherwise, long lists are compared as tables, item by item, and other documents are only reported as different.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
@@ -67,7 +67,7 @@ pub(super) fn compare(
         }
         findings.push(finding);
     }
-    // Another order has the same length.
+    // Documents that differ only in the order of items have the same length.
     let length = |file: &Path| file.metadata().map_err(ContentsError::system_error(file));
     let is_order = |finding: &AuditFinding| finding.cause.id == rows::ROW_ORDER.id;
     let reordered = walk.key_order || !findings.is_empty();
@@ -134,7 +134,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Counts differences here, or at `last`, which is inside; `what` is called only for an example.
+    /// Counts a difference at the current path, or at its member `last`. `what` formats an example, and is called only for the
+    /// first few.
     fn add(
         &mut self,
         cause: &'static Cause,
@@ -241,7 +242,7 @@ impl<'a> Walk<'a> {
         if same_length && differ == 0 {
             return self.by_place(there, here);
         }
-        // How much more often `ours` has an item, and its first position.
+        // By item: the number in `ours` minus the number in `theirs`, and the first position.
         let mut counts: HashMap<blake3::Hash, (i64, usize)> = HashMap::new();
         for (number, value) in here.iter().enumerate() {
             counts.entry(hash(value)).or_insert((0, number)).0 += 1;
@@ -303,7 +304,7 @@ fn plain(value: &JsonValue) -> Vec<u8> {
     }
 }
 
-/// For people: as JSON.
+/// Formats a value as JSON for a message.
 fn format_json(value: &JsonValue) -> String {
     let options = WriteOptions {
         ensure_ascii: false,
@@ -319,11 +320,11 @@ fn json(value: &JsonValue) -> Vec<u8> {
         sort_keys: true,
         ..WriteOptions::default()
     };
-    // Only half a surrogate cannot be written, and it is escaped here.
+    // The only value that cannot be written is an unpaired surrogate, which is escaped here.
     value.to_json(&options).unwrap_or_default()
 }
 
-/// Equal for equal values.
+/// Returns a hash that is equal for equal values.
 fn hash(value: &JsonValue) -> blake3::Hash {
     blake3::hash(&json(value))
 }

@@ -28,10 +28,10 @@ use pair::{FileComparison, Surroundings};
 pub use roles::Roles;
 pub use split::{Hypothesis, SplitSearch};
 
-/// Files that are not compared, because `prep` writes parts of them.
+/// Files that are not compared, because `prep` writes its own text.
 pub const IGNORED: [&str; 1] = ["public/description.md"];
 
-/// Both trees.
+/// The directories of both trees.
 pub(crate) struct Places<'a> {
     pub theirs: &'a Path,
     pub ours: &'a Path,
@@ -54,9 +54,9 @@ fn listing(root: &Path) -> Result<Listing, AuditError> {
 pub struct TreeOptions<'a> {
     /// Maximum files that are compared at the same time.
     pub threads: usize,
-    /// The tables' roles in grading.
+    /// The roles of the tables in grading.
     pub roles: &'a Roles,
-    /// The split of the benchmark, if a single one makes both parts.
+    /// The split of the pipeline, if a single split makes both parts.
     pub split: Option<&'a SplitSearch>,
     pub resources: Resources<'a>,
 }
@@ -106,7 +106,7 @@ pub fn compare(
         Ok(())
     })?;
     let mut pairs = pairs.into_inner();
-    // A renamed file has a content, too.
+    // Renamed files are also compared by content.
     let mut left = OneSided::new(&their_list, &our_list);
     let mut named = Vec::new();
     for (there, here) in left.same_but_case() {
@@ -149,7 +149,7 @@ pub fn compare(
     })
 }
 
-/// Calls `work` for each path, several at a time. This thread works, too, in case no other can be started.
+/// Calls `work` for each path on several threads. The calling thread works as well, so it also works if no thread can be started.
 ///
 /// # Errors
 /// The first error of `work`. No further path is then started.

@@ -21,7 +21,7 @@ use crate::table;
 pub(super) struct Surroundings<'a> {
     pub roles: &'a Roles,
     pub resources: &'a Resources<'a>,
-    /// Depth of nested archives.
+    /// Number of archives around the file.
     pub depth: u64,
 }
 
@@ -44,7 +44,7 @@ impl Surroundings<'_> {
 pub(super) struct FileComparison {
     pub path: String,
     pub findings: Vec<AuditFinding>,
-    /// Rows that can be in another file.
+    /// Rows that only one side has in this file. Another file may have them.
     pub moved: Option<UnpairedKeys>,
 }
 
@@ -55,7 +55,7 @@ impl FileComparison {
 }
 
 /// # Errors
-/// Failures of the system, which say nothing about the files.
+/// Failures of the system. They show nothing about the files.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
@@ -141,7 +141,7 @@ fn look(
     }
     let limits = &around.resources.limits;
     let is_json = matches!(ending(path).as_str(), "json" | "geojson");
-    // One document on each line, in spite of the name.
+    // The file has one JSON document per line, although its name ends in `.json`.
     let is_lines = is_json && is_json_lines(theirs)? && is_json_lines(ours)?;
     let is_document = is_json && !is_lines;
     let format = match is_lines {
@@ -222,7 +222,7 @@ fn look(
     }
 }
 
-/// If `theirs` is packed without a matching name, and `ours` is not, their content is compared.
+/// Compares the unpacked content if `theirs` is compressed without the suffix for that, and `ours` is not compressed.
 fn wrapped(
     path: &str,
     theirs: &Path,
@@ -276,7 +276,7 @@ fn wrapped(
     Ok(Some(findings))
 }
 
-/// The compression of a file, by its first bytes.
+/// The compression of a file, detected by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wrapping {
     Gzip,
@@ -328,12 +328,12 @@ impl Wrapping {
     }
 }
 
-/// Whether a file begins with bytes that no text has. UTF-16 has zeros, and a mark in front.
+/// Whether a file begins with bytes that no text has. Text in UTF-16 contains zeros, but usually begins with a byte order mark.
 fn is_binary(path: &Path) -> Result<bool> {
     let head = read::head(path, 4096)?;
     let is_wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     let zeros = head.iter().filter(|byte| **byte == 0).count();
-    // UTF-16 without a mark has a zero in every other place.
+    // In UTF-16 without a byte order mark, every other byte of Latin text is zero.
     let is_wide = is_wide || zeros * 5 >= head.len() * 2 && zeros * 5 <= head.len() * 3;
     let control = head
         .iter()
@@ -342,7 +342,7 @@ fn is_binary(path: &Path) -> Result<bool> {
     Ok(!is_wide && control * 50 > head.len())
 }
 
-/// Whether theirs, which is the beginning of ours, ends inside a line.
+/// Whether `theirs` ends inside a line. It is equal to the beginning of `ours`.
 fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     let their_size = size(theirs)?;
     let last = read::tail(theirs, their_size.saturating_sub(1), 1)?;
@@ -351,8 +351,8 @@ fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     Ok(!is_end(&last) && !is_end(&next))
 }
 
-/// Whether the bytes behind `begin` do not belong into such a file: anything in a binary format, and in a table lines of another
-/// form.
+/// Whether the bytes after offset `begin` do not belong to a file of this format. In a binary format, no bytes may follow. In a
+/// table, lines of another form do not belong to it.
 fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
     let tail = read::tail(theirs, begin, 1 << 16)?;
     let is_blank = tail.iter().all(u8::is_ascii_whitespace);

@@ -24,7 +24,7 @@ const MAX_TEXT_BYTES: u64 = 64 << 20;
 const KEY_COLUMNS: usize = 8;
 const MAX_WORDS: usize = 8;
 
-/// Raises the harm of findings of public tables that hold the answers of test items.
+/// Raises the harm of findings about public tables that contain answers of test items.
 ///
 /// # Errors
 /// When a table cannot be read.
@@ -67,7 +67,7 @@ pub(super) fn raise(
     Ok(())
 }
 
-/// Our answers: for each id the labels, column by column.
+/// Our answers: the labels of each id, column by column.
 struct Answers {
     id: String,
     labels: Vec<(String, HashMap<String, String>)>,
@@ -289,7 +289,7 @@ impl Answers {
         Ok(None)
     }
 
-    /// How many items have their answer in this column of our table.
+    /// Returns the number of items whose answer is in this column of our table.
     fn share_here(
         &self,
         place: &std::path::Path,

@@ -1,4 +1,4 @@
-//! Explains the same items in other parts.
+//! Explains files that have the same items, but divided into train and test in another way.
 //!
 //! Rows that are missing in one file and additional in another were split differently. If the original order of the items is known,
 //! seeds and sizes are tried until one gives exactly the parts of the tree.
@@ -16,7 +16,7 @@ use crate::causes::{rows, split as cause};
 use crate::error::unless_damaged;
 use crate::finding::AuditFinding;
 
-/// The split of the benchmark, if it shuffles rows.
+/// The split of the pipeline, if it shuffles rows.
 #[derive(Debug, Clone)]
 pub struct SplitSearch {
     /// Id column. `None`: inferred from the tables.
@@ -36,12 +36,12 @@ pub enum Hypothesis {
     Shuffled {
         seed: u32,
     },
-    /// Stratified by this column.
+    /// A shuffle, stratified by this column.
     Stratified {
         seed: u32,
         column: String,
     },
-    /// The first or the last items.
+    /// No shuffle: the test part has the first or the last items.
     Unshuffled {
         first: bool,
     },
@@ -60,7 +60,7 @@ impl Hypothesis {
     }
 }
 
-/// Both trees.
+/// The directories of both trees.
 pub(super) struct Trees<'a> {
     pub theirs: &'a Path,
     pub ours: &'a Path,
@@ -179,13 +179,13 @@ pub(super) fn explain(
 }
 
 enum Search {
-    /// With this number of test items, of this number of items.
+    /// The split of the tree, the number of its test items, and the number of all items.
     Found(Hypothesis, (usize, usize)),
     Tried(usize),
     Impossible,
 }
 
-/// Usual seeds.
+/// Seeds that are tried.
 pub(crate) fn seeds() -> impl Iterator<Item = u32> {
     (0..=100).chain([123, 1234, 1337, 2020, 2021, 2022, 2023, 2024, 2025, 12345])
 }
@@ -209,7 +209,7 @@ fn find(trees: &Trees<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
     let size = SplitSize::Rows(u32::try_from(their_test.len()).unwrap_or(u32::MAX));
     let found = |hypothesis| Ok(Search::Found(hypothesis, (their_test.len(), count)));
     let mut tried = 0;
-    // Parts may be written in the order of the split, or of the file.
+    // A pipeline writes the parts in the order of the split or of the file, so both are tried.
     for in_file_order in [false, true] {
         let mut own = own.clone();
         if in_file_order {
@@ -265,7 +265,7 @@ fn find(trees: &Trees<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
     Ok(Search::Tried(tried))
 }
 
-/// Values of both parts in the order of the table that was split.
+/// Returns the values of both parts in the order of the table that was split.
 pub(crate) fn merged<T: Clone + Default>(
     places: &(Vec<u32>, Vec<u32>),
     train: &[T],
@@ -283,7 +283,7 @@ pub(crate) fn merged<T: Clone + Default>(
     all
 }
 
-/// A column's texts in train, and in test or the answers.
+/// Returns the texts of a column in train, and in test or the answers.
 fn read_values(
     trees: &Trees<'_>,
     search: &SplitSearch,
@@ -307,7 +307,8 @@ fn read_values(
 /// Maximum cells that are read to find columns to stratify by.
 const CELLS: usize = 8_000_000;
 
-/// Columns of train that the split could be stratified by, the last ones first, because labels are usually there.
+/// Returns the columns of train that the split could be stratified by. The last columns come first, because labels are usually
+/// there.
 fn columns_to_try(trees: &Trees<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
     let Some(format) = Format::from_path(&search.train) else {
         return Ok(Vec::new());
@@ -321,7 +322,7 @@ fn columns_to_try(trees: &Trees<'_>, search: &SplitSearch, rows: usize) -> Resul
 /// Maximum classes of such a column.
 const CLASSES: usize = 100;
 
-/// Numbers the values in sorted order, as numbers if all are numbers.
+/// Numbers the different values in sorted order. They are sorted as numbers if all are numbers.
 fn codes(values: &[String]) -> Option<Vec<u32>> {
     let mut classes: Vec<&str> = Vec::new();
     for value in values {
@@ -349,7 +350,7 @@ fn codes(values: &[String]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// Positions of both parts, in the order of the draw.
+/// Returns the positions of both parts, in the order of the draw.
 pub(crate) fn parts(
     count: usize,
     seed: u32,

@@ -1,4 +1,4 @@
-//! Files that have each other's content: two pictures that were exchanged, or names that were given in another order.
+//! Finds files with the content of other files: two pictures that were exchanged, or ids that were assigned in another order.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use prep_contents::Format;
 use prep_contents::listing::Listing;
 use prep_contents::read;
 
-/// A file that has there what another file has here.
+/// A file whose content in their tree is the content of another file in ours.
 pub(super) fn finding(path: &str, other: &str) -> AuditFinding {
     let mut finding = AuditFinding::new(&files::FILES_SWAPPED, path).proof("contents are equal");
     if is_of_test(path) || is_of_test(other) {
@@ -32,8 +32,8 @@ pub(super) fn is_of_test(path: &str) -> bool {
     })
 }
 
-/// Replaces the findings of pairs whose content there is that of another pair here. Only files whose lengths occur on both sides
-/// are read.
+/// Replaces the findings of files whose content in their tree is the content of another file in ours. Only files whose lengths
+/// occur on both sides are read.
 ///
 /// # Errors
 /// When a file cannot be read.
