@@ -51,7 +51,7 @@ RULES = [
     ("riddle", r"\bwhat (is|was|are|were) (there|wanted|meant|left|here|had|needed|read|made|written)\b|\bwhat there (is|was)\b", "name the thing"),
     ("riddle", r"[:;] (who|what|whoever|whatever)\b(?![^.!?]{0,200}\?)|\b(?i:whoever)\b|\bwhom\b", "name the thing"),
     ("wanted", r"\bwants\b|\b(is|are|was|were|be) wanted\b", "needs, requested"),
-    ("archaic", r"\bthere(of|in|upon|with|by)\b|\b(to|can|could) be had\b|\bnothing but (the|their|its|an?|one|what)\b|\bnone but\b|\bsave for\b", "a plain word"),
+    ("archaic", r"\bthere(of|in|upon|with|by)\b|\b(to|can|cannot|could) be had\b|\bnothing but (the|their|its|an?|one|what)\b|\bnone but\b|\bsave for\b", "a plain word"),
 ]
 
 RULES = [(name, re.compile(pattern.replace(" ", r"\s+")), suggestion) for name, pattern, suggestion in RULES]

@@ -95,7 +95,7 @@ impl Store {
         self.save(Bucket::Ledger, key, entry)
     }
 
-    /// Returns the objects of an entry that cannot be had, in the entry's order, followed by the missing unstored ones.
+    /// Returns the objects of an entry that are missing, in the entry's order, followed by the missing unstored ones.
     /// Objects that the tier may have are not missing. An empty result means that the entry is a hit. Checks only
     /// whether the files exist.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {

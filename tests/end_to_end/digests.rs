@@ -55,7 +55,7 @@ fn digests_depend_on_content_alone() {
     let lock =
         |sandbox: &Sandbox| fs::read_to_string(sandbox.data().join("prep.lock")).expect("lock");
     assert_eq!(lock(&one), lock(&other));
-    // On another file system, which lists files in another order, and without records of them.
+    // The same on another file system, which lists files in another order, and without the records of the files.
     if let Ok(memory) = tempfile::tempdir_in("/dev/shm") {
         let data = memory.path().to_str().expect("a path");
         let mut command = one.run_command(&[Harbour::ID]);

@@ -231,7 +231,7 @@ const MISTAKES: &[Mistake] = &[
                 .sum()
         },
     },
-    // Records of training images, with their labels, as the test.
+    // The test part has records of training images, with their labels.
     Mistake {
         id: "siim-isic-melanoma-classification",
         count: |_, prepared| {

@@ -1,5 +1,5 @@
-//! Where the bundle of a competition is on this machine, and which members good bundles have. Everything that reads bundles
-//! without preparing finds them here.
+//! Finds the bundle of a competition on this machine, and records the members of published bundles. Verbs that read bundles
+//! without preparing, for example `audit`, use it.
 
 use std::path::{Path, PathBuf};
 

@@ -114,10 +114,10 @@ impl RemoteSettings {
         CloudCredentials::new(variables)
     }
 
-    /// The key that signs: the one that is named, else the only one that there is.
+    /// Returns the key that signs: the configured one. Without a configured one, the only key in the directory of keys.
     ///
     /// # Errors
-    /// When the one that is named cannot be used.
+    /// When the configured key cannot be used.
     pub fn signing(&self, places: &Directories) -> Result<Option<SigningKey>, CliError> {
         let Some(directory) = places.keys() else {
             return Ok(None);

@@ -77,7 +77,7 @@ pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) 
     ids.sort_unstable();
     ids.dedup();
     let competitions = ids.into_iter().map(|id| {
-        // The runs in the seeds of the first set that has them.
+        // The runs of the first set with this competition and with complete seeds.
         let counting = made.iter().find_map(|(set, seeds)| {
             let at = set.competitions.iter().position(|one| one == id)?;
             let seeds = &seeds.as_ref().ok()?.seeds;

@@ -72,7 +72,8 @@ impl World {
     }
 }
 
-/// A place of credentials: how it is filled, what it gives, and how it is named.
+/// A source of credentials: its name, a function that fills it, a function that adds it without credentials, and the credentials
+/// that it should give.
 type Source = (
     &'static str,
     fn(World) -> World,
@@ -80,8 +81,7 @@ type Source = (
     fn() -> Option<KaggleCredentials>,
 );
 
-/// The places in the order of Kaggle's SDK: the name, with credentials, without credentials, the credentials. A login is
-/// identified only by its file.
+/// The sources in the order of Kaggle's SDK. A login is identified only by its file.
 const SOURCES: [Source; 8] = [
     (
         "notebook-token",

@@ -29,7 +29,7 @@ const PRESENT: [&str; 4] = [
 ];
 const FORMER: [&str; 1] = ["kaggle==1.6.17"];
 
-/// A virtual environment with these packages; `None` if they cannot be had.
+/// A virtual environment with these packages; `None` if they cannot be installed.
 fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let complete = dir.join("complete");

@@ -30,7 +30,7 @@ def prepare_all(
 ) -> dict[str, Exception]:
     """Prepares competitions, side by side where the program does it. Returns errors by id.
 
-    With `require_raw`, a bundle that cannot be had is an error although the data are prepared.
+    With `require_raw`, a bundle that cannot be downloaded is an error, although the data are prepared.
     """
     failures: dict[str, Exception] = {}
     by_directory: dict[Path, list[Competition]] = {}

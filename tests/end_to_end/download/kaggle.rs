@@ -1,4 +1,5 @@
-//! Kaggle as it is: limits of requests, rules that cannot be accepted, missing credentials, a network that is away.
+//! Properties of Kaggle's service: limits of requests, rules that cannot be accepted, missing credentials, an unreachable
+//! network.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -246,7 +247,7 @@ fn missing_credentials_are_one_error_before_anything_starts() {
     ended.says(&["no bundle is here"]);
 }
 
-/// With credentials and a network that is away, the first line comes within seconds.
+/// With credentials but without a network, the first message appears within seconds.
 #[test]
 fn a_network_that_is_away_is_told_at_once() {
     let world = World::harbour(&wide_harbour(0), Vec::new());

@@ -19,7 +19,7 @@ use crate::error::Error;
 
 /// Maximum bytes of a table that are read on Kaggle.
 pub const FRONT: usize = 1 << 20;
-/// Maximum bytes of a table that are kept to inspect values.
+/// Maximum bytes of a table whose values are inspected.
 const MAX_VALUE_BYTES: usize = 64 << 20;
 /// Maximum bytes of a table that are read for its types.
 const MAX_READ_BYTES: u64 = 2 << 30;

@@ -12,7 +12,7 @@ pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Error> {
-    // A link stays, and what it leads to is replaced.
+    // If the path is a link, the link stays and its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let is_direct = fs::metadata(&path).is_ok_and(|found| !found.is_file());
     let draft = if is_direct {

@@ -131,7 +131,7 @@ fn moment(word: &str) -> Option<usize> {
     word.strip_prefix('@')?.parse().ok()
 }
 
-/// With every cell in one list: path, key, column, old, new.
+/// Returns the differences as JSON. All cells are in one list, with path, key, column, old and new value.
 fn whole(id: Option<&str>, found: &DataDifferences) -> Value {
     let files = found.outputs.iter().flatten();
     let cells: Vec<Value> = files

@@ -147,7 +147,7 @@ fn is_compact(path: &Path) -> Result<bool> {
         if bytes.is_empty() {
             return Ok(true);
         }
-        // The three bytes may stand on a border of two pieces.
+        // The three bytes may be divided between two chunks.
         let begin = bytes.get(..SPACED.len().min(bytes.len()));
         tail.extend_from_slice(begin.unwrap_or_default());
         let found = memchr::memmem::find(bytes, SPACED).is_some();

@@ -144,7 +144,9 @@ fn step_text(id: &str, step: &RerunStep) -> String {
         }
         RerunResult::Unrecorded => format!("not in the cache: {name}\n"),
         RerunResult::Failed { message, .. } => format!("could not run: {name}: {message}\n"),
-        RerunResult::Skipped { because } => format!("could not run: {name}: after {because}\n"),
+        RerunResult::Skipped { because } => {
+            format!("could not run: {name}, because `{because}` did not run\n")
+        }
     }
 }
 
