@@ -75,7 +75,7 @@ impl Store {
         }
     }
 
-    /// Like [`lookup`](Self::lookup), but also asks the tier, for a step of this competition.
+    /// Like [`lookup`](Self::lookup), but also queries the tier, for a step of this competition.
     ///
     /// # Errors
     /// The errors of `lookup`, and an error if an entry of the tier cannot be saved here.

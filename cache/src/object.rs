@@ -115,7 +115,7 @@ impl Store {
         Ok(object)
     }
 
-    /// Like [`open_object`](Self::open_object), but never asks the tier.
+    /// Like [`open_object`](Self::open_object), but never queries the tier.
     pub(crate) fn open_here(&self, digest: &Digest) -> Result<Object, StoreError> {
         let object = self.open_unverified(digest)?;
         self.verify_once(&object)?;

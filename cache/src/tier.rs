@@ -1,6 +1,6 @@
 //! A second level of the store: results that many machines share.
 //!
-//! A store with a tier asks it for entries and objects that it does not have, and keeps what it receives. So users of a
+//! A store with a tier requests entries and objects from it that the store does not have, and keeps them. So users of a
 //! store need not know about the tier, and everything is fetched at most once.
 //!
 //! An entry is stored before its objects. They are fetched when they are first opened. Until then they are treated as
@@ -55,7 +55,7 @@ pub struct Offer {
 }
 
 impl Store {
-    /// Returns the same store, which asks `tier` for entries and objects that it does not have.
+    /// Returns the same store, which requests missing entries and objects from `tier`.
     #[must_use]
     pub fn with_tier(&self, tier: Arc<dyn Tier>) -> Store {
         let mut store = self.clone();

@@ -255,7 +255,7 @@ def test_scripts_of_many_others(mlebench: Call, data_dir: Path, tmp_path: Path, 
     assert reason and "row" in reason[1]
     last = re.findall(r"\{[^{}]*\}", done.stdout + done.stderr)[-1]
     assert json.loads(last)["score"] is None
-    # Some answer a question that nobody asks.
+    # Some scripts answer a question that the command does not ask.
     bundle(tmp_path / "data", ID)
     around = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
     command = [sys.executable, "-m", "mlebench.cli", "prepare", "-c", ID, "--skip-verification", "--data-dir", "data"]

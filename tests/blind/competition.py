@@ -86,7 +86,7 @@ class Competition:
         return np.where(keep, self.truth, other)
 
     def features(self, signal=0.8):
-        """Honest columns: two that tell something, others that tell nothing."""
+        """Intended features: two that predict the answer, others that do not."""
         r, n = self.rng, self.n
         return {
             "reading": [f"{v:.4f}" for v in self.level * signal + r.normal(0, 1, n)],

@@ -781,7 +781,7 @@ def drift_in_time(seed, _):
 
 @clean
 def crowded_numbers(seed, _):
-    """Rows that are near because the space is small: two coordinates on a map that tell the answer."""
+    """Rows that are near because the space is small: two coordinates on a map that predict the answer."""
     one = Competition(seed, n_train=1200, n_test=400, task="binary")
     centres = one.rng.normal(0, 1, (12, 2))
     town = one.rng.integers(0, 12, one.n)

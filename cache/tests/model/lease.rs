@@ -42,7 +42,7 @@ struct File {
     holder: usize,
     heartbeat: u8,
     has_lock: bool,
-    /// Its process removed the file, or thought so, and asks again with another one.
+    /// The process removed the file, or assumed that it did, and requests the lock again with another file.
     is_abandoned: bool,
     /// All who look have seen the same content for too long.
     is_silent: bool,
@@ -58,7 +58,7 @@ const OLD: usize = 200;
 enum Next {
     Announce,
     List,
-    /// The names that are left to be read, and the processes that were found to ask only.
+    /// The names that are still to be read, and the processes that only request the lock.
     Examine(Vec<usize>, Vec<usize>),
     Rename(usize, u8, Vec<usize>, Vec<usize>),
     Compare(usize, u8, Vec<usize>, Vec<usize>),

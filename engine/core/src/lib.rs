@@ -16,7 +16,7 @@
 //!
 //! A graph has three kinds of action. A [`Source`] reads bytes from outside and identifies them by digest. A [`Step`]
 //! is a pure function of the content of its inputs: its outputs are found by key, or computed. A [`Sink`] updates
-//! something outside the store so that it agrees with its inputs, and can tell whether it already does.
+//! something outside the store so that it agrees with its inputs, and can check whether it already does.
 //!
 //! Values are opaque to this crate: a JSON body (such as a table's schema or a tree's listing) and the digests of the
 //! objects that it refers to. The crate contains no terminal output, HTTP, SQL or file formats.

@@ -33,7 +33,7 @@ impl Step for Name {
     }
 }
 
-/// A sink that cannot tell whether it is up to date.
+/// A sink that cannot check whether it is up to date.
 struct Unreadable;
 
 impl Sink for Unreadable {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 use thiserror::Error;
 
-/// Number of hex digits in the short form. 48 bits are enough to tell all prepared files apart.
+/// Number of hex digits in the short form. 48 bits are enough to distinguish all prepared files.
 const SHORT: usize = 12;
 
 /// A SHA-256 digest.

@@ -16,7 +16,7 @@ use prep_core::units;
 
 /// The reason why a bundle was not fetched.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum FetchError {
     #[error("the rules of {id} are not accepted")]
     RulesNotAccepted { id: String },
@@ -170,7 +170,7 @@ fn server_message(message: &str) -> String {
     }
 }
 
-/// Describes what a server that limits requests asks for.
+/// Describes the pause that a server with a limit of requests demands.
 fn wish(wait: Option<Duration>) -> String {
     match wait {
         Some(wait) => format!("asks to wait {}", units::approximate_duration(wait)),

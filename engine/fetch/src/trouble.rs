@@ -8,7 +8,7 @@ use prep_core::units;
 
 /// A failure after which a request can be repeated.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum Trouble {
     /// The connection could not be established.
     #[error("no connection to {host}: {cause}")]

@@ -2,7 +2,7 @@
 //! `kagglehub` 1.0.3, unchanged from PyPI, download from the server, and prep makes the same requests with the same
 //! credentials.
 //!
-//! The clients are installed below `target`, once. Where there is no Python or PyPI cannot be reached, the tests say so and
+//! The clients are installed below `target`, once. Where there is no Python or PyPI cannot be reached, the tests print that and
 //! are skipped.
 
 use crate::common;

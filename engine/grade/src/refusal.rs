@@ -1,4 +1,4 @@
-//! The reason why a submission has no score, in words that tell its author what to correct.
+//! The reason why a submission has no score, as a message that shows its author what to correct.
 
 use std::fmt;
 

@@ -1,17 +1,17 @@
 //! Searches prepared data for hints at the answers, as an attacker would.
 //!
-//! Nothing is known of the competition but where its public files, its answers and its sample submission are, and, if it is at
-//! hand, the bundle. Detectors stand one per file in `detectors/`, the cheapest first:
+//! The search knows only the paths of the public files, the answers, the sample submission and, if it is available, the bundle.
+//! Each file in `detectors/` has one detector. The cheapest ones run first:
 //!
 //! ```text
 //! shown-before       kinds of files, columns, keys that the bundle's own test part does not show
 //! answers-elsewhere  answers of test items in other public files, and in files of the items
 //! rows               test items in train tables
-//! near               texts of test items that stand in train almost word for word
+//! near               texts of test items that are almost equal to a text of train
 //! neighbours         test rows that are windows of a sequence in train
 //! sample             a sample submission that follows the answers
 //! order              answers that agree with their neighbours in a table, in the order of ids or of files
-//! size               sizes of files, and of images, that tell the answer
+//! size               sizes of files, and of images, that predict the answer
 //! equal-files        the same file on both sides
 //! near-files         pictures and sounds of test items that are nearly one of the training part
 //! groups             speakers, patients, places on both sides

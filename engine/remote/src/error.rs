@@ -9,7 +9,7 @@ use object_store::client::{HttpError, HttpErrorKind};
 
 /// The reason why a remote operation failed. `remote` is the remote's address without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum RemoteError {
     /// The address, or a setting for it, is not valid.
     #[error("the remote `{remote}`: {cause}")]

@@ -21,7 +21,7 @@ const FILE_EXTENSION: &str = "key";
 
 /// An error about a key.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum KeyError {
     /// The text is not a public key.
     #[error(

@@ -15,7 +15,7 @@ const MAGIC: &str = "prep-signed-v1";
 
 /// The reason why a record is not trusted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum Rejection {
     /// The record has no signature.
     #[error("it is not signed")]

@@ -46,7 +46,7 @@ pub fn preloaded() -> Option<&'static Path> {
 /// Prepares in a process of its own.
 pub fn prepare(root: &Path, id: &str, target: Option<&Target>) -> Run {
     let Some(library) = preloaded() else {
-        panic!("who asks for a run looks for the library first");
+        panic!("the caller did not check that the library exists");
     };
     let job = Job {
         root: root.to_owned(),

@@ -308,7 +308,7 @@ def formats():
     frame.to_parquet(bundle / "t.parquet", index=False)
     frame[frame.name.isin(["u0", "u1", "u2", "u3"])].to_csv(out / "t.csv", index=False)
     frame.sort_values("x", ascending=False).to_csv(out / "backwards.csv", index=False)
-    # Cells that pandas prints in another way than they stand in the file.
+    # Cells that pandas prints in another way than they are written in the file.
     cells = [f"{i},{r.choice(['1e3', '2', '', '3.50'])},{r.choice(['TRUE', 'False'])}" for i in r.sample(range(40), 30)]
     (bundle / "printed.csv").write_text("id,x,b\n" + "\n".join(cells) + "\n")
     printed = pd.read_csv(bundle / "printed.csv")

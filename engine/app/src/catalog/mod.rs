@@ -316,7 +316,11 @@ mod tests {
         let catalog = Catalog::embedded();
         assert_eq!(catalog.suggestion("Titanic"), Some("spaceship-titanic"));
         assert_eq!(catalog.suggestion("herbarium"), None, "which of three?");
-        assert_eq!(catalog.suggestion("dog"), None, "too little to tell");
+        assert_eq!(
+            catalog.suggestion("dog"),
+            None,
+            "too short for a suggestion"
+        );
     }
 
     #[test]

@@ -522,7 +522,7 @@ fn by_files(out: &mut String, bundle: &BundleContent, at: Option<usize>, folders
     };
     let _ = write!(
         out,
-        "  # New names, since the old ones may tell the label.\n  train_files:{}\n  test_files:{}\n\
+        "  # New names, because the old ones may show the label.\n  train_files:{}\n  test_files:{}\n\
          \npublic:\n  train/: SELECT file, path FROM train_files\n  test/: SELECT file, path FROM test_files\n  \
          train.csv: SELECT path, label FROM train_files\n  \
          sample_submission.csv: SELECT path, 'label' AS label FROM test_files\n\

@@ -103,7 +103,7 @@ pub static FILES_DAMAGED: Cause = Cause {
     id: "files-damaged",
     family: Family::Files,
     harm: Harm::Content,
-    meaning: "files cannot be read as what their names say, which the others can",
+    meaning: "files do not have the format of their names, and the others do",
     advice: "prepare again; the disk or a copy may be at fault",
 };
 

@@ -44,7 +44,7 @@ pub static ROWS_REPEATED: Cause = Cause {
     id: "rows-repeated",
     family: Family::Rows,
     harm: Harm::Content,
-    meaning: "rows stand there more than once",
+    meaning: "rows occur more than once",
     advice: "prepare again; do not append to prepared files",
 };
 
@@ -101,5 +101,5 @@ pub static VALUES_CHANGED: Cause = Cause {
     family: Family::Rows,
     harm: Harm::Content,
     meaning: "values differ",
-    advice: "prepare again from a sound bundle; the examples tell which cells",
+    advice: "prepare again from a sound bundle; the examples show cells",
 };

@@ -84,7 +84,7 @@ pub static INDEX_COLUMN: Cause = Cause {
     id: "index-column",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "the rows' numbers stand in a column of their own",
+    meaning: "an additional column has the numbers of the rows",
     advice: "write with `index=False`",
 };
 

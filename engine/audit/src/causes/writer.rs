@@ -31,7 +31,7 @@ pub static PARQUET_UNKNOWN_VERSIONS: Cause = Cause {
     family: Family::Writer,
     harm: Harm::Form,
     meaning: "none of the known versions of the writer gives the published checksum",
-    advice: "nothing can be concluded from this sum; the other files of the competition tell whether the split is right",
+    advice: "nothing can be concluded from this checksum; the other files of the competition show whether the split is right",
 };
 
 pub static ARCHIVE_REPACKED: Cause = Cause {

@@ -254,7 +254,7 @@ impl<'a> Walk<'a> {
         let added: i64 = counts.values().map(|(count, _)| (-count).max(0)).sum();
         if missing == 0 && added == 0 {
             self.add(&rows::ROW_ORDER, differ as u64, None, || {
-                format!(": {differ} items stand elsewhere")
+                format!(": {differ} items are at other positions")
             });
             return;
         }

@@ -131,7 +131,7 @@ impl DoctorArgs {
         cancel: &Cancel,
         findings: &mut Findings,
     ) -> Result<(), crate::error::CliError> {
-        // Without credentials there is nobody to ask, which is an error already.
+        // Missing credentials are an error of another check.
         let network = match network.get() {
             Ok(network) => network,
             Err(FetchError::Credentials(_)) => return Ok(()),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// Reads text in UTF-16 as UTF-8. Halves of characters that stand alone, and half a unit at the end, are U+FFFD.
+/// Reads text in UTF-16 as UTF-8. Unpaired surrogates, and a single byte at the end, are U+FFFD.
 pub(super) struct Utf16Reader<R> {
     input: R,
     is_little: bool,

@@ -21,7 +21,7 @@ pub struct LocalDirectory {
 
 /// An error of a directory source.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum DirectoryError {
     /// The directory does not exist.
     #[error(

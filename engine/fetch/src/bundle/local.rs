@@ -41,7 +41,7 @@ pub struct BundleChecksums {
 
 /// An error of a local bundle.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum BundleError {
     /// The file does not exist.
     #[error("no {what}: looked for {}", list(.looked))]

@@ -116,7 +116,7 @@ impl From<KaggleCredentials> for FoundCredentials {
 
 /// The reason why there are no credentials.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum CredentialsError {
     /// No place contains credentials; holds the directories that were searched.
     #[error("no Kaggle credentials")]

@@ -17,7 +17,7 @@ pub struct ListedSubmission {
 
 /// An error in a list. Lines are counted from 1.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum ListError {
     /// The line is not JSON.
     #[error(

@@ -22,7 +22,7 @@ pub struct Leaderboard {
 
 /// An error in a leaderboard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum LeaderboardError {
     /// The first line is not the header.
     #[error("the first line of the leaderboard is `{found}`, expected the header `score`")]

@@ -83,7 +83,7 @@ pub struct GradeSpecErrors(pub Vec<GradeSpecError>);
 
 /// The kinds of errors in a `grade:` section.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum Problem {
     /// An unknown name.
     #[error("there is no {what} `{name}`")]

@@ -17,7 +17,7 @@ use crate::table::frame::{ColumnData, Frame, ObjectValue};
 
 /// An error in the answers.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what the fields contain")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum AnswersError {
     /// The CSV cannot be read.
     #[error("{0}")]

@@ -1,4 +1,4 @@
-"""Records what pandas, NumPy and scikit-learn say, for the tests of this crate. Needs the versions named in README.md.
+"""Records results of pandas, NumPy and scikit-learn for the tests of this crate. Needs the versions named in README.md.
 
 usage: record.py OUTPUT_DIR
 """

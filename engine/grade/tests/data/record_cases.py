@@ -1,4 +1,4 @@
-"""Records what the graders of MLE-bench say of random submissions: a few rows of real answers, mutated again and again.
+"""Records the results of MLE-bench's graders for random submissions: a few rows of real answers, mutated again and again.
 
 usage: record_cases.py OUTPUT_DIR PIPELINES_DIR DATA_DIR ID...
 PIPELINES_DIR/ID/pipeline.yaml has the `grade:` section, DATA_DIR/ID the prepared data. Needs the package `mlebench`.

@@ -1,4 +1,4 @@
-"""Records what the graders of MLE-bench say of random, tied, degenerate and broken submissions.
+"""Records the results of MLE-bench's graders for random, tied, degenerate and broken submissions.
 
 usage: record_graders.py SECTIONS OUTPUT [COUNT [SEED [ID...]]]
 

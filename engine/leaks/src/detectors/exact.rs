@@ -68,7 +68,7 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
     found
 }
 
-/// How cells tell the answers, and the chance of that.
+/// Returns how the cells determine the answers, and the probability that this is chance.
 fn exact_relation(
     channel: Channel,
     pairs: &[(usize, &str, &str)],

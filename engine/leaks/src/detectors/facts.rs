@@ -3,8 +3,8 @@
 //! A baseline of boosted trees learns the answers from the intended features, coarsely cut. Each fact makes a prediction of its
 //! own, by equal values or by the nearest numbers, always of items whose answers it has not seen. The gain is what the fact
 //! explains of the variance that the baseline leaves. A fact is reported if its gain is certain among all the tests of the run,
-//! and as large as its channel requires: whether a cell is missing or how long a file is may honestly tell a little, the order
-//! of members in an archive may not.
+//! and as large as its channel requires: a missing cell or the length of a file can predict a little without a leak,
+//! the order of members in an archive cannot.
 //!
 //! Intended features are leaks only if they hold the answer itself (see [`super::exact`]).
 
@@ -92,7 +92,7 @@ fn of_label(
         }
     }
     found.extend(together(&forms, label, targets, baseline, tests));
-    // The clearest ones of each channel say enough.
+    // Only the clearest findings of each channel are reported.
     found.sort_by(|one, other| other.gain.total_cmp(&one.gain));
     let mut shown: Vec<&'static str> = Vec::new();
     let mut findings: Vec<LeakFinding> = Vec::new();

@@ -1,4 +1,4 @@
-//! `near`: texts of test items that stand in the training part almost word for word.
+//! `near`: finds texts of test items that are almost equal to a text of the training part.
 //!
 //! Texts are taken apart into runs of three words, without case and signs. Candidates share one of eight bands of four minima
 //! of hashes (MinHash), and are near when they share seven of ten of their runs. Templates make honest texts near, too: that

@@ -93,7 +93,7 @@ fn is_of(run: &GradedRun, variant: &str) -> bool {
     }
 }
 
-/// The last two parts of a path: enough to tell submissions apart, and nothing about the rest of the system.
+/// Returns the last two parts of a path. They distinguish submissions, and show nothing about the rest of the system.
 fn file_of(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let last = parts.get(parts.len().saturating_sub(2)..)?;

@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(
             text(&rows[..1]),
             "1 of 1 may be downloaded\n",
-            "nothing to do, nothing to say"
+            "all rules are accepted"
         );
         let exits: Vec<Exit> = rows.iter().map(|row| row.exit).collect();
         assert_eq!(exits, [Exit::Success, Exit::Input, Exit::Input]);
