@@ -350,7 +350,7 @@ fn wrong_bytes_are_never_kept() {
             "it has to be made again"
         );
         assert!(two.said().contains("is damaged"), "{}", two.said());
-        // When it is created again, it replaces the damaged one.
+        // The object that is made again replaces the damaged one.
         two.make("s", &[5; 100_000], &[]);
         faulty.set(Fault::None);
         let three = Machine::new(Remote::with_store(faulty.clone(), "r", None, &[]));

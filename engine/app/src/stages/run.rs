@@ -77,7 +77,7 @@ impl Run {
     ) -> Result<Run, Error> {
         let (settings, options) = (&task.settings, &task.options);
         let store = Store::open(&settings.store_dir)?;
-        // From the first lookup and the first note on, nothing is collected.
+        // Keeps garbage collection from removing objects, from the first lookup to the end of the run.
         let in_use = cancel.in_use(&store)?;
         let engine = prep_sql::Session::new(&store.temp_dir());
         let store = settings.open_tier(store);

@@ -211,8 +211,10 @@ impl PlannedCompetition {
             facts.push(download_text(download, "the bundle"));
         } else if self.bundle.is_none() && yes + maybe > 0 {
             facts.push(match self.mirrored {
-                true => "the bundle is read in the mirror if it is needed".to_owned(),
-                false => "the bundle is gone and downloaded again if it is needed".to_owned(),
+                true => "the bundle is in the mirror, and read there if a step needs it".to_owned(),
+                false => {
+                    "the bundle is missing, and downloaded again if a step needs it".to_owned()
+                }
             });
         }
         for one in &self.sources {

@@ -372,9 +372,12 @@ struct ByKey {
 }
 
 impl Sides<'_> {
-    /// The column whose values are unique on both sides: one that is known to name items, else the one that is found most
-    /// often on the other side, if that is at least every second time; else one that is known to name items and has some
-    /// twice; else the first that is unique.
+    /// Returns the column that identifies rows. It is the first of these that exists:
+    ///
+    /// 1. a known id column whose values are unique on both sides;
+    /// 2. the unique column of whose values the most are also on the other side, if these are at least half;
+    /// 3. a known id column with repeated values;
+    /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {
         let theirs = Sample::read(self.theirs, self.only_there)?;
         let ours = Sample::read(self.ours, self.only_here)?;

@@ -83,9 +83,9 @@ impl Metric for CohenKappa {
 /// Maximum number of classes. Computing all pairs of more classes would take longer than the rest of grading.
 const MAX_CLASSES: usize = 8_192;
 
-/// Whether scikit-learn loses digits of labels. NumPy has no integer type for both `int64` and `uint64`: if the
-/// predictions need the latter and the truth has labels that are not among them, scikit-learn's list of all labels
-/// consists of doubles, and rows whose label is not among those are left out.
+/// Whether scikit-learn loses digits of labels. NumPy has no integer type for both `int64` and `uint64`. So if the
+/// predictions need `uint64` and the truth has other labels, scikit-learn's list of all labels has doubles. Rows whose
+/// label is not equal to one of these doubles are left out.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;

@@ -1,6 +1,6 @@
 //! Fields and columns that hold the answer itself.
 //!
-//! An intended feature may predict well, so prediction is not evidence. Four things are evidence: the cell is the answer, spelled alike;
+//! An intended feature may predict well, so prediction is not evidence. Four properties are evidence: the cell is the answer, spelled alike;
 //! it is the answer in another unit (a line with the same two coefficients for many items, to the last digit); nearly every value
 //! has one answer; or the order of the values is that of the answers.
 

@@ -106,7 +106,12 @@ pub(super) fn records(
 ) -> Result<TableValue, StepError> {
     let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
     table(context, read, false, &|nested, act| {
-        for_each(&opened, &read.path, read, nested, parse, act)
+        let reader = RecordReader {
+            read,
+            parse,
+            nested,
+        };
+        reader.for_each(&opened, &read.path, act)
     })
 }
 
@@ -118,8 +123,13 @@ pub(super) fn each_record(
     parse: &Parse<'_>,
 ) -> Result<TableValue, StepError> {
     table(context, read, true, &|nested, act| {
+        let reader = RecordReader {
+            read,
+            parse,
+            nested,
+        };
         for_each_file(context, inputs, &mut |file, opened| {
-            for_each(opened, file, read, nested, parse, act)
+            reader.for_each(opened, file, act)
         })
     })
 }
@@ -274,27 +284,35 @@ impl<'a> RecordTable<'a> {
     }
 }
 
-/// Calls `act` for every record of a file.
-fn for_each(
-    opened: &OpenContent<'_>,
-    path: &str,
-    read: &ReadSpec,
-    nested: &Cell<NestedValues>,
-    parse: &Parse<'_>,
-    act: &mut RecordFn<'_>,
-) -> Result<(), StepError> {
-    let reader = opened
-        .read_ahead()
-        .map_err(|cause| failed_at(path, cause))?;
-    let reader = read.encoding.buffered(reader);
-    for (number, record) in (1..).zip(parse(path, nested, reader)) {
-        act(
-            path,
-            number,
-            record.map_err(|cause| failed_at(path, cause))?,
-        )?;
+/// The settings for reading the records of files.
+struct RecordReader<'a> {
+    read: &'a ReadSpec,
+    parse: &'a Parse<'a>,
+    /// Whether nested values of the next record are needed.
+    nested: &'a Cell<NestedValues>,
+}
+
+impl RecordReader<'_> {
+    /// Calls `act` for every record of the file `path`.
+    fn for_each(
+        &self,
+        opened: &OpenContent<'_>,
+        path: &str,
+        act: &mut RecordFn<'_>,
+    ) -> Result<(), StepError> {
+        let reader = opened
+            .read_ahead()
+            .map_err(|cause| failed_at(path, cause))?;
+        let reader = self.read.encoding.buffered(reader);
+        for (number, record) in (1..).zip((self.parse)(path, self.nested, reader)) {
+            act(
+                path,
+                number,
+                record.map_err(|cause| failed_at(path, cause))?,
+            )?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Converts members that are declared text like pandas' `astype(str)`: numbers as Python prints them.
