@@ -348,8 +348,8 @@ mod tests {
     }
 
     #[test]
-    fn where_a_bundle_comes_from_that_is_gone_is_told() {
-        for (mirrored, expected) in [(true, "read in the mirror"), (false, "downloaded again")] {
+    fn the_source_of_a_missing_bundle_is_shown() {
+        for (mirrored, expected) in [(true, "is in the mirror"), (false, "downloaded again")] {
             let step = PlannedStep {
                 step: "t".into(),
                 kind: "csv",
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_do_is_said() {
+    fn a_plan_without_steps_is_one_line() {
         let plan = PlannedCompetition {
             read_bytes: 0,
             ..example(Vec::new())
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_download_moves_is_told_as_well_as_it_is_known() {
+    fn sizes_of_downloads_are_shown_if_they_are_known() {
         let download = |bytes, partial_bytes, error: Option<&str>| Download {
             bytes,
             partial_bytes,
