@@ -605,7 +605,7 @@ def times_of_writing(seed, _):
 
 @clean
 def times_of_copying(seed, _):
-    """Times of recording, which say when, and nothing about answers."""
+    """Times of recording, which do not depend on the answers."""
     one = pictures(seed)
     for i in range(one.n):
         for end in ("png",):

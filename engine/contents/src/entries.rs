@@ -37,7 +37,7 @@ pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<
 ///
 /// # Errors
 /// As [`of_folder`].
-pub fn of_folder_as_stored(
+pub fn of_directory_as_stored(
     root: &Path,
     resources: &Resources<'_>,
     visit: VisitEntry<'_>,

@@ -171,8 +171,8 @@ fn look(
     }
     let has_mark = is_document && their_size == our_size + 3 && our_size <= MAX_MARKED_BYTES;
     if has_mark && read::head(theirs, 3)? == BYTE_ORDER_MARK {
-        let theirs = read::whole(theirs, limits)?;
-        if theirs.get(3..) == Some(read::whole(ours, limits)?.as_slice()) {
+        let theirs = read::read_file(theirs, limits)?;
+        if theirs.get(3..) == Some(read::read_file(ours, limits)?.as_slice()) {
             return simple(&text::BYTE_ORDER_MARK);
         }
     }

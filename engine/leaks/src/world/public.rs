@@ -115,7 +115,7 @@ impl World {
                 .min(TEXT_MEMORY.saturating_add(for_texts)),
             room: TABLE_MEMORY.saturating_add(for_tables).min(memory / 2),
         };
-        let seen = entries::of_folder_as_stored(public, resources, &mut |entry, content| {
+        let seen = entries::of_directory_as_stored(public, resources, &mut |entry, content| {
             collected.file(entry, content)
         });
         seen.map_err(|cause| failed(public, cause))?;
