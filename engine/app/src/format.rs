@@ -32,8 +32,12 @@ pub fn format_pipeline(path: &Path) -> Result<Option<String>, Error> {
 /// The settings of all variants.
 fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let entry =
-        CatalogEntry::of_folder("formatted".to_owned(), path, folder, text.to_owned().into())?;
+    let entry = CatalogEntry::entry_of_directory(
+        "formatted".to_owned(),
+        path,
+        folder,
+        text.to_owned().into(),
+    )?;
     prep_spec::variants(text)?
         .iter()
         .map(|variant| Ok(outline(&entry.load(variant)?)))

@@ -89,7 +89,7 @@ pub fn remove(
             ..RemovedCompetition::default()
         };
         for variant in settings.variants() {
-            let home = settings.folder_of(&variant).join(id);
+            let home = settings.data_dir_of(&variant).join(id);
             // The manifest first: without it, a tree that is left by a failure is not prepared.
             for name in [
                 "prepared.json",

@@ -41,7 +41,7 @@ impl Settings {
 
     /// Returns the data directory of a variant: of `v1` the data directory itself, of `fixed` `DATA/fixed`, of `fixed:30,63`
     /// `DATA/fixed-30-63`. So variants of a competition exist next to each other, and `v1` is where upstream has it.
-    pub fn folder_of(&self, variant: &str) -> PathBuf {
+    pub fn data_dir_of(&self, variant: &str) -> PathBuf {
         match variant {
             BASE_VARIANT => self.data_dir.clone(),
             other => self.data_dir.join(variant_directory(other)),

@@ -66,7 +66,7 @@ pub(crate) async fn receive(
             Event::Part(part) => {
                 let is_wanted = part.is_file && part.name.as_deref() == Some("file");
                 if upload.is_none() && is_wanted {
-                    let file = tempfile::tempfile_in(folder).map_err(UploadError::Disk)?;
+                    let file = tempfile::tempfile_in(directory).map_err(UploadError::Disk)?;
                     current = Some((tokio::fs::File::from_std(file), 0));
                 }
             }
@@ -108,7 +108,7 @@ impl<'a> Pieces<'a> {
         Pieces {
             body,
             limits: limits.clone(),
-            end: Instant::now() + limits.whole,
+            end: Instant::now() + limits.total,
             received: 0,
         }
     }

@@ -71,7 +71,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let (mut variants, mut shown, mut trouble) = (Vec::new(), Vec::new(), None);
     let mut first: Option<(String, Option<Comparability>)> = None;
     for variant in session.settings.variants() {
-        let data_dir = session.settings.folder_of(&variant);
+        let data_dir = session.settings.data_dir_of(&variant);
         let Some(manifest) = prep_app::manifest(&data_dir, &entry.id)? else {
             continue;
         };

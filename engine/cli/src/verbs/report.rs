@@ -126,9 +126,9 @@ fn prepared_or_graded(
         Some(variant) => vec![variant.to_owned()],
         None => task.settings.variants(),
     };
-    let folders: Vec<PathBuf> = variants
+    let directories: Vec<PathBuf> = variants
         .iter()
-        .map(|one| task.settings.folder_of(one))
+        .map(|one| task.settings.data_dir_of(one))
         .collect();
     let mut ids = Vec::new();
     for entry in task.catalog.iter() {

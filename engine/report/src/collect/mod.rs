@@ -125,7 +125,7 @@ fn variants(task: &Task, wanted: &ReportSubject<'_>, id: &str) -> Result<Vec<Str
     }
     let mut variants = Vec::new();
     for variant in task.settings.variants() {
-        let data_dir = task.settings.folder_of(&variant);
+        let data_dir = task.settings.data_dir_of(&variant);
         if prep_app::manifest(&data_dir, id)?.is_some_and(|manifest| manifest.variant == variant) {
             variants.push(variant);
         }
