@@ -91,8 +91,11 @@ pub fn find(
     findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
     if !world.unread.is_empty() {
         let what = match world.unread.len() {
-            1 => "1 file was not looked into, because of its size or format".to_owned(),
-            count => format!("{count} files were not looked into, because of their size or format"),
+            1 => "1 file was not looked into, or only in part, because of its size or format"
+                .to_owned(),
+            count => format!(
+                "{count} files were not looked into, or only in part, because of their size or format"
+            ),
         };
         findings.push(LeakFinding::new(LeakLevel::Note, "unread", what).evidence(world.unread));
     }

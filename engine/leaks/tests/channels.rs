@@ -449,3 +449,64 @@ fn files_that_were_not_looked_into_are_listed() {
         .unwrap();
     assert!(unread.evidence[0].starts_with("model.bin: "), "{unread:?}");
 }
+
+/// Words that are rewritten: a part of them stays as it is, and equal words have equal answers. The sample submission repeats the input,
+/// and ids are two cells of the test table.
+#[test]
+fn a_task_that_rewrites_words_is_clean() {
+    let words = ["oak", "elm", "12", "ash", "1st", "fir", "yew", "3 m"];
+    let answers = [
+        "oak",
+        "elm",
+        "twelve",
+        "ash",
+        "first",
+        "fir",
+        "yew",
+        "three metres",
+    ];
+    let mut random = Random(21);
+    let folder = tempfile::tempdir().unwrap();
+    let (public, private) = (folder.path().join("public"), folder.path().join("private"));
+    fs::create_dir_all(&public).unwrap();
+    fs::create_dir_all(&private).unwrap();
+    let mut texts = [
+        "sentence,token,before,after\n",
+        "sentence,token,before\n",
+        "id,after\n",
+        "id,after\n",
+    ]
+    .map(str::to_owned);
+    for row in 0..600 {
+        let (sentence, token, word) = (row / 6, row % 6, random.below(words.len()));
+        let (before, after) = (words[word], answers[word]);
+        match row < 300 {
+            true => texts[0] += &format!("{sentence},{token},{before},{after}\n"),
+            false => {
+                texts[1] += &format!("{sentence},{token},{before}\n");
+                texts[2] += &format!("{sentence}_{token},{before}\n");
+                texts[3] += &format!("{sentence}_{token},{after}\n");
+            }
+        }
+    }
+    let places = [
+        public.join("train.csv"),
+        public.join("test.csv"),
+        public.join("sample_submission.csv"),
+        private.join("answers.csv"),
+    ];
+    for (place, text) in places.iter().zip(&texts) {
+        fs::write(place, text).unwrap();
+    }
+    let place = LeakInput {
+        answers: private.join("answers.csv"),
+        sample: public.join("sample_submission.csv"),
+        public,
+        bundle: None,
+        temp: folder.path().to_owned(),
+        limits: prep_contents::DecodingLimits::default(),
+        memory: 1 << 30,
+    };
+    let report = prep_leaks::find(&place, &BTreeMap::new()).unwrap();
+    assert_found("rewritten words", "", &report, false);
+}

@@ -154,7 +154,15 @@ fn value(
         let guess = crate::statistics::majority(&labels);
         // Many values with one answer each are groups. A test part may have groups of its own.
         let classes = labels.iter().collect::<HashSet<_>>().len();
-        let is_code = different.len() <= 20.max(5 * classes);
+        // If a part of the cells is the answer, the task is to rewrite texts, and equal texts have equal answers.
+        let equal = cells
+            .iter()
+            .zip(&labels)
+            .filter(|(cell, label)| *cell == **label);
+        let share = equal.count() as f64 / cells.len() as f64;
+        let is_word = labels.iter().all(|label| label.parse::<f64>().is_err());
+        let is_input = is_word && (0.1..0.9).contains(&share);
+        let is_code = different.len() <= 20.max(5 * classes) && !is_input;
         if is_code && different.len() * 4 <= cells.len() && different.len() > 1 {
             let statistic = |labels: &[&String]| purity(cells.iter().zip(labels));
             let right = statistic(&labels);

@@ -39,7 +39,8 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
             .enumerate()
             .filter_map(|(place, cell)| Some((place, (*cell)?, view.answer(label, place))))
             .collect();
-        let told = exact_relation(*channel, &pairs, label).map(|(how, p)| (String::new(), how, p));
+        let told =
+            exact_relation(*channel, &pairs, label, true).map(|(how, p)| (String::new(), how, p));
         let told = told.or_else(|| {
             decodings(&pairs).into_iter().find_map(|(form, decoded)| {
                 let pairs: Vec<(usize, &str, &str)> = pairs
@@ -47,7 +48,7 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
                     .zip(&decoded)
                     .map(|((place, _, answer), cell)| (*place, cell.as_str(), *answer))
                     .collect();
-                let (how, p) = exact_relation(*channel, &pairs, label)?;
+                let (how, p) = exact_relation(*channel, &pairs, label, false)?;
                 Some((format!(", {form},"), how, p))
             })
         });
@@ -73,6 +74,7 @@ fn exact_relation(
     channel: Channel,
     pairs: &[(usize, &str, &str)],
     label: &Label,
+    may_be_code: bool,
 ) -> Option<(String, f64)> {
     let answers: Vec<&str> = pairs.iter().map(|(_, _, answer)| *answer).collect();
     let guess = majority(&answers);
@@ -102,7 +104,9 @@ fn exact_relation(
     if label.is_class() {
         let classes = answers.iter().collect::<HashSet<_>>().len();
         // Many values with one answer each are groups, which a test part may have for itself.
-        let is_code = cells.len() <= 20.max(5 * classes);
+        // If a part of the cells is the answer, the task is to rewrite texts, and equal texts have equal answers.
+        let is_input = is_word && (0.1..0.9).contains(&share);
+        let is_code = cells.len() <= 20.max(5 * classes) && !is_input && may_be_code;
         if is_code && cells.len() * 4 <= pairs.len() && guess < 0.95 {
             let right = purity(pairs.iter().map(|(_, cell, answer)| (*cell, *answer)));
             // As many codes as classes, in a file without ids, were made for the answers.
