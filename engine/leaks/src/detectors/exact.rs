@@ -152,9 +152,12 @@ fn exact_relation(
     None
 }
 
+/// Converts a text to another form. `None` if it has no such form.
+type Conversion = fn(&str) -> Option<String>;
+
 /// The cells as other texts, if all of them can be decoded.
 fn decodings(pairs: &[(usize, &str, &str)]) -> Vec<(&'static str, Vec<String>)> {
-    let forms: [(&str, fn(&str) -> Option<String>); 3] = [
+    let forms: [(&str, Conversion); 3] = [
         ("decoded from base64", |cell| decoded(&base64(cell)?)),
         ("decoded from hexadecimal digits", |cell| {
             decoded(&hexadecimal(cell)?)

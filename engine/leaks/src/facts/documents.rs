@@ -91,7 +91,7 @@ impl Walk<'_> {
                 let is_long = |item: &&str| item.len() > MAX_PARSED;
                 let inner_shape = format!("{shape}[]");
                 for (number, item) in items.iter().enumerate() {
-                    if is_long(&item) {
+                    if is_long(item) {
                         self.text(item, &inner_shape, keys, depth + 1);
                     } else if let Ok(value) = serde_json::from_str::<Value>(item) {
                         self.inner(&value, number, shape, keys, depth);

@@ -239,7 +239,8 @@ mod tests {
             }
             of_pixels(&other).unwrap()
         };
-        let cases: [(&str, fn(usize, usize) -> (usize, usize)); 3] = [
+        type Move = fn(usize, usize) -> (usize, usize);
+        let cases: [(&str, Move); 3] = [
             ("mirrored", |x, y| (95 - x, y)),
             ("turned by 90 degrees", |x, y| (y, 95 - x)),
             ("turned by 180 degrees", |x, y| (95 - x, 95 - y)),
