@@ -90,14 +90,12 @@ type Case = Vec<Option<Answer>>;
 impl Metric for GroupedLogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
-        for column in [&answers, &prediction] {
-            // NumPy has no logarithm of Python objects, even if the objects are numbers.
-            if matches!(column.data(), ColumnData::Object(_)) && !column.is_empty() {
-                let is_text = |value| matches!(value, CellValue::Text(_));
-                let row = column.values().position(is_text).unwrap_or_default();
-                let expected = "a number, in a column of numbers";
-                return Err(column.refuse(RefusalKind::Type, row, expected));
-            }
+        // NumPy has no logarithm of Python objects, even if the objects are numbers.
+        if matches!(prediction.data(), ColumnData::Object(_)) && !prediction.is_empty() {
+            let is_text = |value| matches!(value, CellValue::Text(_));
+            let row = prediction.values().position(is_text).unwrap_or_default();
+            let expected = "a number, in a column of numbers";
+            return Err(prediction.refuse(RefusalKind::Type, row, expected));
         }
         let cases = self.cases(&pair.answers.column(&self.id)?, &answers, &prediction)?;
         let losses: Vec<f64> = cases.iter().map(|case| self.loss(case)).collect();

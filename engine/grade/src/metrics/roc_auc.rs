@@ -10,7 +10,7 @@ use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
 use crate::table::numbers::scores;
-use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::{Labels, LabelsAs};
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -72,16 +72,6 @@ impl Metric for RocAuc {
                 truth.len()
             );
             return Err(Refusal::new(RefusalKind::SurplusColumn, message));
-        }
-        // Scikit-learn compares several columns only if their labels are numbers.
-        for name in truth.iter().filter(|_| truth.len() > 1) {
-            let column = pair.answers.column(name)?;
-            let text = column
-                .values()
-                .position(|value| matches!(value, CellValue::Text(_)));
-            if let Some(row) = text {
-                return Err(column.refuse(RefusalKind::Answers, row, "a number in the answers"));
-            }
         }
         let areas = truth
             .iter()

@@ -146,8 +146,8 @@ impl Extent {
             Extent::Column(name) => pair.answers.column(name)?,
         };
         let extent = |(position, value): (usize, CellValue<'_>)| match number(value) {
-            // A text that spells a number is not a size.
-            _ if matches!(value, CellValue::Text(_)) => {
+            // Python's `int` reads no text with a decimal point.
+            _ if matches!(value, CellValue::Text(text) if text.trim().parse::<u32>().is_err()) => {
                 Err(column.refuse(RefusalKind::Answers, position, "a number of pixels"))
             }
             Some(number) if (0.0..=f64::from(u32::MAX)).contains(&number) => Ok(number as u64),
