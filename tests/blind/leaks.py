@@ -43,8 +43,6 @@ def main():
     def measure(one):
         id, name, is_leak = one
         command = [options.prep, "leaks", id, "--json", "--pipelines", f"{root}/pipelines", "--data-dir", f"{root}/data"]
-        if options.prep.endswith("look"):
-            command = [options.prep, f"{root}/data/{id}/prepared"]
         ended = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PREP_CACHE_DIR": f"{root}/cache"})
         findings = []
         try:
