@@ -33,10 +33,10 @@ pub struct Entry<'a> {
 /// Receives a file and its content.
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
-/// As [`of_folder`], with how archives store their members.
+/// As [`of_directory`], with how archives store their members.
 ///
 /// # Errors
-/// As [`of_folder`].
+/// As [`of_directory`].
 pub fn of_directory_as_stored(
     root: &Path,
     resources: &Resources<'_>,
