@@ -58,7 +58,8 @@ impl ParsedFile {
     }
 
     /// Returns the pipeline in a variant. Corrections that the pipeline does not have are ignored, because a variant has one
-    /// name for all competitions. So a known variant may equal the base; [`Variant::differs`] distinguishes the two.
+    /// name for all competitions. So a known variant may equal the base.
+    /// [`Variant::differs`](crate::model::Variant::differs) distinguishes the two.
     ///
     /// # Errors
     /// All errors in all variants, and an unknown variant.
