@@ -24,6 +24,6 @@ pub static IMAGE_DAMAGED: Cause = Cause {
     id: "image-damaged",
     family: Family::Images,
     harm: Harm::Content,
-    meaning: "images cannot be decoded, which the others can",
+    meaning: "images cannot be decoded, but the images of the other side can",
     advice: "prepare again",
 };
