@@ -27,7 +27,7 @@ public:
 private:
   test.csv: SELECT id, value FROM test
 checks:
-  disjoint: SELECT id FROM train INTERSECT SELECT id FROM test
+  disjoint: train.id and test.id
 """
 GALLERY = """\
 name: {id}
@@ -39,8 +39,8 @@ tables:
   train, test: {{ split: labelled, method: shuffle, test_size: 0.4, seed: {seed} }}
 public:
   train.csv: SELECT * FROM train
-  train/: SELECT p.file, p.name AS path FROM train t JOIN pictures p ON p.stem = CAST(t.id AS VARCHAR)
-  test/: SELECT p.file, p.name AS path FROM test t JOIN pictures p ON p.stem = CAST(t.id AS VARCHAR)
+  train/: SELECT p.file FROM train t JOIN pictures p ON p.stem = CAST(t.id AS VARCHAR)
+  test/: SELECT p.file FROM test t JOIN pictures p ON p.stem = CAST(t.id AS VARCHAR)
 private:
   test.csv: SELECT * FROM test
 """

@@ -8,6 +8,7 @@ use prep_spec::BASE_VARIANT;
 use prep_steps::Expand;
 
 use crate::catalog::Catalog;
+use crate::inspect::ViewOptions;
 use crate::settings::Settings;
 
 /// Everything that planning, preparing and moving competitions depend on.
@@ -58,6 +59,8 @@ pub struct PreparationOptions {
     pub keep_going: bool,
     /// Downloaded bundles are kept after their competition is prepared.
     pub keep_bundles: bool,
+    /// A query that is run in place of the outputs.
+    pub view: Option<ViewOptions>,
 }
 
 impl Default for PreparationOptions {
@@ -78,6 +81,7 @@ impl Default for PreparationOptions {
             available_only: false,
             keep_going: true,
             keep_bundles: true,
+            view: None,
         }
     }
 }

@@ -37,12 +37,15 @@ mod merge;
 pub mod model;
 mod parse;
 mod paths;
+mod pattern;
 mod query;
 pub mod reference;
 pub mod schema;
 mod state;
 mod suggest;
+mod synonyms;
 mod variant;
+mod view;
 pub mod words;
 mod yaml;
 
@@ -51,8 +54,11 @@ pub use draft::{ParsedFile, Reading};
 pub use load::{corrections, load, read, variants};
 pub use model::Pipeline;
 pub use paths::split_source;
+pub use pattern::{FILE_COLUMNS, FilePattern};
 pub use suggest::{alternatives, list_names, nearest};
+pub use synonyms::construct;
 pub use variant::{
     BASE_VARIANT, Corrections, known_variants, variant_directory, variant_of_directory,
 };
+pub use view::{in_file, view};
 pub use words::Vocabulary;

@@ -93,8 +93,18 @@ pub fn unused_lists(
         if !context.used_lists.contains(&name.value) {
             let message = format!("the list `{}` is not used", name.value);
             let found = Diagnostic::error("unused-list", name.span, message);
-            let help = "remove it, or use it: `column IN list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`";
+            let help = "remove it, or use it: `column IN list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`, `columns(list)`";
             unused.push(found.help(help));
+        }
+    }
+}
+
+pub fn unused_defaults(context: &ParseState, unused: &mut Vec<Diagnostic>) {
+    for (kind, defaults) in &context.defaults {
+        if !defaults.is_used {
+            let message = format!("the defaults of `{kind}` are not used");
+            let found = Diagnostic::error("unused-default", defaults.span, message);
+            unused.push(found.help("no table or output needs them, so remove them"));
         }
     }
 }
@@ -111,7 +121,11 @@ pub fn unused_sources(context: &ParseState, sources: &[SourceSpec], unused: &mut
 }
 
 impl ParseState {
-    fn unknown_table<'a>(&mut self, table: &Spanned<String>, known: impl Iterator<Item = &'a str>) {
+    pub(crate) fn unknown_table<'a>(
+        &mut self,
+        table: &Spanned<String>,
+        known: impl Iterator<Item = &'a str>,
+    ) {
         let message = format!("there is no table `{}`", table.value);
         let found = Diagnostic::error("unknown-table", table.span, message);
         let near = nearest(&table.value, known);

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::{SourceFile, Span};
+use crate::query::QueryUse;
 use crate::yaml::Style;
 
 pub use crate::declaration::{Comparison, Declaration, Item, Operand, Operator, Setting};
@@ -215,8 +216,11 @@ pub struct Query {
     pub normal: String,
     /// Tables that the query reads, without those that it defines itself (`WITH`).
     pub tables: BTreeSet<String>,
-    /// The YAML style of the text, needed to find positions of the text in the file.
-    pub(crate) style: Style,
+    /// The YAML style of the text, needed to find positions of the text in the file. `None` if the text is not in the
+    /// file.
+    pub(crate) style: Option<Style>,
+    /// The part of the pipeline that the query is for.
+    pub(crate) purpose: QueryUse,
     /// The pipeline's lists, for macros.
     pub(crate) lists: Arc<BTreeMap<String, Vec<String>>>,
     /// The syntax tree, parsed on first use.

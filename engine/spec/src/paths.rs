@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::Spanned;
+use crate::pattern::FilePattern;
 use crate::state::ParseState;
 use crate::suggest::nearest;
 use crate::yaml::YamlNode;
@@ -129,13 +130,20 @@ impl ParseState {
     /// Parses and checks a path with wildcards.
     pub fn glob(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let glob = self.source_path(node)?;
-        let (_, inner) = split_source(&glob.value);
-        let built = globset::GlobBuilder::new(inner)
+        let pattern = match FilePattern::parse(&glob.value) {
+            Ok(pattern) => pattern,
+            Err((what, help)) => {
+                let message = format!("`{}` is not a valid pattern: {what}", glob.value);
+                self.report(Diagnostic::error("bad-glob", node.span, message).help(help));
+                return None;
+            }
+        };
+        let built = globset::GlobBuilder::new(&pattern.glob)
             .literal_separator(true)
             .build();
         if let Err(error) = built {
             let message = format!("`{}` is not a valid pattern: {}", glob.value, error.kind());
-            let help = "`*`, `?`, `[...]` and `{a,b}` are wildcards; write `[*]` for a plain `*`";
+            let help = "`*`, `?`, `[...]` and `{a,b}` are wildcards, and `{name}` is a column; write `[*]` for a plain `*`";
             self.report(Diagnostic::error("bad-glob", node.span, message).help(help));
         } else if glob.value.ends_with('/') {
             let help = format!("write `{}*` for the files in it", glob.value);

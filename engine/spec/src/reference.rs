@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::words::{
-    BUNDLE, COLUMN_KINDS, GRADE, KeyType, KindSpec, PIPELINE, Produces, SOURCE, Section,
+    BUNDLE, CHECKS, COLUMN_KINDS, GRADE, KeyType, KindSpec, PIPELINE, Produces, SOURCE, Section,
     SectionKey, Vocabulary, Word,
 };
 
@@ -21,6 +21,14 @@ the source of that name, any other path is in the bundle. Names of tables, lists
 digits and `_`.
 ";
 
+const CHECKS_INTRODUCTION: &str = "
+## Checks: `checks`
+
+A check is a query that must return no row, under a name of your choice. The following keys are named checks. The value is
+one check, or a list of them. Several columns are compared together as `TABLE.(COLUMN, COLUMN)`. A column whose name has
+other characters than letters, digits and `_` is in double quotes.
+";
+
 const QUERIES: &str = "\
 ## Queries
 
@@ -31,13 +39,17 @@ Every table is ordered and has a hidden column `_row`, the position of the row f
 other column can have its name. Without `ORDER BY`, the result of a query has the order of its tables in `FROM`: first by
 the position in the first table, then by that in the second, and so on.
 
-Three functions create several columns. Each is a separate item in the list after `SELECT`:
+Four functions create several columns. The first three are separate items in the list after `SELECT`, the last is part of
+an expression:
 
 | item | columns |
 |---|---|
 | `one_hot(column, list)`, `one_hot(column, 'a', 'b')` | for each text a column with that name: 1 if the column equals the text, else 0 |
 | `multi_hot(column, list)`, `multi_hot(column, 'a', 'b')` | for each text a column with that name: 1 if the column's comma-separated list contains the text, else 0 |
 | `constants(value, list)`, `constants(value, 'a', 'b')` | for each text a column with that name that contains the value |
+| an expression with `columns(list)`, `columns('a', 'b')` or `table.columns(list)` | for each text the expression with the column of that name, under that name: `columns(votes) / total` |
+
+`* EXCLUDE columns(list)` leaves out the columns of a list.
 ";
 
 /// Returns the reference as Markdown.
@@ -72,6 +84,8 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
     for kind in &vocabulary.outputs {
         form(&mut text, kind, &mut printed);
     }
+    text.push_str(CHECKS_INTRODUCTION);
+    words(&mut text, "key", CHECKS);
     heading(&mut text, 2, "Grading: `grade`", &GRADE);
     text.push('\n');
     text.push_str(QUERIES);
@@ -163,11 +177,16 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Sha256 => "64 hex digits",
         KeyType::Url => "http or https URL",
         KeyType::Rows | KeyType::Documents | KeyType::Set => "query",
-        KeyType::Placed => "query with the columns `file`, `path`",
+        KeyType::Placed => {
+            "query with the columns `file`, `path`; without `path`, files keep their names"
+        }
         KeyType::Lines => "query with one column of texts",
         KeyType::Entries => "query with the column `record` of an array",
         KeyType::Path => "path of an output",
         KeyType::Source => "path in the bundle",
+        KeyType::Copied => "path in the bundle, or list of paths",
+        KeyType::Names => "list of names, or `{ list: NAME }`",
+        KeyType::Defaults => "mapping from kinds to mappings of optional keys",
         KeyType::Sources => "path in the bundle, with wildcards",
         KeyType::Table => "a table's name",
         KeyType::Files => "name of a table with the column `file`",
@@ -184,13 +203,14 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Items(_) => "list of mappings, see below",
         KeyType::Operand => "number, or a column's name",
         KeyType::Condition => "condition",
-        KeyType::Columns => "list of names, or mapping from names to types",
+        KeyType::Columns => "list of names and `{ list: NAME }`, or mapping from names to types",
         KeyType::Section(_) | KeyType::Grade => "mapping, see below",
         KeyType::FurtherSources => "mapping from names to mappings, see below",
         KeyType::Lists => "mapping from names to lists of texts",
         KeyType::Tables => "mapping from tables' names to queries or mappings, see below",
         KeyType::Outputs => "mapping from outputs' paths to queries or mappings, see below",
-        KeyType::Queries | KeyType::Checks => "mapping from names to queries",
+        KeyType::Queries => "mapping from names to queries",
+        KeyType::Checks => "mapping from names to queries or named checks, see below",
         KeyType::Reasons => "mapping from names to texts",
         KeyType::Corrections => "mapping from names to parts of a pipeline",
     }

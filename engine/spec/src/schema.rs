@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::parse::MAX_CORRECTIONS;
+use crate::parse::{MAX_CORRECTIONS, kinds_with_options, optional_keys};
 use crate::words::{
-    COLUMN_KINDS, GRADE, KeyType, KindSpec, PIPELINE, SOURCE, Section, SectionKey, VARIANTS,
-    Vocabulary, Word,
+    CHECKS, COLUMN_KINDS, GRADE, KeyType, KindSpec, PIPELINE, SOURCE, Section, SectionKey,
+    VARIANTS, Vocabulary, Word,
 };
 
 /// Returns the schema. `grade` is the schema of the keys of `grade` other than `answers` and `sample`: an object schema
@@ -33,12 +33,23 @@ pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
         "name".to_owned(),
         json!({ "type": "string", "pattern": "^[a-z_][a-z0-9_]*$" }),
     );
+    definitions.insert(
+        "list".to_owned(),
+        json!({
+            "description": "The texts of one of `lists`.",
+            "type": "object",
+            "properties": { "list": reference("name") },
+            "required": ["list"],
+            "additionalProperties": false,
+        }),
+    );
     definitions.insert("table".to_owned(), query_or(&vocabulary.tables));
     definitions.insert("output".to_owned(), query_or(&vocabulary.outputs));
     definitions.insert("grade".to_owned(), grade_section(grade));
     if let Some(own) = grade.get("$defs").and_then(Json::as_object) {
         definitions.extend(own.clone());
     }
+    definitions.insert("defaults".to_owned(), defaults(vocabulary));
     definitions.insert("patch".to_owned(), patch());
     let mut root = section(&PIPELINE);
     if let Some(root) = root.as_object_mut() {
@@ -125,9 +136,19 @@ fn value(of: &KeyType) -> Json {
         }
         KeyType::Operand => json!({ "type": ["number", "string"] }),
         KeyType::Condition => json!({ "type": "string" }),
+        KeyType::Copied => json!({ "anyOf": [
+            reference("path"),
+            { "type": "array", "items": reference("path"), "minItems": 1 },
+        ] }),
+        KeyType::Names => json!({ "anyOf": [value(&KeyType::Texts), reference("list")] }),
+        KeyType::Defaults => reference("defaults"),
         KeyType::Columns => {
             json!({ "anyOf": [
-                { "type": "array", "items": { "type": ["string", "number"] }, "uniqueItems": true },
+                {
+                    "type": "array",
+                    "items": { "anyOf": [{ "type": ["string", "number"] }, reference("list")] },
+                    "uniqueItems": true,
+                },
                 { "type": "object", "additionalProperties": one_of_words(COLUMN_KINDS) },
             ] })
         }
@@ -136,7 +157,8 @@ fn value(of: &KeyType) -> Json {
         KeyType::Lists => mapping(value(&KeyType::Texts)),
         KeyType::Tables => mapping(reference("table")),
         KeyType::Outputs => mapping(reference("output")),
-        KeyType::Queries | KeyType::Checks => mapping(reference("query")),
+        KeyType::Queries => mapping(reference("query")),
+        KeyType::Checks => checks(),
         KeyType::Reasons => mapping(value(&KeyType::Text)),
         KeyType::Grade => reference("grade"),
         KeyType::Corrections => json!({
@@ -146,6 +168,31 @@ fn value(of: &KeyType) -> Json {
             "additionalProperties": reference("patch"),
         }),
     }
+}
+
+/// Returns the schema of `checks`: named checks, and queries under other names.
+fn checks() -> Json {
+    let mut schema = mapping(reference("query"));
+    let named = CHECKS.iter().map(|word| {
+        let one = json!({ "type": "string" });
+        let many = json!({ "type": "array", "items": one, "minItems": 1 });
+        let schema = json!({ "description": word.doc, "anyOf": [one, many] });
+        (word.name.to_owned(), schema)
+    });
+    if let Some(members) = schema.as_object_mut() {
+        members.insert("properties".to_owned(), named.collect::<Map<_, _>>().into());
+    }
+    schema
+}
+
+/// Returns the schema of `defaults`: the optional keys of each kind.
+fn defaults(vocabulary: &Vocabulary) -> Json {
+    let kinds = kinds_with_options(vocabulary).map(|form| {
+        let schema = object(form.section.doc, optional_keys(form).into_iter());
+        (form.head().to_owned(), schema)
+    });
+    let kinds: Map<String, Json> = kinds.collect();
+    json!({ "type": "object", "properties": kinds, "additionalProperties": false })
 }
 
 /// Returns the schema of a mapping with keys that the author chooses.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 use crate::model::Spanned;
+use crate::parse::KindDefaults;
 use crate::suggest::nearest;
 use crate::words::{Section, Vocabulary, Word};
 use crate::yaml::{Kind, MappingEntry, Style, YamlNode};
@@ -30,6 +31,8 @@ pub struct ParseState {
     pub lists: Arc<BTreeMap<String, Vec<String>>>,
     pub list_places: BTreeMap<String, Span>,
     pub used_lists: BTreeSet<String>,
+    /// Default values by the first key of a kind.
+    pub defaults: BTreeMap<&'static str, KindDefaults>,
     pub source_places: BTreeMap<String, Span>,
     /// The file name of each source that consists of one file.
     pub source_files: BTreeMap<String, String>,
@@ -74,6 +77,7 @@ impl ParseState {
             lists: Arc::default(),
             list_places: BTreeMap::new(),
             used_lists: BTreeSet::new(),
+            defaults: BTreeMap::new(),
             source_places: BTreeMap::new(),
             source_files: BTreeMap::new(),
             used_sources: BTreeSet::new(),

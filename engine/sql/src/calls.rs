@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
     FunctionArgumentList, FunctionArguments, ObjectNamePart, Query as Ast, Visit, Visitor,
 };
-use prep_spec::nearest;
+use prep_spec::{construct, nearest};
 
 use crate::functions::{AGGREGATE, NON_DETERMINISTIC, SCALAR, WINDOW};
 use crate::{QueryError, Session};
@@ -144,7 +144,10 @@ impl CallChecker<'_> {
         }
         let names = names(self.state);
         let near = nearest(name, names.iter().map(String::as_str));
-        let help = near.map(|near| format!("did you mean `{near}`?"));
+        let help = match construct(name) {
+            Some(sql) => Some(format!("in SQL it is `{sql}`")),
+            None => near.map(|near| format!("did you mean `{near}`?")),
+        };
         call.rejected(format!("there is no function `{name}`"), help)
     }
 }

@@ -63,6 +63,47 @@ pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     checker.diagnostics
 }
 
+/// Returns the columns of a query with the types that they have in queries. Columns of files that are not declared are
+/// unknown before the files are read, and left out.
+pub fn known_columns(
+    session: &Session,
+    reading: &Reading,
+    query: &Query,
+) -> Vec<(String, &'static str)> {
+    let mut checker = PipelineChecker {
+        session,
+        pipeline: &reading.pipeline,
+        known: BTreeMap::new(),
+        diagnostics: Vec::new(),
+    };
+    let columns = checker.query(query, RowOrder::AnyOrder);
+    let columns = columns.map(|columns| columns.0).unwrap_or_default();
+    let known = columns
+        .into_iter()
+        .filter(|column| column.name != UNDECLARED);
+    known
+        .map(|column| {
+            let name = match column.content {
+                ColumnContent::Typed(data_type) => type_name(&data_type),
+                ColumnContent::Entries => "array entries",
+            };
+            (column.name, name)
+        })
+        .collect()
+}
+
+/// Names a type like the types of the language.
+fn type_name(data_type: &DataType) -> &'static str {
+    match data_type {
+        DataType::Boolean => ColumnKind::Boolean.name(),
+        other if other.is_integer() => ColumnKind::Integer.name(),
+        other if other.is_numeric() => ColumnKind::Number.name(),
+        other if other.is_string() => ColumnKind::Text.name(),
+        other if other.is_temporal() => "time",
+        _ => "list",
+    }
+}
+
 struct PipelineChecker<'a> {
     session: &'a Session,
     pipeline: &'a Pipeline,

@@ -393,7 +393,7 @@ impl Builder<'_> {
         };
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
-                (KeyType::Source, Setting::Text(path)) => {
+                (KeyType::Source | KeyType::Copied, Setting::Text(path)) => {
                     archives.insert(containing_archive(path).to_owned());
                     if makes_documents(declaration) {
                         trees.insert(containing_archive(path).to_owned());

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use prep_spec::Pipeline;
 use prep_spec::model::{Declaration, Setting, TableOrigin};
-use prep_spec::split_source;
 use prep_spec::words::KeyType;
+use prep_spec::{FilePattern, split_source};
 
 use crate::kinds::{archive_suffix, is_archive};
 
@@ -18,13 +18,15 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
     let mut visit = |declaration: &Declaration| {
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
-                (KeyType::Source | KeyType::Sources, Setting::Text(path))
+                (KeyType::Source | KeyType::Copied | KeyType::Sources, Setting::Text(path))
                     if split_source(path).0.is_some() => {}
-                (KeyType::Source, Setting::Text(path)) => {
+                (KeyType::Source | KeyType::Copied, Setting::Text(path)) => {
                     found.insert(member(path, globset::escape));
                 }
                 (KeyType::Sources, Setting::Text(pattern)) => {
-                    found.insert(member(pattern, str::to_owned));
+                    if let Ok(pattern) = FilePattern::parse(pattern) {
+                        found.insert(member(&pattern.glob, str::to_owned));
+                    }
                 }
                 _ => {}
             }

@@ -158,11 +158,14 @@ fn mistakes_in_a_pipeline_are_shown_with_their_place_before_anything_runs() {
 
 #[test]
 fn a_check_that_finds_rows_stops_before_publishing() {
-    let text = Harbour::PIPELINE.replace("FROM train INTERSECT", "FROM train UNION");
+    let text = Harbour::PIPELINE.replace(
+        "disjoint: train.id and test.id",
+        "each: labelled.id in test.id",
+    );
     refuses(
         |sandbox| sandbox.pipeline(Harbour::ID, &text),
         5,
-        &["check/disjoint"],
+        &["check/each labelled.id in test.id"],
     );
 }
 

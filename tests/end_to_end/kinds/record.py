@@ -24,6 +24,39 @@ def folders(name):
     return base / "bundle", base / "expected/public"
 
 
+def shorthand():
+    """Shorter forms of the language: names in patterns, columns of a list, unpivot, copies, defaults, named checks."""
+    bundle, out = folders("shorthand")
+    for case, day, number in [("a", "d1", 1), ("a", "d2", 2), ("b", "d1", 3)]:
+        path = bundle / f"scans/{case}/{day}/slice_{number:03}_{number * 10}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{case}{day}{number}\n")
+    for name in ("notes/x.txt", "notes/more/y.txt", "z.txt"):
+        (bundle / name).parent.mkdir(parents=True, exist_ok=True)
+        (bundle / name).write_text(name)
+    frame = pd.DataFrame({"id": [3, 1, 2], "C1": [1, 0, 1], "C2": [0, 0, 4], "word": ["a", "b,c", "d"]})
+    frame.to_csv(bundle / "votes.csv", index=False)
+    files = sorted(str(path.relative_to(bundle)) for path in bundle.glob("scans/*/*/*"))
+    rows = []
+    for file in files:
+        _, case, day, name = file.split("/")
+        _, number, size = name.removesuffix(".txt").split("_")
+        rows.append((file.removeprefix("scans/"), case, day, number, size))
+        for folder, target in [("kept", file.removeprefix("scans/")), ("flat", name)]:
+            path = out / folder / target
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(bundle / file, path)
+    pd.DataFrame(rows, columns=["path", "case", "day", "number", "size_mm"]).to_csv(out / "scans.csv", index=False, quoting=2)
+    shutil.copytree(bundle / "notes/more", out / "more")
+    shutil.copy(bundle / "z.txt", out / "z.txt")
+    classes = ["C1", "C2"]
+    total = frame[classes].sum(axis=1)
+    shares = frame[["id"]].join(frame[classes].div(total.where(total > 0), axis=0))
+    shares.to_csv(out / "shares.csv", index=False, quoting=2)
+    frame.drop(columns=classes).to_csv(out / "rest.csv", index=False, quoting=2)
+    frame.melt(["id", "word"], classes, "class", "votes").to_csv(out / "long.csv", index=False, quoting=2)
+
+
 def draws():
     bundle, out = folders("draws")
     rng = np.random.RandomState(7)
@@ -487,6 +520,7 @@ def functions():
 if __name__ == "__main__":
     read_each()
     draws()
+    shorthand()
     documents()
     documents_bson()
     pandas_json()

@@ -27,7 +27,7 @@ private:
   test.csv: SELECT id, docked FROM test
 
 checks:
-  disjoint: SELECT id FROM train INTERSECT SELECT id FROM test
+  disjoint: train.id and test.id
 
 grade:
   answers: private/test.csv

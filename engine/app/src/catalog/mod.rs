@@ -201,6 +201,19 @@ impl CatalogEntry {
         })
     }
 
+    /// A pipeline without other files.
+    pub(crate) fn of_text(id: &str, file_name: &str, text: String) -> CatalogEntry {
+        CatalogEntry {
+            id: id.to_owned(),
+            file_name: file_name.to_owned(),
+            folder: None,
+            pipeline: Some(text.into()),
+            description: None,
+            leaderboard: None,
+            checksums: None,
+        }
+    }
+
     /// The text of the pipeline.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use super::guess::texts;
+use super::records::{is_records, records};
 use crate::error::Error;
 
 /// Maximum bytes of a table that are read on Kaggle.
@@ -29,6 +30,8 @@ const INNER: u64 = 512 << 20;
 const TABLES: usize = 12;
 /// Maximum names of files that are kept to compare with identifiers.
 pub const NAMES: usize = 200_000;
+/// Bytes of a table from which the delimiter is inferred.
+const SNIFFED_BYTES: u64 = 1 << 18;
 /// Lines of a table from which the delimiter is inferred.
 const SNIFFED: usize = 100;
 
@@ -52,6 +55,19 @@ pub struct CsvFile {
     /// Whether columns and rows are those of the entire file.
     pub whole: bool,
     pub delimiter: u8,
+    /// Types and place of the rows, for files other than CSV.
+    pub declared: Option<Declared>,
+}
+
+/// What a pipeline declares about a table that is not CSV.
+#[derive(Debug)]
+pub struct Declared {
+    /// The types of the columns.
+    pub kinds: BTreeMap<String, &'static str>,
+    /// The member of the JSON object with the rows.
+    pub at: Option<String>,
+    /// Whether the file has one JSON value per line, which its name does not say.
+    pub is_lines: bool,
 }
 
 /// Files of one directory and suffix.
@@ -88,7 +104,7 @@ impl CsvFile {
 /// Returns whether a member is read for its columns.
 pub fn is_table(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
-    path.ends_with(".csv") || path.ends_with(".tsv")
+    path.ends_with(".csv") || path.ends_with(".tsv") || is_records(&path)
 }
 
 /// Reads the bundle in a file.
@@ -114,7 +130,7 @@ pub fn local(path: &Path, limits: &DecodingLimits) -> Result<BundleContent, Erro
 }
 
 /// Reads a bundle on Kaggle: its listing, and the beginning of its tables.
-pub fn remote(looked: &BundlePreview) -> BundleContent {
+pub fn remote(looked: &BundlePreview, limits: &DecodingLimits) -> BundleContent {
     let found = looked
         .zip
         .entries
@@ -128,7 +144,7 @@ pub fn remote(looked: &BundlePreview) -> BundleContent {
                 let end = front.iter().rposition(|byte| *byte == b'\n')? + 1;
                 let whole = front.len() as u64 == entry.size;
                 let front = if whole { front } else { front.get(..end)? };
-                table(path, &mut &*front, whole)
+                table(path, &mut &*front, whole, limits)
             }),
         }
     });
@@ -178,6 +194,7 @@ impl Walk<'_> {
                     &path,
                     &mut member.take(MAX_READ_BYTES),
                     entry.size <= MAX_READ_BYTES,
+                    self.limits,
                 )
             };
             let table = if is_table(&path) && few { read() } else { None };
@@ -224,18 +241,44 @@ fn is_hidden(path: &str) -> bool {
         .any(|part| part.starts_with('.') || part == "__MACOSX")
 }
 
-/// Reads a table's columns and first rows. `None` if pandas would not read it.
-fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<CsvFile> {
-    let mut buffer = vec![0; 1 << 18];
+/// Reads a table's columns and first rows. `None` if the file is not a table.
+fn table(
+    path: &str,
+    input: &mut dyn Read,
+    whole: bool,
+    limits: &DecodingLimits,
+) -> Option<CsvFile> {
+    if is_records(path) {
+        return records(path, input, whole, limits);
+    }
     let mut begin = Vec::new();
-    let most = buffer.len() as u64;
-    Read::take(&mut *input, most).read_to_end(&mut begin).ok()?;
+    Read::take(&mut *input, SNIFFED_BYTES)
+        .read_to_end(&mut begin)
+        .ok()?;
     let delimiter = delimiter(path, &begin);
+    csv_table(
+        path,
+        &mut begin.as_slice().chain(input),
+        whole,
+        delimiter,
+        &[],
+    )
+}
+
+/// Reads the columns and first rows of a CSV file. `None` if pandas would not read it. `texts` are columns of texts.
+pub fn csv_table(
+    path: &str,
+    input: &mut dyn Read,
+    whole: bool,
+    delimiter: u8,
+    texts: &[String],
+) -> Option<CsvFile> {
+    let mut buffer = vec![0; 1 << 18];
     let options = ReadOptions {
         delimiter,
+        text: texts.to_vec(),
         ..ReadOptions::default()
     };
-    let mut input = begin.as_slice().chain(input);
     let mut scanner = CsvScanner::new(&options);
     let mut front = Vec::new();
     let mut all = 0;
@@ -257,7 +300,8 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<CsvFile> {
         front.truncate(end);
     }
     let mut columns = scan.schema.columns;
-    let text = padded(&front, &options, &columns);
+    let mut text = padded(&front, &options, &columns);
+    text.extend(texts.iter().cloned());
     for column in &mut columns {
         if text.contains(&column.name) {
             column.kind = ColumnType::Text;
@@ -272,6 +316,7 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<CsvFile> {
         frame,
         whole,
         delimiter,
+        declared: None,
     })
 }
 

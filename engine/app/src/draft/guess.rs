@@ -9,6 +9,17 @@ use super::bundle::{BundleContent, CsvFile, FileGroup, NAMES};
 /// Maximum classes of one-hot answers.
 const CLASSES: usize = 300;
 
+/// What the author already knows.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// The column that identifies a row.
+    pub id: Option<String>,
+    /// The columns to predict.
+    pub targets: Vec<String>,
+    /// The metric.
+    pub metric: Option<String>,
+}
+
 /// The input of a draft.
 pub struct Guess {
     pub split: SplitGuess,
@@ -65,7 +76,11 @@ pub enum Match {
     Stem,
 }
 
-pub fn guess(bundle: &BundleContent) -> Guess {
+/// Guesses what the wishes leave open.
+///
+/// # Errors
+/// The names of columns, if no table has them.
+pub fn guess(bundle: &BundleContent, wishes: &Wishes) -> Result<Guess, Vec<String>> {
     let mut notes = Vec::new();
     let is_sample =
         |table: &CsvFile| table.stem().contains("sample") || table.stem().contains("submission");
@@ -87,6 +102,14 @@ pub fn guess(bundle: &BundleContent) -> Guess {
             std::cmp::Reverse(table(at).map_or(0, |table| table.rows)),
         )
     });
+    let wished: Vec<&String> = wishes.id.iter().chain(&wishes.targets).collect();
+    if !wished.is_empty() {
+        tables
+            .retain(|at| table(at).is_some_and(|table| wished.iter().all(|name| table.has(name))));
+        if tables.is_empty() {
+            return Err(wished.into_iter().cloned().collect());
+        }
+    }
     let test = bundle.tables.iter().find(|table| is_test(table));
     let rows = sample.and_then(|at| {
         let sample = bundle.tables.get(at)?;
@@ -109,6 +132,7 @@ pub fn guess(bundle: &BundleContent) -> Guess {
         notes.push("no table has the columns of a sample submission: identifier and target are by their place".to_owned());
         by_place(at, bundle.tables.get(at)?)
     });
+    let rows = rows.map(|rows| rows.with(wishes, bundle));
     let split = match rows {
         Some(mut rows) => {
             if let Some(table) = bundle.tables.get(rows.table) {
@@ -122,10 +146,52 @@ pub fn guess(bundle: &BundleContent) -> Guess {
             by_files(bundle)
         }
     };
-    Guess {
+    Ok(Guess {
         split,
         sample,
         notes,
+    })
+}
+
+impl TargetTable {
+    /// Replaces guesses by wishes.
+    fn with(self, wishes: &Wishes, bundle: &BundleContent) -> TargetTable {
+        let Some(table) = bundle.tables.get(self.table) else {
+            return self;
+        };
+        let target = match wishes.targets.is_empty() {
+            true => self.target,
+            false => Target::Columns(wishes.targets.clone()),
+        };
+        let is_target = |name: &str| match &target {
+            Target::Columns(names) => names.iter().any(|own| own == name),
+            Target::OneHot { column, .. } => column == name,
+        };
+        let id = match &wishes.id {
+            Some(id) => id.clone(),
+            None if !is_target(&self.id) => self.id,
+            None => {
+                let names = || table.columns.iter().map(|column| &column.name);
+                let mut others = names().filter(|name| !is_target(name));
+                let unique = names().find(|name| !is_target(name) && is_unique(table, name));
+                unique.or(others.next()).cloned().unwrap_or(self.id)
+            }
+        };
+        // The id cannot be predicted.
+        let target = match target {
+            Target::Columns(names) if names.contains(&id) && wishes.targets.is_empty() => {
+                let names = table.columns.iter().rev().map(|column| &column.name);
+                let other = names.into_iter().find(|name| **name != id);
+                Target::Columns(other.into_iter().cloned().collect())
+            }
+            other => other,
+        };
+        TargetTable {
+            unique: is_unique(table, &id),
+            id,
+            target,
+            ..self
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Writes a first pipeline for your own competition: `prep pipeline new` reads its bundle and guesses tables and labels.
 //!
 //! ```text
-//! bundle   contents of a bundle: tables with their columns and types, files by pattern
-//! guess    the table to split, the column that identifies a row, the label
-//! write    the pipeline, with comments where the author has to choose
-//! words    names and texts, quoted for YAML and SQL
+//! bundle   what is in a bundle: tables with their columns and types, files by pattern
+//! records  tables in JSON, JSON lines and Parquet
+//! guess    which table is split, what identifies a row, what is to be predicted
+//! write    the pipeline, with comments where somebody has to choose
+//! words    names and texts as YAML and SQL want them
 //! ```
 //!
 //! The pipeline loads and runs. A bundle in which nothing can be split is an error. The guess works as follows: the
@@ -13,6 +14,7 @@
 
 mod bundle;
 mod guess;
+mod records;
 mod words;
 mod write;
 
@@ -21,11 +23,18 @@ use std::path::{Path, PathBuf};
 use prep_core::{Cancel, Failure};
 use prep_fetch::LazyNetwork;
 
+use prep_spec::BASE_VARIANT;
+
 use crate::bundles;
+use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::settings::Settings;
+use crate::stages::loader::Loader;
 use bundle::BundleContent;
 use guess::SplitGuess;
+
+pub use guess::Wishes;
+pub(crate) use guess::texts;
 
 /// A pipeline that was written for a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +55,7 @@ pub fn draft(
     source: Option<&Path>,
     network: &LazyNetwork,
     id: &str,
+    wishes: &Wishes,
 ) -> Result<Draft, Error> {
     if !is_id(id) {
         let message = format!("`{id}` cannot be the name of a competition");
@@ -62,14 +72,20 @@ pub fn draft(
             let network = network.get().map_err(|cause| local.not_fetched(cause))?;
             let cancel = Cancel::default();
             let looked = network.look(id, bundle::FRONT, bundle::is_table, &cancel)?;
-            (bundle::remote(&looked), None)
+            (bundle::remote(&looked, &settings.content_limits(1)), None)
         }
     };
     if bundle.is_empty() {
         let message = format!("the bundle of `{id}` holds no file");
         return Err(Error::new(Failure::Input, message));
     }
-    let guess = guess::guess(&bundle);
+    let guess = guess::guess(&bundle, wishes).map_err(|missing| no_columns(&missing, &bundle))?;
+    if matches!(guess.split, SplitGuess::Files { .. })
+        && (wishes.id.is_some() || !wishes.targets.is_empty())
+    {
+        let missing: Vec<String> = wishes.id.iter().chain(&wishes.targets).cloned().collect();
+        return Err(no_columns(&missing, &bundle));
+    }
     if let SplitGuess::Files { files, .. } = &guess.split {
         let groups = bundle.files.iter().enumerate();
         let groups = groups.filter(|(at, _)| files.is_none_or(|own| own == *at));
@@ -82,11 +98,34 @@ pub fn draft(
             return Err(nothing_to_split(id, &bundle));
         }
     }
+    let text = write::pipeline(id, &bundle, &guess, wishes.metric.as_deref());
+    let file_name = format!("{id}/pipeline.yaml");
+    let entry = CatalogEntry::of_text(id, &file_name, text.clone());
+    Loader::without_notes().load(&entry, BASE_VARIANT)?;
     Ok(Draft {
-        text: write::pipeline(id, &bundle, &guess),
+        text,
         notes: guess.notes,
         bundle: path,
     })
+}
+
+/// No table has all columns that the author named.
+fn no_columns(names: &[String], bundle: &BundleContent) -> Error {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let message = match names.as_slice() {
+        [one] => format!("no table of the bundle has a column {one}"),
+        many => format!("no table of the bundle has the columns {}", many.join(", ")),
+    };
+    let tables = bundle.tables.iter().map(|table| {
+        let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
+        prep_spec::list_names(&table.path, &columns)
+    });
+    let tables: Vec<String> = tables.take(4).collect();
+    let error = Error::request(message);
+    match tables.as_slice() {
+        [] => error.help("the bundle has no table that can be read"),
+        some => error.help(some.join("; ")),
+    }
 }
 
 /// A pipeline that splits a single file would not run.
@@ -94,7 +133,7 @@ fn nothing_to_split(id: &str, bundle: &BundleContent) -> Error {
     let only = bundle.files.iter().flat_map(|files| &files.names).next();
     let only = only.map_or_else(|| "train.json".to_owned(), |name| words::yaml(name));
     let message = format!(
-        "the bundle of `{id}` has no CSV table with rows to split, and no two files that could be split"
+        "the bundle of `{id}` has no table with rows to split, and no two files that could be split"
     );
     Error::new(Failure::Input, message).help(format!(
         "write the pipeline by hand: `{{ read: {only}, columns: {{ ... }} }}` reads JSON, JSON lines, BSON, Parquet and \

@@ -27,7 +27,7 @@ struct Join {
 }
 
 /// A pipeline for the bundle of `id`.
-pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess) -> String {
+pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<&str>) -> String {
     let category = match (
         &guess.split,
         bundle.files.iter().any(|files| is_image(&files.pattern)),
@@ -52,10 +52,12 @@ pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess) -> String {
     match &guess.split {
         SplitGuess::Rows(rows) => {
             if let Some(table) = bundle.tables.get(rows.table) {
-                by_rows(&mut out, bundle, guess, rows, table);
+                by_rows(&mut out, bundle, guess, rows, table, metric);
             }
         }
-        SplitGuess::Files { files, folders } => by_files(&mut out, bundle, *files, *folders),
+        SplitGuess::Files { files, folders } => {
+            by_files(&mut out, bundle, *files, *folders, metric)
+        }
     }
     out
 }
@@ -77,9 +79,13 @@ fn is_image(pattern: &str) -> bool {
         .any(|suffix| pattern.ends_with(suffix))
 }
 
-/// The type of a column in a pipeline, as pandas reads it. If the table was not read to its end, a later row may have
-/// another type, so the pipeline lets pandas infer it.
+/// A column's type in the language, as pandas reads it. Of a table that was not read to its end the next row may be of
+/// another type: its columns are what pandas infers.
 fn kind(table: &CsvFile, column: &prep_formats::pandas::ColumnSchema) -> &'static str {
+    let declared = table.declared.as_ref();
+    if let Some(kind) = declared.and_then(|declared| declared.kinds.get(&column.name)) {
+        return kind;
+    }
     match column.kind {
         // No later row can change the type of a text column.
         ColumnType::Text => "text",
@@ -100,6 +106,14 @@ fn declaration(out: &mut String, start: &str, name: &str, table: &CsvFile, colum
             other => yaml(&char::from(other).to_string()),
         };
         let _ = writeln!(out, "{start}  delimiter: {delimiter}");
+    }
+    if let Some(declared) = &table.declared {
+        if declared.is_lines {
+            let _ = writeln!(out, "{start}  format: json_lines");
+        }
+        if let Some(at) = &declared.at {
+            let _ = writeln!(out, "{start}  at: {}", yaml(at));
+        }
     }
     let _ = writeln!(out, "{start}  columns:");
     for column in table.columns.iter().take(columns) {
@@ -122,6 +136,7 @@ fn by_rows(
     guess: &Guess,
     rows: &TargetTable,
     table: &CsvFile,
+    metric: Option<&str>,
 ) {
     let mut taken = vec!["train".to_owned(), "test".to_owned()];
     let labelled = table_name("labelled", &taken);
@@ -170,7 +185,7 @@ fn by_rows(
     further(out, bundle, guess, rows, &taken);
     outputs(out, rows, table, &id, &joins);
     checks(out, rows, &id, &labelled, classes, &joins);
-    grade(out, rows, table);
+    grade(out, rows, table, metric);
 }
 
 /// Declares the table of a group of files; its name.
@@ -357,6 +372,14 @@ fn constant(table: &CsvFile, name: &str) -> String {
     }
 }
 
+/// Writes a column in a named check.
+fn check_column(name: &str) -> String {
+    match name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        true => name.to_owned(),
+        false => format!("\"{name}\""),
+    }
+}
+
 fn checks(
     out: &mut String,
     rows: &TargetTable,
@@ -365,18 +388,11 @@ fn checks(
     classes: bool,
     joins: &[Join],
 ) {
-    out.push_str("\n# Queries that must return no row.\nchecks:\n");
+    out.push_str("\n# Named checks, and queries that must return no row.\nchecks:\n");
+    let key = check_column(&rows.id);
     if rows.unique {
-        entry(
-            out,
-            "unique ids",
-            &format!("SELECT {id} FROM {labelled} GROUP BY {id} HAVING count(*) > 1"),
-        );
-        entry(
-            out,
-            "disjoint",
-            &format!("SELECT {id} FROM train INTERSECT SELECT {id} FROM test"),
-        );
+        entry(out, "unique", &format!("{labelled}.{key}"));
+        entry(out, "disjoint", &format!("train.{key} and test.{key}"));
     } else {
         let _ = writeln!(
             out,
@@ -425,7 +441,7 @@ fn checks(
     }
 }
 
-fn grade(out: &mut String, rows: &TargetTable, table: &CsvFile) {
+fn grade(out: &mut String, rows: &TargetTable, table: &CsvFile, wished: Option<&str>) {
     let (columns, metric, others): (Vec<&str>, String, &str) = match &rows.target {
         Target::OneHot { classes, .. } => (
             classes.iter().map(String::as_str).collect(),
@@ -468,6 +484,17 @@ fn grade(out: &mut String, rows: &TargetTable, table: &CsvFile) {
             (names, metric, others)
         }
     };
+    let metric = match (wished, &rows.target) {
+        (None, _) => metric,
+        (Some(wished), Target::OneHot { .. }) => format!("{{ {wished}: {{ list: classes }} }}"),
+        (Some(wished), Target::Columns(names)) => match names.as_slice() {
+            [one] => format!("{{ {wished}: {} }}", yaml(one)),
+            many => {
+                let names: Vec<String> = many.iter().map(|name| yaml(name)).collect();
+                format!("{{ {wished}: [{}] }}", names.join(", "))
+            }
+        },
+    };
     let mut all = vec![yaml(&rows.id)];
     all.extend(columns.iter().map(|name| yaml(name)));
     let _ = write!(
@@ -479,17 +506,23 @@ fn grade(out: &mut String, rows: &TargetTable, table: &CsvFile) {
     );
 }
 
-/// Splits files if no table can be split. The label is the name of the directory, or a placeholder that the author
-/// replaces.
-fn by_files(out: &mut String, bundle: &BundleContent, at: Option<usize>, folders: bool) {
+/// Where no table can be split, files are: what they are labelled with is in the folder's name, or somebody's to say.
+fn by_files(
+    out: &mut String,
+    bundle: &BundleContent,
+    at: Option<usize>,
+    folders: bool,
+    metric: Option<&str>,
+) {
+    let metric = metric.unwrap_or("accuracy");
     let files = at.and_then(|at| bundle.files.get(at));
     let pattern = files.map_or("**", |files| files.pattern.as_str());
     let count = files.map(|files| units::count(files.count as u64, "file"));
     let count = count.unwrap_or_else(|| "all files of the bundle".to_owned());
     let _ = write!(
         out,
-        "\n# No table of the bundle has rows that could be split, so files are. Tables in JSON, Parquet or 7z are read by\n\
-         # `{{ read: FILE.json, at: ... }}`, see docs/reference/language.md. CHOOSE what is to be predicted.\n\
+        "\n# No table of the bundle has rows that could be split, so files are. Other tables are read by\n\
+         # `{{ read: FILE, format: ... }}`, see docs/reference/language.md. CHOOSE what is to be predicted.\n\
          tables:\n  everything: {{ files: {} }} # {}\n  \
          train, test: {{ split: everything, method: shuffle, test_size: 0.1, seed: 0 }}\n",
         yaml(pattern),
@@ -527,9 +560,9 @@ fn by_files(out: &mut String, bundle: &BundleContent, at: Option<usize>, folders
          train.csv: SELECT path, label FROM train_files\n  \
          sample_submission.csv: SELECT path, 'label' AS label FROM test_files\n\
          \nprivate:\n  # CHOOSE: {}.\n  test.csv: SELECT path, label FROM test_files\n\
-         \n# Queries that must return no row.\nchecks:\n  disjoint: SELECT file FROM train INTERSECT SELECT file FROM test\n\
+         \n# Named checks, and queries that must return no row.\nchecks:\n  disjoint: train.file and test.file\n\
          \ngrade:\n  answers: private/test.csv\n  sample: public/sample_submission.csv\n  rules:\n    - columns: [path, label]\n    - same_rows\n    - align: path\n  \
-         # CHOOSE: all metrics are in docs/reference/grading.md.\n  metric: {{ accuracy: label }}\n",
+         # CHOOSE: all metrics are in docs/reference/grading.md.\n  metric: {{ {metric}: label }}\n",
         yaml_query(&named("train"), 2),
         yaml_query(&named("test"), 2),
         if folders {

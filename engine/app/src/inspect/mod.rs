@@ -4,6 +4,7 @@
 //! audit      causes of mismatches                       leaks      leaks of answers
 //! diff       variants or directories compared           moments    two runs compared
 //! rerun      steps run again and compared               listing    the files of a bundle
+//! rows       rows of a pipeline's tables
 //! ```
 
 pub(crate) mod audit;
@@ -12,6 +13,7 @@ mod leaks;
 mod listing;
 mod moments;
 mod rerun;
+mod rows;
 
 pub use self::audit::{Audit, BundleAudit, OutputsAudit, TreeAudit, audit};
 pub use self::diff::{
@@ -21,3 +23,4 @@ pub use self::leaks::leaks;
 pub use self::listing::{BundleListing, ListedFile, ListedSource, listing};
 pub use self::moments::diff_moments;
 pub use self::rerun::{Difference, Rerun, RerunPlace, RerunResult, RerunStep, rerun};
+pub use self::rows::{Rows, RowsColumn, View, ViewOptions, rows};

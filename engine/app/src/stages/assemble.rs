@@ -113,7 +113,10 @@ struct Assembler<'a> {
 impl Assembler<'_> {
     fn competition(&self, entry: &CatalogEntry) -> Result<(Graph, Competition), Error> {
         let (options, settings) = (&self.task.options, &self.task.settings);
-        let loaded = LoadedCompetition::load(entry, options, &self.loader)?;
+        let mut loaded = LoadedCompetition::load(entry, options, &self.loader)?;
+        if let Some(view) = &options.view {
+            view.apply(&mut loaded, self.engine)?;
+        }
         let locked = loaded.to_lock_entry();
         let trees = match &self.chosen.lock {
             Some(lock) => Some(lock::require(lock, &entry.id, &options.variant, &locked)?),
@@ -122,8 +125,12 @@ impl Assembler<'_> {
         let found = FoundSources::find(&loaded, self.task)?;
         let path = found.bundle.location();
         let given = description::user_text(options, &entry.id)?;
+        let data_dir = match &options.view {
+            Some(view) => view.folder.clone(),
+            None => self.task.data_dir(),
+        };
         let build_options = BuildOptions {
-            data_dir: &self.task.data_dir(),
+            data_dir: &data_dir,
             boot: settings.boot.as_deref(),
             session: self.engine,
             checksums: loaded.checksums.as_ref(),

@@ -147,7 +147,8 @@ impl Run {
         Ok(preparation)
     }
 
-    fn run(self, reporter: Arc<dyn Reporter>) -> Result<Ended, Error> {
+    /// Runs the steps, and records nothing.
+    pub(crate) fn run(self, reporter: Arc<dyn Reporter>) -> Result<Ended, Error> {
         let Run {
             plan,
             task,

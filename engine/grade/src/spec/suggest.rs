@@ -5,6 +5,12 @@ use crate::spec::edit_distance::edit_distance;
 /// Returns the candidate with the most similar spelling, if one is similar enough.
 pub fn closest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let wanted = normal(name);
+    let synonym = SYNONYMS.iter().find(|(theirs, _)| *theirs == wanted);
+    if let Some((_, ours)) = synonym
+        && let Some(known) = candidates.iter().find(|candidate| *candidate == ours)
+    {
+        return Some(known);
+    }
     let limit = wanted.chars().count() / 3 + 1;
     candidates
         .iter()
@@ -14,6 +20,42 @@ pub fn closest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
         .map(|(_, candidate)| candidate)
 }
 
+/// Names of metrics in scikit-learn and in competitions, without `_`, and the name here.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("auc", "roc_auc"),
+    ("aucroc", "roc_auc"),
+    ("auroc", "roc_auc"),
+    ("rocaucscore", "roc_auc"),
+    ("accuracyscore", "accuracy"),
+    ("f1score", "f1"),
+    ("macrof1", "f1"),
+    ("microf1", "f1"),
+    ("crossentropy", "log_loss"),
+    ("rmse", "root_mean_squared_error"),
+    ("mse", "root_mean_squared_error"),
+    ("meansquarederror", "root_mean_squared_error"),
+    ("rmsle", "root_mean_squared_log_error"),
+    ("meansquaredlogerror", "root_mean_squared_log_error"),
+    ("mae", "mean_absolute_error"),
+    ("cohenkappascore", "cohen_kappa"),
+    ("quadraticweightedkappa", "cohen_kappa"),
+    ("kappa", "cohen_kappa"),
+    ("qwk", "cohen_kappa"),
+    ("mcc", "matthews_corrcoef"),
+    ("spearmanr", "spearman"),
+    ("pearsonr", "pearson"),
+    ("kendalltau", "kendall_tau"),
+    ("mapk", "average_precision_at_k"),
+    ("map", "average_precision_at_k"),
+    ("levenshtein", "mean_edit_distance"),
+    ("editdistance", "mean_edit_distance"),
+    ("jaccard", "jaccard_of_words"),
+    ("jaccardscore", "jaccard_of_words"),
+    ("dice", "f_beta_of_masks"),
+    ("kldiv", "kl_divergence"),
+    ("haversine", "haversine_distance"),
+];
+
 /// Removes differences in case, spaces and underscores, the most frequent mistakes.
 fn normal(name: &str) -> String {
     name.trim()
@@ -21,4 +63,18 @@ fn normal(name: &str) -> String {
         .filter(|c| !matches!(c, '_' | '-' | ' '))
         .flat_map(char::to_lowercase)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::closest;
+
+    #[test]
+    fn metrics_of_scikit_learn_have_names_here() {
+        let known = ["accuracy", "roc_auc", "log_loss", "root_mean_squared_error"];
+        assert_eq!(closest("roc_auc_score", &known), Some("roc_auc"));
+        assert_eq!(closest("RMSE", &known), Some("root_mean_squared_error"));
+        assert_eq!(closest("logloss", &known), Some("log_loss"));
+        assert_eq!(closest("nothing like it", &known), None);
+    }
 }

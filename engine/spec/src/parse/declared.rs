@@ -38,11 +38,20 @@ impl ParseState {
             std::iter::once(&form.section).chain(method).collect();
         let known = self.known_entries(&entries, node, &sections, &title);
         let mut settings = BTreeMap::new();
+        let mut defaulted = Vec::new();
         let mut complete = true;
         for section in sections {
             let fields = self.select(&known, node, section, &title);
             for key in section.keys {
-                let Some(value) = fields.get(key.name) else {
+                let is_written = known.iter().any(|entry| entry.key == key.name);
+                let default = match is_written {
+                    true => None,
+                    false => self.default_of(form, key),
+                };
+                if default.is_some() {
+                    defaulted.push(key.name);
+                }
+                let Some(value) = fields.get(key.name).or(default.as_ref()) else {
                     complete &= !key.required;
                     continue;
                 };
@@ -61,13 +70,14 @@ impl ParseState {
                 }
             }
         }
-        let declaration = Declaration {
+        let mut declaration = Declaration {
             form,
             method,
             name: place.clone(),
             span: node.span,
             settings,
         };
+        drop_inapplicable(&mut declaration, &defaulted);
         complete &= self.run_check(&declaration, complete);
         complete.then_some(declaration)
     }
@@ -80,14 +90,22 @@ impl ParseState {
         place: &Spanned<String>,
     ) -> Option<Declaration> {
         let key = form.section.keys.first()?;
-        let setting = self.setting(key, node)?;
-        let (span, value) = (node.span, setting);
+        let value = self.setting(key, node)?;
+        let span = node.span;
+        let mut settings = BTreeMap::from([(key.name, Spanned { value, span })]);
+        for key in form.section.keys {
+            if let Some(default) = self.default_of(form, key) {
+                let value = self.setting(key, &default)?;
+                let span = default.span;
+                settings.insert(key.name, Spanned { value, span });
+            }
+        }
         let declaration = Declaration {
             form,
             method: None,
             name: place.clone(),
             span,
-            settings: BTreeMap::from([(key.name, Spanned { value, span })]),
+            settings,
         };
         self.run_check(&declaration, true).then_some(declaration)
     }
@@ -188,13 +206,13 @@ impl ParseState {
         match &key.value {
             KeyType::Rows
             | KeyType::Documents
-            | KeyType::Placed
             | KeyType::Lines
             | KeyType::Entries
             | KeyType::Set => self.query(node).map(Setting::Query),
+            KeyType::Placed => self.placed_query(node).map(Setting::Query),
             KeyType::Queries => self.queries(node).map(Setting::Queries),
             KeyType::Path => text(self.path(node)),
-            KeyType::Source => text(self.plain_source_path(node)),
+            KeyType::Source | KeyType::Copied => text(self.plain_source_path(node)),
             KeyType::Sources => text(self.glob(node)),
             KeyType::Table | KeyType::Files | KeyType::Drawn => text(self.table_name(node)),
             KeyType::Column => text(self.text(node, "the name of a column")),
@@ -218,6 +236,7 @@ impl ParseState {
             KeyType::Word(words) => self
                 .word(node, words)
                 .map(|word| Setting::Text(word.to_owned())),
+            KeyType::Names => self.names_or_list(node).map(Setting::Texts),
             KeyType::Texts => Some(Setting::Texts(self.texts(node))),
             KeyType::Columns => Some(Setting::Columns(self.columns(node))),
             KeyType::Items(sections) => self.items(node, sections).map(Setting::Items),
@@ -234,6 +253,38 @@ impl ParseState {
         let name = self.text(node, "the name of a table")?;
         self.read(name.clone());
         Some(name)
+    }
+
+    /// Parses a list of names, or `{ list: NAME }`.
+    fn names_or_list(&mut self, node: &YamlNode) -> Option<Vec<String>> {
+        let Kind::Mapping(entries) = &node.kind else {
+            return Some(self.texts(node));
+        };
+        let [entry] = entries.as_slice() else {
+            self.wrong_type(node, "a list of names, or `{ list: NAME }`");
+            return None;
+        };
+        if entry.key != "list" {
+            let message = format!("expected `list`, found `{}`", entry.key);
+            let found = Diagnostic::error("unknown-key", entry.key_span, message);
+            self.report(found.help("write `{ list: NAME }` with the name of one of `lists`"));
+            return None;
+        }
+        let name = self.text(&entry.value, "the name of a list")?;
+        if let Some(texts) = self.lists.get(&name.value) {
+            let texts = texts.clone();
+            self.used_lists.insert(name.value);
+            return Some(texts);
+        }
+        let message = format!("there is no list `{}`", name.value);
+        let found = Diagnostic::error("unknown-list", name.span, message);
+        let near = nearest(&name.value, self.lists.keys().map(String::as_str));
+        let found = match near {
+            Some(near) => found.suggest(Some(near)),
+            None => found.help("define it in `lists`"),
+        };
+        self.report(found);
+        None
     }
 
     /// Parses queries by name.
@@ -291,7 +342,7 @@ impl ParseState {
         match &node.kind {
             Kind::Sequence(items) => {
                 for item in items {
-                    if let Some(name) = self.text(item, "the name of a column") {
+                    for name in self.column_names(item) {
                         self.column(&mut columns, name, ColumnKind::Inferred);
                     }
                 }
@@ -321,6 +372,17 @@ impl ParseState {
         columns
     }
 
+    /// Parses an item of a list of columns: a name, or `{ list: NAME }` for the names of a list.
+    fn column_names(&mut self, item: &YamlNode) -> Vec<Spanned<String>> {
+        if matches!(item.kind, Kind::Mapping(_)) {
+            let span = item.span;
+            let names = self.names_or_list(item).unwrap_or_default().into_iter();
+            return names.map(|value| Spanned { value, span }).collect();
+        }
+        let name = self.text(item, "the name of a column");
+        name.into_iter().collect()
+    }
+
     fn column(&mut self, columns: &mut Vec<Column>, name: Spanned<String>, kind: ColumnKind) {
         if is_row(&name.value) {
             let message = "the name `_row` is reserved for a hidden column of every table";
@@ -336,6 +398,22 @@ impl ParseState {
             return;
         }
         columns.push(Column { name, kind });
+    }
+}
+
+/// Removes default values that do not apply to a declaration, such as an option of CSV files for a JSON file.
+fn drop_inapplicable(declaration: &mut Declaration, defaulted: &[&'static str]) {
+    let Some(check) = declaration.form.check else {
+        return;
+    };
+    for key in defaulted {
+        let span = declaration.settings.get(key).map(|setting| setting.span);
+        if check(declaration)
+            .iter()
+            .any(|finding| Some(finding.span) == span)
+        {
+            declaration.settings.remove(key);
+        }
     }
 }
 

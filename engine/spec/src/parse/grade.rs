@@ -10,6 +10,9 @@ use crate::suggest::nearest;
 use crate::words::{self, Produces};
 use crate::yaml::{Kind, YamlNode};
 
+/// The output with the sample submission if `sample` is not set.
+const SAMPLE: &str = "public/sample_submission.csv";
+
 impl ParseState {
     pub fn grade(
         &mut self,
@@ -20,7 +23,13 @@ impl ParseState {
         let entries = self.keys(node, words::GRADE.name)?;
         let fields = self.select(&entries, node, &words::GRADE, words::GRADE.name);
         let answers = fields.get("answers").and_then(|node| self.path(node));
-        let sample = fields.get("sample").and_then(|node| self.path(node));
+        let sample = match fields.get("sample") {
+            Some(node) => self.path(node),
+            None => Some(Spanned {
+                value: SAMPLE.to_owned(),
+                span: node.span,
+            }),
+        };
         if let Some(answers) = &answers
             && !answers.value.starts_with("private/")
         {

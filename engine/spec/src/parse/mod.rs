@@ -2,7 +2,9 @@
 //!
 //! A pipeline is resolved once per variant. Parsing continues after an error, so that all errors are reported at once.
 
+mod checks;
 mod declared;
+mod defaults;
 mod grade;
 mod items;
 mod outputs;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::draft::Reading;
 use crate::links;
-use crate::model::{Bundle, Check, Pipeline, Spanned, Table, Variant};
+use crate::model::{Bundle, Pipeline, Spanned, Table, Variant};
 use crate::state::{ParseState, TableUser};
 use crate::variant::{FIXED_VARIANT, is_correction_name};
 use crate::words::{self, Vocabulary};
@@ -22,6 +24,7 @@ use crate::yaml::YamlNode;
 
 /// The largest number of corrections of a pipeline. Each combination is checked, so their number doubles the work.
 pub const MAX_CORRECTIONS: usize = 5;
+pub use defaults::{KindDefaults, kinds_with_options, optional_keys};
 
 /// The result of resolving one variant.
 pub struct ResolvedVariant {
@@ -67,6 +70,9 @@ fn pipeline(
     let bundle = fields.get("bundle").and_then(|node| context.bundle(node));
     let sources = fields.get("sources").map(|node| context.sources(node));
     let lists = fields.get("lists").map(|node| context.lists(node));
+    if let Some(node) = fields.get("defaults") {
+        context.defaults(node);
+    }
     let mut tables: Vec<Table> = fields
         .get("tables")
         .map(|node| context.tables(node))
@@ -90,6 +96,7 @@ fn pipeline(
     links::lists_as_tables(context, &lists, &mut tables);
     links::check(context, &tables, unused);
     links::unused_lists(context, &lists, unused);
+    links::unused_defaults(context, unused);
     let sources = sources.unwrap_or_default();
     links::unused_sources(context, &sources, unused);
     // Missing parts were reported, so these empty values never become part of a valid pipeline.
@@ -224,21 +231,6 @@ impl ParseState {
             }
         }
         accepted
-    }
-
-    fn checks(&mut self, node: &YamlNode) -> Vec<Check> {
-        let entries = self.entries(node, "checks by name", "duplicate-check", "the check");
-        let mut checks = Vec::new();
-        for entry in entries.unwrap_or_default() {
-            let name = Spanned {
-                value: entry.key.clone(),
-                span: entry.key_span,
-            };
-            if let Some(query) = self.query(&entry.value) {
-                checks.push(Check { name, query });
-            }
-        }
-        checks
     }
 }
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::declaration::Declaration;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Output, Spanned};
+use crate::paths::split_source;
 use crate::state::ParseState;
 use crate::words::Produces;
-use crate::yaml::{Kind, YamlNode};
+use crate::yaml::{Kind, MappingEntry, YamlNode};
 
 /// The output that is always added to `public`.
 const DESCRIPTION: &str = "description.md";
@@ -18,7 +19,9 @@ impl ParseState {
         let wanted = format!("outputs by path in `{place}`");
         let entries = self.entries(node, &wanted, "duplicate-output", "the output");
         let mut outputs = Vec::new();
-        for entry in entries.unwrap_or_default() {
+        let entries = entries.unwrap_or_default().into_iter();
+        let entries: Vec<MappingEntry> = entries.flat_map(|entry| self.copies(entry)).collect();
+        for entry in &entries {
             self.check_path(&entry.key, entry.key_span);
             let path = Spanned {
                 value: entry.key.clone(),
@@ -44,6 +47,54 @@ impl ParseState {
         }
         self.check_places(&outputs);
         outputs
+    }
+
+    /// Replaces `DIR/: { copy: [a/b, c/d/] }` by `DIR/b: { copy: a/b }` and `DIR/d/: { copy: c/d/ }`.
+    fn copies(&mut self, entry: &MappingEntry) -> Vec<MappingEntry> {
+        let Kind::Mapping(keys) = &entry.value.kind else {
+            return vec![entry.clone()];
+        };
+        let copy = keys.iter().find(|key| key.key == "copy");
+        let Some((copy, Kind::Sequence(items))) = copy.map(|copy| (copy, &copy.value.kind)) else {
+            return vec![entry.clone()];
+        };
+        if !entry.key.ends_with('/') {
+            let message = format!("`{}` is a file, but several are copied to it", entry.key);
+            let found = Diagnostic::error("folder-or-file", entry.key_span, message);
+            self.report(found.help(format!("write `{}/`", entry.key)));
+            return Vec::new();
+        }
+        if let Some(other) = keys.iter().find(|key| key.key != "copy") {
+            let message = format!("a copy has no key `{}`", other.key);
+            let found = Diagnostic::error("unknown-key", other.key_span, message);
+            self.report(found.help("remove it"));
+        }
+        if items.is_empty() {
+            self.error("empty-list", copy.value.span, "the list is empty");
+        }
+        let folder = entry.key.strip_prefix("./").unwrap_or(&entry.key);
+        let mut copies = Vec::new();
+        for item in items {
+            let Some(path) = self.text(item, "a path") else {
+                continue;
+            };
+            let (_, inner) = split_source(&path.value);
+            let name = inner.trim_end_matches('/').rsplit('/').next();
+            let end = if inner.ends_with('/') { "/" } else { "" };
+            let value = YamlNode {
+                span: item.span,
+                kind: Kind::Mapping(vec![MappingEntry {
+                    value: item.clone(),
+                    ..copy.clone()
+                }]),
+            };
+            copies.push(MappingEntry {
+                key: format!("{folder}{}{end}", name.unwrap_or_default()),
+                key_span: item.span,
+                value,
+            });
+        }
+        copies
     }
 
     /// Parses a query whose format follows from the output's name.

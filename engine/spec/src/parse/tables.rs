@@ -1,8 +1,10 @@
 //! Parses `tables`: each is a query, or one of the vocabulary's kinds.
 
+use crate::declaration::Declaration;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Spanned, Table, TableOrigin};
 use crate::state::{ParseState, TableUser};
+use crate::words::Produces;
 use crate::yaml::{Kind, MappingEntry, YamlNode};
 
 impl ParseState {
@@ -20,7 +22,7 @@ impl ParseState {
                 Kind::Mapping(_) => {
                     let forms = self.vocabulary.tables.clone();
                     let declaration = self.declared(&entry.value, &forms, &first, "a table");
-                    declaration.map(TableOrigin::Declared)
+                    declaration.and_then(|declaration| self.origin(declaration))
                 }
                 _ => self.query(&entry.value).map(TableOrigin::Query),
             };
@@ -38,6 +40,20 @@ impl ParseState {
             tables.push(Table { names, made });
         }
         tables
+    }
+
+    /// Replaces a kind that is a shorter form of a query by that query.
+    fn origin(&mut self, declaration: Declaration) -> Option<TableOrigin> {
+        let Produces::Query(text) = declaration.form.makes else {
+            return Some(TableOrigin::Declared(declaration));
+        };
+        match self.generated_query(text(&declaration), declaration.span) {
+            Ok(query) => Some(TableOrigin::Query(query)),
+            Err(message) => {
+                self.error("sql-syntax", declaration.span, message);
+                None
+            }
+        }
     }
 
     /// Parses the names in a key: one, or several separated by commas.

@@ -1,9 +1,9 @@
-//! Expands `column IN list` to the texts of the list.
+//! Expands `column IN list` to the texts of the list, and `EXCLUDE columns(list)` to its names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
 use super::Fault;
 use crate::suggest::nearest;
@@ -16,14 +16,35 @@ pub(super) fn expand(
 ) -> Result<Vec<TokenWithSpan>, Fault> {
     let mut expanded = Vec::with_capacity(tokens.len());
     let mut behind_in = false;
-    for token in tokens {
+    let mut behind_exclude = false;
+    let mut tokens = tokens.into_iter();
+    while let Some(token) = tokens.next() {
+        if behind_exclude
+            && let Some((texts, end)) = excluded(&token, tokens.as_slice(), lists, used)?
+        {
+            push(&mut expanded, &texts, &token, |text| {
+                Token::Word(Word {
+                    value: text,
+                    quote_style: Some('"'),
+                    keyword: Keyword::NoKeyword,
+                })
+            });
+            behind_exclude = false;
+            tokens.nth(end);
+            continue;
+        }
+        behind_exclude = match &token.token {
+            Token::Whitespace(_) => behind_exclude,
+            Token::Word(word) => word.keyword == Keyword::EXCLUDE,
+            _ => false,
+        };
         match &token.token {
             Token::Whitespace(Whitespace::Space | Whitespace::Tab | Whitespace::Newline) => {}
             Token::Word(word) if behind_in && word.keyword == Keyword::NoKeyword => {
                 behind_in = false;
                 if let Some(texts) = lists.get(&word.value) {
                     used.insert(word.value.clone());
-                    push(&mut expanded, texts, &token);
+                    push(&mut expanded, texts, &token, Token::SingleQuotedString);
                     continue;
                 }
                 if let Some(near) = nearest(&word.value, lists.keys().map(String::as_str)) {
@@ -40,15 +61,55 @@ pub(super) fn expand(
     Ok(expanded)
 }
 
+/// Returns the names in `columns(list)`, and the index of its last token in `rest`.
+fn excluded(
+    token: &TokenWithSpan,
+    rest: &[TokenWithSpan],
+    lists: &BTreeMap<String, Vec<String>>,
+    used: &mut BTreeSet<String>,
+) -> Result<Option<(Vec<String>, usize)>, Fault> {
+    let is_columns = matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("columns"));
+    let mut words = rest.iter().enumerate();
+    let mut next = || words.find(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
+    let (Some((_, open)), Some((_, list)), Some((end, close))) = (next(), next(), next()) else {
+        return Ok(None);
+    };
+    let (Token::LParen, Token::Word(name), Token::RParen) =
+        (&open.token, &list.token, &close.token)
+    else {
+        return Ok(None);
+    };
+    if !is_columns {
+        return Ok(None);
+    }
+    if let Some(texts) = lists.get(&name.value) {
+        used.insert(name.value.clone());
+        return Ok(Some((texts.clone(), end)));
+    }
+    let message = format!("there is no list `{}`", name.value);
+    let fault = Fault::new("unknown-list", list.span.start, message);
+    Err(
+        match nearest(&name.value, lists.keys().map(String::as_str)) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.help("define it in `lists`"),
+        },
+    )
+}
+
 /// Appends `('a', 'b')`, all with the position of the name.
-fn push(tokens: &mut Vec<TokenWithSpan>, texts: &[String], name: &TokenWithSpan) {
+fn push(
+    tokens: &mut Vec<TokenWithSpan>,
+    texts: &[String],
+    name: &TokenWithSpan,
+    made: impl Fn(String) -> Token,
+) {
     let mut token = |token| tokens.push(TokenWithSpan::new(token, name.span));
     token(Token::LParen);
     for (index, text) in texts.iter().enumerate() {
         if index > 0 {
             token(Token::Comma);
         }
-        token(Token::SingleQuotedString(text.clone()));
+        token(made(text.clone()));
     }
     token(Token::RParen);
 }

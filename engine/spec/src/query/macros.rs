@@ -1,4 +1,4 @@
-//! Expands `one_hot`, `multi_hot` and `constants`, which stand for several columns in a select list.
+//! Expands `one_hot`, `multi_hot`, `constants` and `columns`, which stand for several columns in a select list.
 //!
 //! - `one_hot(column, list)` or `one_hot(column, 'a', 'b')`: for each text, a column with that name. It is 1 if the
 //!   column equals the text, else 0 (also for null).
@@ -6,6 +6,7 @@
 //!   column contains the text in a comma-separated list, else 0 (also for null).
 //! - `constants(value, list)` or `constants(value, 'a', 'b')`: for each text, a column with that name that contains the
 //!   value.
+//! - an expression with `columns(list)`: see [`super::each_column`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -18,10 +19,11 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Location;
 
 use super::Fault;
+use super::each_column::is_columns;
 use crate::suggest::nearest;
 
 /// Maximum number of texts in a call. Planning time grows with the square of the number of computed columns.
-const MAX_COLUMNS: usize = 2000;
+pub(super) const MAX_COLUMNS: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Macro {
@@ -32,7 +34,7 @@ enum Macro {
 
 /// Whether a function is expanded here, and so unknown to the query engine.
 pub fn is_macro(function: &Function) -> bool {
-    macro_of(function).is_some()
+    macro_of(function).is_some() || is_columns(function)
 }
 
 fn macro_of(function: &Function) -> Option<Macro> {
@@ -65,7 +67,7 @@ pub(super) fn expand(
     used
 }
 
-struct Expander<'a> {
+pub(super) struct Expander<'a> {
     lists: &'a BTreeMap<String, Vec<String>>,
     faults: &'a mut Vec<Fault>,
     used: BTreeSet<String>,
@@ -75,21 +77,18 @@ impl VisitorMut for Expander<'_> {
     type Break = ();
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        let is_call = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(Expr::Function(function)) if is_macro(function));
-        if !select.projection.iter().any(is_call) {
-            return ControlFlow::Continue(());
-        }
         let mut items = Vec::with_capacity(select.projection.len());
         for item in std::mem::take(&mut select.projection) {
-            match item {
-                SelectItem::UnnamedExpr(Expr::Function(function)) => match macro_of(&function) {
-                    Some(kind) => match self.call(kind, &function) {
-                        Ok(columns) => items.extend(columns),
-                        Err(fault) => self.faults.push(fault),
-                    },
-                    None => items.push(SelectItem::UnnamedExpr(Expr::Function(function))),
-                },
-                other => items.push(other),
+            let call = match &item {
+                SelectItem::UnnamedExpr(Expr::Function(function)) => {
+                    macro_of(function).map(|kind| self.call(kind, function))
+                }
+                _ => None,
+            };
+            match call.or_else(|| self.each_column(&item)) {
+                Some(Ok(columns)) => items.extend(columns),
+                Some(Err(fault)) => self.faults.push(fault),
+                None => items.push(item),
             }
         }
         select.projection = items;
@@ -111,31 +110,11 @@ impl Expander<'_> {
                 "write `{name}({first}, list)` or `{name}({first}, 'a', 'b')`"
             ))
         };
-        let plain = function.over.is_none()
-            && function.filter.is_none()
-            && function.null_treatment.is_none()
-            && function.within_group.is_empty();
-        let FunctionArguments::List(list) = &function.args else {
+        let args = plain_args(function).ok_or_else(usage)?;
+        let Some((value, rest)) = args.split_first() else {
             return Err(usage());
         };
-        if !plain || list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
-            return Err(usage());
-        }
-        let mut args = Vec::with_capacity(list.args.len());
-        for arg in &list.args {
-            match arg {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => args.push(expr),
-                _ => return Err(usage()),
-            }
-        }
-        let (value, texts) = match args.as_slice() {
-            [value, Expr::Identifier(list)] => (*value, self.list(list)?),
-            [value, rest @ ..] if !rest.is_empty() => {
-                let texts: Option<Vec<String>> = rest.iter().map(|expr| literal(expr)).collect();
-                (*value, texts.ok_or_else(usage)?)
-            }
-            _ => return Err(usage()),
-        };
+        let (value, texts) = (*value, self.texts(rest, &usage)?);
         let mut seen = BTreeSet::new();
         if let Some(twice) = texts.iter().find(|text| !seen.insert(text.as_str())) {
             let message = format!("`{twice}` appears twice");
@@ -161,6 +140,22 @@ impl Expander<'_> {
             .collect())
     }
 
+    /// Returns the texts that arguments name: those of a list, or literals.
+    pub(super) fn texts(
+        &mut self,
+        args: &[&Expr],
+        usage: &dyn Fn() -> Fault,
+    ) -> Result<Vec<String>, Fault> {
+        match args {
+            [] => Err(usage()),
+            [Expr::Identifier(list)] => self.list(list),
+            texts => {
+                let texts: Option<Vec<String>> = texts.iter().map(|expr| literal(expr)).collect();
+                texts.ok_or_else(usage)
+            }
+        }
+    }
+
     fn list(&mut self, name: &Ident) -> Result<Vec<String>, Fault> {
         if let Some(texts) = self.lists.get(&name.value) {
             self.used.insert(name.value.clone());
@@ -175,6 +170,26 @@ impl Expander<'_> {
             },
         )
     }
+}
+
+/// Returns the arguments of a call that has nothing but arguments.
+pub(super) fn plain_args(function: &Function) -> Option<Vec<&Expr>> {
+    let plain = function.over.is_none()
+        && function.filter.is_none()
+        && function.null_treatment.is_none()
+        && function.within_group.is_empty();
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    if !plain || list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
+        return None;
+    }
+    let args = list.args.iter();
+    args.map(|arg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    })
+    .collect()
 }
 
 fn literal(expr: &Expr) -> Option<String> {
@@ -256,18 +271,24 @@ impl Visitor for LeftoverMacros<'_> {
             && is_macro(function)
         {
             let name = function.name.to_string().to_ascii_lowercase();
-            let message =
-                format!("`{name}` creates several columns and cannot be part of an expression");
+            let (message, help) = match is_columns(function) {
+                true => (
+                    format!("`{name}` creates several columns and cannot be used here"),
+                    "write it in the list after SELECT",
+                ),
+                false => (
+                    format!("`{name}` creates several columns and cannot be part of an expression"),
+                    "write it as a separate item in the list after SELECT, without AS",
+                ),
+            };
             let fault = Fault::new("bad-macro", place(function), message);
-            self.faults.push(
-                fault.help("write it as a separate item in the list after SELECT, without AS"),
-            );
+            self.faults.push(fault.help(help));
         }
         ControlFlow::Continue(())
     }
 }
 
-fn place(function: &Function) -> Location {
+pub(super) fn place(function: &Function) -> Location {
     let name = function.name.0.first().and_then(|part| part.as_ident());
     name.map_or(Location::empty(), |ident| ident.span.start)
 }

@@ -3,9 +3,11 @@
 //! Parsing happens here, before DataFusion sees the query. So errors are reported with line and column in the pipeline
 //! file, and step keys depend on the syntax tree only, not on layout and comments.
 
+mod each_column;
 mod lists;
 mod macros;
 mod names;
+mod placed;
 mod stream;
 mod subset;
 mod unions;
@@ -32,6 +34,15 @@ const MAX_TOKENS: usize = 4000;
 
 /// Maximum nesting of parentheses, subqueries and prefixes, for the same reason.
 const MAX_NESTING: usize = 32;
+
+/// The part of a pipeline that a query is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryUse {
+    /// Rows of a table, of an output or of a check.
+    Rows,
+    /// Files of a directory. If the query selects only `file`, the files keep their names.
+    Files,
+}
 
 /// An error in a query, with its position in the query's text.
 #[derive(Debug)]
@@ -72,13 +83,22 @@ struct ParsedQuery {
 impl ParseState {
     /// Parses a query in a node, and records the tables and lists that it reads.
     pub fn query(&mut self, node: &YamlNode) -> Option<Query> {
+        self.query_of(node, QueryUse::Rows)
+    }
+
+    /// Parses a query for a directory of files.
+    pub fn placed_query(&mut self, node: &YamlNode) -> Option<Query> {
+        self.query_of(node, QueryUse::Files)
+    }
+
+    fn query_of(&mut self, node: &YamlNode, purpose: QueryUse) -> Option<Query> {
         let text = self.text(node, "a query")?.value;
         let style = match &node.kind {
             Kind::Scalar(scalar) => scalar.style,
             _ => Style::Plain,
         };
         let mut faults = Vec::new();
-        let parsed = read(&text, &self.lists, &mut faults);
+        let parsed = read(&text, &self.lists, purpose, &mut faults);
         let source = Arc::clone(&self.source);
         let at = |location: Location| {
             let offset = offset(&text, location);
@@ -108,11 +128,22 @@ impl ParseState {
             place: format!("{}:{line}:{column}", source.name),
             normal: parsed.tree.to_string(),
             span: node.span,
-            style,
+            style: Some(style),
+            purpose,
             text,
             tables,
             lists: Arc::clone(&self.lists),
             tree: OnceLock::new(),
+        })
+    }
+
+    /// Makes the query that a shorter form in the file stands for. `span` is the position of that form.
+    pub fn generated_query(&self, text: String, span: Span) -> Result<Query, String> {
+        let (line, column) = self.source.position(span.start);
+        Ok(Query {
+            span,
+            place: format!("{}:{line}:{column}", self.source.name),
+            ..Query::parse(&text)?
         })
     }
 }
@@ -139,7 +170,7 @@ impl Query {
     /// The first error, with its line and column in `text`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut faults = Vec::new();
-        let parsed = read(text, &BTreeMap::new(), &mut faults);
+        let parsed = read(text, &BTreeMap::new(), QueryUse::Rows, &mut faults);
         if let Some(fault) = faults.first() {
             let Location { line, column } = fault.at;
             return Err(format!("{line}:{column}: {}", fault.message));
@@ -149,7 +180,8 @@ impl Query {
             text: text.to_owned(),
             span: Span::new(0, text.len()),
             place: "the query".to_owned(),
-            style: Style::Plain,
+            style: None,
+            purpose: QueryUse::Rows,
             normal: parsed.tree.to_string(),
             lists: Arc::default(),
             tree: OnceLock::from(Arc::from(parsed.tree)),
@@ -161,7 +193,7 @@ impl Query {
     /// because the trees of all pipelines would take more memory than everything else in a run that has nothing to do.
     pub fn statement(&self) -> &Tree {
         self.tree.get_or_init(|| {
-            let parsed = read(&self.text, &self.lists, &mut Vec::new());
+            let parsed = read(&self.text, &self.lists, self.purpose, &mut Vec::new());
             #[allow(
                 clippy::expect_used,
                 reason = "the same text with the same lists was read before"
@@ -179,10 +211,13 @@ impl Query {
     }
 
     /// Converts a line and column of the query's text, both from 1, to the position in the pipeline file. Works for
-    /// positions of the parser and of DataFusion.
+    /// positions of the parser and of DataFusion. Returns the query's own position if its text is not in the file.
     pub fn locate(&self, source: &SourceFile, line: u64, column: u64) -> Span {
+        let Some(style) = self.style else {
+            return self.span;
+        };
         let offset = offset(&self.text, Location { line, column });
-        let start = align::place(source, self.span, self.style, &self.text, offset);
+        let start = align::place(source, self.span, style, &self.text, offset);
         Span::new(start, start)
     }
 }
@@ -205,6 +240,7 @@ fn offset(text: &str, location: Location) -> usize {
 fn read(
     text: &str,
     lists: &BTreeMap<String, Vec<String>>,
+    purpose: QueryUse,
     faults: &mut Vec<Fault>,
 ) -> Option<ParsedQuery> {
     let mut in_lists = BTreeSet::new();
@@ -227,6 +263,9 @@ fn read(
     }
     let mut used_lists = macros::expand(&mut tree, lists, faults);
     used_lists.append(&mut in_lists);
+    if purpose == QueryUse::Files {
+        placed::add_path(&mut tree);
+    }
     let tables = names::tables(&tree);
     Some(ParsedQuery {
         tree,

@@ -49,6 +49,8 @@ impl KindSpec {
 pub enum Produces {
     /// A table with these columns.
     Table(fn(&Declaration) -> Vec<ProducedColumn>),
+    /// A table that this query describes. The kind is only a shorter form of the query.
+    Query(fn(&Declaration) -> String),
     /// A table with the columns of the table that this key names.
     Same(&'static str),
     /// Two tables with the columns of the table that this key names.

@@ -4,9 +4,11 @@
 //! them. So the three cannot disagree. The kinds of tables and outputs are not defined here but where each kind is
 //! implemented; they are passed in as a [`Vocabulary`] of [`KindSpec`]s.
 
+mod checks;
 mod form;
 mod pipeline;
 
+pub use checks::CHECKS;
 pub use form::{CellContent, KindSpec, ProducedColumn, Produces, Vocabulary};
 pub use pipeline::{BUNDLE, GRADE, PIPELINE, SOURCE, VARIANTS};
 
@@ -120,6 +122,8 @@ pub enum KeyType {
     Path,
     /// A path in the bundle, or in another source.
     Source,
+    /// A [`KeyType::Source`], or a list of them that stands for one output each.
+    Copied,
     /// A path in the bundle or in another source, with wildcards.
     Sources,
     /// The name of a table.
@@ -148,6 +152,8 @@ pub enum KeyType {
     Method,
     /// A list of texts without duplicates.
     Texts,
+    /// A list of names without duplicates, or `{ list: NAME }`.
+    Names,
     /// A list of names, or a mapping from names to types.
     Columns,
     /// A mapping with the keys of this section.
@@ -156,6 +162,8 @@ pub enum KeyType {
     FurtherSources,
     /// Lists by name.
     Lists,
+    /// Optional keys of kinds, by the first key of the kind.
+    Defaults,
     /// Tables by name.
     Tables,
     /// A list of mappings, each named by its first key. The value of that key selects one of these sections.

@@ -34,8 +34,14 @@ pub static PIPELINE: Section = Section {
         SectionKey::optional(
             "lists",
             KeyType::Lists,
-            "Named lists of texts for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`) and for grading (`{ list: NAME }`).",
+            "Named lists of texts for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`, `columns(list)`) and for grading (`{ list: NAME }`).",
             "{ authors: [EAP, HPL, MWS] }",
+        ),
+        SectionKey::optional(
+            "defaults",
+            KeyType::Defaults,
+            "Values of optional keys, by kind. They apply to all tables and outputs of the kind that can have the key and do not have it. With `null`, a table or output does not use the default.",
+            "{ csv: { quoting: nonnumeric }, read: { float_precision: high } }",
         ),
         SectionKey::optional(
             "tables",
@@ -58,14 +64,14 @@ pub static PIPELINE: Section = Section {
         SectionKey::optional(
             "checks",
             KeyType::Checks,
-            "Queries that must return no row.",
-            "{ disjoint: SELECT id FROM train INTERSECT SELECT id FROM test }",
+            "Named checks, and queries that must return no row.",
+            "{ disjoint: train.id and test.id, no label: SELECT id FROM train WHERE label IS NULL }",
         ),
         SectionKey::optional(
             "grade",
             KeyType::Grade,
             "How submissions are validated and scored.",
-            "{ answers: private/answers.csv, sample: public/sample_submission.csv }",
+            "{ answers: private/answers.csv, rules: [same_rows], metric: { accuracy: label } }",
         ),
         SectionKey::optional(
             "accepted",
@@ -157,10 +163,10 @@ pub static GRADE: Section = Section {
             "The output with the answers. It must be private.",
             "private/answers.csv",
         ),
-        SectionKey::required(
+        SectionKey::optional(
             "sample",
             KeyType::Path,
-            "The output with the sample submission.",
+            "The output with the sample submission. Default: `public/sample_submission.csv`.",
             "public/sample_submission.csv",
         ),
     ],

@@ -7,21 +7,22 @@ use arrow::datatypes::DataType;
 use prep_cache::Digest;
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{ColumnSchema, ColumnType, Schema};
-use prep_spec::split_source;
+use prep_spec::{FILE_COLUMNS, FilePattern, split_source};
 use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
+use super::named_parts::NamedParts;
 use super::selected::SelectedRows;
 use crate::value::{RowPositions, Tree, TreeFile};
 
-/// Columns of a table of files. `file` is the path, `dir` the path without the name, and `folder` the last part of
-/// `dir`. `stem` is the name without the last extension, and `ext` that extension without its dot. `size` is in bytes.
-const COLUMNS: [&str; 7] = ["file", "dir", "folder", "name", "stem", "ext", "size"];
-
-/// The schema of a table of `rows` files.
-pub(crate) fn listing_schema(rows: u64) -> Schema {
-    let columns = COLUMNS.iter().map(|name| ColumnSchema {
-        name: (*name).to_owned(),
-        kind: if *name == "size" {
+/// The schema of a table of `rows` files that match a pattern.
+///
+/// `file` is the path, `path` the part of it below the pattern's directories without wildcards, `dir` the path without
+/// the name, and `folder` the last part of `dir`. `stem` is the name without the last extension, and `ext` that
+/// extension without its dot. `size` is in bytes. The names of the pattern follow.
+pub(crate) fn listing_schema(pattern: &FilePattern, rows: u64) -> Schema {
+    let columns = names(pattern).map(|name| ColumnSchema {
+        name: name.to_owned(),
+        kind: if name == "size" {
             ColumnType::Int64
         } else {
             ColumnType::Text
@@ -34,22 +35,32 @@ pub(crate) fn listing_schema(rows: u64) -> Schema {
     }
 }
 
+fn names(pattern: &FilePattern) -> impl Iterator<Item = &str> {
+    let own = pattern.names.iter().map(String::as_str);
+    FILE_COLUMNS.into_iter().chain(own)
+}
+
 #[derive(Debug)]
 pub(crate) struct ListingRelation {
     tree: Arc<Tree>,
     chosen: SelectedRows,
     columns: Vec<RelationColumn>,
+    pattern: FilePattern,
+    parts: NamedParts,
 }
 
 impl ListingRelation {
     pub(crate) fn open(
         context: &Context,
         listing: &Digest,
+        pattern: &str,
         positions: Option<Arc<RowPositions>>,
     ) -> Result<ListingRelation, StepError> {
-        let columns = COLUMNS.iter().map(|name| RelationColumn {
-            name: (*name).to_owned(),
-            data_type: if *name == "size" {
+        let pattern = FilePattern::parse(pattern);
+        let pattern = pattern.map_err(|(message, _)| StepError::internal(PatternError(message)))?;
+        let columns = names(&pattern).map(|name| RelationColumn {
+            name: name.to_owned(),
+            data_type: if name == "size" {
                 DataType::Int64
             } else {
                 DataType::Utf8
@@ -62,7 +73,37 @@ impl ListingRelation {
             chosen: SelectedRows::new(tree.len() as u64, positions),
             tree,
             columns,
+            parts: NamedParts::new(&pattern)?,
+            pattern,
         })
+    }
+
+    fn cells(&self, entries: &[TreeFile<'_>], column: usize) -> ArrayRef {
+        let name = self.columns.get(column).map_or("", |column| &column.name);
+        let texts: StringArray = match name {
+            "size" => {
+                let sizes = entries.iter().map(|entry| entry.bytes());
+                let sizes = sizes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+                return Arc::new(Int64Array::from_iter_values(sizes));
+            }
+            "path" => {
+                let paths = entries.iter().map(|entry| self.pattern.below(entry.path()));
+                StringArray::from_iter_values(paths)
+            }
+            _ => match column.checked_sub(FILE_COLUMNS.len()) {
+                Some(number) => {
+                    let parts = entries
+                        .iter()
+                        .map(|entry| self.parts.part(entry.path(), number));
+                    StringArray::from_iter_values(parts)
+                }
+                None => {
+                    let parts = entries.iter().map(|entry| part(entry.path(), name));
+                    StringArray::from_iter_values(parts)
+                }
+            },
+        };
+        Arc::new(texts)
     }
 
     fn entries(&self, first: u64, len: usize) -> Vec<TreeFile<'_>> {
@@ -95,7 +136,7 @@ impl Relation for ListingRelation {
             let entries = self.entries(first, len);
             let columns = columns
                 .iter()
-                .map(|column| cells(&entries, COLUMNS[*column]))
+                .map(|column| self.cells(&entries, *column))
                 .collect();
             Ok(RelationBatch {
                 rows: entries.len(),
@@ -109,17 +150,9 @@ impl Relation for ListingRelation {
     }
 }
 
-fn cells(entries: &[TreeFile<'_>], column: &str) -> ArrayRef {
-    if column == "size" {
-        let sizes = entries
-            .iter()
-            .map(|entry| i64::try_from(entry.bytes()).unwrap_or(i64::MAX));
-        return Arc::new(Int64Array::from_iter_values(sizes));
-    }
-    Arc::new(StringArray::from_iter_values(
-        entries.iter().map(|entry| part(entry.path(), column)),
-    ))
-}
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct PatternError(String);
 
 /// The part of a path that belongs to a column.
 pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {

@@ -3,6 +3,7 @@
 mod array;
 mod files;
 mod listing;
+mod named_parts;
 mod parquet;
 mod query;
 mod run;
@@ -97,8 +98,8 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
                 inferred: BTreeMap::new(),
             })
         }
-        TableStorage::Listing { object } => {
-            let relation = ListingRelation::open(context, object, positions)?;
+        TableStorage::Listing { object, pattern } => {
+            let relation = ListingRelation::open(context, object, pattern, positions)?;
             Ok(OpenTable {
                 relation: Arc::new(relation),
                 cells: CopiedCells::None,

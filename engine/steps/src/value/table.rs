@@ -32,6 +32,8 @@ pub enum TableStorage {
     Listing {
         /// The object with the listing.
         object: Digest,
+        /// The pattern that all paths match. It determines the columns.
+        pattern: String,
     },
 }
 
@@ -140,7 +142,7 @@ impl TableValue {
         let (TableStorage::Text { object }
         | TableStorage::Parquet { object }
         | TableStorage::Npy { object }
-        | TableStorage::Listing { object }) = &self.storage;
+        | TableStorage::Listing { object, .. }) = &self.storage;
         let mut objects = vec![*object];
         objects.extend(self.rows.as_ref().map(|rows| rows.object));
         Value::new(serde_json::json!(self), objects)

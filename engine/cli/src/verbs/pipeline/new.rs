@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{Catalog, Error};
+use prep_app::{Catalog, Error, Wishes};
 use serde_json::json;
 
 use crate::downloads::{self, DownloadLimits, Purpose};
@@ -17,6 +17,7 @@ use crate::session::{CliSession, VerbResult};
 #[command(after_help = "\
 Examples:
   prep pipeline new lost-luggage --source bundles
+  prep pipeline new lost-luggage --source bundles --id id --target found --metric roc_auc
   prep pipeline new titanic --output pipelines
   prep plan lost-luggage --pipelines pipelines --source bundles
 
@@ -29,6 +30,15 @@ pub struct NewArgs {
     id: String,
     #[command(flatten)]
     source: SourceArg,
+    /// The column to predict; several times for several columns
+    #[arg(long, value_name = "COLUMN")]
+    target: Vec<String>,
+    /// The column that identifies a row
+    #[arg(long = "id", value_name = "COLUMN")]
+    id_column: Option<String>,
+    /// The metric, such as `roc_auc`
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
     /// Directory of pipelines [default: that of --pipelines, else `pipelines`]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -58,6 +68,11 @@ impl NewArgs {
             self.source.or_setting(session),
             &network,
             &self.id,
+            &Wishes {
+                id: self.id_column.clone(),
+                targets: self.target.clone(),
+                metric: self.metric.clone(),
+            },
         )?;
         std::fs::create_dir_all(&directory)
             .map_err(|error| Error::writing("make the directory", &directory, &error))?;

@@ -6,6 +6,7 @@ use sqlparser::ast::{
     WindowType,
 };
 
+use super::super::each_column::is_columns;
 use super::Subset;
 use super::clauses::single;
 use super::exprs::is_constant;
@@ -27,7 +28,7 @@ impl Subset<'_, '_> {
             over,
             within_group,
         } = function;
-        if single(name).is_none() {
+        if single(name).is_none() && !is_columns(function) {
             self.refuse(self.at, &name.to_string(), "a function's name has no dots");
         }
         if *uses_odbc_syntax {

@@ -23,8 +23,8 @@ pub(crate) static KIND: StepKind = StepKind {
             doc: "An unchanged file of the bundle. If both paths end in `/`, a directory.",
             keys: &[SectionKey::required(
                 "copy",
-                KeyType::Source,
-                "Path in the bundle.",
+                KeyType::Copied,
+                "Path in the bundle. In a directory, also a list of paths, each of which is copied under its own name.",
                 "images/",
             )],
         },

@@ -48,8 +48,8 @@ pub(crate) static KIND: StepKind = StepKind {
             keys: &[SectionKey::required(
                 "files",
                 KeyType::Placed,
-                "The files and their new paths: `file` is the path in the bundle, `path` the path in the directory.",
-                "SELECT file, name AS path FROM photos",
+                "The files and their new paths: `file` is the path in the bundle, `path` the path in the directory. A query that selects only `file` stands for `SELECT file, name AS path`.",
+                "SELECT file, path FROM photos",
             )],
         },
         methods: &[],

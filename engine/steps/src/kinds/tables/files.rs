@@ -7,8 +7,8 @@
 
 use globset::GlobBuilder;
 use prep_core::{Context, Inputs, StepError};
-use prep_spec::split_source;
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
+use prep_spec::{FILE_COLUMNS, FilePattern, split_source};
 
 use crate::kinds::function_step::FunctionStep;
 use crate::kinds::{StepKind, single_output};
@@ -21,27 +21,32 @@ pub(crate) static KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of files",
-            doc: "One row per file of the bundle or of a further source, sorted by path in code-point order. Columns: `file`, `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`.",
+            doc: "One row per file of the bundle or of a further source, sorted by path in code-point order. Columns: `file`, `path` (the part of `file` below the directories of the pattern that have no wildcards), `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`, and a text column for each `{name}` of the pattern.",
             keys: &[SectionKey::required(
                 "files",
                 KeyType::Sources,
-                "Path in the bundle with `*`, `?`, `[...]`, `{a,b}` (none of which match a `/`) or `**`.",
-                "train.zip/train/*.jpg",
+                "Path in the bundle with `*`, `?`, `[...]`, `{a,b}`, `{name}` (none of which match a `/`) or `**`. `{name}` is the shortest possible text and becomes a column.",
+                "train.zip/train/{species}/*.jpg",
             )],
         },
         methods: &[],
-        makes: Produces::Table(|_| {
-            let texts = ["file", "dir", "folder", "name", "stem", "ext"];
-            let mut columns: Vec<_> = texts.map(ProducedColumn::text).into();
-            columns.push(ProducedColumn::integer("size"));
-            columns
+        makes: Produces::Table(|declaration| {
+            let column = |name: &str| match name {
+                "size" => ProducedColumn::integer(name),
+                _ => ProducedColumn::text(name),
+            };
+            let pattern = declaration.text("files").map(FilePattern::parse);
+            let names = pattern.and_then(Result::ok).map(|pattern| pattern.names);
+            let own = names.unwrap_or_default();
+            let own = own.iter().map(String::as_str);
+            FILE_COLUMNS.into_iter().chain(own).map(column).collect()
         }),
         check: None,
     },
     step: |declaration, _| {
         let pattern = declaration.text("files")?.to_owned();
         let params = serde_json::json!({ "pattern": pattern });
-        let made = FunctionStep::new("files", 3, params, move |context, inputs| {
+        let made = FunctionStep::new("files", 4, params, move |context, inputs| {
             Ok(single_output(
                 table(context, inputs, &pattern)?.into_value(),
             ))
@@ -51,9 +56,14 @@ pub(crate) static KIND: StepKind = StepKind {
     },
 };
 
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct BadPattern(String);
+
 fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue, StepError> {
-    let (_, pattern) = split_source(pattern);
-    let glob = GlobBuilder::new(pattern)
+    let parsed = FilePattern::parse(pattern)
+        .map_err(|(message, _)| StepError::pipeline(BadPattern(message)))?;
+    let glob = GlobBuilder::new(&parsed.glob)
         .literal_separator(true)
         .backslash_escape(false)
         .build();
@@ -74,8 +84,10 @@ fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue
         .finish(&context.cancel)
         .map_err(StepError::internal)?;
     let (object, _) = listing.save_listing(context)?;
-    let storage = TableStorage::Listing { object };
-    Ok(TableValue::new(listing_schema(rows), storage))
+    let schema = listing_schema(&parsed, rows);
+    let pattern = pattern.to_owned();
+    let storage = TableStorage::Listing { object, pattern };
+    Ok(TableValue::new(schema, storage))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod read;
 pub(super) mod split;
 mod text_lines;
 mod tfrecords;
+mod unpivot;
 
 use super::StepKind;
 
@@ -20,6 +21,7 @@ pub(super) static ALL: &[&StepKind] = &[
     &read::EACH,
     &split::KIND,
     &permute::KIND,
+    &unpivot::KIND,
     &draws::KIND,
     &files::KIND,
     &text_lines::KIND,

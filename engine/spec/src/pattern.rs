@@ -1,0 +1,246 @@
+//! Patterns of files: globs in which `{name}` stands for a part of a path segment that becomes a column.
+//!
+//! `train/{case}/{day}/*.png` is the glob `train/*/*/*.png` with two columns. [`FilePattern`] translates between the
+//! two forms, so the rest of the program only knows globs and regular expressions.
+
+use crate::paths::split_source;
+
+/// Columns of every table of files. A name in a pattern must differ from them.
+pub const FILE_COLUMNS: [&str; 8] = [
+    "file", "path", "dir", "folder", "name", "stem", "ext", "size",
+];
+
+/// A pattern of files, without the name of its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePattern {
+    /// The pattern with `*` in place of each name.
+    pub glob: String,
+    /// The names, in the order of the pattern.
+    pub names: Vec<String>,
+    /// The globs between the names: one more than names.
+    pieces: Vec<String>,
+    /// Length of the source's name and of the directories without wildcards.
+    fixed: usize,
+}
+
+/// An error of a pattern, and its help.
+pub type PatternFault = (String, &'static str);
+
+const NAME_HELP: &str = "use lower-case letters, digits and `_`, as in `train/{case}/{day}/*.png`";
+
+impl FilePattern {
+    /// Parses a pattern. `text` may begin with the name of a source, as in `labels:train/{case}/*.png`.
+    ///
+    /// # Errors
+    /// If a name is not valid, occurs twice, is that of another column, or has an ambiguous place.
+    pub fn parse(text: &str) -> Result<FilePattern, PatternFault> {
+        let (_, inner) = split_source(text);
+        let mut pattern = FilePattern {
+            glob: String::new(),
+            names: Vec::new(),
+            pieces: Vec::new(),
+            fixed: 0,
+        };
+        let mut piece = String::new();
+        let mut rest = inner;
+        while let Some(character) = rest.chars().next() {
+            let end = match character {
+                '[' => class_end(rest),
+                '{' => group_end(rest),
+                _ => None,
+            };
+            let (token, after) = rest.split_at(end.unwrap_or(character.len_utf8()));
+            match name_in(token) {
+                Some(name) => {
+                    pattern.check(name, piece.chars().next_back(), after.chars().next())?;
+                    pattern.names.push(name.to_owned());
+                    pattern.pieces.push(std::mem::take(&mut piece));
+                    pattern.glob.push('*');
+                }
+                None if token.starts_with('{') && has_name(token) => {
+                    let message = format!("`{token}` has a name inside alternatives");
+                    return Err((message, "write the name outside of `{a,b}`"));
+                }
+                None => {
+                    piece.push_str(token);
+                    pattern.glob.push_str(token);
+                }
+            }
+            rest = after;
+        }
+        pattern.pieces.push(piece);
+        let plain = inner.find(['*', '?', '[', '{']).unwrap_or(inner.len());
+        let folder = inner.get(..plain).and_then(|path| path.rfind('/'));
+        pattern.fixed = text.len() - inner.len() + folder.map_or(0, |slash| slash + 1);
+        Ok(pattern)
+    }
+
+    /// Returns the part of a matching path below the directories that have no wildcards.
+    pub fn below<'p>(&self, path: &'p str) -> &'p str {
+        path.get(self.fixed..).unwrap_or(path)
+    }
+
+    /// Returns the globs before, between and after the names.
+    pub fn pieces(&self) -> &[String] {
+        &self.pieces
+    }
+
+    fn check(
+        &self,
+        name: &str,
+        before: Option<char>,
+        after: Option<char>,
+    ) -> Result<(), PatternFault> {
+        let mut characters = name.chars();
+        let first = characters.next();
+        let begins = first.is_some_and(|c| c.is_ascii_lowercase() || c == '_');
+        if !begins || !characters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        {
+            return Err((format!("`{{{name}}}` is not a name"), NAME_HELP));
+        }
+        if FILE_COLUMNS.contains(&name) || crate::query::is_row(name) {
+            let message = format!("`{{{name}}}` has the name of another column");
+            return Err((
+                message,
+                "choose another name; tables of files have the columns `file`, `path`, `dir`, `folder`, `name`, `stem`, `ext` and `size`",
+            ));
+        }
+        if self.names.iter().any(|own| own == name) {
+            let help = "give each part a name of its own, and write `*` for parts without one";
+            return Err((format!("`{{{name}}}` occurs twice"), help));
+        }
+        let follows_name = !self.names.is_empty() && before.is_none();
+        if follows_name
+            || before.is_some_and(|c| matches!(c, '*' | '?' | ']' | '}'))
+            || after.is_some_and(|c| matches!(c, '*' | '?' | '[' | '{'))
+        {
+            let message = format!("it is not clear where `{{{name}}}` ends");
+            return Err((
+                message,
+                "write a text between it and the next wildcard, as in `{case}_*.png`",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the name in `{name}`; `None` for other tokens and for alternatives.
+fn name_in(token: &str) -> Option<&str> {
+    let inner = token.strip_prefix('{')?.strip_suffix('}')?;
+    (!inner.contains([',', '{', '}', '['])).then_some(inner)
+}
+
+/// Whether alternatives contain a group without a comma.
+fn has_name(group: &str) -> bool {
+    let inner = group.get(1..group.len() - 1).unwrap_or("");
+    inner.match_indices('{').any(|(at, _)| {
+        let inner = inner.get(at..).unwrap_or("");
+        group_end(inner).is_some_and(|end| name_in(&inner[..end]).is_some())
+    })
+}
+
+/// Returns the length of the class `[...]` at the start of a text.
+fn class_end(text: &str) -> Option<usize> {
+    let negated = text[1..].starts_with(['!', '^']);
+    // The first character is part of the class, also if it is `]`.
+    let first = 1 + usize::from(negated);
+    let width = text.get(first..)?.chars().next()?.len_utf8();
+    let end = text.get(first + width..)?.find(']')?;
+    Some(first + width + end + 1)
+}
+
+/// Returns the length of the group `{...}` at the start of a text.
+fn group_end(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (at, character) in text.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FilePattern;
+
+    fn parsed(text: &str) -> (String, Vec<String>, Vec<String>) {
+        let pattern = FilePattern::parse(text).unwrap();
+        (pattern.glob, pattern.names, pattern.pieces)
+    }
+
+    #[test]
+    fn names_are_wildcards() {
+        let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        for (text, glob, names, pieces) in [
+            ("a/*.png", "a/*.png", &[][..], &["a/*.png"][..]),
+            (
+                "train/{case}/{day}/**",
+                "train/*/*/**",
+                &["case", "day"],
+                &["train/", "/", "/**"],
+            ),
+            (
+                "x/{play}_{All29,Endzone}.mp4",
+                "x/*_{All29,Endzone}.mp4",
+                &["play"],
+                &["x/", "_{All29,Endzone}.mp4"],
+            ),
+            ("{a}", "*", &["a"], &["", ""]),
+            (
+                "[{x}]/{b,{c,d}}",
+                "[{x}]/{b,{c,d}}",
+                &[],
+                &["[{x}]/{b,{c,d}}"],
+            ),
+            ("labels:{a}.csv", "*.csv", &["a"], &["", ".csv"]),
+        ] {
+            assert_eq!(
+                parsed(text),
+                (glob.to_owned(), texts(names), texts(pieces)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn paths_are_below_the_last_directory_without_wildcards() {
+        for (pattern, path, below) in [
+            ("train/*.png", "train/1.png", "1.png"),
+            ("train/{case}/*.png", "train/a/1.png", "a/1.png"),
+            ("a.zip/x/**", "a.zip/x/y/z", "y/z"),
+            ("train/3/ir.png", "train/3/ir.png", "ir.png"),
+            ("*.csv", "a.csv", "a.csv"),
+            ("labels:x/**", "labels:x/y/z", "y/z"),
+            ("labels:*.csv", "labels:a.csv", "a.csv"),
+        ] {
+            assert_eq!(
+                FilePattern::parse(pattern).unwrap().below(path),
+                below,
+                "{pattern}"
+            );
+        }
+    }
+
+    #[test]
+    fn refuses_unclear_names() {
+        for (text, message) in [
+            ("{Case}/x", "`{Case}` is not a name"),
+            ("{}/x", "`{}` is not a name"),
+            ("{name}.png", "`{name}` has the name of another column"),
+            ("{_row}.png", "`{_row}` has the name of another column"),
+            ("{a}/{a}", "`{a}` occurs twice"),
+            ("{a}{b}", "it is not clear where `{a}` ends"),
+            ("*{a}", "it is not clear where `{a}` ends"),
+            ("{a}?x", "it is not clear where `{a}` ends"),
+            ("x/{b,{c}}", "`{b,{c}}` has a name inside alternatives"),
+        ] {
+            assert_eq!(FilePattern::parse(text).unwrap_err().0, message, "{text}");
+        }
+    }
+}
