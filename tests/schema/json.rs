@@ -52,7 +52,6 @@ const CALLS: &[(&str, &str)] = &[
         "pipeline check drafts/spaceship-titanic/pipeline.yaml nowhere.yaml",
     ),
     ("pipeline_show", "pipeline show"),
-    ("pipeline_rows", "pipeline show spaceship-titanic train --source bundles"),
     ("pipeline_graph", "pipeline graph spaceship-titanic"),
     (
         "pipeline_fmt",

@@ -206,7 +206,7 @@ impl CatalogEntry {
         CatalogEntry {
             id: id.to_owned(),
             file_name: file_name.to_owned(),
-            folder: None,
+            directory: None,
             pipeline: Some(text.into()),
             description: None,
             leaderboard: None,

@@ -24,7 +24,7 @@ use crate::task::{PreparationOptions, Task};
 /// The name of the only output.
 const OUTPUT: &str = "rows.csv";
 
-/// What is shown.
+/// The table or query that a person looks at.
 #[derive(Debug, Clone)]
 pub enum View {
     /// A table, by its name.

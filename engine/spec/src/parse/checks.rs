@@ -46,7 +46,10 @@ impl ParseState {
             let Some(text) = self.text(node, "a check, or a list of checks") else {
                 continue;
             };
-            let name = format!("{kind} {}", text.value);
+            let name = match nodes.len() {
+                1 => kind.to_owned(),
+                _ => format!("{kind} {}", text.value),
+            };
             if let Some(first) = checks.iter().find(|check| check.name.value == name) {
                 let message = format!("the check `{name}` appears twice");
                 let found = Diagnostic::error("duplicate-check", node.span, message);
