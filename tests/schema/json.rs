@@ -52,6 +52,10 @@ const CALLS: &[(&str, &str)] = &[
         "pipeline check drafts/spaceship-titanic/pipeline.yaml nowhere.yaml",
     ),
     ("pipeline_show", "pipeline show"),
+    (
+        "pipeline_show",
+        "pipeline show spaceship-titanic train --rows 2 --skip-bundle-verification",
+    ),
     ("pipeline_graph", "pipeline graph spaceship-titanic"),
     (
         "pipeline_fmt",

@@ -52,7 +52,7 @@ pub use catalog::{
 };
 pub use check::{check, schema};
 pub use digests::facts;
-pub use draft::{Draft, Wishes, draft};
+pub use draft::{Draft, DraftChoices, draft};
 pub use error::{Blame, Error, for_people};
 pub use export::{CopyContent, Export, ExportForm, export};
 pub use fetch::{fetch, mirror};
@@ -63,9 +63,9 @@ pub use grading::{
 };
 pub use inspect::{
     Audit, BundleAudit, BundleListing, DataDifferences, Difference, ListedFile, ListedSource,
-    OutputsAudit, PipelineDifference, Rerun, RerunPlace, RerunResult, RerunStep, Rows, RowsColumn,
-    TreeAudit, View, ViewOptions, audit, diff_data, diff_moments, diff_pipelines, diff_variants,
-    leaks, listing, rerun, rows,
+    OutputsAudit, PipelineDifference, PreviewSource, Rerun, RerunPlace, RerunResult, RerunStep,
+    Rows, RowsColumn, TreeAudit, ViewOptions, audit, diff_data, diff_moments, diff_pipelines,
+    diff_variants, leaks, listing, rerun, rows,
 };
 pub use note::Note;
 pub use permissions::{Pace, Permission, permissions};

@@ -137,7 +137,7 @@ mod tests {
                 Reason::InputPending {
                     step: "train".into(),
                 },
-                "depends on what `train` gives",
+                "depends on the result of `train`",
             ),
             (
                 Reason::Failed {

@@ -117,7 +117,7 @@ fn columns_come_in_the_order_asked_for() {
     assert!(
         unknown
             .to_string()
-            .contains("no column \"nope\"; the columns are i64, i16"),
+            .contains("no column `nope`; the columns are i64, i16"),
         "{unknown}"
     );
 }

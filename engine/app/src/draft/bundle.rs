@@ -56,17 +56,17 @@ pub struct CsvFile {
     pub whole: bool,
     pub delimiter: u8,
     /// Types and place of the rows, for files other than CSV.
-    pub declared: Option<Declared>,
+    pub declared: Option<TableDeclaration>,
 }
 
-/// What a pipeline declares about a table that is not CSV.
+/// The declaration of a table that is not CSV.
 #[derive(Debug)]
-pub struct Declared {
+pub struct TableDeclaration {
     /// The types of the columns.
     pub kinds: BTreeMap<String, &'static str>,
     /// The member of the JSON object with the rows.
     pub at: Option<String>,
-    /// Whether the file has one JSON value per line, which its name does not say.
+    /// Whether the file has one JSON value per line although its name does not end in `.jsonl`.
     pub is_lines: bool,
 }
 

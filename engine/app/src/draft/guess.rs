@@ -9,9 +9,9 @@ use super::bundle::{BundleContent, CsvFile, FileGroup, NAMES};
 /// Maximum classes of one-hot answers.
 const CLASSES: usize = 300;
 
-/// What the author already knows.
+/// Choices that the author has already made.
 #[derive(Debug, Clone, Default)]
-pub struct Wishes {
+pub struct DraftChoices {
     /// The column that identifies a row.
     pub id: Option<String>,
     /// The columns to predict.
@@ -76,11 +76,11 @@ pub enum Match {
     Stem,
 }
 
-/// Guesses what the wishes leave open.
+/// Guesses what the choices leave open.
 ///
 /// # Errors
 /// The names of columns, if no table has them.
-pub fn guess(bundle: &BundleContent, wishes: &Wishes) -> Result<Guess, Vec<String>> {
+pub fn guess(bundle: &BundleContent, choices: &DraftChoices) -> Result<Guess, Vec<String>> {
     let mut notes = Vec::new();
     let is_sample =
         |table: &CsvFile| table.stem().contains("sample") || table.stem().contains("submission");
@@ -102,7 +102,7 @@ pub fn guess(bundle: &BundleContent, wishes: &Wishes) -> Result<Guess, Vec<Strin
             std::cmp::Reverse(table(at).map_or(0, |table| table.rows)),
         )
     });
-    let wished: Vec<&String> = wishes.id.iter().chain(&wishes.targets).collect();
+    let wished: Vec<&String> = choices.id.iter().chain(&choices.targets).collect();
     if !wished.is_empty() {
         tables
             .retain(|at| table(at).is_some_and(|table| wished.iter().all(|name| table.has(name))));
@@ -132,7 +132,7 @@ pub fn guess(bundle: &BundleContent, wishes: &Wishes) -> Result<Guess, Vec<Strin
         notes.push("no table has the columns of a sample submission: identifier and target are by their place".to_owned());
         by_place(at, bundle.tables.get(at)?)
     });
-    let rows = rows.map(|rows| rows.with(wishes, bundle));
+    let rows = rows.map(|rows| rows.with(choices, bundle));
     let split = match rows {
         Some(mut rows) => {
             if let Some(table) = bundle.tables.get(rows.table) {
@@ -154,20 +154,20 @@ pub fn guess(bundle: &BundleContent, wishes: &Wishes) -> Result<Guess, Vec<Strin
 }
 
 impl TargetTable {
-    /// Replaces guesses by wishes.
-    fn with(self, wishes: &Wishes, bundle: &BundleContent) -> TargetTable {
+    /// Replaces guesses by choices.
+    fn with(self, choices: &DraftChoices, bundle: &BundleContent) -> TargetTable {
         let Some(table) = bundle.tables.get(self.table) else {
             return self;
         };
-        let target = match wishes.targets.is_empty() {
+        let target = match choices.targets.is_empty() {
             true => self.target,
-            false => Target::Columns(wishes.targets.clone()),
+            false => Target::Columns(choices.targets.clone()),
         };
         let is_target = |name: &str| match &target {
             Target::Columns(names) => names.iter().any(|own| own == name),
             Target::OneHot { column, .. } => column == name,
         };
-        let id = match &wishes.id {
+        let id = match &choices.id {
             Some(id) => id.clone(),
             None if !is_target(&self.id) => self.id,
             None => {
@@ -179,7 +179,7 @@ impl TargetTable {
         };
         // The id cannot be predicted.
         let target = match target {
-            Target::Columns(names) if names.contains(&id) && wishes.targets.is_empty() => {
+            Target::Columns(names) if names.contains(&id) && choices.targets.is_empty() => {
                 let names = table.columns.iter().rev().map(|column| &column.name);
                 let other = names.into_iter().find(|name| **name != id);
                 Target::Columns(other.into_iter().cloned().collect())

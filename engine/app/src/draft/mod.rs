@@ -33,7 +33,7 @@ use crate::stages::loader::Loader;
 use bundle::BundleContent;
 use guess::SplitGuess;
 
-pub use guess::Wishes;
+pub use guess::DraftChoices;
 pub(crate) use guess::texts;
 
 /// A pipeline that was written for a bundle.
@@ -55,7 +55,7 @@ pub fn draft(
     source: Option<&Path>,
     network: &LazyNetwork,
     id: &str,
-    wishes: &Wishes,
+    choices: &DraftChoices,
 ) -> Result<Draft, Error> {
     if !is_id(id) {
         let message = format!("`{id}` cannot be the name of a competition");
@@ -79,11 +79,11 @@ pub fn draft(
         let message = format!("the bundle of `{id}` holds no file");
         return Err(Error::new(Failure::Input, message));
     }
-    let guess = guess::guess(&bundle, wishes).map_err(|missing| no_columns(&missing, &bundle))?;
+    let guess = guess::guess(&bundle, choices).map_err(|missing| no_columns(&missing, &bundle))?;
     if matches!(guess.split, SplitGuess::Files { .. })
-        && (wishes.id.is_some() || !wishes.targets.is_empty())
+        && (choices.id.is_some() || !choices.targets.is_empty())
     {
-        let missing: Vec<String> = wishes.id.iter().chain(&wishes.targets).cloned().collect();
+        let missing: Vec<String> = choices.id.iter().chain(&choices.targets).cloned().collect();
         return Err(no_columns(&missing, &bundle));
     }
     if let SplitGuess::Files { files, .. } = &guess.split {
@@ -98,7 +98,7 @@ pub fn draft(
             return Err(nothing_to_split(id, &bundle));
         }
     }
-    let text = write::pipeline(id, &bundle, &guess, wishes.metric.as_deref());
+    let text = write::pipeline(id, &bundle, &guess, choices.metric.as_deref());
     let file_name = format!("{id}/pipeline.yaml");
     let entry = CatalogEntry::of_text(id, &file_name, text.clone());
     Loader::without_notes().load(&entry, BASE_VARIANT)?;

@@ -11,7 +11,7 @@ use prep_formats::limits::DecodingLimits;
 use prep_formats::parquet::ParquetTable;
 use serde_json::{Map, Value};
 
-use super::bundle::{CsvFile, Declared, csv_table};
+use super::bundle::{CsvFile, TableDeclaration, csv_table};
 
 /// Maximum records that are read.
 const MAX_RECORDS: usize = 50_000;
@@ -157,7 +157,7 @@ fn of_records(
         .map(|(name, _)| name.clone())
         .collect();
     let mut table = csv_table(path, &mut csv.as_bytes(), whole, b',', &texts)?;
-    table.declared = Some(Declared {
+    table.declared = Some(TableDeclaration {
         kinds,
         at,
         is_lines: false,
@@ -199,7 +199,7 @@ fn parquet(
     let csv = format!("{}\n", heads.join(","));
     let mut table = csv_table(path, &mut csv.as_bytes(), whole, b',', &[])?;
     table.rows = parquet.rows();
-    table.declared = Some(Declared {
+    table.declared = Some(TableDeclaration {
         kinds,
         at: None,
         is_lines: false,

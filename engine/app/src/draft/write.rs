@@ -79,8 +79,8 @@ fn is_image(pattern: &str) -> bool {
         .any(|suffix| pattern.ends_with(suffix))
 }
 
-/// A column's type in the language, as pandas reads it. Of a table that was not read to its end the next row may be of
-/// another type: its columns are what pandas infers.
+/// The type of a column in the language, as pandas reads it. If the table was not read to its end, a later row may have
+/// another type, so the type is `inferred`.
 fn kind(table: &CsvFile, column: &prep_formats::pandas::ColumnSchema) -> &'static str {
     let declared = table.declared.as_ref();
     if let Some(kind) = declared.and_then(|declared| declared.kinds.get(&column.name)) {
@@ -506,7 +506,8 @@ fn grade(out: &mut String, rows: &TargetTable, table: &CsvFile, wished: Option<&
     );
 }
 
-/// Where no table can be split, files are: what they are labelled with is in the folder's name, or somebody's to say.
+/// Writes a pipeline that splits files, because no table can be split. Their labels are the names of their directories, or
+/// have to be added by the author.
 fn by_files(
     out: &mut String,
     bundle: &BundleContent,

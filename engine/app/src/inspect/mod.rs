@@ -23,4 +23,4 @@ pub use self::leaks::leaks;
 pub use self::listing::{BundleListing, ListedFile, ListedSource, listing};
 pub use self::moments::diff_moments;
 pub use self::rerun::{Difference, Rerun, RerunPlace, RerunResult, RerunStep, rerun};
-pub use self::rows::{Rows, RowsColumn, View, ViewOptions, rows};
+pub use self::rows::{PreviewSource, Rows, RowsColumn, ViewOptions, rows};

@@ -26,7 +26,7 @@ const OUTPUT: &str = "rows.csv";
 
 /// The table or query that a person looks at.
 #[derive(Debug, Clone)]
-pub enum View {
+pub enum PreviewSource {
     /// A table, by its name.
     Table(String),
     /// A query over tables.
@@ -103,15 +103,15 @@ fn reading(pipeline: &Pipeline, query: &str) -> Result<Reading, Error> {
 pub fn rows(
     task: &Task,
     id: &str,
-    view: &View,
+    view: &PreviewSource,
     limit: usize,
     cancel: &Cancel,
     reporter: &Arc<dyn Reporter>,
 ) -> Result<Rows, Error> {
     let pipeline = Loader::without_notes().load(task.catalog.get(id)?, &task.options.variant)?;
     let query = match view {
-        View::Table(name) => of_table(&pipeline, name)?,
-        View::Query(query) => query.trim().trim_end_matches(';').to_owned(),
+        PreviewSource::Table(name) => of_table(&pipeline, name)?,
+        PreviewSource::Query(query) => query.trim().trim_end_matches(';').to_owned(),
     };
     let call = Call {
         task,
@@ -121,8 +121,8 @@ pub fn rows(
     };
     // Two runs, because the second query names the columns that the first one finds.
     let limited = match view {
-        View::Table(_) => format!("{query} LIMIT {limit}"),
-        View::Query(_) => query.clone(),
+        PreviewSource::Table(_) => format!("{query} LIMIT {limit}"),
+        PreviewSource::Query(_) => query.clone(),
     };
     let mut first = call.frame(&limited)?;
     let names: Vec<String> = first.columns.iter().map(|one| one.name.clone()).collect();

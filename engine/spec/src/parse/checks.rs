@@ -223,8 +223,8 @@ mod tests {
             ),
             (
                 "each",
-                "a.(x, y) in b.(folder, stem)",
-                "SELECT \"x\", \"y\" FROM \"a\" EXCEPT SELECT \"folder\", \"stem\" FROM \"b\"",
+                "a.(x, y) in b.(dir, stem)",
+                "SELECT \"x\", \"y\" FROM \"a\" EXCEPT SELECT \"dir\", \"stem\" FROM \"b\"",
             ),
         ] {
             assert_eq!(sql(kind, text).unwrap().0, query);

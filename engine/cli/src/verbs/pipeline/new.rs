@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{Catalog, Error, Wishes};
+use prep_app::{Catalog, DraftChoices, Error};
 use serde_json::json;
 
 use crate::downloads::{self, DownloadLimits, Purpose};
@@ -68,7 +68,7 @@ impl NewArgs {
             self.source.or_setting(session),
             &network,
             &self.id,
-            &Wishes {
+            &DraftChoices {
                 id: self.id_column.clone(),
                 targets: self.target.clone(),
                 metric: self.metric.clone(),

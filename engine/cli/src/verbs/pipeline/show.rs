@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use prep_app::{CatalogEntry, PreparationOptions, Rows, View, lists, upstream_facts};
+use prep_app::{CatalogEntry, PreparationOptions, PreviewSource, Rows, lists, upstream_facts};
 use prep_core::{NullReporter, Reporter, units};
 use serde_json::{Map, Value, json};
 
@@ -51,12 +51,12 @@ impl ShowArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let view = match (self.selection.ids.as_slice(), &self.sql) {
-            ([id], Some(sql)) => Some((id, View::Query(sql.clone()))),
+            ([id], Some(sql)) => Some((id, PreviewSource::Query(sql.clone()))),
             (_, Some(_)) => {
                 return Err(CliError::usage("--sql needs one competition").help("write its ID"));
             }
             ([id, table], None) if catalog.find(table).is_none() && catalog.find(id).is_some() => {
-                Some((id, View::Table(table.clone())))
+                Some((id, PreviewSource::Table(table.clone())))
             }
             _ => None,
         };
@@ -82,7 +82,7 @@ impl ShowArgs {
 }
 
 impl ShowArgs {
-    fn rows(&self, session: &CliSession, id: &str, view: &View) -> VerbResult {
+    fn rows(&self, session: &CliSession, id: &str, view: &PreviewSource) -> VerbResult {
         let options = PreparationOptions {
             download: false,
             ..self.preparation.options()
