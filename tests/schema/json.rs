@@ -24,7 +24,10 @@ const CALLS: &[(&str, &str)] = &[
     ("plan", "plan --lite --no-download"),
     ("why", "why spaceship-titanic --skip-verification"),
     ("list", "list"),
-    ("fetch", "fetch spaceship-titanic --skip-bundle-verification"),
+    (
+        "fetch",
+        "fetch spaceship-titanic --skip-bundle-verification",
+    ),
     ("fetch_list", "fetch --list spaceship-titanic --no-download"),
     ("remove", "remove spaceship-titanic --dry-run"),
     (
@@ -34,7 +37,10 @@ const CALLS: &[(&str, &str)] = &[
     ("grade_list", "grade submissions.jsonl -o reports"),
     ("grade_list", "grade broken.jsonl -o reports"),
     ("grade_thresholds", "grade spaceship-titanic"),
-    ("grade_thresholds", "grade --leaderboard board.csv --score 0.5"),
+    (
+        "grade_thresholds",
+        "grade --leaderboard board.csv --score 0.5",
+    ),
     (
         "validate",
         "validate spaceship-titanic data/spaceship-titanic/prepared/public/sample_submission.csv",
@@ -54,7 +60,7 @@ const CALLS: &[(&str, &str)] = &[
     ("pipeline_show", "pipeline show"),
     (
         "pipeline_show",
-        "pipeline show spaceship-titanic train --rows 2 --skip-bundle-verification",
+        "pipeline show spaceship-titanic train --rows 2 --skip-verification",
     ),
     ("pipeline_graph", "pipeline graph spaceship-titanic"),
     (
@@ -77,7 +83,13 @@ const CALLS: &[(&str, &str)] = &[
 ];
 
 /// Definitions that are parts of others, or whose commands need a server.
-const OTHERS: [&str; 5] = ["error_object", "failure", "failed", "fetch_check_rules", "remote_push"];
+const OTHERS: [&str; 5] = [
+    "error_object",
+    "failure",
+    "failed",
+    "fetch_check_rules",
+    "remote_push",
+];
 
 fn schema() -> Value {
     let text = fs::read_to_string(path(FILE)).expect("the schema");
@@ -97,7 +109,8 @@ fn call(dir: &Path, words: &str) -> String {
     let output = output.expect("the program");
     // Python's words for numbers that JSON does not have.
     let text = String::from_utf8(output.stdout).expect("a text");
-    text.replace(": NaN", ": null").replace(": Infinity", ": null")
+    text.replace(": NaN", ": null")
+        .replace(": Infinity", ": null")
 }
 
 #[test]
@@ -105,7 +118,9 @@ fn every_verb_prints_what_the_schema_describes() {
     let dir = std::env::temp_dir().join(format!("prep-json-{}", std::process::id()));
     fs::create_dir_all(&dir).expect("a directory");
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-    compiler.add_resource("json.schema.json", schema()).expect("the schema");
+    compiler
+        .add_resource("json.schema.json", schema())
+        .expect("the schema");
     let mut wrong = Vec::new();
     let mut check = |name: &str, words: &str, text: &str| {
         let place = format!("json.schema.json#/$defs/{name}");
@@ -153,7 +168,9 @@ fn page(schema: &Value) -> String {
         is `{\"error\": {...}}`. Messages for people are on stderr, and the exit code is the same as without `--json`.\n"
         .to_owned();
     for (name, one) in schema["$defs"].as_object().expect("definitions") {
-        let Some(title) = one["title"].as_str() else { continue };
+        let Some(title) = one["title"].as_str() else {
+            continue;
+        };
         text.push_str(&format!(
             "\n## {title}\n\n{} (`#/$defs/{name}`)\n",
             one["description"].as_str().unwrap_or_default()
@@ -171,7 +188,11 @@ fn rows(schema: &Value, object: &Value, prefix: &str, text: &mut String) {
         let member = resolved(schema, member);
         let types = match &member["type"] {
             Value::String(one) => one.clone(),
-            Value::Array(all) => all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+            Value::Array(all) => all
+                .iter()
+                .filter_map(Value::as_str)
+                .collect::<Vec<_>>()
+                .join(" or "),
             _ => "any".to_owned(),
         };
         let meaning = member["description"]
@@ -196,13 +217,23 @@ fn rows(schema: &Value, object: &Value, prefix: &str, text: &mut String) {
         ));
         rows(schema, member, &format!("{prefix}{name}."), text);
         let items = &member["items"];
-        let items = items["anyOf"].as_array().and_then(|all| all.first()).unwrap_or(items);
-        rows(schema, resolved(schema, items), &format!("{prefix}{name}[]."), text);
+        let items = items["anyOf"]
+            .as_array()
+            .and_then(|all| all.first())
+            .unwrap_or(items);
+        rows(
+            schema,
+            resolved(schema, items),
+            &format!("{prefix}{name}[]."),
+            text,
+        );
     }
 }
 
 fn resolved<'a>(schema: &'a Value, value: &'a Value) -> &'a Value {
-    let name = value["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/"));
+    let name = value["$ref"]
+        .as_str()
+        .and_then(|name| name.strip_prefix("#/$defs/"));
     name.map_or(value, |name| &schema["$defs"][name])
 }
 

@@ -56,13 +56,14 @@ pub struct Rows {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowsColumn {
     pub name: String,
-    /// The type in queries; `text` for columns whose type is inferred when they are written.
+    /// The type in queries; `text` for columns whose type is inferred when they are written. `None` for a column of a file
+    /// that the pipeline does not declare: a query can only pass it on.
     #[serde(rename = "type")]
-    pub kind: &'static str,
-    /// Number of cells that are not missing.
-    pub filled: u64,
-    /// Number of different values.
-    pub distinct: u64,
+    pub kind: Option<&'static str>,
+    /// Number of cells that are not missing. `None` if the column is not declared.
+    pub filled: Option<u64>,
+    /// Number of different values. `None` if the column is not declared.
+    pub distinct: Option<u64>,
 }
 
 impl ViewOptions {
@@ -126,8 +127,15 @@ pub fn rows(
     };
     let mut first = call.frame(&limited)?;
     let names: Vec<String> = first.columns.iter().map(|one| one.name.clone()).collect();
+    let reading = reading(&pipeline, &query)?;
+    let known = known(&reading);
+    let kind = |name: &str| {
+        let mut columns = known.iter();
+        Some(columns.find(|(own, _)| own == name)?.1)
+    };
     let mut facts = "SELECT count(*) AS n".to_owned();
-    for (number, name) in names.iter().enumerate() {
+    let declared = names.iter().filter(|name| kind(name).is_some());
+    for (number, name) in declared.enumerate() {
         let name = name.replace('"', "\"\"");
         facts += &format!(
             ", count(\"{name}\") AS filled_{number}, count(DISTINCT \"{name}\") AS distinct_{number}"
@@ -139,14 +147,12 @@ pub fn rows(
         text.and_then(|text| text.parse().ok()).unwrap_or(0)
     });
     let rows = numbers.next().unwrap_or(0);
-    let reading = reading(&pipeline, &query)?;
-    let known = known(&reading);
     let columns = names.into_iter().map(|name| {
-        let kind = known.iter().find(|(own, _)| *own == name);
+        let kind = kind(&name);
         RowsColumn {
-            kind: kind.map_or("text", |(_, kind)| kind),
-            filled: numbers.next().unwrap_or(0),
-            distinct: numbers.next().unwrap_or(0),
+            kind,
+            filled: kind.and_then(|_| numbers.next()),
+            distinct: kind.and_then(|_| numbers.next()),
             name,
         }
     });

@@ -23,7 +23,7 @@ Examples:
   prep pipeline show spaceship-titanic
   prep pipeline show spaceship-titanic -o my/spaceship-titanic/pipeline.yaml
   prep pipeline show spaceship-titanic train --source ~/bundles
-  prep pipeline show spaceship-titanic --sql 'SELECT HomePlanet, count(*) AS n FROM train GROUP BY HomePlanet'
+  prep pipeline show spaceship-titanic --sql 'SELECT Transported, count(*) AS n FROM train GROUP BY Transported'
   prep pipeline show --all --json | jq '.competitions[] | {id, metric}'
 
 With a TABLE after the ID, or with --sql, the command prints the first rows, and for each column its type, the number \
@@ -122,7 +122,7 @@ fn first_rows(rows: &Rows) -> String {
     for line in &lines {
         let cells = line.iter().zip(&widths).zip(&rows.columns);
         let cells = cells.map(|((cell, &width), column)| match column.kind {
-            "integer" | "number" => format!("{cell:>width$}"),
+            Some("integer" | "number") => format!("{cell:>width$}"),
             _ => format!("{cell:<width$}"),
         });
         let cells: Vec<String> = cells.collect();
@@ -154,12 +154,13 @@ fn facts(rows: &Rows) -> String {
         ("missing", Align::Right),
         ("different", Align::Right),
     ]);
+    let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
     for column in &rows.columns {
         table.row(vec![
             column.name.clone(),
-            column.kind.to_owned(),
-            rows.rows.saturating_sub(column.filled).to_string(),
-            column.distinct.to_string(),
+            column.kind.unwrap_or("not declared").to_owned(),
+            number(column.filled.map(|filled| rows.rows.saturating_sub(filled))),
+            number(column.distinct),
         ]);
     }
     format!("{}\n\n{}", units::count(rows.rows, "row"), table.render())
