@@ -15,7 +15,7 @@
 //! use prep_digests::{Sha256, TreeHasher};
 //!
 //! let mut tree = TreeHasher::default();
-//! tree.add("train.csv", Sha256::of(b"id\n1\n"), 5);
+//! tree.add("train.csv", Sha256::of_bytes(b"id\n1\n"), 5);
 //! let digest = tree.finish();
 //! assert_eq!((digest.files, digest.bytes), (1, 5));
 //! assert_eq!(digest.sha256.short(), "9c9a7de23a64");

@@ -3,14 +3,14 @@
 use globset::GlobBuilder;
 use prep_core::StepError;
 use prep_spec::{FilePattern, split_source};
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 
 /// Finds the named parts of paths.
 #[derive(Debug)]
 pub(super) struct NamedParts(Option<Regex>);
 
 impl NamedParts {
-    /// Each name matches the shortest possible text without `/`, from left to right.
+    /// Each name and wildcard matches the shortest possible text, from left to right. A name matches no `/`.
     pub(super) fn new(pattern: &FilePattern) -> Result<NamedParts, StepError> {
         if pattern.names.is_empty() {
             return Ok(NamedParts(None));
@@ -18,7 +18,7 @@ impl NamedParts {
         let mut expression = "(?s-u)^".to_owned();
         for (number, piece) in pattern.pieces().iter().enumerate() {
             if number > 0 {
-                expression.push_str("([^/]+?)");
+                expression.push_str("([^/]+)");
             }
             if piece.is_empty() {
                 continue;
@@ -34,7 +34,9 @@ impl NamedParts {
             expression.push_str(piece.strip_suffix('$').unwrap_or(piece));
         }
         expression.push('$');
-        let regex = Regex::new(&expression).map_err(StepError::internal)?;
+        // The wildcards, too, match the shortest text.
+        let regex = RegexBuilder::new(&expression).swap_greed(true).build();
+        let regex = regex.map_err(StepError::internal)?;
         Ok(NamedParts(Some(regex)))
     }
 
