@@ -2,8 +2,9 @@
 
 use crate::synonyms::synonym;
 
-/// Returns the candidate that a word of pandas or scikit-learn means, or the one with the fewest edits from `word`, if it may be a typing error: at most a third of the longer
-/// word's characters, and fewer than the shorter one's. The first of equally near candidates wins.
+/// Returns the candidate that a word of pandas or scikit-learn means, or the one with the fewest edits from `word`, if it
+/// may be a typing error: at most a third of the longer word's characters, and fewer than the shorter one's. The first of
+/// equally near candidates wins.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(ours) = synonym(word, &candidates) {

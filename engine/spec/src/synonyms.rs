@@ -61,38 +61,6 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("dict", &["json"]),
     ("list", &["json"]),
     ("auto", &["inferred"]),
-    // Metrics and rules.
-    ("auc", &["roc_auc"]),
-    ("roc_auc_score", &["roc_auc"]),
-    ("auroc", &["roc_auc"]),
-    ("accuracy_score", &["accuracy"]),
-    ("f1_score", &["f1"]),
-    ("macro_f1", &["f1"]),
-    ("micro_f1", &["f1"]),
-    ("logloss", &["log_loss"]),
-    ("cross_entropy", &["log_loss"]),
-    ("rmse", &["root_mean_squared_error"]),
-    ("mse", &["root_mean_squared_error"]),
-    ("mean_squared_error", &["root_mean_squared_error"]),
-    ("rmsle", &["root_mean_squared_log_error"]),
-    ("mean_squared_log_error", &["root_mean_squared_log_error"]),
-    ("mae", &["mean_absolute_error"]),
-    ("cohen_kappa_score", &["cohen_kappa"]),
-    ("quadratic_weighted_kappa", &["cohen_kappa"]),
-    ("qwk", &["cohen_kappa"]),
-    ("mcc", &["matthews_corrcoef"]),
-    ("spearmanr", &["spearman"]),
-    ("pearsonr", &["pearson"]),
-    ("kendalltau", &["kendall_tau"]),
-    ("mapk", &["average_precision_at_k"]),
-    ("map", &["average_precision_at_k"]),
-    ("levenshtein", &["mean_edit_distance"]),
-    ("edit_distance", &["mean_edit_distance"]),
-    ("jaccard", &["jaccard_of_words"]),
-    ("jaccard_score", &["jaccard_of_words"]),
-    ("dice", &["f_beta_of_masks"]),
-    ("kl_div", &["kl_divergence"]),
-    ("brier", &["root_mean_squared_error"]),
     // Functions.
     ("len", &["length"]),
     ("strip", &["btrim"]),
@@ -172,6 +140,7 @@ mod tests {
         assert_eq!(synonym("random_state", &["seed", "order"]), Some("seed"));
         assert_eq!(synonym("Float64", &["text", "number"]), Some("number"));
         assert_eq!(synonym("roc_auc_score", &["accuracy"]), None);
+        assert_eq!(synonym("melt", &["columns"]), None);
         assert_eq!(construct("groupby"), Some("GROUP BY column"));
         assert_eq!(construct("coalesce"), None);
     }

@@ -225,7 +225,7 @@ fn every_example_is_right() {
                 let all: Vec<&SectionKey> = form.keys(method).collect();
                 for one in &all {
                     let used = all.iter().filter(|key| {
-                        let needed = key.required || stands_in(key, one);
+                        let needed = key.required || is_needed_with(key, one);
                         needed || key.name == one.name
                     });
                     let lines = used.map(|key| {
@@ -250,11 +250,11 @@ fn every_example_is_right() {
 }
 
 /// Whether a key requires another one: a generator is either seeded or continued, and some keys require JSON.
-fn stands_in(key: &SectionKey, beside: &SectionKey) -> bool {
+fn is_needed_with(key: &SectionKey, other: &SectionKey) -> bool {
     match key.name {
-        "seed" => beside.name != "after",
-        "format" => matches!(beside.name, "at" | "encoding" | "dialect" | "chunksize"),
-        "dialect" => beside.name == "chunksize",
+        "seed" => other.name != "after",
+        "format" => matches!(other.name, "at" | "encoding" | "dialect" | "chunksize"),
+        "dialect" => other.name == "chunksize",
         _ => false,
     }
 }

@@ -25,7 +25,7 @@ const MAX_PAIRED: usize = 8;
 const OF_CATEGORY: usize = 8;
 
 /// The fraction of test items that must have a companion in the training part.
-const TORN: f64 = 0.1;
+const MIN_DIVIDED: f64 = 0.1;
 
 /// The correlation of companions' answers that counts.
 const AGREEMENT: f64 = 0.02;
@@ -59,14 +59,14 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         if families.len() * OF_CATEGORY <= items || families.len() == items {
             continue;
         }
-        let torn: HashSet<usize> = families
+        let divided: HashSet<usize> = families
             .values()
             .filter(|family| family.len() <= MAX_FAMILY)
             .filter(|family| family.iter().any(|one| *one >= test.len()))
             .flat_map(|family| family.iter().copied().filter(|one| *one < test.len()))
             .collect();
-        let share = torn.len() as f64 / test.len() as f64;
-        if share < TORN {
+        let fraction = divided.len() as f64 / test.len() as f64;
+        if fraction < MIN_DIVIDED {
             continue;
         }
         let (agreement, pairs) = agreement(families.values(), &answers);
@@ -77,7 +77,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         least = p;
         let what = format!(
             "{:.0} % of the test items share word {} of their ids with items of the training part, and `{}` of such items has a correlation of {agreement:.2} ({pairs} pairs of both parts)",
-            100.0 * share,
+            100.0 * fraction,
             place + 1,
             label.name
         );

@@ -9,6 +9,7 @@
 //! All files that a run writes have the same modification time. A hard link to an object of the store has the object's
 //! times. Objects are entire tables and archives, never the files of single items.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{File, FileTimes, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -27,7 +28,7 @@ pub(super) struct SourceOrder<'a> {
     publication: &'a Publication<'a>,
     opener: Opener,
     /// Indexes of all files in the order in which they are written.
-    places: Vec<u32>,
+    places: Cow<'a, [u32]>,
     /// Indexes of the files that are written in the order of their source, sorted, which is the order of their paths.
     constrained: Vec<u32>,
 }
@@ -59,8 +60,12 @@ impl<'a> SourceOrder<'a> {
         let ordered = in_archives.iter().map(|(_, _, place)| *place);
         opener.expect(ordered.clone().filter_map(content));
         let is_free = |place: &u32| constrained.binary_search(place).is_err();
-        let places = ordered.chain(changed.iter().copied().filter(is_free));
-        let places = places.collect();
+        let places = match constrained.is_empty() {
+            true => Cow::Borrowed(changed.as_slice()),
+            false => ordered
+                .chain(changed.iter().copied().filter(is_free))
+                .collect(),
+        };
         SourceOrder {
             publication,
             opener,

@@ -75,11 +75,7 @@ impl Publication<'_> {
         order.create_files(|_, file| staging.join(file.path()))?;
         self.write_files(&order, &|place, file, opened, worker| {
             let path = staging.join(file.path());
-            let new = NewFile {
-                path: &path,
-                name: file.path(),
-                is_created: order.is_created(place),
-            };
+            let new = NewFile::at(&path, file, order.is_created(place));
             let sha256 = worker.write_new(self, &new, opened)?;
             written_file(&path, sha256)
         })?;
@@ -120,11 +116,7 @@ impl Publication<'_> {
         self.write_files(&order, &|place, file, opened, worker| {
             let target = prepared.join(file.path());
             let temporary = temporary(place);
-            let new = NewFile {
-                path: &temporary,
-                name: file.path(),
-                is_created: order.is_created(place),
-            };
+            let new = NewFile::at(&temporary, file, order.is_created(place));
             let mut sha256 = worker.write_new(self, &new, opened)?;
             let old = old
                 .find(file.path())
@@ -260,7 +252,15 @@ struct NewFile<'a> {
     is_created: bool,
 }
 
-impl NewFile<'_> {
+impl<'a> NewFile<'a> {
+    fn at(path: &'a Path, file: &TreeFile<'a>, is_created: bool) -> NewFile<'a> {
+        NewFile {
+            path,
+            name: file.path(),
+            is_created,
+        }
+    }
+
     /// Opens the empty file, and creates it if it does not exist.
     fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
