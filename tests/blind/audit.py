@@ -1,6 +1,6 @@
 """Measures `prep audit` on made-up mismatches: is every cause named, none invented, and is the harm right?
 
-    python audit.py PREP [--seeds 1,2] [--set first|further] [--only KIND] [-v]
+    python audit.py PREP [--seeds 1,2] [--set first|further|third] [--only KIND] [-v]
 """
 
 import argparse
@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 from competition import PIPELINE
 import mismatches
 import mismatches_further
+import mismatches_third
 
 HARM = {"equal": "equal", "none": "same_content", "form": "same_content", "content": "content_differs", "answers": "answers_differ"}
 
@@ -37,7 +38,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
-    module = {"first": mismatches, "further": mismatches_further}[options.set]
+    module = {"first": mismatches, "further": mismatches_further, "third": mismatches_third}[options.set]
     answers = module.A
     root = tempfile.mkdtemp(prefix="blind-", dir="/tmp")
     cases = []

@@ -1,6 +1,6 @@
 """Measures `prep leaks` on made-up competitions: which planted leaks it finds, and which clean ones it suspects.
 
-    python leaks.py PREP [--seeds 1,2] [--set planted|unseen|further|strangers] [--only KIND] [--keep DIR]
+    python leaks.py PREP [--seeds 1,2] [--set planted|unseen|further|strangers|fifth] [--only KIND] [--keep DIR]
 """
 
 import argparse
@@ -12,6 +12,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 sys.dont_write_bytecode = True
+import fifth
 import further
 import planted
 import strangers
@@ -28,7 +29,7 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
-    module = {"planted": planted, "unseen": unseen, "further": further, "strangers": strangers}[options.set]
+    module = {"planted": planted, "unseen": unseen, "further": further, "strangers": strangers, "fifth": fifth}[options.set]
     root = options.keep or tempfile.mkdtemp(prefix="blind-", dir="/tmp")
     made = []
     for seed in map(int, options.seeds.split(",")):
