@@ -48,7 +48,7 @@ pub struct BuildOptions<'a> {
     pub metric: Option<String>,
     /// Name of the pipeline's variant, such as `v1`.
     pub variant: &'a str,
-    /// Whether archives in `public` are also unpacked.
+    /// How archives in `public` are unpacked. `None` if they are only published as archives.
     pub expand: Option<Expand>,
     /// Digests that the published trees must have, from the lockfile.
     pub locked: Option<prep_digests::Trees>,
@@ -105,7 +105,7 @@ pub enum BuildError {
 /// Adds the steps of a pipeline to `graph`. Returns the `publish` step.
 ///
 /// # Errors
-/// If the pipeline is inconsistent with itself, with its sources or with the published checksums.
+/// If the pipeline contradicts itself, its sources or the published checksums.
 pub fn build(
     graph: &mut Graph,
     pipeline: &Pipeline,
@@ -135,13 +135,13 @@ pub fn build(
         trees: BTreeMap::new(),
         tables: BTreeMap::new(),
         table_trees: BTreeMap::new(),
-        published: published(pipeline),
+        published_tables: published_tables(pipeline),
     };
-    builder.all()
+    builder.add_all()
 }
 
-/// Names of tables that an output publishes unchanged.
-fn published(pipeline: &Pipeline) -> BTreeSet<&str> {
+/// Returns the names of the tables that an output publishes unchanged.
+fn published_tables(pipeline: &Pipeline) -> BTreeSet<&str> {
     let outputs = pipeline.public.iter().chain(&pipeline.private);
     let settings = outputs.flat_map(|output| output.declaration.settings());
     let copied = settings.filter_map(|(_, setting)| match &setting.value {
@@ -158,20 +158,21 @@ struct Builder<'a> {
     bundle: NodeId,
     /// Further sources by name.
     sources: BTreeMap<String, NodeId>,
-    /// Steps that unpack an archive, by its path. The bundle has the empty path, and a further source `NAME:`.
+    /// The step that unpacks each archive, by the archive's path. The bundle has the empty path, and a further source
+    /// has the path `NAME:`.
     trees: BTreeMap<String, NodeId>,
     tables: BTreeMap<String, Port>,
-    /// For each table, the archives with the files that its rows may name.
+    /// For each table, the archives that contain the files named in its rows.
     table_trees: BTreeMap<String, BTreeSet<String>>,
-    published: BTreeSet<&'a str>,
+    published_tables: BTreeSet<&'a str>,
 }
 
 type StepInputs = Vec<(String, Port)>;
-/// Names of inputs, and their paths below `prepared`.
+/// Outputs to publish: the name of the input of `publish`, and the path below `prepared`.
 type PublishedFiles = Vec<(String, String)>;
 
 impl Builder<'_> {
-    fn all(&mut self) -> Result<NodeId, BuildError> {
+    fn add_all(&mut self) -> Result<NodeId, BuildError> {
         let mut inputs = StepInputs::new();
         let mut outputs = Vec::new();
         for (section, list) in [
@@ -221,8 +222,11 @@ impl Builder<'_> {
         )?)
     }
 
-    /// Replaces outputs in `public` by their unpacked form. Returns the files to publish under their own path, and
-    /// those that are published into the directory of their archive.
+    /// Adds a step that unpacks each archive of `public`. Returns the files to publish at their own path, and the
+    /// unpacked trees to publish in the directory of their archive.
+    ///
+    /// With [`Expand::Beside`], the archive stays published, too. The sample submission always stays. If the output is
+    /// a directory, the step unpacks the archives in it.
     fn expand_archives(
         &mut self,
         expand: Expand,
@@ -289,7 +293,8 @@ impl Builder<'_> {
         Ok(self.graph.add(competition, name, step, inputs)?)
     }
 
-    /// The tree of an archive inside the bundle, or of the bundle itself (empty path).
+    /// Returns the tree of an archive inside the bundle, or of the bundle itself (empty path). Adds the step that
+    /// unpacks it if necessary.
     fn tree(&mut self, archive: &str) -> Result<Port, BuildError> {
         if let Some(node) = self.trees.get(archive) {
             return Ok(value_of(*node));
@@ -313,7 +318,7 @@ impl Builder<'_> {
         Ok(port)
     }
 
-    /// The tree of a further source.
+    /// Returns the tree of a further source. Adds the step that unpacks it.
     fn source_tree(&mut self, name: &str) -> Result<Port, BuildError> {
         let mut sources = self.pipeline.sources.iter();
         let unknown = || BuildError::UnknownSource(name.to_owned());
@@ -340,7 +345,7 @@ impl Builder<'_> {
         self.tables.get(name).cloned().ok_or_else(unknown)
     }
 
-    /// Adds the step that makes one table, or two.
+    /// Adds the step of a declaration, which produces one table or two.
     fn add_table(&mut self, table: &Table) -> Result<(), BuildError> {
         let names: Vec<&str> = table.names.iter().map(|name| &*name.value).collect();
         let step_name = format!("table/{}", names.join(","));
@@ -359,7 +364,7 @@ impl Builder<'_> {
             }
             TableOrigin::Declared(declaration) => {
                 let is_published =
-                    matches!(*names.as_slice(), [name] if self.published.contains(name));
+                    matches!(*names.as_slice(), [name] if self.published_tables.contains(name));
                 self.add_declared(&step_name, declaration, is_published)?
             }
         };
@@ -376,8 +381,8 @@ impl Builder<'_> {
     }
 
     /// Adds the step of a declaration, with the inputs that the types of its keys require. Returns the step, and the
-    /// archives with the files that rows of its table may name. If the result is published, the step computes the
-    /// checksums while it writes.
+    /// archives that contain the files named in the rows of its table. If the result is published, the step computes
+    /// the checksums while it writes.
     fn add_declared(
         &mut self,
         name: &str,
@@ -395,7 +400,7 @@ impl Builder<'_> {
             match (&key.value, &setting.value) {
                 (KeyType::Source | KeyType::Copied, Setting::Text(path)) => {
                     archives.insert(containing_archive(path).to_owned());
-                    if makes_documents(declaration) {
+                    if has_document_columns(declaration) {
                         trees.insert(containing_archive(path).to_owned());
                     }
                 }
@@ -462,7 +467,7 @@ impl Builder<'_> {
         Ok((self.add(name, step, inputs)?, trees))
     }
 
-    /// The tables of a query, as inputs.
+    /// Returns the tables of a query as inputs of a step.
     fn query_inputs(&mut self, query: &Query) -> Result<StepInputs, BuildError> {
         query
             .tables
@@ -483,7 +488,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Adds the step that makes an output, and the steps of its members.
+    /// Adds the step that produces an output, and the steps of its members.
     fn output(&mut self, name: &str, output: &Output) -> Result<Port, BuildError> {
         let (node, _) = self.add_declared(name, &output.declaration, true)?;
         Ok(value_of(node))
@@ -537,7 +542,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// How strict the check of a published MD5 for the output at this path is.
+    /// Returns how strictly the published MD5 of the output at this path is checked.
     fn strictness(&self, path: &str) -> Strictness {
         let (section, inner) = path.split_once('/').unwrap_or_default();
         let outputs = match section {
@@ -595,9 +600,9 @@ impl Builder<'_> {
     }
 }
 
-/// Returns whether a column of the table holds documents. Parts of documents are copied from the file that the table
+/// Returns whether a column of the table contains documents. Parts of documents are copied from the file that the table
 /// was read from.
-fn makes_documents(declaration: &Declaration) -> bool {
+fn has_document_columns(declaration: &Declaration) -> bool {
     match declaration.form.makes {
         Produces::Table(columns) => {
             let columns = columns(declaration);
@@ -609,7 +614,7 @@ fn makes_documents(declaration: &Declaration) -> bool {
     }
 }
 
-/// The only output of most steps.
+/// Returns the output of a step that has a single output.
 fn value_of(node: NodeId) -> Port {
     Port {
         node,
@@ -617,8 +622,8 @@ fn value_of(node: NodeId) -> Port {
     }
 }
 
-/// The archive that contains a path: its longest proper prefix that is the path of an archive. Empty for the bundle,
-/// and `NAME:` for a further source.
+/// Returns the archive that contains a path: its longest proper prefix that is the path of an archive. Empty for the
+/// bundle, and `NAME:` for a further source.
 fn containing_archive(path: &str) -> &str {
     let (_, inner) = split_source(path);
     let mut found = path.strip_suffix(inner).unwrap_or_default();
@@ -631,7 +636,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins `public` and `train.csv` to `public/train.csv`. Keeps `./`, so that names of inputs differ.
+/// Joins a section and a path: `public` and `train.csv` become `public/train.csv`. A path `./` is appended unchanged,
+/// because the names of inputs must be unique.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }
@@ -641,7 +647,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_innermost_archive_contains_a_file() {
+    fn containing_archive_is_the_innermost_one() {
         assert_eq!(containing_archive("train.csv"), "");
         assert_eq!(containing_archive("train.zip"), "");
         assert_eq!(containing_archive("train.zip/train/*.jpg"), "train.zip");

@@ -1,8 +1,7 @@
 //! `description`: completes the competition's text with facts from its pipeline.
 //!
-//! The text comes from `pipelines/ID/description.md`. The files with their columns and rows, the form of a submission
-//! and the metric are generated from the outputs and the grading section. Therefore they always agree with the
-//! published files.
+//! The text comes from `pipelines/ID/description.md`. The step generates the sections about files, submission format
+//! and metric from the outputs and the grading section. Therefore they always agree with the published files.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -15,7 +14,7 @@ use crate::value::{ContentRef, Opener, Tree, input};
 
 /// Maximum number of columns listed for a file. Further ones are only counted.
 const SHOWN_COLUMNS: usize = 24;
-/// Number of lines of the sample submission, including the header.
+/// Number of lines of the sample submission that are shown, including the header.
 const SHOWN_LINES: usize = 4;
 /// Bytes of the sample submission that are read for these lines.
 const SHOWN_BYTES: usize = 4096;

@@ -4,7 +4,7 @@
 //! build      a pipeline -> steps and the edges between them
 //! members    the members of the bundle that a pipeline reads
 //! limits     limits for decoding untrusted bytes
-//! located    errors with their place in the pipeline
+//! located    errors with their location in the pipeline
 //! value/     values that steps exchange: files, trees (path -> content), tables (ordered rows)
 //! relation/  tables as queries read them
 //! emit/      rows of a query -> CSV, JSON, parquet, stored table
@@ -13,11 +13,11 @@
 //!
 //! Each byte is moved once. A member of an archive is a *content reference* ([`value::ContentRef`]), not an extracted
 //! file. A tree is a listing of such references, and a table is canonical text with the positions of its rows. Only
-//! steps that make an output (`files`, `pack`, `csv` ... and `publish`) move bytes.
+//! steps that produce an output (`files`, `pack`, `csv` ... and `publish`) move bytes.
 //!
 //! # Examples
 //!
-//! The members of its bundle that a pipeline reads. A run downloads only these.
+//! `members` returns the members of its bundle that a pipeline reads. A run downloads only these.
 //!
 //! ```
 //! let text = "\

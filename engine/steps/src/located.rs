@@ -1,4 +1,4 @@
-//! Adds the place in the pipeline to errors of steps.
+//! Adds locations in the pipeline to errors of steps.
 //!
 //! A step knows its parameters, but not the file that they come from. Therefore it only names the key or query that its
 //! error concerns ([`error_at`]). Every step is wrapped in a [`LocatedStep`], which knows the source locations of the
@@ -34,7 +34,7 @@ struct SubjectError {
     error: BoxError,
 }
 
-/// Attaches the part of the pipeline that an error concerns, whatever its class.
+/// Attaches to an error of any class the part of the pipeline that it concerns.
 pub(crate) fn error_at(
     failure: Failure,
     subject: Subject,
@@ -43,7 +43,7 @@ pub(crate) fn error_at(
     error_at_with_help(failure, subject, error, None)
 }
 
-/// Like [`error_at`], with a suggestion.
+/// Same as [`error_at`], but also adds a suggestion.
 pub(crate) fn error_at_with_help(
     failure: Failure,
     subject: Subject,
@@ -61,7 +61,7 @@ pub(crate) fn error_at_with_help(
     )
 }
 
-/// An error of a step with its place in the pipeline.
+/// An error of a step with its location in the pipeline.
 #[derive(Debug)]
 pub struct LocatedError {
     source: Arc<SourceFile>,
@@ -77,7 +77,7 @@ impl LocatedError {
         Diagnostics::single(self.source.clone(), diagnostic)
     }
 
-    /// Returns the placed error among an error and its causes, if there is one.
+    /// Returns the first [`LocatedError`] among `error` and its causes.
     pub fn find(error: &StepError) -> Option<&LocatedError> {
         causes(error).find_map(|cause| cause.downcast_ref())
     }
@@ -108,7 +108,7 @@ pub(crate) struct LocatedStep {
     /// Location of the declaration. `None` for steps without a declaration.
     declaration: Option<Span>,
     keys: BTreeMap<&'static str, Span>,
-    /// True if the result may be published unchanged.
+    /// Whether the result may be published unchanged, so that its SHA-256 is needed.
     with_sha256: bool,
 }
 

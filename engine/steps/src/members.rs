@@ -43,7 +43,7 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// The pattern of the member that contains a path. `plain` makes a pattern of a path outside of archives.
+/// Returns the pattern of the member that contains a path. `plain` converts a path outside of archives to a pattern.
 fn member(path: &str, plain: fn(&str) -> String) -> String {
     let mut end = 0;
     for segment in path.split('/') {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_leads_to_the_outermost_archive() {
+    fn member_pattern_names_the_outermost_archive() {
         for (path, expected) in [
             ("train.csv", "train.csv"),
             ("a [1]/train.csv", "a [[]1[]]/train.csv"),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipeline_reads_tables_lists_and_copies() {
+    fn members_include_files_of_tables_lists_and_copies() {
         let text = "\
 name: A
 category: Tabular

@@ -22,7 +22,7 @@ pub(crate) struct OrderedBatches<'scope, 'env, I, O> {
     context: &'env Context,
     work: BatchFn<'env, I, O>,
     helper: Option<Helper<'scope, I, O>>,
-    /// Results in the order of the batches. `None` for a batch that the helper processes.
+    /// Results in the order of the batches. `None` for a batch that the helper is processing.
     waiting: VecDeque<Option<O>>,
 }
 
@@ -32,7 +32,7 @@ struct Helper<'scope, I, O> {
     thread: ScopedJoinHandle<'scope, ()>,
 }
 
-/// Calls `run` with a queue for batches, each of which `work` processes.
+/// Calls `run` with a queue for batches. `work` processes each batch.
 pub(crate) fn process_in_order<'env, I: Send + 'env, O: Send + 'env, T>(
     context: &'env Context,
     work: BatchFn<'env, I, O>,
@@ -57,7 +57,7 @@ pub(crate) fn process_in_order<'env, I: Send + 'env, O: Send + 'env, T>(
 }
 
 impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
-    /// Processes a batch here or on the helper, and passes finished results to `act`.
+    /// Processes a batch on this thread or on the helper thread, and passes finished results to `act`.
     pub(crate) fn push(
         &mut self,
         batch: I,
@@ -139,7 +139,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
                         Ok(done) => done,
                         Err(TryRecvError::Empty) => return Ok(()),
                         Err(TryRecvError::Disconnected) => {
-                            return Err(StepError::internal("the helping thread panicked"));
+                            return Err(StepError::internal("the helper thread panicked"));
                         }
                     }
                 }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_in_order_is_reported_and_ends_the_rest() {
+    fn first_error_in_batch_order_is_reported_and_stops_processing() {
         let (_directory, context) = context();
         let work = |number: u64| {
             thread::sleep(Duration::from_millis(number % 3));
@@ -224,10 +224,10 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_the_helper_thread_is_an_error() {
+    fn panic_of_the_helper_thread_is_an_error() {
         let (_directory, context) = context();
         let here = thread::current().id();
-        let work = |_: u64| assert!(thread::current().id() == here, "on purpose");
+        let work = |_: u64| assert!(thread::current().id() == here, "intended panic");
         let done = process_in_order(&context, &work, |batches| {
             (0..60).try_for_each(|number| batches.push(number, &mut |()| Ok(())))
         });

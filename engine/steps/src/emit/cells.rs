@@ -27,12 +27,13 @@ pub(crate) enum Cell<'a> {
     Single(f32),
     Bool(bool),
     Text(&'a str),
-    /// Copied text including quotes. For an inferred column, with the type that pandas infers.
+    /// Copied text, including quotes, and the type of its column. For an inferred column, this is the type that pandas
+    /// infers.
     Slice(&'a [u8], ColumnType),
 }
 
 impl<'a> Cell<'a> {
-    /// The text of the cell without quotes. `None` if it is missing or a computed number.
+    /// Returns the text of the cell without quotes. `None` if the cell is missing or a computed number.
     pub fn text(&self) -> Option<Cow<'a, [u8]>> {
         match self {
             Cell::Text(text) => Some(text.as_bytes().into()),
@@ -46,9 +47,9 @@ impl<'a> Cell<'a> {
 pub(crate) struct ResultLayout {
     sources: Vec<CellSource>,
     pub columns: Vec<ColumnSchema>,
-    /// Indices of columns with cells of a column that is declared a number.
+    /// Indices of the columns that copy cells of a column declared as a number.
     pub numbers: BTreeSet<usize>,
-    /// Columns with cells of an inferred column, and the types that pandas infers.
+    /// Columns that copy cells of an inferred column, and the types that pandas infers for them.
     pub inferred: BTreeMap<String, ColumnType>,
     read_volume: ReadVolume,
 }
@@ -89,8 +90,8 @@ impl ResultLayout {
                         layout.numbers.insert(place);
                     }
                     let Some(CopiedCells::Text(table)) = opened.map(|table| &table.cells) else {
-                        // The check of queries allows entries of an array only in outputs that are arrays.
-                        return Err(StepError::internal("cells of a table that has none"));
+                        // The query check allows entries of an array only in outputs that are arrays.
+                        return Err(StepError::internal("the table has no cells to copy"));
                     };
                     let table = table.clone();
                     let stored = table.schema().columns[*column].clone();
@@ -134,7 +135,7 @@ impl ResultLayout {
         Ok(layout)
     }
 
-    /// If all columns are cells of one table: the table, and the indices of the columns in it.
+    /// Returns the table and the indices of the columns in it if all columns are copied from a single table.
     pub(crate) fn single_table(&self) -> Option<(Arc<StoredText>, Vec<usize>)> {
         let mut single: Option<&Arc<StoredText>> = None;
         let mut places = Vec::new();
@@ -160,14 +161,14 @@ impl ResultLayout {
         let arrays = plain_arrays(batch, &self.sources)?;
         let columns: Vec<_> = arrays.iter().map(TypedArray::new).collect();
         let copied_from = copied_from(&self.sources)?;
-        let own = self.own_column_count(&arrays);
+        let varying = self.varying_column_count(&arrays);
         let mut cells = vec![Cell::Missing; self.sources.len()];
         let mut slices = RowCells {
             read_volume: self.read_volume,
             ..RowCells::default()
         };
         for index in 0..batch.num_rows() {
-            let changing = if index == 0 { cells.len() } else { own };
+            let changing = if index == 0 { cells.len() } else { varying };
             let sources = self.sources.iter().zip(&columns).enumerate();
             for (position, (source, values)) in sources.take(changing) {
                 let cell = match source {
@@ -185,17 +186,20 @@ impl ResultLayout {
                 self.columns[position].nullable |= matches!(cell, Cell::Missing | Cell::Text(""));
                 cells[position] = cell;
             }
-            row(ResultRow { cells: &cells, own })?;
+            row(ResultRow {
+                cells: &cells,
+                varying,
+            })?;
         }
         self.read_volume = slices.read_volume;
         Ok(())
     }
 
-    /// The number of columns before the trailing ones that have a single value in all rows of the batch.
-    fn own_column_count(&self, arrays: &[ArrayRef]) -> usize {
+    /// Returns the number of columns up to the last one whose value differs between rows of the batch.
+    fn varying_column_count(&self, arrays: &[ArrayRef]) -> usize {
         let last = self.sources.iter().zip(arrays).rev();
         let same = last.take_while(|(source, array)| {
-            matches!(source, CellSource::Value) && holds_one_value(array)
+            matches!(source, CellSource::Value) && has_single_value(array)
         });
         self.sources.len() - same.count()
     }
@@ -207,18 +211,18 @@ pub(crate) struct ResultRow<'a> {
     /// From left to right.
     pub cells: &'a [Cell<'a>],
     /// The cells from this index on are the same in all rows of the batch.
-    own: usize,
+    varying: usize,
 }
 
 impl<'a> ResultRow<'a> {
     /// The cells that may differ between rows, and the cells that all rows of the batch share.
-    pub fn own_and_shared(self) -> (&'a [Cell<'a>], &'a [Cell<'a>]) {
-        self.cells.split_at(self.own)
+    pub fn varying_and_shared(self) -> (&'a [Cell<'a>], &'a [Cell<'a>]) {
+        self.cells.split_at(self.varying)
     }
 }
 
-/// For each copied column, the table to copy from and the index of the column there. All cells of a row come from the
-/// same table, so that each row is parsed once.
+/// Returns, for each copied column, the table to copy from and the column's index in it. All cells of a row come from
+/// the same table, so that each row is parsed once.
 fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
     let mut wanted: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
     for source in sources {
@@ -253,7 +257,7 @@ const NOTIFY_AFTER: ReadVolume = ReadVolume {
     bytes: 32 << 20,
 };
 
-/// The cells of the row that was parsed last. Neighbouring cells of a result usually come from one row.
+/// The cells of the row that was parsed last. Neighbouring cells of a result usually come from the same row.
 #[derive(Default)]
 struct RowCells<'a> {
     row: Option<(*const TextTable, u64)>,
@@ -296,7 +300,7 @@ impl<'a> RowCells<'a> {
     }
 }
 
-/// The arrays of a batch, with strings in one encoding.
+/// Returns the arrays of a batch. All strings are converted to the same Arrow encoding.
 fn plain_arrays(batch: &RecordBatch, sources: &[CellSource]) -> Result<Vec<ArrayRef>, StepError> {
     let arrays = batch.columns().iter().zip(sources).map(|(array, source)| {
         match (source, array.data_type()) {
@@ -378,7 +382,7 @@ impl<'a> TypedArray<'a> {
         cell.unwrap_or(Cell::Missing)
     }
 
-    /// The row of the stored table from which the cells of a column are copied.
+    /// Returns the row of the stored table from which the cell is copied.
     fn origin(&self, row: usize) -> Option<u64> {
         match self {
             TypedArray::UInt64(array) => value_at(*array, row),
@@ -387,7 +391,7 @@ impl<'a> TypedArray<'a> {
     }
 }
 
-/// The origins in the first column of a batch.
+/// Returns the origins in the first column of a batch.
 ///
 /// # Errors
 /// If a row has no origin.
@@ -395,7 +399,7 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     let origins = batch.column(0).as_primitive::<UInt64Type>();
     if origins.null_count() > 0 {
         return Err(StepError::input(
-            "a row without a partner in a LEFT JOIN has no content to copy",
+            "a row without a match in a LEFT JOIN has no content to copy",
         ));
     }
     Ok(origins.values())
@@ -403,7 +407,7 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
 
 /// Returns whether all rows have the same value. Arrow compares doubles by their bits, as they are printed: 0.0 differs
 /// from -0.0.
-fn holds_one_value(array: &ArrayRef) -> bool {
+fn has_single_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)
 }
@@ -429,7 +433,7 @@ fn f32_cell(value: f32) -> Cell<'static> {
     }
 }
 
-/// The column type of computed values. `None` for types without a text form in pandas' files.
+/// Returns the column type of computed values. `None` for types that cannot be written as text.
 fn kind_of(data_type: &DataType) -> Option<ColumnType> {
     Some(match data_type {
         DataType::Int8 => ColumnType::Int8,

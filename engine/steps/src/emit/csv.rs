@@ -27,8 +27,8 @@ pub(crate) fn write_csv(
     Ok(FileValue::table(stored, count, columns.collect()))
 }
 
-/// Stores header and rows as an object. Returns the object and the number of rows. If the result is identical to a
-/// table, returns the table's object, which may be in memory.
+/// Stores header and rows as an object. Returns the object and the number of rows. If the result is identical to an
+/// input table, returns that table's object, which may be in memory.
 pub(super) fn store_rows(
     context: &Context,
     mut rows: RunningQuery<'_>,
@@ -82,8 +82,8 @@ pub(super) fn store_rows(
         count += batch.num_rows() as u64;
         let mut shared_text: Option<Vec<u8>> = None;
         layout.for_each_row(&batch, |row| {
-            let (own, shared) = row.own_and_shared();
-            own.iter().for_each(|cell| push(&mut writer, *cell));
+            let (varying, shared) = row.varying_and_shared();
+            varying.iter().for_each(|cell| push(&mut writer, *cell));
             match &shared_text {
                 Some(text) => writer.fields(text, shared.len()),
                 None => {
@@ -112,8 +112,8 @@ fn push(writer: &mut CsvWriter<impl Write>, cell: Cell<'_>) {
     }
 }
 
-/// Claims memory to copy the rows of a large text in random order. Without it, copying takes two passes and twice the
-/// time.
+/// Claims memory to copy the rows of a large text in random order. Without this memory, copying needs two passes and
+/// takes twice as long.
 fn claim_for_text(
     context: &Context,
     table: &TextTable,
@@ -131,12 +131,12 @@ fn claim_for_text(
     Some(claim)
 }
 
-/// Compares a result with the rows of a table in their order. If the result has all of them and no others, it is the
-/// table's object.
+/// The common start of a result and a table. If the result has all rows of the table in order and no others, the
+/// table's object is the result.
 struct CommonRows {
-    /// Number of rows from the start of the table with which the result begins.
+    /// Number of rows at the start of the result that are also the first rows of the table.
     rows: u64,
-    /// The origin of the next row of the result, which is different.
+    /// The origin of the first row of the result that differs from the table.
     next: Option<u64>,
     is_all: bool,
 }
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_is_the_input_table_only_if_it_has_all_rows_in_order() {
+    fn result_is_the_input_table_only_if_it_has_all_rows_in_order() {
         for (origins, all, rows, next, is_all) in [
             (vec![0, 1, 2], 3, 3, None, true),
             (vec![], 0, 0, None, true),

@@ -162,7 +162,7 @@ fn for_each_row(
     Ok((count, columns))
 }
 
-/// Calls `act` for each row of a query as a value, like [`for_each_row`].
+/// Same as [`for_each_row`], but passes each row as a value.
 pub(crate) fn for_each_record(
     run: QueryRun<'_>,
     mut act: impl FnMut(&JsonValue) -> Result<(), StepError>,
@@ -184,7 +184,7 @@ pub(crate) fn write_json_lines(
     dialect: JsonFormat,
 ) -> Result<FileValue, StepError> {
     let mut out = run.context.store.writer()?;
-    // Buffers for reuse.
+    // Buffers to reuse for later batches.
     let recycled: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let lines = |rows: Vec<JsonRow<'static>>| -> Result<Vec<u8>, StepError> {
         let mut lines = recycled.lock().pop().unwrap_or_default();
@@ -226,14 +226,16 @@ pub(crate) fn write_json_lines(
     Ok(FileValue::table(out.commit()?, count, columns))
 }
 
-/// The JSON text in a cell.
+/// Returns the JSON text in a cell.
 fn json_text<'a>(cell: &Cell<'a>) -> Result<Cow<'a, [u8]>, StepError> {
     cell.text().ok_or_else(|| {
-        StepError::pipeline(format!("the column `{RECORD_COLUMN}` must hold JSON texts"))
+        StepError::pipeline(format!(
+            "the column `{RECORD_COLUMN}` must contain JSON texts"
+        ))
     })
 }
 
-/// A cell as a member of an object.
+/// Converts a cell to the value of an object's member.
 fn member(cell: &Cell<'_>) -> Result<JsonValue, StepError> {
     Ok(match *cell {
         Cell::Missing => JsonValue::Null,

@@ -55,7 +55,7 @@ fn is_false(cell: &Cell<'_>) -> bool {
     }
 }
 
-/// Appends a line without its end. `number` is the number of the line, from 1.
+/// Appends a line without its line ending. `number` is the number of the line, from 1.
 fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), StepError> {
     if let Some(text) = cell.text() {
         if text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {

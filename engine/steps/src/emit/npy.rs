@@ -7,7 +7,7 @@ use prep_sql::ColumnSource;
 use super::cells::origins;
 use crate::relation::{CopiedCells, QueryRun, RowForm};
 
-/// Writes the entries that a query passes on, in its order.
+/// Writes the entries that a query copies, in its order.
 pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<FileValue, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Cells)?;
@@ -19,9 +19,9 @@ pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<FileValue, StepError> {
         _ => None,
     };
     let Some(CopiedCells::Array(array)) = array else {
-        // The check of queries reports this earlier, with its place.
+        // The query check reports this error earlier, with its location.
         return Err(StepError::internal(
-            "an array of something else than entries",
+            "a NumPy output needs the entries of an array",
         ));
     };
     let array = array.clone();

@@ -1,7 +1,7 @@
 //! `checksum`: compares the MD5 of an output with the published checksum.
 //!
 //! Some formats have several valid encodings of the same rows, which depend on the library that wrote the file. For
-//! these, a different MD5 is not an error. The step then succeeds with a result of its own.
+//! these, a different MD5 is not an error. The step then succeeds, and its result records the difference.
 
 use std::io::Read;
 
@@ -16,7 +16,7 @@ use super::single_output;
 use crate::value::{ContentRef, Opener, Tree, input};
 
 #[derive(Debug, Error)]
-#[error("`{path}` has MD5 {found}, published is {expected}")]
+#[error("`{path}` has MD5 {found}, but the published MD5 is {expected}")]
 struct ChecksumError {
     path: String,
     found: String,
@@ -41,7 +41,7 @@ pub(crate) enum Strictness {
     WriterDependent,
 }
 
-/// Whether the result of a checksum step is a different MD5 that may be due to the library that wrote the file.
+/// Returns whether a checksum step found a different MD5 that may be due to the library that wrote the file.
 pub fn is_writer_dependent(result: &Digest) -> bool {
     *result == outcome(DEPENDS_ON_WRITER).digest()
 }

@@ -21,7 +21,7 @@ static ENCODINGS: &[Word] = &[
     },
     Word {
         name: "latin-1",
-        doc: "ISO 8859-1: every byte is the character with its number",
+        doc: "ISO 8859-1: each byte is a code point",
     },
 ];
 

@@ -1,8 +1,8 @@
 //! `expand`: unpacks archives of an output, for users who would otherwise unpack them by hand.
 //!
 //! `train.zip` becomes the directory `train`. If all members of an archive are already in a directory of that name, no
-//! further directory is added. Archives inside archives are not unpacked. Outputs, their checksums and their digests do
-//! not depend on this, because it only changes the published files.
+//! further directory is added. Archives inside archives are not unpacked. Unpacking only changes the published files.
+//! It does not change outputs, their checksums or their digests.
 
 use prep_core::{Context, FileValue, Inputs, Outputs, Remedy, Step, StepError, Value, WithRemedy};
 use thiserror::Error;
@@ -98,8 +98,8 @@ fn content_of(context: &Context, value: &Value) -> Result<ContentRef, StepError>
     content.ok_or_else(|| StepError::internal("a published archive is not a file"))
 }
 
-/// The members of an archive, with paths that begin with the path of the archive, and the directory in which they are
-/// published.
+/// Returns the members of an archive, and the directory in which they are published. Their paths begin with the path of
+/// the archive.
 fn unpacked(
     context: &Context,
     opener: &Opener,
@@ -140,11 +140,11 @@ fn add(
 ) -> Result<(), StepError> {
     if inside.is_empty() {
         // An empty archive becomes an empty directory.
-        let is_there = |tree: &Tree| {
+        let exists = |tree: &Tree| {
             let there = tree.find(place).is_some_and(|there| there.is_directory());
             there || tree.with_prefix(&format!("{place}/")).next().is_some()
         };
-        if !beside.is_some_and(is_there) {
+        if !beside.is_some_and(exists) {
             files.push(place, None);
         }
         return Ok(());

@@ -34,7 +34,7 @@ impl FunctionStep {
         }
     }
 
-    /// A step that makes a table from files. `visit` writes the rows of a file, and may use a state that is kept from
+    /// A step that builds a table from files. `visit` writes the rows of a file. It can use a state that persists from
     /// one file to the next.
     pub fn of_files<S: Default>(
         kind: &'static str,

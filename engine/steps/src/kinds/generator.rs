@@ -1,5 +1,5 @@
-//! The keys and the setup that all kinds with a seeded generator share: `seed`, or `after` to continue another
-//! generator.
+//! The keys and the setup that all kinds with a seeded generator share: `seed`, or `after` to continue the generator of
+//! an earlier table.
 
 use prep_core::{Failure, Inputs, StepError};
 use prep_spec::Diagnostic;
@@ -19,13 +19,13 @@ pub(crate) const GENERATOR_PORT: &str = "generator:";
 pub(super) const SEED: SectionKey = SectionKey::optional(
     "seed",
     KeyType::Seed,
-    "Seed of the random numbers. Needed without `after`.",
+    "Seed of the random numbers. Required unless `after` is given.",
     "0",
 );
 pub(super) const AFTER: SectionKey = SectionKey::optional(
     "after",
     KeyType::Drawn,
-    "Instead of `seed`: continues the generator of this table, which must be of the same library.",
+    "Instead of `seed`: the table whose generator is continued. Both must use the same library.",
     "before",
 );
 
@@ -51,7 +51,7 @@ enum GeneratorError {
         expected: &'static str,
         found: &'static str,
     },
-    #[error("the table has {0} rows; at most 4,294,967,295 can be drawn for")]
+    #[error("the table has {0} rows; the maximum is 4,294,967,295")]
     TooLong(u64),
 }
 
@@ -59,7 +59,7 @@ enum GeneratorError {
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct SeededGenerator {
     generator: RngKind,
-    /// `None` if another generator is continued.
+    /// `None` if the generator of an earlier table is continued.
     seed: Option<u64>,
 }
 
@@ -74,7 +74,7 @@ impl SeededGenerator {
         Some(SeededGenerator { generator, seed })
     }
 
-    /// The generator before the first draw.
+    /// Returns the generator before the first draw.
     pub fn start(&self, inputs: &Inputs) -> Result<Rng, StepError> {
         let Some(before) = inputs.get(GENERATOR_PORT) else {
             let seed = self.seed.unwrap_or(0);
@@ -93,7 +93,7 @@ impl SeededGenerator {
     }
 }
 
-/// The number of a table's rows, for generators that draw 32-bit numbers.
+/// Returns the number of rows of a table, for generators that draw 32-bit numbers.
 pub(super) fn rows_of(table: &TableValue) -> Result<u32, StepError> {
     let rows = table.len();
     u32::try_from(rows).map_err(|_| StepError::input(GeneratorError::TooLong(rows)))
@@ -115,7 +115,9 @@ pub(super) fn check_generator(declaration: &Declaration) -> Option<Diagnostic> {
         (false, false) => {
             let message = format!("{title} lacks `seed`");
             let fault = Diagnostic::error("missing-key", declaration.span, message);
-            Some(fault.help("for example `seed: 0`; or `after` a table that was drawn"))
+            Some(fault.help(
+                "add `seed`, for example `seed: 0`, or `after` with the name of a drawn table",
+            ))
         }
         _ => None,
     }

@@ -9,7 +9,7 @@ use super::function_step::FunctionStep;
 use super::single_output;
 use crate::value::{ContentRef, TreeBuilder, input};
 
-/// The tree of the source `name`. `file` is the name of its only file. `None` for a directory.
+/// Builds the tree of the source `name`. `file` is the name of its only file. `None` for a directory.
 pub(crate) fn source_tree(name: String, file: Option<String>) -> FunctionStep {
     let params = serde_json::json!({ "name": name, "file": file });
     FunctionStep::new("source", 2, params, move |context, inputs| {
@@ -35,7 +35,7 @@ pub(crate) fn source_tree(name: String, file: Option<String>) -> FunctionStep {
     })
 }
 
-/// The source of a path as messages name it, and the path in it.
+/// Returns the source of a path as messages name it, and the path in that source.
 pub(crate) fn holder(path: &str) -> (String, &str) {
     match split_source(path) {
         (Some(source), inner) => (format!("the source `{source}`"), inner),

@@ -1,4 +1,5 @@
-//! Reads a NumPy array as a relation. Its entries are copied. If it has one dimension, it also has values.
+//! Reads a NumPy array as a relation. Queries copy its entries. If the array has one dimension, they can also read its
+//! values.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -56,7 +57,7 @@ impl Relation for ArrayRelation {
         self.chosen.len()
     }
 
-    /// Entries are copied, values are read.
+    /// The column `record` contains entries of the array, which are copied as cells. The other column contains values.
     fn has_cells(&self, column: usize) -> bool {
         self.columns
             .get(column)
@@ -73,7 +74,7 @@ impl Relation for ArrayRelation {
             let mut arrays = Vec::with_capacity(columns.len());
             for column in &columns {
                 if self.has_cells(*column) {
-                    return Err("entries of an array cannot be computed with".into());
+                    return Err("queries cannot compute with entries of an array".into());
                 }
                 let rows = self.chosen.origins(first, len);
                 let array = values(self.array.elements(&rows)?);
@@ -95,13 +96,13 @@ impl Relation for ArrayRelation {
     }
 }
 
-/// The type of a column with elements of this kind.
+/// Returns the type of a column with elements of this kind.
 fn data_type(kind: ElementKind) -> DataType {
     match kind {
         ElementKind::Bool => DataType::Boolean,
         ElementKind::Integer => DataType::Int64,
         ElementKind::Unsigned => DataType::UInt64,
-        // A single has fewer digits than a double when printed.
+        // A single-precision number prints with fewer digits than a double.
         ElementKind::Single => DataType::Float32,
         ElementKind::Double => DataType::Float64,
         ElementKind::Text => DataType::Utf8,

@@ -154,7 +154,7 @@ impl Relation for ListingRelation {
 #[error("{0}")]
 struct PatternError(String);
 
-/// The part of a path that belongs to a column.
+/// Returns the part of a path that the column shows.
 pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     let (dir, name) = path
         .rsplit_once('/')

@@ -55,7 +55,7 @@ pub(crate) enum CopiedCells {
     /// No cells can be copied. All columns are read as values.
     None,
     Text(Arc<StoredText>),
-    /// The column `record` is copied from array to array.
+    /// The column `record` is copied from one array to another.
     Array(Arc<NpyArray<Arc<File>>>),
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn open_table(context: &Context, value: &Value) -> Result<Arc<dyn Rel
     Ok(open(context, value)?.relation)
 }
 
-/// The relations of opened tables.
+/// Returns the relations of opened tables.
 pub(crate) fn relations(
     tables: &BTreeMap<String, OpenTable>,
 ) -> BTreeMap<String, Arc<dyn Relation>> {

@@ -34,13 +34,13 @@ impl NamedParts {
             expression.push_str(piece.strip_suffix('$').unwrap_or(piece));
         }
         expression.push('$');
-        // The wildcards, too, match the shortest text.
+        // Wildcards also match the shortest possible text.
         let regex = RegexBuilder::new(&expression).swap_greed(true).build();
         let regex = regex.map_err(StepError::internal)?;
         Ok(NamedParts(Some(regex)))
     }
 
-    /// Returns the part of a matching path for a name, by its number; empty if the name matches no text.
+    /// Returns the part of a matching path for the name with this number. Empty if the name matches no text.
     pub(super) fn part<'p>(&self, path: &'p str, number: usize) -> &'p str {
         let (_, inner) = split_source(path);
         let found = self

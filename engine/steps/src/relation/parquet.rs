@@ -1,7 +1,7 @@
 //! Reads a parquet file as a relation, batch by batch.
 //!
-//! Rows that are selected in another order than that of the file are collected in blocks. Each block is one pass over
-//! the row groups that contain its rows.
+//! If the selected rows are in a different order than in the file, they are collected in blocks. Each block needs one
+//! pass over the row groups that contain its rows.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -62,7 +62,7 @@ impl ParquetRelation {
         })
     }
 
-    /// Batches of some columns, from one row group or from all.
+    /// Reads batches of some columns, from the row group `group` or from all row groups if it is `None`.
     fn batches(
         &self,
         columns: &[usize],
@@ -83,8 +83,14 @@ impl ParquetRelation {
         names.map(|column| column.name.as_str()).collect()
     }
 
-    /// Reads rows in any order, up to the size [`BLOCK_BYTES`], in one pass over the row groups that contain them.
-    fn part(&self, columns: &[usize], rows: &[u64], batch: usize) -> Result<RowBlock, ScanError> {
+    /// Reads rows in any order, in one pass over the row groups that contain them. The caller limits their size to
+    /// [`BLOCK_BYTES`].
+    fn read_block(
+        &self,
+        columns: &[usize],
+        rows: &[u64],
+        batch: usize,
+    ) -> Result<RowBlock, ScanError> {
         let mut order: Vec<u32> = (0..u32::try_from(rows.len())?).collect();
         let row = |place: &u32| rows.get(*place as usize).copied().unwrap_or(u64::MAX);
         order.sort_by_key(row);
@@ -123,8 +129,8 @@ impl ParquetRelation {
         })
     }
 
-    /// Reads the rows at unordered positions, block by block.
-    fn in_any_order(
+    /// Reads the rows at `positions`, which are not in file order, block by block.
+    fn read_in_any_order(
         self: Arc<Self>,
         positions: Arc<RowPositions>,
         columns: Vec<usize>,
@@ -147,7 +153,7 @@ impl ParquetRelation {
                         return None;
                     }
                     first += rows.len() as u64;
-                    match self.part(&columns, &rows, batch) {
+                    match self.read_block(&columns, &rows, batch) {
                         Ok(next) => (next, 0),
                         Err(error) => {
                             first = positions.len();
@@ -165,7 +171,7 @@ impl ParquetRelation {
         })
     }
 
-    /// The values of a batch in the relation's types.
+    /// Converts a batch to the relation's types.
     fn values(&self, columns: &[usize], batch: &RecordBatch) -> Result<RelationBatch, ScanError> {
         let arrays = columns.iter().zip(batch.columns()).map(|(column, array)| {
             let requested = &self.columns[*column].data_type;
@@ -222,7 +228,7 @@ impl Relation for ParquetRelation {
         if let Some(positions) = positions.clone()
             && !positions.is_ascending()
         {
-            return Box::new(self.in_any_order(positions, columns, batch));
+            return Box::new(self.read_in_any_order(positions, columns, batch));
         }
         let batches = match self.batches(&columns, None, batch) {
             Ok(batches) => batches,
@@ -231,7 +237,7 @@ impl Relation for ParquetRelation {
         let Some(positions) = positions else {
             return Box::new(batches.map(move |batch| self.values(&columns, &batch?)));
         };
-        // Rows in file order need one pass that keeps the selected rows.
+        // Rows in file order are read in one pass, which skips rows that are not selected.
         let mut requested = 0;
         let mut start = 0;
         Box::new(batches.map(move |batch| {
@@ -252,7 +258,7 @@ impl Relation for ParquetRelation {
     }
 }
 
-/// The rows of a batch with these indices, in this order.
+/// Returns the rows of a batch at these indices, in the given order.
 fn select_rows(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch, ScanError> {
     let rows = UInt64Array::from(rows);
     let columns = batch

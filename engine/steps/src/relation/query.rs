@@ -8,7 +8,7 @@ use prep_core::{Context, StepError, Value};
 
 use super::{QueryRun, RowForm, open_table};
 
-/// Takes the texts of two columns of a row.
+/// Called with the texts of two columns of each row.
 type RowVisitor<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
 
 /// Runs a query without order and calls `visit` with the texts of two columns, row by row.
@@ -95,7 +95,7 @@ pub(crate) fn query_rows_as_text(
     Ok(found)
 }
 
-/// The only value of a table with one row and one column, as a number.
+/// Returns the only value of a table with one row and one column, as a number.
 pub(crate) fn single_number(context: &Context, value: &Value) -> Result<f64, StepError> {
     let table = open_table(context, value)?;
     if table.rows() != 1 || table.columns().len() != 1 {

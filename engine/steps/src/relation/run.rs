@@ -17,7 +17,7 @@ use crate::value::TableValue;
 /// The form in which a writer needs the rows of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowForm {
-    /// In order, with origins in place of the cells that are passed on.
+    /// In order. A cell that is copied unchanged is replaced by its origin, the number of its stored row.
     Cells,
     /// In order, as values.
     Values,
@@ -34,13 +34,13 @@ pub(crate) struct QueryRun<'a> {
     pub inputs: &'a Inputs,
 }
 
-/// The rows of a query in a step.
+/// A running query. Returns its rows in batches.
 pub(crate) struct RunningQuery<'a> {
     context: &'a Context,
     query: &'a Query,
     rows: QueryRows,
     runtime: Runtime,
-    /// For the helper thread.
+    /// Permission to use the helper thread.
     _permit: Option<Permit>,
 }
 
@@ -101,7 +101,7 @@ impl RunningQuery<'_> {
         self.rows.has_single_origin()
     }
 
-    /// The next batch. `None` at the end.
+    /// Returns the next batch. `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, StepError> {
         self.context.check()?;
         let next = self.runtime.block_on(self.rows.next());
@@ -135,7 +135,7 @@ fn runtime(
     Ok((runtime.map_err(StepError::machine)?, permit))
 }
 
-/// Converts a query's error to one of the step, with its place.
+/// Converts an error of a query to an error of the step, with its location in the query.
 fn failed(query: &Query, error: QueryError) -> StepError {
     let failure = error.failure();
     if failure == Failure::Cancelled {
@@ -151,7 +151,7 @@ fn failed(query: &Query, error: QueryError) -> StepError {
 const STREAM_BYTES: u64 = 64 << 20;
 /// Minimum memory in bytes of a query that sorts, joins or groups.
 const MIN_WORK_BYTES: u64 = 256 << 20;
-/// Bytes per row that an open table needs for the starts of rows and for their selection.
+/// Bytes per row that an open table needs for row offsets and for the selection of rows.
 const INDEX_BYTES_PER_ROW: u64 = 9;
 
 /// Estimates the memory in bytes that a query needs, in addition to mapped files.
@@ -165,7 +165,8 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
             continue;
         };
         index += INDEX_BYTES_PER_ROW * table.schema.rows.max(table.len());
-        // A column that is passed on is an integer here. Queries rarely compute with many columns of a wide table.
+        // A column that is copied unchanged needs one integer per row. Queries rarely compute with many columns of a
+        // wide table.
         let columns = table.schema.columns.len().min(16) as u64;
         held += table.len() * (64 + 8 * columns);
     }

@@ -14,7 +14,7 @@ pub(super) struct SelectedRows {
 }
 
 impl SelectedRows {
-    /// The rows at `positions` among `stored` rows. `None` selects all.
+    /// Selects the rows at `positions` of a table with `stored` rows. `None` selects all rows.
     pub fn new(stored: u64, positions: Option<Arc<RowPositions>>) -> SelectedRows {
         SelectedRows { stored, positions }
     }
@@ -29,7 +29,7 @@ impl SelectedRows {
             .map_or(self.stored, |positions| positions.len())
     }
 
-    /// The stored rows for `len` selected rows from `first`.
+    /// Returns the stored rows of `len` selected rows, starting at index `first`.
     pub fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         match &self.positions {
             None => (first..first + len as u64).collect(),
@@ -37,7 +37,8 @@ impl SelectedRows {
         }
     }
 
-    /// All rows in ranges of `batch` rows, each as its first row and its length.
+    /// Splits the selected rows into ranges of at most `batch` rows. Each range is given as its first row and its
+    /// length.
     pub fn ranges(&self, batch: usize) -> impl Iterator<Item = (u64, usize)> + Send + use<> {
         let rows = self.len();
         (0..rows).step_by(batch.max(1)).map(move |first| {
@@ -47,7 +48,7 @@ impl SelectedRows {
     }
 }
 
-/// The selected rows in ascending order. A bitmap has one bit for each stored row.
+/// The selected rows in ascending order, as a bitmap with one bit for each stored row.
 #[derive(Debug)]
 pub(super) struct StoredRows {
     chosen: Vec<u64>,
@@ -58,8 +59,8 @@ pub(super) struct StoredRows {
 }
 
 impl SelectedRows {
-    /// The selected rows in the order in which they are stored. `None` if they are in this order anyway, or if one
-    /// occurs twice.
+    /// Returns the selected rows in the order in which they are stored. `None` if they already are in this order, or if
+    /// a row is selected twice.
     pub fn stored_rows(&self) -> Option<StoredRows> {
         let positions = self.positions.as_ref()?;
         if positions.is_ascending() {
@@ -135,7 +136,7 @@ mod tests {
                 RowSelection::Rows(rows) => rows.to_vec(),
                 RowSelection::All => Vec::new(),
             };
-            // Sometimes fewer rows are read than were returned.
+            // Sometimes read fewer rows than were returned.
             let count = rows.len().min(1 + found.len() % batch);
             stored.read(count);
             found.extend(&rows[..count]);

@@ -81,7 +81,7 @@ impl TextRelation {
         })
     }
 
-    /// The values of the first of some rows, in the relation's types.
+    /// Reads a batch from the start of `rows`, and converts it to the relation's types.
     fn values(
         &self,
         columns: &[usize],
@@ -114,7 +114,7 @@ impl TextRelation {
     }
 }
 
-/// The number of selected rows, and their values.
+/// Returns the number of selected rows and their values.
 fn select(values: &[ArrayRef], rows: &RowSelection) -> Result<(usize, Vec<ArrayRef>), ScanError> {
     let all = values.first().map_or(0, |values| values.len());
     let range = match rows {
@@ -165,7 +165,7 @@ impl Relation for TextRelation {
         Box::new(self.batches(columns, batch, ReadOrder::Selected))
     }
 
-    /// In the order in which the rows are stored in the file.
+    /// Scans the rows in the order in which they are stored.
     fn scan_unordered(
         self: Arc<Self>,
         columns: Vec<usize>,

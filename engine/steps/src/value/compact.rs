@@ -115,7 +115,8 @@ pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8])
     out.write_all(rest)
 }
 
-/// Length of the common prefix. It compares words of eight bytes, because this has fewer mispredicted branches.
+/// Returns the length of the common prefix. Compares eight bytes at a time, because this has fewer mispredicted
+/// branches.
 pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
     let mut shared = 0;
     while let (Some((first, after)), Some((other, after_other))) =
@@ -131,7 +132,7 @@ pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
     shared + a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Reads the encoding that these functions write.
+/// Reads numbers and texts in the compact encoding.
 pub(crate) struct CompactReader<R>(BufReader<R>);
 
 impl<R: Read> CompactReader<R> {
@@ -165,7 +166,7 @@ impl<R: Read> CompactReader<R> {
         Ok(value_from(self.number()?, from))
     }
 
-    /// Changes `before`, the previous text, into the next one.
+    /// Replaces `before`, the previous text, with the next one.
     pub fn text(&mut self, before: &mut Vec<u8>) -> io::Result<()> {
         let shared = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         let more = usize::try_from(self.number()?).unwrap_or(usize::MAX);

@@ -23,11 +23,11 @@ use super::read_ahead::{CHUNK_BYTES, ReadAhead};
 
 /// The bytes of one file.
 ///
-/// A part of another file has a base, which is a bundle or an object of the store. If the archive is nested in another
+/// A part of another file has a base, which is a bundle or an object of the cache. If the archive is nested in another
 /// compressed archive (`layered`), the base is the object that describes how to read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentRef {
-    /// An entire object of the store.
+    /// An entire object of the cache.
     Object {
         /// Digest of the object.
         digest: Digest,
@@ -125,16 +125,17 @@ const MAX_BUFFERED_BYTES: u64 = 4 << 20;
 /// Opens contents and keeps their base files open. The threads of a step share it.
 pub struct Opener {
     context: Context,
-    /// By base, and whether it was opened as a private copy that nobody else can modify.
+    /// Open base files, by digest and by whether the file is a private copy that no other process can modify.
     bases: Mutex<HashMap<(Digest, bool), BaseFile>>,
-    /// By the object that describes the layers.
+    /// Open layered files, by the digest of the object that describes their layers.
     layered: Mutex<HashMap<Digest, BaseFile>>,
 }
 
-/// Minimum length in bytes of a content that is read ahead. For shorter ones, starting a thread takes longer.
+/// Minimum length in bytes of a content that is read ahead. For shorter contents, starting a thread costs more time
+/// than it saves.
 const MIN_READ_AHEAD_BYTES: u64 = 4 * CHUNK_BYTES as u64;
 
-/// Reads an object that may have another hard link outside the store, and reports at its end if the file was modified.
+/// Reads an object that may have another hard link outside the cache, and reports at its end if the file was modified.
 struct ModificationCheck<R> {
     inner: R,
     file: BaseFile,
@@ -186,9 +187,9 @@ impl Opener {
     /// Opens a content.
     ///
     /// # Errors
-    /// If its base is missing or was modified.
+    /// If the base of the content is missing or was modified.
     pub fn open<'a>(&self, content: &'a ContentRef) -> Result<OpenContent<'a>, ContentError> {
-        // A published file may be a hard link to an entire object. Objects with parts are never linked.
+        // A published file may be a hard link to an object, but only if its content is the entire object.
         let is_object = matches!(content, ContentRef::Object { .. });
         let file = self.open_base(content, !is_object)?;
         Ok(OpenContent {
@@ -199,30 +200,30 @@ impl Opener {
         })
     }
 
-    /// Opens the file that holds a content: a verified private object, a file outside the store, or a decompressed
+    /// Opens the file that holds a content: a verified private object, a file outside the cache, or a decompressed
     /// layer.
     ///
     /// # Errors
-    /// As for [`Opener::open`].
+    /// Same as for [`Opener::open`].
     pub fn base(&self, content: &ContentRef) -> Result<BaseFile, ContentError> {
         self.open_base(content, true)
     }
 
-    /// Opens an object of the store.
+    /// Opens a cached object.
     ///
     /// # Errors
-    /// If it is not on this machine.
+    /// If the object is not on this machine.
     pub fn open_stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
         match self.open_file(object, true)? {
             BaseFile::Local(file) => Ok(file),
             BaseFile::Remote(_) | BaseFile::Layered(_) => Err(ContentError::Io {
                 what: object.to_string(),
-                cause: io::Error::other("it is not an object of the store"),
+                cause: io::Error::other("it is not an object of the cache"),
             }),
         }
     }
 
-    /// Whether the contents of this base are on another machine.
+    /// Returns whether the contents of this base are on another machine.
     pub fn is_remote(&self, base: &Digest) -> bool {
         let location = self.context.outside.location(base);
         matches!(location, Some(Location::Ranges(_)))
@@ -251,7 +252,7 @@ impl Opener {
         }
     }
 
-    /// Opens the content inside layers. `layers` is the object that describes them.
+    /// Opens the file that an object of layers describes. `layers` is the digest of that object.
     pub(crate) fn layered(&self, layers: &Digest) -> Result<BaseFile, ContentError> {
         let mut layered = self.layered.lock();
         if let Some(open) = layered.get(layers) {
@@ -295,7 +296,7 @@ impl Opener {
             // A known file that no longer exists is requested again from its source.
             None => {
                 let store = &self.context.store;
-                // A read-only store cannot make a private copy. The bytes are only read here, not mapped.
+                // A read-only cache cannot create a private copy. The bytes are only read here, not mapped.
                 let object = match private && !store.is_read_only() {
                     true => store.open_private(base)?.into(),
                     false => store.open_object(base)?,
@@ -312,8 +313,8 @@ impl Opener {
         Ok(open)
     }
 
-    /// Opens a file outside the store. `None` if it does not exist. Its content must be the one for which its digest
-    /// was recorded.
+    /// Opens a file outside the cache, and checks that it was not modified since its digest was recorded. `None` if the
+    /// file does not exist.
     fn open_outside_store(&self, base: &Digest, path: &Path) -> Result<Option<File>, ContentError> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -373,7 +374,7 @@ impl OpenContent<'_> {
     /// thread, if one is available.
     ///
     /// # Errors
-    /// As for [`OpenContent::reader`].
+    /// Same as for [`OpenContent::reader`].
     pub fn read_ahead(&self) -> Result<Box<dyn BufRead + Send>, ContentError> {
         let reader = self.reader()?;
         let permit = match self.bytes() > MIN_READ_AHEAD_BYTES {
@@ -443,7 +444,7 @@ impl OpenContent<'_> {
         })
     }
 
-    /// The base file and the zip entry of a zip member, for copying its compressed bytes.
+    /// For a zip member, returns the base file and the zip entry. Callers use them to copy the compressed bytes.
     pub fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {
             ContentRef::Member { entry, .. } => Some((&self.file, entry)),

@@ -18,20 +18,20 @@ use prep_formats::spans::{SpanReader, Spans};
 use super::base::BaseFile;
 use super::layers::{Layer, LayerCompression};
 
-/// Maximum number of decompressed spans in memory, if there is memory for them.
+/// Maximum number of decompressed spans in memory, if that memory is available.
 const CACHED_SPANS: usize = 5;
-/// Number of spans without a memory claim. Readers need two of them, at the end of one and the beginning of the next.
+/// Number of spans in memory without a memory claim. A read can cross the border between two spans, so two are needed.
 const MIN_CACHED_SPANS: usize = 2;
 
 /// Typical size in bytes of a span of deflate.
 const SPAN_BYTES: u64 = 9 << 20;
 
-/// Longer parts of a 7z archive are decoded in chunks. In bytes.
+/// Parts of a 7z archive with more bytes than this are decoded in chunks.
 const MAX_PART_BYTES: u64 = 128 << 20;
 /// Bytes per chunk of a long part.
 const PART_CHUNK_BYTES: u64 = 8 << 20;
 
-/// Number of bytes decompressed repeatedly after which a copy is cheaper.
+/// If more bytes than this have been decompressed repeatedly, the data are copied to a temporary file.
 const MAX_REPEATED_BYTES: u64 = 32 << 20;
 
 /// Bytes per write to the copy.
@@ -43,12 +43,12 @@ pub struct LayeredFile {
     copy: OnceLock<File>,
     copying: Mutex<()>,
     context: Context,
-    /// Memory of the cached spans.
+    /// The claim for the memory of the cached spans.
     _memory: Option<Claim>,
 }
 
 impl LayeredFile {
-    /// Opens the layer in `file`. `object` holds its windows.
+    /// Opens the layer in `file`. `object` contains its windows.
     pub(super) fn new(
         context: &Context,
         file: BaseFile,
@@ -98,6 +98,7 @@ impl LayeredFile {
         }
     }
 
+    /// Returns the decompressed copy. The first call creates it.
     fn copied(&self) -> io::Result<&File> {
         let _alone = self.copying.lock();
         if let Some(copy) = self.copy.get() {

@@ -8,7 +8,7 @@
 //! ```text
 //! windows of all layers, one after another
 //! table:
-//!   digest of the file that holds the archive, number of layers
+//! digest of the file that contains the archive, number of layers
 //!   for each layer: offset and length of its compressed bytes in the outer layer, and its kind:
 //!     0 deflate: decompressed length, number of spans
 //!       for each span:
@@ -62,8 +62,8 @@ pub(crate) enum LayerCompression {
     SevenZip(Vec<SevenZPart>),
 }
 
-/// Writes the object that describes layers, including the windows of their indexes. A writer that is dropped before
-/// `finish` stores nothing.
+/// Writes the object that describes layers, including the windows of their indexes. If the writer is dropped before
+/// `finish`, nothing is stored.
 pub(crate) struct LayersWriter(RefCell<CountedObject>);
 
 struct CountedObject {

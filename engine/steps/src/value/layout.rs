@@ -1,8 +1,8 @@
 //! Checks that the outputs in one directory or archive do not collide.
 //!
-//! The files of an output are often unknown until it has been made (a copied directory, a query that returns paths).
-//! Therefore collisions of paths are found here and not when the pipeline is loaded. If the file system ignores case,
-//! paths that differ only in case collide, too.
+//! The files of an output are often unknown until the output is built, for example if a directory is copied or a query
+//! returns paths. Therefore collisions of paths are found here and not when the pipeline is loaded. If the file system
+//! ignores case, paths that differ only in case collide, too.
 
 use std::collections::HashMap;
 
@@ -89,7 +89,7 @@ impl OutputLayout {
         Ok(self.files.in_order(&order))
     }
 
-    /// The output that a file belongs to.
+    /// Returns the output that a file belongs to.
     fn output(&self, file: u32) -> String {
         let number = self.ends.partition_point(|end| *end <= file as usize);
         self.outputs.get(number).cloned().unwrap_or_default()
@@ -114,7 +114,7 @@ impl OutputLayout {
         let mut seen: HashMap<String, (&str, u32)> = HashMap::new();
         for &file in order {
             let whole = self.files.path(file);
-            for path in folders_of(whole).chain([whole]) {
+            for path in parent_directories(whole).chain([whole]) {
                 let (other, first) = *seen.entry(path.to_lowercase()).or_insert((path, file));
                 if other != path {
                     return Err(Collision::Case {
@@ -139,7 +139,7 @@ pub(crate) enum LayoutError {
     Tree(#[from] TreeError),
 }
 
-/// A file and a path below it, as indices in a sorted list of `count` paths.
+/// Finds a file and a path below that file. Returns them as indices in a sorted list of `count` paths.
 pub(crate) fn below_a_file<'a>(
     count: usize,
     path: impl Fn(usize) -> &'a str,
@@ -162,11 +162,11 @@ pub(crate) fn below_a_file<'a>(
         let Some((parent, _)) = path(place).rsplit_once('/') else {
             continue;
         };
-        // Neighbours usually have the same directory.
+        // Neighbours usually have the same parent directory.
         if std::mem::replace(&mut last_parent, parent) == parent {
             continue;
         }
-        for directory in folders_of(path(place)) {
+        for directory in parent_directories(path(place)) {
             if let Some(file) = find(directory).filter(|file| is_file(*file)) {
                 return Some((file, place));
             }
@@ -175,8 +175,8 @@ pub(crate) fn below_a_file<'a>(
     None
 }
 
-/// The directories that contain a path, outermost first.
-fn folders_of(path: &str) -> impl Iterator<Item = &str> {
+/// Returns the directories that contain a path, outermost first.
+fn parent_directories(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/')
         .map(|(at, _)| path.get(..at).unwrap_or_default())
 }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn both_outputs_are_named() {
+    fn collision_errors_name_both_outputs() {
         let outputs = |a: &str, b: &str| {
             let one = |path: &str| vec![(path.to_owned(), true)];
             layout(&[one(a), one(b)])
@@ -250,7 +250,7 @@ mod tests {
         );
     }
 
-    /// A simple model of a directory: every path in use, and its output.
+    /// A simple model of a directory: every path, and whether it is a file. Fails if paths collide.
     fn model(outputs: &[Vec<(String, bool)>], folds: bool) -> Result<BTreeMap<String, bool>, ()> {
         let mut taken: BTreeMap<String, bool> = BTreeMap::new();
         for (path, is_file) in outputs.iter().flatten() {
@@ -272,7 +272,7 @@ mod tests {
                 if below && *is_file {
                     return Err(());
                 }
-                // All pairs of directories or files on the two paths, cut at the same depth.
+                // Compare the starts of both paths at each depth.
                 let (parts, others): (Vec<&str>, Vec<&str>) =
                     (path.split('/').collect(), other.split('/').collect());
                 for depth in 1..=parts.len().min(others.len()) {
@@ -303,7 +303,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// Random outputs with collisions of every kind. They are rejected exactly if they collide, and otherwise no
+        /// Random outputs with collisions of every kind. They are rejected if and only if they collide. Otherwise no
         /// file is lost.
         #[test]
         fn collisions_are_rejected_and_no_file_is_lost(outputs in outputs(), folds: bool) {

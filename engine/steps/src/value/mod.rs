@@ -39,7 +39,7 @@ use crate::kinds::TREE_PREFIX;
 /// Returns the input called `name`.
 ///
 /// # Errors
-/// If it is missing, which is a defect of the graph.
+/// If the input is missing, which is a defect of the graph.
 pub(crate) fn input<'a>(inputs: &'a Inputs, name: &str) -> Result<&'a Value, StepError> {
     inputs
         .get(name)
@@ -57,7 +57,7 @@ pub(crate) fn trees(context: &Context, inputs: &Inputs) -> Result<Vec<Arc<Tree>>
 /// Loads the tree of a step that reads one path.
 ///
 /// # Errors
-/// If it is missing, which is a defect of the graph.
+/// If the step has no tree as input, which is a defect of the graph.
 pub(crate) fn only_tree(context: &Context, inputs: &Inputs) -> Result<Arc<Tree>, StepError> {
     let first = trees(context, inputs)?.into_iter().next();
     first.ok_or_else(|| StepError::internal("a step lacks its tree"))
@@ -67,7 +67,7 @@ pub(crate) fn only_tree(context: &Context, inputs: &Inputs) -> Result<Arc<Tree>,
 pub(crate) fn decode<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, StepError> {
     serde_json::from_value(value.body.clone()).map_err(|error| {
         StepError::internal(format!(
-            "a stored value has another shape than expected: {error}"
+            "a stored value has an unexpected structure: {error}"
         ))
     })
 }

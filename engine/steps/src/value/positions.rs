@@ -4,7 +4,7 @@ use prep_cache::Digest;
 use prep_core::{Context, StepError};
 use serde::{Deserialize, Serialize};
 
-/// Selected rows of a stored table. If selected rows are often consecutive, runs are shorter.
+/// Selected rows of a stored table. If many selected rows are consecutive, `Runs` needs less memory than `Rows`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowPositions {
     /// The number of each row.
@@ -20,7 +20,7 @@ pub enum RowPositions {
     },
 }
 
-/// A reference to positions in the store.
+/// A reference to positions in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredPositions {
     pub object: Digest,
@@ -70,7 +70,7 @@ impl RowPositions {
         self.len() == 0
     }
 
-    /// The stored row at position `index`.
+    /// Returns the stored row at position `index`.
     pub fn get(&self, index: u64) -> Option<u64> {
         match self {
             RowPositions::Rows(rows) => rows
@@ -84,7 +84,7 @@ impl RowPositions {
         }
     }
 
-    /// The stored rows at `len` positions from `first`.
+    /// Returns the stored rows at `len` positions, starting at `first`.
     pub fn range(&self, first: u64, len: usize) -> Vec<u64> {
         match self {
             RowPositions::Rows(rows) => {
@@ -159,7 +159,7 @@ impl RowPositions {
             Ok(positions)
         } else {
             Err(StepError::internal(
-                "stored row positions have another length than recorded",
+                "the stored row positions have an unexpected length",
             ))
         }
     }
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn adjacent_rows_become_ranges() {
+    fn adjacent_rows_become_runs() {
         assert!(matches!(
             RowPositions::new((5..500).collect()),
             RowPositions::Runs { .. }

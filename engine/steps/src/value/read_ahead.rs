@@ -1,7 +1,7 @@
-//! Reads ahead on a thread of its own.
+//! Reads ahead on a separate thread.
 //!
 //! Inflating a member and parsing its content take about the same time. On one thread, the total is the sum of both; on
-//! two threads, it is the longer of the two. On the output side of a step, the store writes objects in the same way.
+//! two threads, it is the longer of the two. The cache also writes the objects of a step on a separate thread.
 //!
 //! Bytes are passed in chunks through a bounded channel, and their buffers are returned for reuse. A read error arrives
 //! after the bytes that were read before it, as it would without a thread.
@@ -59,7 +59,7 @@ impl ReadAhead {
 
     fn advance(&mut self) -> io::Result<()> {
         if self.failed {
-            return Err(io::Error::other("reading failed before"));
+            return Err(io::Error::other("an earlier read failed"));
         }
         let Some(chunks) = &self.chunks else {
             return Ok(());
@@ -116,7 +116,7 @@ fn read(
     }
 }
 
-/// Fills `piece` up to the end of the input or an error. Returns the number of bytes read.
+/// Reads until `chunk` is full, the input ends, or an error occurs. Returns the number of bytes read, and the error.
 pub(crate) fn fill(reader: &mut impl Read, chunk: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut count = 0;
     while let Some(rest) = chunk.get_mut(count..).filter(|rest| !rest.is_empty()) {
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns ascending numbers in reads of odd lengths. Fails, panics or ends at `end`.
+    /// Reads ascending numbers, with an odd number of bytes per call. Ends, fails or panics at `end`.
     struct Counting {
         at: usize,
         end: usize,
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_arrives_once_for_any_length() -> io::Result<()> {
+    fn every_byte_arrives_once_for_any_length_of_the_input() -> io::Result<()> {
         for end in [
             0,
             1,
@@ -228,7 +228,7 @@ mod tests {
         ] {
             let (threads, _, mut ahead) = ahead(end, || Ok(0));
             let mut read = Vec::new();
-            // Both ways of reading, alternately.
+            // Alternate between both interfaces of the reader.
             while read.len() < end {
                 let wanted = (end - read.len()).min(1 + read.len() % 70_000);
                 let before = read.len();
@@ -244,7 +244,10 @@ mod tests {
             assert!(read.iter().copied().eq(expected), "of {end}");
             assert_eq!(ahead.read(&mut [0; 5])?, 0);
             assert_eq!(ahead.read(&mut [0; 5])?, 0);
-            assert!(threads.try_take().is_some(), "the thread is given back");
+            assert!(
+                threads.try_take().is_some(),
+                "the thread's permit is returned"
+            );
         }
         Ok(())
     }
@@ -263,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_an_error_and_not_the_end() {
+    fn panic_of_the_thread_is_an_error_and_not_the_end() {
         let (_, _, mut ahead) = ahead(CHUNK_BYTES, || panic!("on purpose"));
         let mut read = Vec::new();
         assert!(ahead.read_to_end(&mut read).is_err());
@@ -275,7 +278,10 @@ mod tests {
         assert!(ahead.read_exact(&mut [0; 100]).is_ok());
         drop(ahead);
         assert!(threads.try_take().is_some());
-        assert!(reads.load(Ordering::Relaxed) < 200, "no more than is kept");
+        assert!(
+            reads.load(Ordering::Relaxed) < 200,
+            "reading stops when the channel is full"
+        );
     }
 
     #[test]

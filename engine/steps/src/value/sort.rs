@@ -77,7 +77,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
         #[test]
-        fn it_is_a_stable_sort(
+        fn sorted_is_a_stable_sort(
             keys in prop::collection::vec(0_u8..20, 0..5),
             repeat in prop::sample::select(vec![1_usize, 1000, 70_000]),
             sorted_already: bool,
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_with_the_run() {
+    fn cancelling_the_run_stops_the_sort() {
         let cancel = Cancel::default();
         let compared = std::cell::Cell::new(0_u32);
         let found = sorted(1 << 20, &cancel, |a, b| {
@@ -108,6 +108,6 @@ mod tests {
         });
         assert!(matches!(found, Err(StepError::Cancelled)));
         let more = compared.get() - (2 << 20);
-        assert!(more < 2 << 16, "{more} comparisons more");
+        assert!(more < 2 << 16, "{more} further comparisons");
     }
 }

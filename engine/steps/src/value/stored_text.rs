@@ -1,9 +1,9 @@
 //! The text of a table as steps read it. The text itself is mapped only when a step needs it.
 //!
-//! The writer of a text knows where its rows start, and may keep a few of its columns in memory. This is sufficient for
-//! most queries, and for an output that is the unchanged table. In these cases the text is never mapped, and publishing
-//! it only adds a hard link. Opened texts are cached for later steps. A text may also exist only in memory
-//! (`text_writer`).
+//! The writer of a text knows the offsets of its rows, and may keep a few of its columns in memory. This is sufficient
+//! for most queries, and for an output that is the unchanged table. In these cases the text is never mapped, and
+//! publishing it only adds a hard link. Later steps of the run share an opened text. A text may also exist only in
+//! memory (`text_writer`).
 
 use std::io::Write;
 use std::ops::Range;
@@ -37,27 +37,27 @@ fn map(object: &PrivateObject) -> Result<ObjectText, StepError> {
     object.map().map(ObjectText).map_err(StepError::machine)
 }
 
-/// Bytes of a text that may stay mapped after random reads: half of the run's memory.
+/// Maximum number of bytes of a text that stay mapped after random reads: half of the run's memory.
 pub(crate) fn max_mapped_bytes(context: &Context) -> u64 {
     context.limits.memory / 2
 }
 
-/// Facts about a text that are known when it has been written.
+/// Facts about a text that its writer records.
 #[derive(Default)]
 pub(crate) struct TextMetadata {
-    /// Starts of the rows. Empty if the text must be scanned for them.
+    /// Offsets of the rows. Empty if the text must be scanned for them.
     pub index: RowIndex,
     /// Columns in memory.
     pub projection: Option<Projection>,
 }
 
-/// A text with a schema, in the store or in memory.
+/// A text with a schema, in the cache or in memory.
 pub(crate) struct StoredText {
     schema: Schema,
     store: Store,
     object: Stored,
     max_mapped_bytes: u64,
-    /// Starts of the rows, until the text is mapped. The lock is held during mapping, so that the text is mapped once.
+    /// Offsets of the rows, until the text is mapped. The lock is held during mapping, so that the text is mapped once.
     index: Mutex<RowIndex>,
     full_table: OnceLock<TextTable>,
     cached: Option<CachedColumns>,
@@ -73,7 +73,7 @@ struct CachedColumns {
 }
 
 impl StoredText {
-    /// Caches the facts about a stored text for later steps.
+    /// Shares a stored text and its metadata with later steps of the run.
     pub fn cache(
         context: &Context,
         object: Stored,
@@ -87,7 +87,7 @@ impl StoredText {
         kept.map(drop)
     }
 
-    /// Keeps a text in memory for later steps.
+    /// Keeps a text in memory for later steps of the run.
     pub fn cache_in_memory(
         context: &Context,
         object: Stored,
@@ -126,7 +126,7 @@ impl StoredText {
         })
     }
 
-    /// Stores the text if the store does not have it yet.
+    /// Writes the text to the cache if it is not there yet.
     pub fn store(&self, context: &Context) -> Result<(), StepError> {
         let store = &context.store;
         if store.len_of(&self.object.digest).is_some() {
@@ -139,7 +139,7 @@ impl StoredText {
         Ok(())
     }
 
-    /// Opens an object as a table with a schema. Maps it if it is not cached.
+    /// Opens an object as a table with a schema. Maps the object unless an earlier step shares it.
     pub fn open(
         context: &Context,
         object: &Digest,
@@ -168,7 +168,7 @@ impl StoredText {
                 .objects
                 .shared_for_run(object, open, StoredText::memory)?,
         };
-        // The same bytes may have been cached with other types.
+        // An earlier step may have opened the same bytes with other types.
         match text.schema == *schema {
             true => Ok(text),
             false => Ok(Arc::new(text.with_schema(schema)?)),
@@ -196,23 +196,23 @@ impl StoredText {
         self.index.lock()
     }
 
-    /// Bytes of memory that the cached text uses.
+    /// Returns the bytes of memory that the text uses.
     fn memory(&self) -> u64 {
         let full_table = self.full_table.get().map_or(0, TextTable::index_bytes);
         self.index().bytes() + full_table + self.cached.as_ref().map_or(0, CachedColumns::memory)
     }
 
-    /// Columns and number of rows.
+    /// Returns the columns and the number of rows.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// The object of the text. The store may not have it.
+    /// Returns the object of the text. It may not be in the cache.
     pub fn object(&self) -> Stored {
         self.object
     }
 
-    /// The mapped text.
+    /// Returns the entire table. The first call maps the text.
     pub fn full_table(&self) -> Result<&TextTable, StepError> {
         if let Some(full_table) = self.full_table.get() {
             return Ok(full_table);
@@ -228,13 +228,14 @@ impl StoredText {
         Ok(self.full_table.get_or_init(|| full_table))
     }
 
-    /// The columns in memory and the indices of `columns` among them, if all are in memory.
+    /// Returns the columns in memory and the indices of `columns` among them. `None` unless all of `columns` are in
+    /// memory.
     fn cached_columns(&self, columns: &[usize]) -> Option<(&CachedColumns, Vec<usize>)> {
         let cached = self.cached.as_ref()?;
-        Some((cached, cached.places(columns)?))
+        Some((cached, cached.indices(columns)?))
     }
 
-    /// All values of these columns, if they are in memory.
+    /// Returns all values of these columns, if they are in memory.
     pub fn values(&self, columns: &[usize]) -> Result<Option<Vec<ArrayRef>>, CsvError> {
         let Some((cached, places)) = self.cached_columns(columns).filter(|_| !columns.is_empty())
         else {
@@ -244,7 +245,8 @@ impl StoredText {
         values.collect::<Result<_, _>>().map(Some)
     }
 
-    /// A table that has these columns, and their indices in it. It is the table in memory if that has all of them.
+    /// Returns a table that has these columns, and their indices in it. This is the table in memory if it has all of
+    /// them, and the entire table otherwise.
     pub fn table_with(&self, columns: &[usize]) -> Result<(&TextTable, Vec<usize>), StepError> {
         match self.cached_columns(columns) {
             Some((cached, places)) => Ok((&cached.table, places)),
@@ -282,8 +284,8 @@ impl CachedColumns {
         2 * (self.table.text().len() as u64 + self.table.index_bytes())
     }
 
-    /// Indices of these columns of the table. `None` if one is not in memory.
-    fn places(&self, columns: &[usize]) -> Option<Vec<usize>> {
+    /// Returns the indices of these columns of the table among the cached columns. `None` if one is not in memory.
+    fn indices(&self, columns: &[usize]) -> Option<Vec<usize>> {
         let place = |column| self.columns.binary_search(column).ok();
         columns.iter().map(place).collect()
     }

@@ -43,7 +43,7 @@ pub enum TableStorage {
 pub struct TableValue {
     /// Columns, and number of stored rows.
     pub schema: Schema,
-    /// Where the rows are stored.
+    /// The storage of the rows.
     pub storage: TableStorage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rows: Option<StoredPositions>,
@@ -59,7 +59,7 @@ pub struct TableValue {
 }
 
 impl TableValue {
-    /// A table of all stored rows.
+    /// Creates a table of all stored rows.
     pub fn new(schema: Schema, storage: TableStorage) -> TableValue {
         TableValue {
             schema,
@@ -108,7 +108,7 @@ impl TableValue {
             .transpose()
     }
 
-    /// Returns the table of the rows of this one at `chosen`, in that order.
+    /// Returns a table with the rows of this table at the indices `chosen`, in that order.
     ///
     /// # Errors
     /// If a row does not exist, or the positions cannot be stored.
@@ -127,7 +127,7 @@ impl TableValue {
                 });
                 stored
                     .collect::<Option<Vec<u32>>>()
-                    .ok_or_else(|| StepError::internal("a chosen row does not exist"))?
+                    .ok_or_else(|| StepError::internal("a selected row does not exist"))?
             }
         };
         let rows = Some(RowPositions::new(chosen).save(context)?);

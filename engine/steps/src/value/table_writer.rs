@@ -9,7 +9,7 @@ use super::{StoredText, TableStorage, TableValue, TextMetadata};
 /// Number of rows between two checks for cancellation.
 const BETWEEN_CHECKS: u64 = 4096;
 
-/// Writes a table as canonical text into the store.
+/// Writes a table as canonical text into the cache.
 pub(crate) struct TableWriter<'a> {
     pub context: &'a Context,
     cells: CsvWriter<ObjectWriter>,
@@ -33,7 +33,7 @@ impl<'a> TableWriter<'a> {
         })
     }
 
-    /// Takes the cells of a row, from left to right.
+    /// Returns the writer for the cells of a row, from left to right.
     pub fn cells(&mut self) -> &mut CsvWriter<ObjectWriter> {
         &mut self.cells
     }

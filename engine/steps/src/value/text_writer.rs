@@ -1,23 +1,23 @@
-//! Stores the text of a table that is read from a bundle, in memory or in the store.
+//! Stores the text of a table that is read from a bundle, in memory or in the cache.
 //!
 //! Reading the table again from the bundle takes hardly longer than reading the text back from disk. Therefore a long
 //! text that is not published unchanged is kept in memory while steps need it, if there is memory. Otherwise it becomes
-//! an object of the store. Short texts are always stored, so that later runs can use them.
+//! a cached object. Short texts are always stored, so that later runs can use them.
 
 use std::io::{self, Read, Write};
 
 use prep_cache::{Buffer, ObjectWriter, Stored};
 use prep_core::{Claim, Context, StepError};
 
-/// Texts with fewer bytes are stored. The disk space is less important than a second reading.
+/// Texts with fewer bytes are always written to the cache. Reading them again would cost more than their disk space.
 const MIN_IN_MEMORY_BYTES: u64 = 4 << 20;
 
-/// Bytes by which a text may be longer than its file, because cells get quotes: this constant plus one part in
-/// [`EXTRA_DIVISOR`].
+/// Extra bytes that a text may need, because the text adds quotes to cells of its file: this constant plus the file's
+/// size divided by [`EXTRA_DIVISOR`].
 const EXTRA_BYTES: u64 = 1 << 16;
 const EXTRA_DIVISOR: u64 = 64;
 
-/// A writer for a text, which keeps it in memory or writes it to the store.
+/// A writer for a text, which stays in memory or is written to the cache.
 pub(crate) struct TextWriter {
     out: ObjectWriter,
     claim: Option<Claim>,
@@ -62,7 +62,7 @@ impl TextWriter {
         })
     }
 
-    /// Returns the text's object, and the text itself if it is not in the store.
+    /// Returns the text's object, and the text itself if it is not in the cache.
     pub fn finish(self) -> Result<(Stored, Option<InMemoryText>), StepError> {
         let (object, buffer) = self.out.finish()?;
         let in_memory = buffer.zip(self.claim);

@@ -1,8 +1,8 @@
 //! Reads parts of files in the bundle, mostly in ascending order.
 //!
-//! Steps that write documents read the binary values in them mostly in the order of the source file. A compressed
-//! member is therefore read once, sequentially, and [together] with other steps that do the same. The first read before
-//! the current position extracts the member into the store, which allows random access.
+//! Steps that write documents read the binary values in them mostly in the order of the source file. Therefore a
+//! compressed member is read once, sequentially, and [together](shared_member) with other steps that read it. The first
+//! read before the current position extracts the member into the cache, which allows random access.
 
 mod shared_member;
 
@@ -17,7 +17,7 @@ use self::shared_member::{SequentialReader, SharedMember, SharedReader};
 use super::unpack::extract;
 use crate::value::{BaseFile, ContentRef, Opener, Tree, trees};
 
-/// Files whose parts are read. Files that have been used stay open.
+/// Reads parts of files. Files that have been used stay open.
 pub(crate) struct ContentParts<'c> {
     context: &'c Context,
     opener: Opener,
@@ -50,7 +50,7 @@ impl<'c> ContentParts<'c> {
 
     /// Appends `bytes` bytes at offset `at` of the file `path` to `out`.
     ///
-    /// # Errors
+    /// If the file does not exist, ends before the requested part, or cannot be read.
     /// If the file does not exist, is shorter, or cannot be read.
     pub fn read(
         &mut self,
@@ -70,7 +70,7 @@ impl<'c> ContentParts<'c> {
         let opened = opened.ok_or("the file is not open")?;
         let end = at.checked_add(bytes);
         if end.is_none_or(|end| end > opened.content.bytes()) {
-            return Err("the file is shorter".into());
+            return Err("the file ends before the requested part".into());
         }
         if matches!(&opened.source, PartSource::Sequential(reader) if at < reader.reached) {
             opened.content = extract(self.context, &self.opener, &opened.content)?;
@@ -118,7 +118,7 @@ fn open_sequential(
     content: &ContentRef,
 ) -> Result<SequentialReader, BoxError> {
     let ContentRef::Member { entry, .. } = content else {
-        return Err("only members are read forwards".into());
+        return Err("only members of archives are read sequentially".into());
     };
     let member = entry.clone().into_reader(opener.base(content)?)?;
     Ok(Box::new(context.cancel.reader(member)))

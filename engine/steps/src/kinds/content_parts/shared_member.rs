@@ -23,7 +23,7 @@ const CHUNK_BYTES: usize = 1 << 18;
 /// Maximum number of chunks in the window.
 const WINDOW_CHUNKS: usize = 32;
 
-/// Maximum number of buffers that are kept for reuse.
+/// Maximum number of buffers that are reserved for reuse.
 const MAX_SPARE_CHUNKS: usize = 4;
 
 /// How long a reader waits for another one that makes no progress. An excluded reader inflates the member from its
@@ -50,8 +50,8 @@ struct SharedState {
     start: u64,
     end: u64,
     spare: Vec<Vec<u8>>,
-    /// For each reader, by number: the offset before which it needs no bytes.
-    places: BTreeMap<u64, u64>,
+    /// For each reader, by number: the offset from which it still needs bytes.
+    offsets: BTreeMap<u64, u64>,
     numbers: u64,
     /// Number of readers that wait for `moved`.
     waiting: usize,
@@ -62,7 +62,8 @@ enum ChunkSource {
     Available(SequentialReader),
     /// A reader is inflating a chunk.
     Taken,
-    /// At its end or broken. All readers then read the rest by themselves, with the same result.
+    /// The member ended, or decoding failed. Each reader then reads the rest with its own decoder, with the same
+    /// result.
     Ended,
 }
 
@@ -75,7 +76,7 @@ impl SharedMember {
                 start: 0,
                 end: 0,
                 spare: Vec::new(),
-                places: BTreeMap::new(),
+                offsets: BTreeMap::new(),
                 numbers: 0,
                 waiting: 0,
             }),
@@ -147,7 +148,7 @@ impl Drop for InflateGuard<'_> {
 impl SharedState {
     /// Removes chunks that no reader needs.
     fn evict(&mut self) {
-        let slowest = self.places.values().min().copied().unwrap_or(self.end);
+        let slowest = self.offsets.values().min().copied().unwrap_or(self.end);
         while let Some(chunk) = self.window.front() {
             let end = self.start + chunk.len() as u64;
             if end > slowest {
@@ -177,7 +178,7 @@ impl SharedState {
 
     /// Number and offset of the slowest reader.
     fn slowest_reader(&self) -> Option<(u64, u64)> {
-        let slowest = self.places.iter().min_by_key(|(_, place)| **place);
+        let slowest = self.offsets.iter().min_by_key(|(_, place)| **place);
         slowest.map(|(number, place)| (*number, *place))
     }
 }
@@ -188,7 +189,7 @@ pub(super) struct SharedReader {
     number: u64,
     /// Offset up to which everything has been read or skipped.
     pub reached: u64,
-    /// The separate reader, if this one reads by itself, and its offset.
+    /// The separate decoder and its offset, if this reader inflates by itself.
     alone: Option<(SequentialReader, u64)>,
 }
 
@@ -198,7 +199,7 @@ impl SharedReader {
         state.numbers += 1;
         let number = state.numbers;
         if state.start <= MAX_LATE_BYTES {
-            state.places.insert(number, 0);
+            state.offsets.insert(number, 0);
         }
         drop(state);
         SharedReader {
@@ -209,11 +210,11 @@ impl SharedReader {
         }
     }
 
-    /// Appends `bytes` bytes at offset `at`, which is not before `reached`. `open` opens the member for a separate
-    /// reader.
+    /// Appends `bytes` bytes at offset `at`, which is not before `reached`. `open` opens the member again if this
+    /// reader has to inflate by itself.
     ///
     /// # Errors
-    /// If the member cannot be read or is shorter.
+    /// If the member cannot be read or ends before these bytes.
     pub(super) fn read<E: From<io::Error>>(
         &mut self,
         at: u64,
@@ -250,7 +251,7 @@ impl SharedReader {
             if at < state.start {
                 return false;
             }
-            let Some(place) = state.places.get_mut(&self.number) else {
+            let Some(place) = state.offsets.get_mut(&self.number) else {
                 return false;
             };
             if *place < at {
@@ -260,7 +261,7 @@ impl SharedReader {
             }
             if end <= state.end {
                 state.copy(at, end - at, out);
-                if let Some(own) = state.places.get_mut(&self.number) {
+                if let Some(own) = state.offsets.get_mut(&self.number) {
                     *own = end;
                 }
                 state.evict();
@@ -270,10 +271,10 @@ impl SharedReader {
             match (state.slowest_reader(), &state.source) {
                 (Some((number, place)), _) if state.window.len() >= WINDOW_CHUNKS && place < at => {
                     let timed_out = self.shared.wait(&mut state);
-                    if timed_out && state.places.get(&number) == Some(&place) {
-                        state.places.remove(&number);
+                    if timed_out && state.offsets.get(&number) == Some(&place) {
+                        state.offsets.remove(&number);
                         state.evict();
-                        // Other readers may wait for the same one.
+                        // Several readers may wait for the excluded reader.
                         self.shared.wake_readers(&state);
                     }
                 }
@@ -295,7 +296,7 @@ impl SharedReader {
     /// Declares that no bytes before `place` are needed.
     fn release_before(&self, place: u64) {
         let mut state = self.shared.state();
-        if let Some(own) = state.places.get_mut(&self.number) {
+        if let Some(own) = state.offsets.get_mut(&self.number) {
             *own = place;
             state.evict();
             self.shared.wake_readers(&state);
@@ -306,7 +307,7 @@ impl SharedReader {
 impl Drop for SharedReader {
     fn drop(&mut self) {
         let mut state = self.shared.state();
-        state.places.remove(&self.number);
+        state.offsets.remove(&self.number);
         state.evict();
         self.shared.wake_readers(&state);
     }
@@ -322,7 +323,7 @@ mod tests {
         (0..40_u32 << 20).map(|place| (place / 7) as u8).collect()
     }
 
-    /// Reads every `step`th part of a member. Returns whether it read by itself.
+    /// Reads a part of a member in every `step` bytes. Returns whether it inflated the member by itself.
     fn read(content: &[u8], shared: &Arc<SharedMember>, step: usize, pause: Option<u64>) -> bool {
         let mut reader = SharedReader::new(Arc::clone(shared));
         let (mut out, mut alone) = (Vec::new(), false);
@@ -363,19 +364,22 @@ mod tests {
                 one(222_222, Some(2_222_220)),
             ];
             let alone = all.map(|one| one.join().unwrap_or_default());
-            assert!(alone[2], "who sleeps is left behind");
+            assert!(alone[2], "the sleeping reader is excluded");
         });
-        assert!(shared.state().window.is_empty(), "nobody needs anything");
+        assert!(
+            shared.state().window.is_empty(),
+            "no reader needs any chunk"
+        );
     }
 
-    /// While one reader inflates, the other one gets the bytes in the window.
+    /// While one reader inflates, the other reader gets the bytes in the window.
     #[test]
     fn decompression_does_not_block_readers() {
         struct Gate(Cursor<Vec<u8>>, Arc<std::sync::Barrier>);
         impl Read for Gate {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
                 if self.0.position() == 4 * CHUNK_BYTES as u64 {
-                    // Passed only after the other one has read.
+                    // Wait until the other reader has read from the window.
                     self.1.wait();
                 }
                 let count = buffer.len().min(CHUNK_BYTES);
@@ -408,11 +412,11 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_the_decoder_ends_the_wait() {
+    fn panic_of_the_decoder_wakes_waiting_readers() {
         struct Panics;
         impl Read for Panics {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-                panic!("on purpose")
+                panic!("intended panic")
             }
         }
         let shared = Arc::new(SharedMember::new(Box::new(Panics)));
@@ -431,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_reader_reads_on_its_own() {
+    fn excluded_reader_inflates_by_itself() {
         let content = content();
         let shared = shared_member(&content);
         let mut first = SharedReader::new(Arc::clone(&shared));
@@ -439,7 +443,7 @@ mod tests {
         let mut out = Vec::new();
         assert!(first.read(1 << 24, 5, &mut out, never).is_ok());
         assert!(read(&content, &shared, 1 << 20, None));
-        // The second reader has excluded it, so it continues by itself.
+        // The second reader has excluded the first one, which therefore continues by itself.
         let open =
             || Ok::<_, io::Error>(Box::new(Cursor::new(content.clone())) as SequentialReader);
         out.clear();
@@ -448,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reader_gets_the_error() {
+    fn decoding_error_reaches_every_reader() {
         struct Broken(usize);
         impl Read for Broken {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

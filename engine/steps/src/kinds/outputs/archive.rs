@@ -192,11 +192,12 @@ pub(crate) fn place(
 trait ArchiveWriter<W> {
     fn directory(&mut self, path: &str) -> Result<(), StepError>;
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
-    /// The form of the bytes that fill a gap, if the archive can have gaps.
+    /// Whether gaps are filled with compressed or uncompressed bytes, for archives that can have gaps.
     fn bytes(&self) -> GapBytes {
         GapBytes::Plain
     }
-    /// Adds a file whose bytes are written later. Returns false and adds nothing if their number is unknown.
+    /// Adds a file whose bytes are written later. If the number of these bytes is unknown, adds nothing and returns
+    /// false.
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,

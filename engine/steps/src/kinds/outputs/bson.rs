@@ -1,4 +1,4 @@
-//! `bson`: the records of a table as BSON documents, one after another, like pymongo writes them. Binary values are
+//! `bson`: the records of a table as BSON documents, one after another, as pymongo writes them. Binary values are
 //! copied from the source file.
 
 use std::io::Write;

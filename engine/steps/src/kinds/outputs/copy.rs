@@ -24,7 +24,7 @@ pub(crate) static KIND: StepKind = StepKind {
             keys: &[SectionKey::required(
                 "copy",
                 KeyType::Copied,
-                "Path in the bundle. In a directory, also a list of paths, each of which is copied under its own name.",
+                "Path in the bundle. For an output directory, also a list of paths. Each is copied under its file name.",
                 "images/",
             )],
         },

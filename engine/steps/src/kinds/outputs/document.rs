@@ -1,7 +1,7 @@
 //! `document`: a JSON object from the bundle in which rows of queries replace some members.
 //!
 //! The object is read and written member by member. Replaced members are skipped, and rows are written as they arrive.
-//! The memory is that of the largest copied member.
+//! Memory use depends on the largest copied member.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
@@ -148,8 +148,8 @@ impl Step for Document {
         let keys = self.keys(open()?)?;
         let mut out = JsonObjectWriter::new(context.store.writer()?, self.dialect);
         let mut rows = 0;
-        // Each copied member is searched from the current position. If the members are in the order of the file, one
-        // pass reads all of them.
+        // Each copied member is searched for from the current position. If the members are in the order of the file,
+        // one pass reads all of them.
         let mut file = open()?;
         for key in &keys {
             context.check()?;
@@ -173,7 +173,7 @@ impl Step for Document {
                 Some(value) => value,
                 None => {
                     file = open()?;
-                    let gone = || StepError::internal("a member that was there is gone");
+                    let gone = || StepError::internal("a member disappeared from the file");
                     self.member(&mut file, key)?.ok_or_else(gone)?
                 }
             };

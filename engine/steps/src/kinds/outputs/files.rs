@@ -1,7 +1,7 @@
 //! `files`: a directory of files, given by a query with the columns `file` (a path in the bundle) and `path` (relative
 //! to the directory).
 //!
-//! The step only moves references. Two files with the same path are an error, but the same file twice is allowed.
+//! The step only moves references. Two files with the same path are an error, but the same row may occur twice.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::value::{TextList, Tree, below_a_file, sorted, trees};
 #[derive(Debug, Error)]
 enum FilesError {
     #[error(
-        "the bundle has no file `{0}`; the query's column `file` must hold paths of a `files` table"
+        "the bundle has no file `{0}`; the query's column `file` must contain paths of a `files` table"
     )]
     UnknownFile(String),
     #[error("the path `{path}` is not usable: {cause}")]

@@ -20,7 +20,7 @@ use prep_spec::model::Declaration;
 
 use super::StepKind;
 
-/// In the order of the reference.
+/// All kinds, in the order of the reference documentation.
 pub(super) static ALL: &[&StepKind] = &[
     &csv::KIND,
     &json::KIND,
@@ -40,7 +40,8 @@ pub(super) static ALL: &[&StepKind] = &[
     &archive::SEVEN_ZIP,
 ];
 
-/// Whether the bytes of an output depend on the library that writes it, so that equal rows may have different bytes.
+/// Returns whether the bytes of an output depend on the library that writes it, so that equal rows may have different
+/// bytes.
 pub(crate) fn depends_on_writer(declaration: &Declaration) -> bool {
     std::ptr::eq(declaration.form, &parquet::KIND.form)
 }

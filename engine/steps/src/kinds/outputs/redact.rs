@@ -72,7 +72,7 @@ impl Step for Redact {
     }
 
     fn memory(&self, inputs: &Inputs) -> u64 {
-        // A MATLAB file as stored, inflated, and rewritten.
+        // Memory for a MATLAB file in three versions: stored, inflated and rewritten.
         (512 << 20) + 2 * memory_of_trees(inputs)
     }
 
@@ -124,7 +124,7 @@ fn member_error(path: &str, cause: impl Into<BoxError>) -> io::Error {
     io::Error::other(NestedError { path, cause })
 }
 
-/// A file of this step. Errors of writing to it are errors of the system and not of the input.
+/// A file that this step writes. Write errors are errors of the system and not of the input.
 struct StepFile<F>(F);
 
 fn machine(error: io::Error) -> io::Error {
@@ -165,7 +165,7 @@ struct Redaction<'a> {
     variables: &'a [String],
     context: &'a Context,
     limits: DecodingLimits,
-    /// For all archives together.
+    /// The limits for all archives together.
     budget: ArchiveBudget,
 }
 
@@ -338,7 +338,7 @@ mod tests {
         StepError::input(ended.expect_err("a failure"))
     }
 
-    /// Sets the flag after some reads.
+    /// Cancels the run after some reads.
     struct Stopping<'a> {
         inner: &'a [u8],
         left: usize,
@@ -356,7 +356,7 @@ mod tests {
         }
     }
 
-    /// Archives of members whose names end in `end`, which are not MATLAB files of version 5.
+    /// Archives of members with names that end in `end`. The members are not MATLAB files of version 5.
     fn archives(end: &str) -> [(&'static str, Vec<u8>); 2] {
         let mut zip = ZipWriter::new(Vec::new());
         let mut tar = TarWriter::new(Vec::new());
@@ -380,21 +380,21 @@ mod tests {
         for (name, archive) in archives(".mat") {
             let error = failure(&context, name, &mut archive.as_slice(), &mut Vec::new());
             assert_eq!(error.failure(), Failure::Input, "{name}: {error}");
-            let told = prep_core::chain(&error);
-            assert!(told.contains(&format!("{name}/0.mat")), "{told}");
-            // A full disk that the system reports as a short write.
+            let message = prep_core::chain(&error);
+            assert!(message.contains(&format!("{name}/0.mat")), "{message}");
+            // A full disk, which the system reports as a short write.
             let mut full = StepFile([0_u8; 0].as_mut_slice());
             let error = failure(&context, "x", &mut archive.as_slice(), &mut full);
             assert_eq!(error.failure(), Failure::Machine, "{name}: {error}");
         }
-        // A file without an end.
+        // A file that never ends.
         let error = failure(&context, "x.mat", &mut io::repeat(1), &mut Vec::new());
         assert_eq!(error.failure(), Failure::Input, "{error}");
         assert!(error.to_string().contains("128 MB"), "{error}");
     }
 
     #[test]
-    fn ctrl_c_ends_extraction_within_a_member() {
+    fn cancelling_stops_extraction_within_a_member() {
         for (name, archive) in archives(".txt") {
             for left in [0, 3, 9] {
                 let (folder, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());
@@ -409,7 +409,7 @@ mod tests {
                 assert_eq!(error.failure(), Failure::Cancelled, "{name}: {error}");
             }
         }
-        // While members are processed. At this time the input is already in a temporary file.
+        // Cancel while members are processed. At this time the input is already in a temporary file.
         let (folder, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());
         let context = context(folder.path(), &cancel);
         let (name, archive) = archives(".txt").into_iter().next().unwrap();

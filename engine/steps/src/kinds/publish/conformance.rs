@@ -1,4 +1,4 @@
-//! The guarantees of a sink, for a published directory.
+//! Tests that publishing gives the guarantees of a sink.
 
 use std::error::Error;
 use std::fs;
@@ -43,7 +43,7 @@ fn inputs(context: &Context) -> Result<Inputs, StepError> {
 }
 
 #[test]
-fn publish_keeps_the_guarantees_of_a_sink() -> Result<(), Box<dyn Error>> {
+fn publish_gives_the_guarantees_of_a_sink() -> Result<(), Box<dyn Error>> {
     for link_mode in [LinkMode::HardLink, LinkMode::Copy] {
         for change in ["removed", "written"] {
             let data = tempfile::tempdir()?;

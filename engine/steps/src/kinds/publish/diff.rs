@@ -1,5 +1,5 @@
 //! Compares a prepared directory with the new tree, to find the files to write, the files to remove, and the files of
-//! other programs, which stay.
+//! other programs, which stay in place.
 //!
 //! A publication removes only what an earlier one wrote: a path of the listing, or a directory of the manifest. Everything
 //! else in the directory belongs to another program, for example files that an agent unpacked. It stays unless the caller
@@ -17,12 +17,12 @@ use super::listing::{PublishedListing, WrittenFile};
 use super::unpublished::Unpublished;
 use crate::value::{BETWEEN_CHECKS, Tree};
 
-/// The difference between the wanted tree and a prepared directory.
+/// The difference between the new tree and a prepared directory.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// For each wanted file the stamp of the file on disk, if it is the wanted one.
+    /// For each file of the new tree, the stamp of the file on disk if that file is already correct.
     pub kept: Vec<Option<WrittenFile>>,
-    /// Places of the other wanted files, in order.
+    /// Indices of the other files of the new tree, in order.
     pub write: Vec<u32>,
     /// Directories that must exist, parents first.
     pub directories: BTreeSet<String>,
@@ -30,7 +30,7 @@ pub(super) struct Changes {
     pub remove: Vec<PathBuf>,
     /// Directories to remove, innermost first.
     pub remove_directories: Vec<PathBuf>,
-    /// Files and directories of others, which stay.
+    /// Files and directories of other programs, which stay.
     pub unpublished: Unpublished,
 }
 
@@ -66,10 +66,10 @@ impl Published<'_> {
     }
 }
 
-/// Compares the wanted tree with the directory `prepared`. Files of others stay, unless `remove_others`.
+/// Compares the new tree with the directory `prepared`. Files of other programs stay, unless `remove_others` is true.
 ///
 /// # Errors
-/// If the directory cannot be read, or something of others that stays has the place of a wanted file or directory.
+/// If the directory cannot be read, or if a file or directory of another program is in the way of the new tree.
 pub(super) fn compare(
     context: &Context,
     desired: &Tree,
@@ -142,7 +142,7 @@ impl Surplus<'_> {
     /// never in the new tree.
     fn search(&self, inner: &Path, changes: &mut Changes) -> Result<bool, StepError> {
         let path = self.prepared.join(inner);
-        let failed = PublishError::io("look at", &path);
+        let failed = PublishError::io("inspect", &path);
         let mut stays = false;
         for (number, entry) in fs::read_dir(&path).map_err(&failed)?.enumerate() {
             if number.is_multiple_of(BETWEEN_CHECKS) {

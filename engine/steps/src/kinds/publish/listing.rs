@@ -31,7 +31,7 @@ use crate::value::{
 const LISTING_FILE: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 4\n";
 
-/// A modification time that no file has. The file at such a path belongs to a publication, but not with a known content.
+/// A modification time that no file has. It marks a file that belongs to a publication, but whose content is unknown.
 const NEVER: i64 = i64::MIN;
 
 /// Placeholder for a SHA-256 that has not been computed yet.
@@ -85,7 +85,7 @@ impl WrittenFile {
 }
 
 impl ListedFile {
-    /// Stands for a file that is about to be written.
+    /// Returns the entry of a file that is about to be written.
     fn claim() -> ListedFile {
         ListedFile {
             bytes: 0,
@@ -98,7 +98,7 @@ impl ListedFile {
         }
     }
 
-    /// Whether inode, size and time of the file on disk are unchanged.
+    /// Returns whether inode, size and time of the file on disk are unchanged.
     pub(super) fn is_untouched(&self, path: &Path) -> bool {
         fs::symlink_metadata(path).is_ok_and(|metadata| {
             metadata.is_file()
@@ -214,16 +214,16 @@ fn write<'a>(
 }
 
 impl PublishedListing {
-    /// Returns the listing in which the files at other places than those for which `holds` is true are marked as changed.
-    /// Their paths stay in it, because the files belong to a publication.
-    pub(super) fn trusting(&self, holds: impl Fn(usize) -> bool) -> PublishedListing {
+    /// Returns the listing in which all files are marked as changed, except those for whose index `is_trusted` returns
+    /// true. Changed files stay listed, because they belong to a publication.
+    pub(super) fn trusting(&self, is_trusted: impl Fn(usize) -> bool) -> PublishedListing {
         let mut listing = PublishedListing {
             bases: self.bases.clone(),
             ..PublishedListing::default()
         };
         for (place, file) in self.files.iter().enumerate() {
             let mut file = *file;
-            if !holds(place) {
+            if !is_trusted(place) {
                 file.written.time = NEVER;
             }
             listing.paths.push(self.paths.get(place));
@@ -232,7 +232,7 @@ impl PublishedListing {
         listing
     }
 
-    /// Returns the listing in which all files that may be hard links to the cache are marked as changed.
+    /// Returns the listing in which all files that may be hard links to cached objects are marked as changed.
     pub(super) fn without_objects(&self) -> PublishedListing {
         self.trusting(|place| {
             let origin = self.files.get(place).map(|file| file.origin);
@@ -240,8 +240,9 @@ impl PublishedListing {
         })
     }
 
-    /// Returns the listing with the paths of the files of `desired` at these places, which are in order. It is stored before
-    /// the files are written. So after an interruption, partially written files belong to this publication.
+    /// Returns the listing with the paths of the files of `desired` at these indices, which are sorted. It is stored
+    /// before the files are written. Therefore partially written files are known to belong to this publication if it is
+    /// interrupted.
     pub(super) fn claiming(&self, desired: &Tree, places: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),
@@ -273,13 +274,13 @@ impl PublishedListing {
         self.files.push(file);
     }
 
-    /// The number of files that are not marked as changed.
+    /// Returns the number of files that are not marked as changed.
     pub(super) fn trusted(&self) -> usize {
         let files = self.files.iter();
         files.filter(|file| file.written.time != NEVER).count()
     }
 
-    /// Whether files are listed below the directory `path`.
+    /// Returns whether files are listed below the directory `path`.
     pub(super) fn has_below(&self, path: &str) -> bool {
         let inside = format!("{path}/");
         let place = self.paths.lower_bound(&inside);
@@ -303,7 +304,7 @@ impl PublishedListing {
         (found == path).then_some(listed)
     }
 
-    /// The file with the path of `wanted`, if it has the same origin.
+    /// Returns the file with the path of `wanted`, if it has the same origin.
     pub(super) fn with_same_origin(&self, wanted: &TreeFile<'_>) -> Option<&ListedFile> {
         let listed = self.find(wanted.path())?;
         let same = match (listed.origin, wanted.origin()?) {
@@ -450,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_round_trips_with_its_sources() -> Result<(), Box<dyn std::error::Error>> {
+    fn listing_round_trips_with_the_origins_of_files() -> Result<(), Box<dyn std::error::Error>> {
         let base = Digest::of_bytes(b"base");
         let (tree, written) = sample()?;
         let home = tempfile::tempdir()?;

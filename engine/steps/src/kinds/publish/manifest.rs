@@ -78,10 +78,10 @@ pub struct Manifest {
     pub origin: Option<DataOrigin>,
     /// The published outputs.
     pub outputs: Vec<PublishedOutput>,
-    /// How much of their bytes published files share with the cache.
+    /// The extent to which published files share disk space with the cache.
     #[serde(default, skip_serializing_if = "Sharing::is_default")]
     pub(super) link_mode: Sharing,
-    /// Files and directories of others in the tree.
+    /// Files and directories of other programs in the tree.
     #[serde(default, skip_serializing_if = "Unpublished::is_empty")]
     pub unpublished: Unpublished,
     folders: Vec<PathStamp>,
@@ -173,18 +173,18 @@ impl Manifest {
         }
     }
 
-    /// The manifest of the same tree with its files' sharing recorded.
+    /// Returns the manifest of the same tree, with the way in which files share disk space.
     pub(super) fn with_link_mode(self, link_mode: Sharing) -> Manifest {
         Manifest { link_mode, ..self }
     }
 
-    /// Paths of the directories of the publication, below `prepared`.
+    /// Returns the paths of the publication's directories, below `prepared`.
     pub(super) fn directories(&self) -> BTreeSet<&str> {
         let folders = self.folders.iter().map(|stamp| stamp.path.as_str());
         folders.collect()
     }
 
-    /// The manifest of the same tree, marked incomplete.
+    /// Returns the manifest of the same tree, marked incomplete.
     pub(super) fn incomplete(self) -> Manifest {
         Manifest {
             complete: false,
@@ -192,12 +192,12 @@ impl Manifest {
         }
     }
 
-    /// The manifest of the same tree with its origin.
+    /// Returns the manifest of the same tree with its origin.
     pub(super) fn with_origin(self, origin: Option<DataOrigin>) -> Manifest {
         Manifest { origin, ..self }
     }
 
-    /// The manifest of a tree that is known to be on disk.
+    /// Returns the manifest of a tree that is known to be on disk.
     pub(super) fn into_durable(self) -> Manifest {
         Manifest {
             boot: None,
@@ -233,7 +233,7 @@ impl Manifest {
             let path = prepared.join(&output.path);
             let metadata = fs::symlink_metadata(&path);
             let metadata = metadata.map_err(|cause| ManifestError::Io {
-                what: "look at",
+                what: "inspect",
                 path,
                 cause,
             })?;
@@ -300,23 +300,23 @@ impl Manifest {
     }
 }
 
-/// The machine to record together with its boot.
+/// Returns the machine to record together with its boot.
 fn writer(folder: &Path, boot: Option<&String>) -> Option<String> {
     (boot.is_some() && prep_cache::is_shared(folder))
         .then(prep_cache::host)
         .flatten()
 }
 
-/// How much published files share with the cache, most first.
+/// How published files share disk space with the cache, in order from most to least.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Sharing {
-    /// The files themselves, as far as possible.
+    /// Files are hard links to cached objects, as far as possible.
     #[default]
     Hardlink,
-    /// Blocks, until one side is written.
+    /// Files share blocks with cached objects until one of them is modified.
     Reflink,
-    /// Nothing.
+    /// Files share nothing.
     Copy,
 }
 
@@ -349,14 +349,14 @@ pub(super) struct PublishedTree {
 }
 
 impl PublishedTree {
-    /// Stamps of `prepared` and of the directories that the publication has in it. Directories of other programs may change
-    /// without making the tree incomplete.
+    /// Returns the stamps of `prepared` and of the publication's directories in it. Directories of other programs may
+    /// change without making the tree incomplete.
     fn stamps(&self, prepared: &Path) -> Result<Vec<PathStamp>, ManifestError> {
         let paths = std::iter::once("").chain(self.folders.iter().map(String::as_str));
         let stamps = paths.map(|inner| {
             let path = prepared.join(inner);
             let metadata = fs::symlink_metadata(&path).map_err(|cause| ManifestError::Io {
-                what: "look at",
+                what: "inspect",
                 path: path.clone(),
                 cause,
             })?;

@@ -1,11 +1,13 @@
 //! `publish`: writes the outputs into `DATA/ID/prepared`.
 //!
 //! The first publication of a competition is written into a temporary directory next to `prepared`, which is then
-//! renamed. Later ones only apply the differences: a file is written again only if its content changed, first under a
-//! temporary name. Files that an earlier publication wrote and this one does not want are removed. Files of others stay
-//! (see `diff`), and the manifest counts them. The [`Manifest`] records that a tree is complete. It is marked
-//! incomplete before the first change and written after the last, so an interrupted publication is never treated as
-//! complete. After a loss of power, [`verify_after_restart`] finds files that were only partially written.
+//! renamed. Later publications only apply the differences: a file is written again only if its content changed, first
+//! under a temporary name. Files of an earlier publication that the new one does not have are removed. Files of other
+//! programs stay (see `diff`), and the manifest counts them.
+//!
+//! The [`Manifest`] records that a tree is complete. It is marked incomplete before the first change and written after
+//! the last, so an interrupted publication is never treated as complete. After a loss of power,
+//! [`verify_after_restart`] finds files that were only partially written.
 
 #[cfg(test)]
 mod conformance;
@@ -54,7 +56,7 @@ pub(crate) enum PublishError {
         #[source]
         cause: crate::value::ContentError,
     },
-    #[error("`{0}` is in the way of a published file, and was not published itself")]
+    #[error("`{0}` is in the way of a published file, and no publication created it")]
     InTheWay(PathBuf),
     #[error("the result differs from the lockfile: {0}")]
     Locked(String),
@@ -80,20 +82,21 @@ pub(crate) struct Publish {
     pub data_dir: PathBuf,
     /// Identifier of the system's current boot, if available.
     pub boot: Option<String>,
-    /// Inputs that are outputs: name of the input, and path below `prepared` (`public/train.csv`, `public/images/`).
+    /// Inputs that are outputs: the name of the input, and the path below `prepared` (`public/train.csv`,
+    /// `public/images/`).
     pub outputs: Vec<(String, String)>,
-    /// Inputs that are unpacked archives, likewise. Files that are also published otherwise are not published twice.
+    /// Inputs that are unpacked archives, in the same form. If a file is also part of an output, it is published once.
     pub expanded: Vec<(String, String)>,
     /// Digests that the tree must have. A different tree is not published.
     pub locked: Option<Trees>,
-    /// Whether files of others in the tree are removed.
+    /// Whether files of other programs in the tree are removed.
     pub remove_unpublished: bool,
     /// The cheapest way in which files may share bytes with the cache.
     pub link_mode: LinkMode,
 }
 
 impl Publish {
-    /// Whether files of a publication share more bytes with the cache than this one allows.
+    /// Returns whether files of a publication share more disk space with the cache than this one allows.
     fn is_too_shared(&self, manifest: &Manifest) -> bool {
         self.is_too_shared_as(manifest.link_mode)
     }
@@ -106,7 +109,7 @@ impl Publish {
         self.data_dir.join(&self.competition)
     }
 
-    /// All files, by their path below `prepared`.
+    /// Returns all files, by their path below `prepared`.
     fn desired(&self, context: &Context, inputs: &Inputs) -> Result<Tree, StepError> {
         let tree = self.layout(context, inputs)?;
         match self.expanded.is_empty() {
@@ -115,7 +118,7 @@ impl Publish {
         }
     }
 
-    /// The tree with the files of unpacked archives, except for those that it already has.
+    /// Returns the tree with the files of unpacked archives added, except for those that it already has.
     fn with_expanded(
         &self,
         context: &Context,
@@ -243,7 +246,8 @@ fn check_locked(locked: &Trees, found: &Trees) -> Result<(), StepError> {
     Err(StepError::new(Failure::Check, error))
 }
 
-/// A process that publishes into this directory locks this file, from any cache and machine.
+/// Returns the lock file of a competition. Every process that publishes into this directory locks it, regardless of its
+/// cache and machine.
 fn lock_file(home: &Path) -> PathBuf {
     home.join("prepared.lock")
 }
@@ -310,7 +314,7 @@ impl Sink for Publish {
                 old
             }
         };
-        // Files that share more bytes than allowed are written again.
+        // Files that share more disk space than allowed are written again.
         let old = match manifest.as_ref().is_some_and(|one| self.is_too_shared(one)) {
             true => old.without_objects(),
             false => old,
@@ -358,7 +362,7 @@ impl Sink for Publish {
             false => publication.apply_changes(&old),
         };
         if written.is_err() {
-            // The disk may be full. If this fails too, or the run is cancelled, the next run removes the files.
+            // The disk may be full. If the removal also fails, or the run is cancelled, the next run removes the files.
             let _ = write::remove_leftovers(context, &home);
         }
         written?;
@@ -379,18 +383,20 @@ impl Sink for Publish {
             recorded.and_then(|recorded| Some((recorded.trees?, recorded.origin.clone()?)));
         let boot = match manifest {
             Some(manifest) if nothing_written && is_durable(&manifest) => manifest.boot,
-            // The existing files were written in an earlier boot and have just been read.
+            // The existing files were written in an earlier boot and have just been verified.
             Some(_) if nothing_written => None,
             _ => self.boot.clone(),
         };
-        // If another machine took over the lock, it may be changing the tree.
+        // Stop if another machine took over the lock, because it may be changing the tree.
         context.check()?;
         let mut files = files.into_inner();
-        // Computing digests may take long. If it is interrupted, the files are known to belong to this publication.
+        // Computing digests may take long. The listing is stored first, so that after an interruption the files are
+        // known to belong to this publication.
         write_published(&home, &desired, &files).map_err(StepError::machine)?;
         sums::complete(context, &prepared, &desired, &mut files)?;
         let trees = sums::written_trees(&desired, &files);
-        // The checksums of equal trees are equal, even if they were not compared this time.
+        // If the tree has the same checksums as before, its recorded origin remains valid, even if published checksums
+        // were not compared this time.
         let origin = recorded.filter(|(before, _)| Some(*before) == trees);
         let origin = origin.map(|(_, origin)| origin);
         write_published(&home, &desired, &files).map_err(StepError::machine)?;

@@ -1,4 +1,4 @@
-//! The order in which files are written, and how their metadata is kept free of it.
+//! Determines the order in which files are written, and hides this order from their metadata.
 //!
 //! Files from a compressed archive, or from a bundle on another machine, are written in the order of their source. That
 //! order can depend on the answers: in an archive that is sorted by class, test files of one class are neighbours.
@@ -6,8 +6,8 @@
 //! empty, in the order of their paths, before any of them is written. After the last one is written, they are touched
 //! in the order of their paths, which sets their change times. All other files are written in the order of their paths.
 //!
-//! All files that a run writes have the same modification time. A hard link to an object of the store has the object's
-//! times. Objects are entire tables and archives, never the files of single items.
+//! All files that a run writes have the same modification time. A hard link to a cached object has the object's times.
+//! Objects are entire tables and archives, never files of single items.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -27,9 +27,10 @@ use crate::value::{Opener, Tree, TreeFile};
 pub(super) struct SourceOrder<'a> {
     publication: &'a Publication<'a>,
     opener: Opener,
-    /// Indexes of all files in the order in which they are written.
+    /// Indices of all files in the order in which they are written.
     places: Cow<'a, [u32]>,
-    /// Indexes of the files that are written in the order of their source, sorted, which is the order of their paths.
+    /// Indices of the files that are written in the order of their source. They are sorted, so they are in the order of
+    /// the paths.
     constrained: Vec<u32>,
 }
 
@@ -78,18 +79,18 @@ impl<'a> SourceOrder<'a> {
         &self.opener
     }
 
-    /// The index of the file that is written as `number`th one.
+    /// Returns the index of the file at position `number` in this order.
     pub(super) fn place(&self, number: usize) -> Option<u32> {
         self.places.get(number).copied()
     }
 
-    /// Whether [`create_files`](Self::create_files) creates this file.
+    /// Returns whether [`create_files`](Self::create_files) creates this file.
     pub(super) fn is_created(&self, place: u32) -> bool {
         self.constrained.binary_search(&place).is_ok()
     }
 
-    /// Creates the files that are written in the order of their source, empty, in the order of their paths. Their owner
-    /// can write to them.
+    /// Creates the files that are written in the order of their source. They are created empty, in the order of their
+    /// paths, and their owner can write to them.
     pub(super) fn create_files(
         &self,
         path: impl Fn(u32, &TreeFile<'_>) -> PathBuf,

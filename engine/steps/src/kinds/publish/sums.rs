@@ -1,7 +1,7 @@
 //! Computes the SHA-256 of published files, for digests that anyone can reproduce.
 //!
-//! Files from archives are hashed while they are written, and outputs by the step that makes them. Other objects of the
-//! store are linked without being read. They are read once here, after the files are in place.
+//! Files from archives are hashed while they are written, and outputs by the step that produces them. Other cached
+//! objects are linked without being read. They are read once here, after the files are in place.
 
 use std::path::Path;
 
@@ -16,7 +16,8 @@ use crate::value::{ContentError, ContentRef, Opener, Tree, TreeFile};
 /// Memory in bytes of a thread: a buffer, and a reader of a content.
 const THREAD_BYTES: u64 = 4 << 20;
 
-/// Adds missing checksums. Some are known from writing the object. For others, the published files are read.
+/// Adds missing checksums. Some were recorded when the object was written. For the others, the published files are
+/// read.
 pub(super) fn complete(
     context: &Context,
     prepared: &Path,
@@ -76,7 +77,7 @@ pub(super) fn desired_trees(
     section_trees(desired, sums).ok_or_else(|| StepError::internal("a file has no digest"))
 }
 
-/// The checksum of a file, read at its current location. `None` for a directory.
+/// Returns the checksum of a file, read at its current location. `None` for a directory.
 pub(super) fn file_sha256(
     context: &Context,
     opener: &Opener,
@@ -100,12 +101,12 @@ pub(super) fn file_sha256(
     Ok(Some(digest?.0))
 }
 
-/// The digests of the written trees. `None` if a checksum is unknown.
+/// Returns the digests of the written trees. `None` if a checksum is unknown.
 pub(super) fn written_trees(desired: &Tree, files: &[Option<WrittenFile>]) -> Option<Trees> {
     section_trees(desired, files.iter().map(|file| file.as_ref()?.sha256()))
 }
 
-/// The digests of both sections, given the checksums of a tree's files in order. Directories need none.
+/// Returns the digests of both sections, given the checksums of a tree's files in order. Directories have no checksum.
 fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
     let has_line_ends = |path: &str| path.contains(['\n', '\r']);
     let hasher = match desired.files().any(|file| has_line_ends(file.path())) {
@@ -130,7 +131,7 @@ fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> 
     })
 }
 
-/// Paths of the files with these indices, which are sorted.
+/// Returns the paths of the files with these indices, which are sorted.
 fn paths<'t>(desired: &'t Tree, places: &[usize]) -> Vec<&'t str> {
     let mut wanted = places.iter().peekable();
     desired

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of paths that are kept for messages.
-const MAX_NAMED: usize = 20;
+/// Maximum number of recorded paths, which messages show.
+const MAX_RECORDED_PATHS: usize = 20;
 
-/// Files and directories of others below `prepared`. A directory counts once, with all that is in it.
+/// Files and directories below `prepared` that no publication wrote. A directory is counted once, regardless of its
+/// content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unpublished {
     /// Number of files and directories.
@@ -18,7 +19,7 @@ pub struct Unpublished {
 }
 
 impl Unpublished {
-    /// Whether there are none.
+    /// Whether there are no such files or directories.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -27,7 +28,7 @@ impl Unpublished {
         self.count += 1;
         let end = if is_folder { "/" } else { "" };
         self.paths.insert(format!("{}{end}", path.display()));
-        if self.paths.len() > MAX_NAMED {
+        if self.paths.len() > MAX_RECORDED_PATHS {
             self.paths.pop_last();
         }
     }
@@ -38,12 +39,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_paths_are_named_whatever_the_order_they_are_found_in() {
+    fn recorded_paths_do_not_depend_on_the_order_of_addition() {
         let mut found = Unpublished::default();
         for number in (0..50).rev() {
             found.add(Path::new(&format!("public/{number:02}")), number % 2 == 1);
         }
-        assert_eq!((found.count, found.paths.len()), (50, MAX_NAMED));
+        assert_eq!((found.count, found.paths.len()), (50, MAX_RECORDED_PATHS));
         assert_eq!(found.paths.first().map(String::as_str), Some("public/00"));
         assert_eq!(found.paths.last().map(String::as_str), Some("public/19/"));
     }

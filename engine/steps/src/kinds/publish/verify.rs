@@ -75,8 +75,8 @@ pub fn verify_after_restart(
     Ok(VerifiedTree::Damaged { files: damaged })
 }
 
-/// Distrusts the file `path` (`private/test.csv`) of the listing, so that the next publication writes it again even if
-/// its size and time are unchanged.
+/// Marks the file `path` (`private/test.csv`) of the listing as changed, so that the next publication writes it again
+/// even if its size and time are unchanged.
 ///
 /// # Errors
 /// If the data directory cannot be written.
@@ -95,7 +95,7 @@ pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), 
     }
 }
 
-/// The listing in which only files whose content matches their digest are trusted.
+/// Returns the listing in which only files whose content matches their digest are trusted.
 pub(super) fn intact_files(
     context: &Context,
     prepared: &Path,
@@ -120,7 +120,7 @@ pub(super) fn intact_files(
     Ok(listing.trusting(holds))
 }
 
-/// SHA-256 of a file. `None` if it cannot be read.
+/// Returns the SHA-256 of a file. `None` if it cannot be read.
 fn digest_of(context: &Context, path: &Path) -> Result<Option<Sha256>, StepError> {
     let Ok(file) = File::open(path) else {
         return Ok(None);

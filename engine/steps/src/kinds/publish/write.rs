@@ -1,8 +1,8 @@
 //! Writes published files.
 //!
-//! Objects of the store are hard-linked, and members of archives are inflated directly into the published file. Files
-//! are read-only, except for the description: evaluation harnesses overwrite it with their own text, which must not
-//! modify the store. Metadata of the files does not show the order in which they were written (see `order`).
+//! Cached objects are hard-linked, and members of archives are inflated directly into the published file. Files are
+//! read-only, except for the description: evaluation harnesses overwrite it with their own text, which must not modify
+//! the cache. Metadata of the files does not show the order in which they were written (see `order`).
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, Write};
@@ -31,7 +31,7 @@ const MAX_BUFFERED_BYTES: u64 = 8 << 20;
 /// Memory in bytes of a thread: a content, its compressed bytes, which may be slightly longer, and the decoder.
 pub(super) const THREAD_BYTES: u64 = 2 * MAX_BUFFERED_BYTES + (1 << 20);
 
-/// Whether the file system of `home` ignores the case of names.
+/// Returns whether the file system of `home` ignores the case of names.
 pub(super) fn folds_case(home: &Path) -> bool {
     let probe = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
@@ -50,7 +50,7 @@ pub(super) fn folds_case(home: &Path) -> bool {
 /// because there may be millions.
 pub(super) type WrittenFiles = Mutex<Vec<Option<WrittenFile>>>;
 
-/// A publication whose differences are known and not written yet.
+/// A publication whose changes are known but not yet written.
 pub(super) struct Publication<'a> {
     pub context: &'a Context,
     /// The directory of the competition, for temporary files.
@@ -80,7 +80,7 @@ impl Publication<'_> {
             written_file(&path, sha256)
         })?;
         order.touch_files(&staging)?;
-        // If another machine took over the lock, nothing may become visible.
+        // If another machine took over the lock, this publication must not become visible.
         self.context.check()?;
         fs::rename(&staging, self.prepared)
             .map_err(PublishError::io("move into place", self.prepared))
@@ -94,7 +94,7 @@ impl Publication<'_> {
             changes,
             ..
         } = *self;
-        // A file may be in the place of a directory, or a directory in the place of a file.
+        // The new tree may need a file where a directory exists, or a directory where a file exists.
         let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
             remove(path).map_err(PublishError::io("remove", path))
         };
@@ -138,7 +138,8 @@ impl Publication<'_> {
             written_file(&target, sha256)
         })?;
         order.touch_files(prepared)?;
-        // If a file was a hard link to the one in its place, renaming had no effect and it is still here.
+        // Renaming a file has no effect if the target is a hard link to the same file. In this case, the temporary file
+        // still exists.
         remove_all(context, &staging)
     }
 
@@ -212,21 +213,21 @@ fn staging(home: &Path) -> Result<PathBuf, StepError> {
         .permissions(Permissions::from_mode(0o777))
         .tempdir_in(home);
     Ok(directory
-        .map_err(PublishError::io("make a directory in", home))?
+        .map_err(PublishError::io("create a directory in", home))?
         .keep())
 }
 
 fn make_directories(root: &Path, changes: &Changes) -> Result<(), StepError> {
     for directory in &changes.directories {
         let path = root.join(directory);
-        fs::create_dir_all(&path).map_err(PublishError::io("make the directory", &path))?;
+        fs::create_dir_all(&path).map_err(PublishError::io("create the directory", &path))?;
     }
     Ok(())
 }
 
 fn written_file(path: &Path, sha256: Option<Sha256>) -> Result<WrittenFile, StepError> {
     let metadata = fs::symlink_metadata(path);
-    let metadata = metadata.map_err(PublishError::io("look at", path))?;
+    let metadata = metadata.map_err(PublishError::io("inspect", path))?;
     Ok(WrittenFile::new(&metadata, sha256))
 }
 
@@ -277,7 +278,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes a file. Returns the digest of its content. `None` for an object of the store, which is linked without being
+    /// Writes a file. Returns the digest of its content. `None` for a cached object, which is linked without being
     /// read.
     fn write_new(
         &mut self,
@@ -294,7 +295,7 @@ impl Worker {
         {
             let store = &context.store;
             let mode = store.materialise_as(digest, path, publication.link_mode)?;
-            // The time of a hard link is that of the object.
+            // A hard link has the time of the object.
             if mode != LinkMode::HardLink {
                 let set = File::open(path).and_then(|file| file.set_modified(time));
                 set.map_err(PublishError::io("set the time of", path))?;

@@ -1,4 +1,4 @@
-//! The methods that divide a table in two: their keys, and the conversion to a method of `prep-splits`.
+//! The methods that divide a table into two: their keys, and the conversion to a method of `prep-splits`.
 
 mod first_fit;
 mod python_sample;
@@ -16,7 +16,7 @@ pub(super) struct SplitMethod {
     pub method: fn(&Declaration, Option<SplitSize>) -> Option<SplitAlgorithm>,
 }
 
-/// In the order of the reference.
+/// All methods, in the order of the reference documentation.
 pub(super) static ALL: &[&SplitMethod] = &[
     &shuffle::METHOD,
     &sample::METHOD,

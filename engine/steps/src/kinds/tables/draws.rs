@@ -266,7 +266,7 @@ impl Step for Draws {
     }
 
     fn params(&self) -> serde_json::Value {
-        // An earlier version had the key `restart`. Keys of stored results contain it.
+        // An earlier version had the key `restart`. Keys of cached results contain it.
         serde_json::json!({ "seeded": self.seeded, "restart": false, "values": self.values })
     }
 

@@ -96,7 +96,7 @@ fn visit(
     table.end_row()
 }
 
-/// Reads a header, and not more.
+/// Reads only the header of a file.
 fn header(mut input: impl Read) -> Result<Header, BoxError> {
     let mut first = [0; NPY.len()];
     let mut read = 0;

@@ -15,7 +15,7 @@ mod unpivot;
 
 use super::StepKind;
 
-/// In the order of the reference.
+/// All kinds, in the order of the reference documentation.
 pub(super) static ALL: &[&StepKind] = &[
     &read::KIND,
     &read::EACH,

@@ -1,4 +1,4 @@
-//! `split`: divides the rows of a table in two.
+//! `split`: divides the rows of a table into two tables.
 
 mod keys;
 
@@ -59,7 +59,7 @@ pub(crate) static KIND: StepKind = StepKind {
 
 const ROLES: [KeyRole; 3] = [KeyRole::Groups, KeyRole::Stratify, KeyRole::Within];
 
-/// Placeholder for a size that a query computes when the step runs. It is part of the step's key.
+/// Placeholder for a size that a query computes when the step runs. The step's key contains it.
 const PLACEHOLDER: SplitSize = SplitSize::Fraction(0.5);
 
 /// The declared method with its parameters.
@@ -256,7 +256,7 @@ fn python(method: &SplitAlgorithm, generator: Rng) -> Result<PythonRandom, StepE
     }
 }
 
-/// The key that an error concerns.
+/// Returns the key that an error concerns.
 fn key_of(error: &SplitError) -> Subject {
     Subject::Key(error.parameter().unwrap_or("test_size"))
 }
@@ -265,7 +265,7 @@ fn size_error(error: SplitError) -> StepError {
     error_at(Failure::Input, key_of(&error), error)
 }
 
-/// Converts an error. Replaces the number of a group or class by its value.
+/// Converts an error of a split. Replaces the number of a group or class with its value.
 fn key_error(
     error: SplitError,
     table: Arc<dyn Relation>,
@@ -307,7 +307,7 @@ fn key_error(
     }
 }
 
-/// Places an error about the value of a query at the query.
+/// Locates an error about a computed size at the query that computed it.
 fn size_fault(error: &StepError) -> StepError {
     error_at(
         error.failure(),

@@ -26,7 +26,7 @@ pub(crate) static KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of lines",
-            doc: "One row per line of text files in UTF-8. LF, CR LF and CR each end a line. Columns: `file`, `stem`, `number` (from 1 in each file), `line` (missing if it is empty), `ended` (false for a last line without an end).",
+            doc: "One row per line of text files in UTF-8. LF, CR LF and CR each end a line. Columns: `file`, `stem`, `number` (from 1 in each file), `line` (missing if it is empty), `ended` (false for a last line without a line ending).",
             keys: &[SectionKey::required(
                 "text_lines",
                 KeyType::Files,

@@ -1,4 +1,4 @@
-//! An archive inside a bundle, which can be read there without being copied.
+//! An archive inside a bundle that can be read in place, without being copied.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub(super) struct BundledArchive<'a> {
 }
 
 impl<'a> BundledArchive<'a> {
-    /// `None` if the content is not in a bundle.
+    /// Finds the archive with this content. `None` if the content is not in a bundle.
     pub fn find(
         context: &'a Context,
         opener: &Opener,
@@ -67,7 +67,7 @@ impl<'a> BundledArchive<'a> {
         Ok(indexer.transpose()?.flatten())
     }
 
-    /// The layer of a deflated archive.
+    /// Returns the layer of a deflated archive.
     pub fn layer(&self, index: InflateIndex) -> Layer {
         Layer {
             offset: self.range.start,

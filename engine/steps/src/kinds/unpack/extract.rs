@@ -1,4 +1,4 @@
-//! Copies archives into the store if their members cannot be read in place.
+//! Copies archives into the cache if their members cannot be read in place.
 
 use std::io::{self, Write};
 

@@ -1,10 +1,10 @@
-//! The members of an archive, and their positions in the file that holds their bytes.
+//! The members of an archive, and their positions in the file that contains their bytes.
 
 use prep_cache::Digest;
 
 use crate::value::{ContentRef, TreeBuilder};
 
-/// Collects members before the digest of the file that holds them is known.
+/// Collects members before the digest of the file that contains them is known.
 pub(super) struct MemberList {
     prefix: String,
     members: Vec<ListedMember>,
@@ -33,7 +33,7 @@ impl MemberList {
         });
     }
 
-    /// The members as ranges of `base`.
+    /// Returns the members as ranges of `base`.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
         for ListedMember { path, place, crc32 } in self.members {

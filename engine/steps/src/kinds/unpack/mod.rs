@@ -1,10 +1,10 @@
 //! `unpack`: the members of an archive, as a tree.
 //!
-//! The members of a zip archive or an uncompressed tar archive are references into the file that holds it, without any
-//! copy. For a 7z archive, only the directory and the parameters of decoding are read. A deflated archive, such as a
-//! zip inside a zip or a gzipped tar, is read once to record where decompression can start: see
-//! [`layers`](crate::value::layers). Archives that cannot be read in place, because they are compressed in another way,
-//! are copied into the store, with their members in a single object.
+//! The members of a zip archive or an uncompressed tar archive are references into the file that contains it, without
+//! any copy. For a 7z archive, only the directory and the parameters of decoding are read. A deflated archive, such as
+//! a zip inside a zip or a gzipped tar, is read once to record where decompression can start: see
+//! [`layers`](crate::value::layers). Archives that cannot be read in place, because they are compressed with another
+//! method, are copied into the cache, with their members in a single object.
 //!
 //! Paths in the tree begin with the path of the archive (`train.zip/train/1.jpg`), so that each file has a unique path
 //! in the bundle. If the bundle contains a directory `x` instead of `x.zip`, because the archive was already unpacked,
@@ -28,7 +28,7 @@ use crate::limits::undecodable;
 use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input};
 pub(crate) use extract::extract;
 
-/// Suffixes of names that are treated as archives.
+/// File name suffixes that are treated as archives.
 const SUFFIXES: [(&str, ArchiveFormat); 5] = [
     (".zip", ArchiveFormat::Zip),
     (".7z", ArchiveFormat::SevenZip),
@@ -69,12 +69,12 @@ pub(crate) fn is_archive(segment: &str) -> bool {
     kind(segment).is_some()
 }
 
-/// The suffix by which a path is treated as an archive.
+/// Returns the suffix because of which a path is treated as an archive.
 pub(crate) fn archive_suffix(path: &str) -> Option<&'static str> {
     kind(path).map(|(suffix, _)| suffix)
 }
 
-/// The path of an archive without its suffix.
+/// Returns the path of an archive without its suffix.
 pub(crate) fn without_suffix(path: &str) -> &str {
     let suffix = archive_suffix(path).unwrap_or_default();
     path.strip_suffix(suffix).unwrap_or(path)
@@ -158,7 +158,8 @@ impl Unpack {
     }
 }
 
-/// A file that cannot be read after cancellation. A directory may have millions of members, so parsers must stop, too.
+/// A file that cannot be read after the run is cancelled. An archive may have millions of members, so parsers must
+/// stop, too.
 pub(crate) struct CancellableFile<'a, R> {
     pub cancel: &'a Cancel,
     pub file: &'a R,
@@ -171,7 +172,7 @@ impl<R: ReadAt> ReadAt for CancellableFile<'_, R> {
     }
 }
 
-/// The files of the directory in place of an archive: `x/` for `x.zip`.
+/// Returns the files of the directory that replaces an archive: `x/` for `x.zip`.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let (suffix, _) = kind(path)?;
     let directory = format!("{}/", path.strip_suffix(suffix)?);
@@ -183,7 +184,7 @@ fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     (!inside.is_empty()).then_some(inside)
 }
 
-/// A file of the tree that differs from `path` in its directory or in case only.
+/// Finds a file of the tree whose path differs from `path` only in the directory or in case.
 pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
     let name = path.rsplit('/').next()?;
     let mut paths = tree.files().map(|file| file.path());
@@ -202,9 +203,9 @@ mod tests {
 
     use super::*;
 
-    /// A cancelled run stays cancelled, even if the parser reports a damaged archive.
+    /// A cancelled run remains cancelled, even if the parser reports a damaged archive.
     #[test]
-    fn ctrl_c_ends_the_listing_of_a_directory() -> Result<(), Box<dyn std::error::Error>> {
+    fn cancelling_stops_the_listing_of_archive_members() -> Result<(), Box<dyn std::error::Error>> {
         let mut file = ZipWriter::new(Vec::new());
         file.add_directory("x")?;
         let file = file.finish()?;

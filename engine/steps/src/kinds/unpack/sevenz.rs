@@ -49,7 +49,7 @@ pub(super) fn list(
     extract_members(context, prefix, |visit| Ok(archive.read(visit)?))
 }
 
-/// Lists the members in the bundle without decoding. `None` if they cannot be read there.
+/// Lists the members of an archive in the bundle without decoding it. `None` if they cannot be read there.
 fn list_bundled(
     context: &Context,
     opener: &Opener,

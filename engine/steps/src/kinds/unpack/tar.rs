@@ -35,7 +35,7 @@ pub(super) fn list(
     })
 }
 
-/// Lists the members in the bundle. `None` if they cannot be read there.
+/// Lists the members of an archive in the bundle. `None` if they cannot be read there.
 fn list_bundled(
     context: &Context,
     opener: &Opener,
@@ -119,7 +119,7 @@ impl TarMembers {
     }
 
     /// Reads a gzipped archive. Returns its layer, and the input at its end. `None` if decompression can only start at
-    /// its beginning.
+    /// the beginning.
     fn read_gzipped<R: Read>(
         &mut self,
         input: R,

@@ -1,4 +1,4 @@
-//! Lists a zip archive. Its members are references into the file that holds it.
+//! Lists a zip archive. Its members are references into the file that contains it.
 
 use std::ops::Range;
 
@@ -89,7 +89,7 @@ fn directory(
     ZipDirectory::read(&watched, range, &budget)
 }
 
-/// The members as references to their archive.
+/// Returns the members as references into their archive.
 fn references(members: &ZipDirectory, prefix: &str, base: &Digest, layered: bool) -> TreeBuilder {
     let mut files = TreeBuilder::default();
     let mut path = prefix.to_owned();

@@ -8,7 +8,7 @@ use super::texts::{TextColumn, shared_end};
 use super::{EMPTY_DIRECTORY, FileKind, FileLocation, MemberName, Tree};
 use crate::value::compact::{MAX_TEXT_BYTES, difference, value_from, write_number};
 
-/// Bytes of a zip record without its name, extra fields and data.
+/// Bytes of a zip member's local header without its name and extra fields.
 const ZIP_RECORD_BYTES: u64 = 30;
 
 /// Maximum number of files in a chunk.
@@ -130,7 +130,7 @@ impl Chunk {
         self.end = place.limit;
         let (front, end) = match place.name {
             MemberName::EndOfPath(from) => ("", from as usize),
-            MemberName::Own(_) => split_shared_end(path, name),
+            MemberName::Separate(_) => split_shared_end(path, name),
         };
         self.ends.push(end as u64);
         self.fronts.push(front.as_bytes());
@@ -232,7 +232,7 @@ impl Chunk {
                 MemberName::EndOfPath(from)
             } else {
                 tree.names.push_joined(front, end);
-                MemberName::Own(u32::try_from(tree.names.len() - 1).ok()?)
+                MemberName::Separate(u32::try_from(tree.names.len() - 1).ok()?)
             };
             place.limit = value_from(self.limits.take()?, min_record_end(&place, name));
             self.end = place.limit;
@@ -243,7 +243,7 @@ impl Chunk {
     }
 }
 
-/// The smallest possible end of a member's record.
+/// Returns the smallest possible end of a member's record.
 fn min_record_end(place: &FileLocation, name: usize) -> u64 {
     place
         .offset
@@ -252,7 +252,7 @@ fn min_record_end(place: &FileLocation, name: usize) -> u64 {
         .wrapping_add(place.compressed)
 }
 
-/// Splits a name into its front, and the end that it shares with the path. The end is returned as its first byte in the
+/// Splits a name into a front and the suffix that it shares with the path. The suffix is returned as its offset in the
 /// path.
 fn split_shared_end<'a>(path: &str, name: &'a str) -> (&'a str, usize) {
     let shared = shared_end(path.as_bytes(), name.as_bytes());

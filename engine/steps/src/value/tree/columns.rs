@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! numbers:  number of low bytes in use (0 to 8), then for each of them: this byte of all numbers, as bytes
-//! bytes:    compressed length, or their own length if compression does not shorten them; then the data
+//! bytes:    compressed length, or the uncompressed length if compression does not shorten them; then the data
 //! ```
 //!
 //! The reader knows the number of values from earlier data, so it never decompresses more than that. Grouping the bytes
@@ -89,7 +89,7 @@ impl<R: Read> ColumnReader<R> {
         self.input.number()
     }
 
-    /// Replaces `values` by the next `count` numbers.
+    /// Replaces `values` with the next `count` numbers.
     pub fn numbers(&mut self, count: usize, values: &mut Vec<u64>) -> io::Result<()> {
         let planes = self.input.number()?;
         if planes > 8 {
@@ -108,13 +108,13 @@ impl<R: Read> ColumnReader<R> {
         Ok(())
     }
 
-    /// Replaces `bytes` by the next `count` uncompressed bytes.
+    /// Replaces `bytes` with the next `count` uncompressed bytes.
     pub fn plain(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.clear();
         self.input.append(count, bytes)
     }
 
-    /// Replaces `bytes` by the next `count` bytes.
+    /// Replaces `bytes` with the next `count` bytes.
     pub fn bytes(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let length = usize::try_from(self.input.number()?).unwrap_or(usize::MAX);
         bytes.clear();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_another_length_are_rejected() -> io::Result<()> {
+    fn columns_with_a_wrong_length_are_rejected() -> io::Result<()> {
         let mut out = Vec::new();
         ColumnWriter::new()?.bytes(&mut out, &[b'a'; 1 << 20])?;
         assert!(out.len() < 200, "{} bytes", out.len());

@@ -1,4 +1,4 @@
-//! The stored form of a tree.
+//! The stored format of a tree.
 //!
 //! ```text
 //! "prep tree 3\n"
@@ -20,8 +20,8 @@
 //! texts: lengths shared with the start and with the end of the previous text, length of the middle, and its bytes
 //! ```
 //!
-//! `columns` compresses the columns, so that similar values are adjacent. A member takes about 14 bytes if its name and
-//! position are random, four of them for its checksum, and half as many otherwise.
+//! The module `columns` compresses each column separately, so that similar values are adjacent. A member takes about 14
+//! bytes if its name and position are random (four of them for its checksum), and about half as many otherwise.
 //!
 //! The reader does not trust a listing. A chunk has a maximum number of files and bytes of text, and the number of
 //! chunks is limited by the size of the listing.
@@ -221,7 +221,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_tree_or_an_error(bytes in any::<Vec<u8>>()) {
+        fn random_bytes_are_a_tree_or_an_error(bytes in any::<Vec<u8>>()) {
             let mut all = MAGIC.to_vec();
             all.extend(bytes);
             let _ = read(&all[..]);
@@ -240,11 +240,11 @@ mod tests {
             let mut bytes = Vec::new();
             write_tree(&Tree::new(entries.collect())?, &mut bytes)?;
             for place in 0..bytes.len() {
-                prop_assert!(read(&bytes[..place]).is_err(), "cut off at {place}");
+                prop_assert!(read(&bytes[..place]).is_err(), "truncated at {place}");
                 bytes[place] ^= change;
-                // The store verifies the digest, so this test only checks that the reader does not fail otherwise.
+                // The cache verifies the digest, so this test only checks that the reader does not panic.
                 let found = read(&bytes[..]);
-                prop_assert!(found.is_err() || place >= MAGIC.len(), "another form is read");
+                prop_assert!(found.is_err() || place >= MAGIC.len(), "a wrong header is read");
                 bytes[place] ^= change;
             }
         }
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_a_table_of_files_have_only_their_length() -> Test {
+    fn rows_of_a_table_of_files_round_trip_without_content() -> Test {
         let mut files = TreeBuilder::default();
         files.push_row("a/1.png", 70);
         files.push_row("a/2.png", u64::MAX);
@@ -293,13 +293,14 @@ mod tests {
         assert!(damaged, "{found:?}");
     }
 
-    /// A listing of one chunk whose paths consist of these texts between.
-    fn lying(
+    /// Returns a listing with one chunk of files. The middles of their paths are taken from `middles`, with these
+    /// lengths.
+    fn forged_listing(
         files: u64,
         chunk: u64,
         starts: &[u64],
         lengths: &[u64],
-        between: &[u8],
+        middles: &[u8],
     ) -> io::Result<Vec<u8>> {
         let mut out = MAGIC.to_vec();
         let mut packer = ColumnWriter::new()?;
@@ -310,43 +311,49 @@ mod tests {
         packer.numbers(&mut out, starts)?;
         packer.numbers(&mut out, &vec![0; starts.len()])?;
         packer.numbers(&mut out, lengths)?;
-        packer.bytes(&mut out, between)?;
+        packer.bytes(&mut out, middles)?;
         Ok(out)
     }
 
     #[test]
-    fn false_sizes_in_a_listing_allocate_no_memory() -> Test {
-        // Valid.
-        let honest = lying(2, 2, &[0, 0], &[1, 1], b"ab")?;
-        // The empty columns.
-        let honest = [&honest[..], &[0; 10]].concat();
-        assert_eq!(read(&honest[..])?.len(), 2);
+    fn wrong_sizes_in_a_listing_allocate_no_memory() -> Test {
+        // A valid listing, to show that only the wrong sizes make it invalid.
+        let valid = forged_listing(2, 2, &[0, 0], &[1, 1], b"ab")?;
+        // Append the columns that are empty.
+        let valid = [&valid[..], &[0; 10]].concat();
+        assert_eq!(read(&valid[..])?.len(), 2);
         let many = usize::MAX as u64;
         let huge = vec![b'a'; 1 << 26];
         let growing: Vec<u64> = (0..4096).map(|file| file << 8).collect();
         for (lie, bytes) in [
-            ("files", lying(many, 2, &[0, 0], &[1, 1], b"ab")?),
+            ("files", forged_listing(many, 2, &[0, 0], &[1, 1], b"ab")?),
             (
                 "files of a chunk",
-                lying(many, many, &[0, 0], &[1, 1], b"ab")?,
+                forged_listing(many, many, &[0, 0], &[1, 1], b"ab")?,
             ),
-            ("too many files", lying(1, 2, &[0, 0], &[1, 1], b"ab")?),
-            ("no files", lying(2, 0, &[0, 0], &[1, 1], b"ab")?),
-            ("lengths", lying(2, 2, &[0, 0], &[many, many], b"ab")?),
-            ("a length", lying(1, 1, &[0], &[many], b"ab")?),
-            ("much text", lying(1, 1, &[0], &[1 << 26], &huge)?),
+            (
+                "too many files",
+                forged_listing(1, 2, &[0, 0], &[1, 1], b"ab")?,
+            ),
+            ("no files", forged_listing(2, 0, &[0, 0], &[1, 1], b"ab")?),
+            (
+                "lengths",
+                forged_listing(2, 2, &[0, 0], &[many, many], b"ab")?,
+            ),
+            ("a length", forged_listing(1, 1, &[0], &[many], b"ab")?),
+            ("much text", forged_listing(1, 1, &[0], &[1 << 26], &huge)?),
             (
                 "text longer than declared",
-                lying(1, 1, &[0], &[17], &huge)?,
+                forged_listing(1, 1, &[0], &[17], &huge)?,
             ),
             (
                 "shares more than the previous path has",
-                lying(2, 2, &[0, 2], &[1, 1], b"ab")?,
+                forged_listing(2, 2, &[0, 2], &[1, 1], b"ab")?,
             ),
             // Each path contains the previous one, so a few bytes expand to a quarter of a gigabyte.
             (
                 "texts that grow",
-                lying(4096, 4096, &growing, &[256; 4096], &huge[..1 << 20])?,
+                forged_listing(4096, 4096, &growing, &[256; 4096], &huge[..1 << 20])?,
             ),
         ] {
             let bytes = [&bytes[..], &[0; 10]].concat();
@@ -356,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_of_an_archive_needs_few_bytes() -> Test {
+    fn archive_member_needs_few_bytes() -> Test {
         let mut offset = 0;
         let entries = (0..10_000_u64).map(|number| {
             let hash = blake3::hash(&number.to_le_bytes());
@@ -376,7 +383,7 @@ mod tests {
                 size: compressed + 11,
                 crc32: u32::from_le_bytes(*hash.as_bytes()[8..].first_chunk().unwrap()),
             };
-            // Below another directory than in the archive, as in most outputs.
+            // As in most outputs, the directory differs from the directory in the archive.
             let path = path.replace("train", "test");
             let base = Digest::of_bytes(b"bundle");
             let layered = false;
@@ -390,10 +397,10 @@ mod tests {
         let tree = Tree::new(entries.collect())?;
         let mut bytes = Vec::new();
         write_tree(&tree, &mut bytes)?;
-        // Half a byte for each digit, four bytes for the checksum, four for the position in the archive, and two for
-        // the size.
+        // Expected: half a byte for each digit, four bytes for the checksum, four for the position in the archive, and
+        // two for the size.
         let each = bytes.len() / 10_000;
-        assert!(each < 16, "{each} bytes a member");
+        assert!(each < 16, "{each} bytes per member");
         Ok(())
     }
 }

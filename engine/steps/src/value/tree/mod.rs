@@ -1,8 +1,8 @@
 //! A tree: a set of files, each with a path and a content reference.
 //!
 //! A tree may have millions of files, so its memory is organized in columns: all paths in one buffer, and about 60
-//! bytes per file for the location of its bytes. A [`Content`] is built from these on request. [`listing`] defines the
-//! stored form. A stored tree is read once and shared by all steps that use it at the same time.
+//! bytes per file for the location of its bytes. A [`ContentRef`] is built from these on request. [`listing`] defines
+//! the stored format. A stored tree is read once and shared by all steps that use it at the same time.
 
 mod chunk;
 mod columns;
@@ -75,11 +75,11 @@ enum FileKind {
     Deflated = 4,
     /// A row of a table of files, without the location of its bytes.
     Row = 5,
-    /// Like the kinds above, in an archive that is nested in another compressed archive.
+    /// Same as `Stored`, for members of an archive that is nested in another compressed archive.
     LayeredStored = 6,
     LayeredDeflated = 7,
     LayeredSlice = 8,
-    /// Like the previous one, with a checksum.
+    /// Same as `LayeredSlice`, with a checksum.
     LayeredChecked = 9,
 }
 
@@ -95,7 +95,7 @@ impl FileKind {
         )
     }
 
-    /// Whether the kind has a CRC-32.
+    /// Returns whether the kind has a CRC-32.
     fn has_crc(self) -> bool {
         self == FileKind::LayeredChecked || self.member().is_some()
     }
@@ -131,10 +131,10 @@ impl FileKind {
 /// The name of a member in its archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MemberName {
-    /// The path from this byte on.
+    /// The suffix of the path that starts at this byte.
     EndOfPath(u32),
-    /// The name with this index.
-    Own(u32),
+    /// The name with this index among the tree's names.
+    Separate(u32),
 }
 
 /// A short identifier of a file's bytes within a tree. Files with equal origins have equal contents. `base` is an index
@@ -156,7 +156,7 @@ pub(crate) enum ContentOrigin {
 }
 
 impl ContentOrigin {
-    /// Start of the bytes in the base.
+    /// Returns the start of the bytes in the base.
     pub(crate) fn offset(&self) -> u64 {
         match self {
             ContentOrigin::Object { .. } => 0,
@@ -238,7 +238,7 @@ impl<'a> TreeFile<'a> {
             .unwrap_or(EMPTY_DIRECTORY)
     }
 
-    /// Whether it is an empty directory.
+    /// Whether this is an empty directory.
     pub fn is_directory(&self) -> bool {
         self.place().kind == FileKind::Directory
     }
@@ -248,19 +248,19 @@ impl<'a> TreeFile<'a> {
         self.place().bytes
     }
 
-    /// Whether its archive is nested in another compressed archive.
+    /// Returns whether the file is in an archive that is nested in another compressed archive.
     pub(crate) fn is_layered(&self) -> bool {
         self.place().kind.is_layered()
     }
 
-    /// Digest of the file that holds its bytes. `None` for an empty directory or a row.
+    /// Returns the digest of the file that contains the bytes. `None` for an empty directory or a row.
     pub(crate) fn base(&self) -> Option<&'a Digest> {
         let place = self.place();
         let has_base = place.kind.has_base();
         has_base.then(|| self.tree.bases.get(place.base as usize))?
     }
 
-    /// Identifier of its bytes. `None` for an empty directory or a row.
+    /// Returns the identifier of the file's bytes. `None` for an empty directory or a row.
     pub(crate) fn origin(&self) -> Option<ContentOrigin> {
         let FileLocation {
             kind, base, offset, ..
@@ -273,7 +273,7 @@ impl<'a> TreeFile<'a> {
         }
     }
 
-    /// Content reference. `None` for an empty directory or a row.
+    /// Returns the content reference. `None` for an empty directory or a row.
     pub fn content(&self) -> Option<ContentRef> {
         let place = self.place();
         let base = *self.tree.bases.get(place.base as usize)?;
@@ -313,7 +313,7 @@ impl<'a> TreeFile<'a> {
     fn name(&self, place: FileLocation) -> &'a str {
         match place.name {
             MemberName::EndOfPath(from) => self.path().get(from as usize..).unwrap_or_default(),
-            MemberName::Own(index) => self.tree.names.get(index as usize),
+            MemberName::Separate(index) => self.tree.names.get(index as usize),
         }
     }
 }
@@ -405,13 +405,13 @@ impl Tree {
     /// Stores the tree. Returns its value.
     ///
     /// # Errors
-    /// If the store cannot be written or the run is cancelled.
+    /// If the cache cannot be written or the run is cancelled.
     pub fn save(&self, context: &Context) -> Result<Value, StepError> {
         Ok(value(self.size(), self.save_listing(context)?))
     }
 
-    /// Stores a tree of files from other trees without building it. `file` returns path and file for each number below
-    /// `count`, sorted by path, with unique paths.
+    /// Stores a tree of files from other trees without building it in memory. `file` returns the path and the file for
+    /// each number below `count`. The paths must be sorted and unique.
     pub(crate) fn save_picked<'a>(
         context: &Context,
         count: usize,
@@ -435,7 +435,7 @@ impl Tree {
             }
             if place.kind.member().is_some() {
                 // The index of the name does not matter here.
-                place.name = end_of_path(path, name).unwrap_or(MemberName::Own(0));
+                place.name = end_of_path(path, name).unwrap_or(MemberName::Separate(0));
             }
             listing::ListingEntry { path, place, name }
         });
@@ -487,7 +487,7 @@ fn save_entries<'a>(
     Ok((stored.digest, objects))
 }
 
-/// The value of a tree with this number of files and bytes, whose listing is stored.
+/// Returns the value of a tree whose listing is stored, given its number of files and bytes.
 fn value((files, bytes): (u64, u64), stored: (Digest, Vec<Digest>)) -> Value {
     let (listing, mut objects) = stored;
     objects.push(listing);
@@ -520,13 +520,13 @@ impl BaseNumbers {
         })
     }
 
-    /// The number of a known base.
+    /// Returns the number of a known base.
     fn number_of(&self, base: &Digest) -> u32 {
         self.numbers.get(base).copied().unwrap_or(u32::MAX)
     }
 }
 
-/// The name of a member, if its path ends with it.
+/// Returns the member's name as a suffix of its path, if the path ends with the name.
 fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;
@@ -590,8 +590,8 @@ impl TreeBuilder {
         self.add(path, place);
     }
 
-    /// Adds a member of an archive. `base` is the digest of the file that holds the archive, or of its layers if
-    /// `layered`.
+    /// Adds a member of an archive. `base` is the digest of the file that contains the archive. If `layered` is true,
+    /// it is the digest of the archive's layers.
     pub fn push_member(
         &mut self,
         path: &str,
@@ -658,29 +658,29 @@ impl TreeBuilder {
         end_of_path(path, name).unwrap_or_else(|| {
             self.tree.names.push(name);
             let number = self.tree.names.len() - 1;
-            MemberName::Own(u32::try_from(number).unwrap_or(u32::MAX))
+            MemberName::Separate(u32::try_from(number).unwrap_or(u32::MAX))
         })
     }
 
-    /// The path of the file that was added at this place.
+    /// Returns the path of the file that was added at this index.
     pub(super) fn path(&self, place: u32) -> &str {
         self.tree.paths.get(place as usize)
     }
 
-    /// Whether an empty directory was added at this place.
+    /// Returns whether an empty directory was added at this index.
     pub(super) fn is_directory(&self, place: u32) -> bool {
         let found = self.tree.places.get(place as usize);
         found.is_none_or(|found| found.kind == FileKind::Directory)
     }
 
-    /// All places, sorted by path. Places with the same path are in the order in which they were added.
+    /// Returns all indices, sorted by path. Indices with the same path are in the order in which they were added.
     pub(super) fn sorted(&self, cancel: &Cancel) -> Result<Vec<u32>, TreeError> {
         let count = u32::try_from(self.len()).map_err(|_| TreeError::TooMany)?;
         let by_path = |a: u32, b: u32| self.path(a).cmp(self.path(b));
         sorted(count, cancel, by_path).map_err(TreeError::Stopped)
     }
 
-    /// Builds the tree of the files at these places, which are sorted by path and have unique paths.
+    /// Builds the tree of the files at these indices, which must be sorted by path and have unique paths.
     pub(super) fn in_order(self, order: &[u32]) -> Tree {
         let TreeBuilder { mut tree, bases } = self;
         tree.bases = bases.all;
@@ -730,9 +730,10 @@ impl Tree {
                 }
                 place.base = *number;
             }
-            if let MemberName::Own(name) = place.name {
+            if let MemberName::Separate(name) = place.name {
                 names.push(self.names.get(name as usize));
-                place.name = MemberName::Own(u32::try_from(names.len() - 1).unwrap_or(u32::MAX));
+                place.name =
+                    MemberName::Separate(u32::try_from(names.len() - 1).unwrap_or(u32::MAX));
             }
         }
         self.bases = used;
@@ -748,7 +749,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_occurs_once() {
+    fn duplicate_paths_are_rejected() {
         let entry = |path: &str| TreeEntry {
             path: path.to_owned(),
             content: None,

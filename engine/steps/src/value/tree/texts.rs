@@ -49,7 +49,7 @@ impl TextColumn {
         Ok(())
     }
 
-    /// Reads `count` texts. It is an error if their middles have more than `most` bytes together.
+    /// Reads `count` texts. It is an error if the total length of their middles exceeds `most` bytes.
     pub fn read(
         &mut self,
         input: &mut ColumnReader<impl Read>,

@@ -1,4 +1,4 @@
-//! Writes members of an archive in another order than that of the archive.
+//! Writes members of an archive in a different order than that of the archive.
 //!
 //! The members of an archive are sorted by path, but a compressed source archive can only be read efficiently from
 //! front to back. Therefore members that come from such an archive and have a known size are skipped at first, and gaps
@@ -37,16 +37,15 @@ pub(super) struct GappedObject {
 /// The gaps of an archive.
 #[derive(Default)]
 pub(super) struct Gaps {
-    /// Announced bytes of a gap that the archive has not passed on yet.
+    /// Announced bytes of the current gap that have not reached the object yet.
     announced: Cell<u64>,
     /// Start of each gap in the object.
     places: RefCell<Vec<u64>>,
-    /// Indices in the tree of the files for the gaps.
+    /// Indices in the tree of the files that fill the gaps.
     files: RefCell<Vec<usize>>,
 }
 
-/// The form in which the bytes of a content are written to an archive.
-/// The content.
+/// Which bytes of a file fill its gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GapBytes {
     Plain,
@@ -54,7 +53,7 @@ pub(super) enum GapBytes {
     Compressed,
 }
 
-/// A reader in place of a file for which a gap is left. It returns zeros and announces their number, so that
+/// A reader that replaces a file for which a gap is left. It returns zeros and announces their number, so that
 /// [`GappedObject`] skips them.
 pub(super) struct Gap<'a> {
     gaps: &'a Gaps,
@@ -89,7 +88,7 @@ impl Gaps {
 }
 
 impl ArchiveOutput {
-    /// An archive with gaps if some files of the tree are in a compressed archive.
+    /// Creates an archive, with gaps if some files of the tree are in a compressed archive.
     pub(super) fn new(context: &Context, tree: &Tree) -> Result<ArchiveOutput, StepError> {
         if !tree.files().any(|file| file.is_layered()) {
             return Ok(ArchiveOutput::OrderedBatches(context.store.writer()?));
@@ -101,7 +100,7 @@ impl ArchiveOutput {
         }))
     }
 
-    /// The gaps, if the archive may have some.
+    /// Returns the gaps, if the archive may have some.
     pub(super) fn gaps(&self) -> Option<Rc<Gaps>> {
         match self {
             ArchiveOutput::OrderedBatches(_) => None,

@@ -1,7 +1,7 @@
 //! Reads BSON documents: the declared members as columns, and the entire documents.
 //!
-//! A document is stored as MongoDB Extended JSON, from which the output `bson` makes the same bytes as pymongo. Long
-//! binary values stay in the bundle (see [`prep_formats::bson::BinaryReference`]), so a table of pictures only contains
+//! A document is stored as MongoDB Extended JSON, from which the output `bson` produces the same bytes as pymongo. Long
+//! binary values stay in the bundle (see [`prep_formats::bson::BinaryReference`]), so a table of images only contains
 //! their positions.
 
 use std::cell::Cell;

@@ -1,8 +1,8 @@
 //! Reads CSV like pandas.
 //!
-//! Bytes pass through three threads in chunks, if these are available: this one inflates them, the next one scans and
-//! quotes them, and the thread of the object writer writes them. No thread is ahead of the next one by more than a few
-//! chunks.
+//! Bytes pass through three threads in chunks, if these threads are available. This thread inflates them, the next one
+//! scans and quotes them, and the thread of the object writer writes them. No thread is more than a few chunks ahead of
+//! the next one.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
@@ -76,7 +76,7 @@ fn read(
     };
     let (inflated, scanned) = match scanned {
         Ok(scanned) => scanned,
-        // The system started no thread.
+        // The system could not start a thread.
         Err(text) => {
             let (inflated, scan) = scan_here(text);
             inflated?;
@@ -110,7 +110,7 @@ fn read(
         }
     };
     let (object, held) = text.finish()?;
-    // A second pass moves the rows, so the recorded positions are invalid.
+    // The second pass changes the offsets of rows, so the recorded offsets are invalid.
     let known = known.filter(|_| matches!(rewritten, RewriteResult::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
@@ -170,7 +170,7 @@ fn with_cell(
         path: path.clone(),
         column: column.clone(),
         declared: declared.name(),
-        // A column of integers with missing values is a column of numbers.
+        // pandas reads a column of integers with missing values as a column of numbers.
         other: match declared {
             ColumnKind::Integer if number => "number",
             _ => "text",
@@ -217,7 +217,7 @@ struct ScanResult {
     text: TextWriter,
 }
 
-/// Scans chunks and passes their text to the store.
+/// Scans chunks and passes their text to the cache.
 struct ChunkScanner<'a> {
     rewriter: Rewriter,
     read: &'a ReadSpec,
@@ -235,7 +235,7 @@ impl<'a> ChunkScanner<'a> {
         }
     }
 
-    /// Scans a chunk. Returns a chunk for reuse, if there is one.
+    /// Scans a chunk. Returns a buffer for reuse, if there is one.
     fn feed(&mut self, chunk: Vec<u8>) -> Result<Option<Vec<u8>>, StepError> {
         let fed = self.rewriter.feed(chunk);
         fed.map_err(|cause| failed(self.read, cause))?;

@@ -1,4 +1,4 @@
-//! The keys `dialect` and `chunksize`: the library whose way of reading JSON is reproduced.
+//! The keys `dialect` and `chunksize`, which select the library whose reading of JSON is reproduced.
 
 use prep_formats::json::{FrameFunction, JsonGrammar};
 use prep_spec::Diagnostic;
@@ -9,14 +9,14 @@ use serde::Serialize;
 pub(super) const DIALECT: SectionKey = SectionKey::optional(
     "dialect",
     KeyType::Word(DIALECTS),
-    "The library whose reading of JSON is reproduced. With the dialects of pandas, a column that is declared text is also a text in the record, as `astype(str)` makes it. Default: `python`.",
+    "The library whose reading of JSON is reproduced. With the dialects of pandas, the members of a column declared text are converted to text in the record, too, like by `astype(str)`. Default: `python`.",
     "ujson",
 );
 
 pub(super) const CHUNKSIZE: SectionKey = SectionKey::optional(
     "chunksize",
     KeyType::Natural,
-    "Number of lines that form a table of their own. With the dialect `dataframe` or `ujson`, members and types are those of this table. The hidden column `piece` has its number, from 0. Default: all lines of the file.",
+    "Number of lines per chunk. pandas reads each chunk as a separate table, so with the dialect `dataframe` or `ujson`, members and types are those of the chunk. The hidden column `piece` contains the number of the chunk, from 0. Default: all lines of the file are one chunk.",
     "1000",
 );
 
@@ -35,7 +35,7 @@ static DIALECTS: &[Word] = &[
     },
 ];
 
-/// Name of the column with the number of the chunk of a row.
+/// Name of the column with the number of a row's chunk.
 pub(super) const CHUNK_COLUMN: &str = "piece";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -64,7 +64,7 @@ impl ReadDialect {
         }
     }
 
-    /// How the library infers the types of columns. `None` if it does not build a table.
+    /// Returns how the library infers the types of columns. `None` if it does not build a table.
     pub fn typing(self) -> Option<FrameFunction> {
         match self {
             ReadDialect::Python => None,
@@ -74,26 +74,29 @@ impl ReadDialect {
     }
 }
 
-/// The number of lines that form a table of their own.
+/// Returns the declared number of lines per chunk. pandas reads each chunk as a separate table.
 pub(super) fn chunksize(declaration: &Declaration) -> Option<u64> {
     let has = declaration.has("chunksize");
     has.then(|| declaration.natural("chunksize")).flatten()
 }
 
-/// Checks that chunks have at least one line, that their column name is free, and that the dialect uses them.
+/// Checks that `chunksize` is at least 1, that no declared column is named `piece`, and that the dialect depends on
+/// chunks.
 pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
     let size = chunksize(declaration)?;
     let mut columns = declaration.columns("columns").iter();
     if let Some(column) = columns.find(|column| column.name.value == CHUNK_COLUMN) {
-        let message = "with `chunksize`, the column `piece` has the number of a row's table";
+        let message =
+            "with `chunksize`, the column `piece` is reserved for the number of a row's chunk";
         let fault = Diagnostic::error("duplicate-column", column.name.span, message);
-        return Some(fault.help("remove it from `columns`; `record` has the member"));
+        return Some(fault.help("remove it from `columns`, and read the member from `record`"));
     }
     if size == 0 {
         let fault = declaration.fault("chunksize", "bad-parameter", "`chunksize` is 0");
         return Some(fault.help("write 1 or more"));
     }
-    let message = "`chunksize` has no effect on records that are unchanged";
+    let message =
+        "`chunksize` has no effect with the dialect `python`, which leaves records unchanged";
     let is_python = ReadDialect::declared(declaration) == ReadDialect::Python;
     is_python.then(|| {
         let fault = declaration.fault("chunksize", "no-effect", message);

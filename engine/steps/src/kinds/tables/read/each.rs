@@ -1,7 +1,8 @@
 //! `read_each`: many files of one format as one table, in the order of the table that names them.
 //!
 //! Each file is read with types that are inferred from it alone. Then the columns are combined like in `pandas.concat`:
-//! numbers of different types become doubles, and other different types keep their own values.
+//! numbers of different types become doubles. For other combinations of types, each value keeps the type of its own
+//! file.
 
 use std::io::Read as _;
 
@@ -50,7 +51,7 @@ pub(crate) static KIND: StepKind = StepKind {
         methods: &[],
         makes: Produces::Table(|declaration| {
             let mut all = vec![ProducedColumn::text(FILE_COLUMN)];
-            // An entry of an array can only be passed on from its own file.
+            // An entry of an array can only be copied from a table of one array.
             let columns = columns(declaration).into_iter();
             all.extend(columns.filter(|column| column.holds != CellContent::Entries));
             all
@@ -59,7 +60,7 @@ pub(crate) static KIND: StepKind = StepKind {
             let mut found = check(declaration);
             let own = declaration.columns("columns").iter();
             for column in own.filter(|column| column.name.value == FILE_COLUMN) {
-                let message = "the column `file` has the file of a row";
+                let message = "the column `file` is reserved for the file of a row";
                 let fault =
                     prep_spec::Diagnostic::error("duplicate-column", column.name.span, message);
                 found.push(fault.help("remove it from `columns`"));
@@ -106,7 +107,7 @@ impl Step for ReadEach {
     }
 }
 
-/// Reads CSV files: scans each of them, then prints them with the common types of their columns.
+/// Reads CSV files. Scans each file, then prints all of them with the common types of their columns.
 pub(super) fn csv(
     context: &Context,
     inputs: &Inputs,
@@ -152,7 +153,7 @@ pub(super) fn csv(
     let mut scans = scans.into_iter();
     for_each_file(context, inputs, &mut |file, opened| {
         let scan = scans.next();
-        let scan = scan.ok_or_else(|| StepError::internal("a file that was not scanned"))?;
+        let scan = scan.ok_or_else(|| StepError::internal("a file was not scanned"))?;
         together
             .write(file, opened.reader()?, &scan, &options, &mut out)
             .map_err(|cause| failed_at(file, cause))?;

@@ -125,17 +125,17 @@ pub(super) fn each_table(
     Ok(table)
 }
 
-/// A column of a relation, with its index.
+/// Returns a column of a relation, with its index.
 fn column_of<'r>(
     relation: &'r Arc<dyn Relation>,
     name: &str,
 ) -> Result<(usize, &'r RelationColumn), StepError> {
     let mut columns = relation.columns().iter().enumerate();
     let found = columns.find(|(_, one)| one.name == *name);
-    found.ok_or_else(|| StepError::internal("a column that was found is gone"))
+    found.ok_or_else(|| StepError::internal("a column disappeared"))
 }
 
-/// The common type of both according to `pandas.concat`. `None` if it is unknown here.
+/// Returns the common type of two columns according to `pandas.concat`. `None` if it is unknown here.
 fn common_type(one: &DataType, other: &DataType) -> Option<DataType> {
     let is_number = |one: &DataType| one.is_integer() || one.is_floating();
     let is_double = |one: &DataType| *one == DataType::Float64;
@@ -148,7 +148,7 @@ fn common_type(one: &DataType, other: &DataType) -> Option<DataType> {
     }
 }
 
-/// The type in which values are written. `None` for types without a text form.
+/// Returns the type in which values are written. `None` for types that cannot be written as text.
 fn plain_type(found: &DataType) -> Option<DataType> {
     Some(match found {
         DataType::Boolean => DataType::Boolean,

@@ -24,13 +24,13 @@ pub(super) enum MemberTypes {
 }
 
 impl MemberTypes {
-    /// The record as it is in pandas' table.
+    /// Returns the record as it is in pandas' table.
     pub fn record(&self, record: Record) -> Result<RecordContent, StepError> {
         let MemberTypes::Pieces(pieces) = self else {
             return Ok(record.whole);
         };
         let columns = pieces.get(&record.piece);
-        let columns = columns.ok_or_else(|| StepError::internal("a piece without types"))?;
+        let columns = columns.ok_or_else(|| StepError::internal("a chunk without types"))?;
         match record.whole.into_value()? {
             JsonValue::Object(object) => Ok(RecordContent::Value(JsonValue::Object(
                 columns.record(object),
@@ -39,7 +39,7 @@ impl MemberTypes {
         }
     }
 
-    /// The cell of the declared column `index`, if its value differs from the member.
+    /// Returns the cell of the declared column `index`, if its value differs from the member.
     pub fn cell(&self, index: usize, plain: PlainMember<'_>) -> Option<JsonValue> {
         let inferred = match self {
             MemberTypes::Members(inferred) => inferred.get(index).copied().flatten(),
@@ -53,7 +53,7 @@ impl MemberTypes {
         }
     }
 
-    /// The types of the inferred columns for which all chunks agree.
+    /// Returns the types of the inferred columns whose type is the same in all chunks.
     pub fn inferred(&self, declared: &[&Column]) -> BTreeMap<String, ColumnType> {
         let kind = |index: usize, name: &str| match self {
             MemberTypes::Members(inferred) => {
@@ -112,8 +112,8 @@ pub(super) fn infer_members(
 /// Infers the types of all columns, chunk by chunk.
 ///
 /// The types usually leave the records unchanged. Therefore each record is passed to `keep` immediately, until a chunk
-/// changes records or `keep` returns false. From then on, nested values are skipped, because the file is read again.
-/// The second part of the result is true if all records were kept.
+/// changes records or `keep` returns false. From then on, nested values are skipped, because the file has to be read
+/// again. The second part of the result is true if all records were passed to `keep` unchanged.
 pub(super) fn infer_pieces(
     context: &Context,
     read: &ReadSpec,
@@ -155,7 +155,7 @@ pub(super) fn infer_pieces(
             return Ok(());
         }
         // Checked only at powers of two, because the check is slow. A chunk that changes its records at this point
-        // nearly always also does so at its end, so keeping further records would be a waste.
+        // nearly always also changes them at its end, so keeping more records would be useless.
         let is_likely = !seen.is_power_of_two() || frame.keeps_records();
         if !is_likely || !keep(path, number, record)? {
             change();

@@ -79,7 +79,7 @@ fn list<'r>(
     }
 }
 
-/// An element at a path. A member of an object becomes a record with `key` and `value`.
+/// Converts an element at a path to a record. A member of an object becomes a record with `key` and `value`.
 fn member(element: (Option<prep_formats::json::JsonString>, JsonValue)) -> JsonValue {
     match element {
         (None, value) => value,

@@ -1,6 +1,6 @@
 //! `read`: one file of the bundle as a table.
 //!
-//! CSV is read like pandas. The file is extracted into the store while it is scanned. If its bytes are equal to the
+//! CSV is read like pandas. The file is extracted into the cache while it is scanned. If its bytes are equal to the
 //! output of pandas, they become the stored table. Otherwise, a second pass prints the table. A JSON list becomes a
 //! table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are stored unchanged.
 
@@ -57,7 +57,7 @@ pub(crate) static KIND: StepKind = StepKind {
                 SectionKey::optional(
                     "format",
                     KeyType::Word(WORDS),
-                    "The format of the file. Default: by its name.",
+                    "The format of the file. Default: the format that its name implies.",
                     "json",
                 ),
                 COLUMNS,
@@ -104,7 +104,7 @@ const AT: SectionKey = SectionKey::optional(
     "annotations",
 );
 
-/// Name of the column with the file of a row.
+/// Name of the column that contains the file of a row.
 const FILE_COLUMN: &str = "file";
 
 /// A format of files that can be read as a table. Each is defined in a file of this directory.
@@ -117,7 +117,7 @@ pub(super) struct ReadFormat {
     pub read: fn(&Context, &Opener, &ContentRef, &ReadSpec) -> Result<TableValue, StepError>,
     /// Reads the files in the input `files` as one table, with the column `file`.
     pub each: ReadEachFn,
-    /// Converts a record's member from a special form of the format to a plain value.
+    /// Converts a member of a record from a special encoding of the format to a plain value.
     pub plain: Option<fn(&prep_formats::json::JsonValue) -> Option<prep_formats::json::JsonValue>>,
 }
 
@@ -158,12 +158,12 @@ pub(super) struct ReadSpec {
     pub format: &'static ReadFormat,
     pub columns: Vec<Column>,
     pub delimiter: u8,
-    /// The pandas option.
+    /// The pandas option `float_precision`.
     pub float_precision: String,
     pub at: Option<String>,
     pub encoding: Encoding,
     pub dialect: ReadDialect,
-    /// Number of lines that form a table of their own.
+    /// Number of lines per chunk. pandas reads each chunk as a separate table.
     pub chunksize: Option<u64>,
 }
 
@@ -204,7 +204,7 @@ impl ReadSpec {
     }
 }
 
-/// The format that is declared, or that the file name implies.
+/// Returns the format that is declared, or that the file name implies.
 fn format(declaration: &Declaration) -> Option<&'static ReadFormat> {
     if let Some(word) = declaration.text("format") {
         return FORMATS.iter().find(|format| format.word.name == word);
@@ -215,7 +215,7 @@ fn format(declaration: &Declaration) -> Option<&'static ReadFormat> {
         .find(|format| format.endings.contains(&ending.as_str()))
 }
 
-/// The declared columns, and the hidden ones of the format.
+/// Returns the declared columns, and the hidden columns of the format.
 fn columns(declaration: &Declaration) -> Vec<ProducedColumn> {
     let declared = declaration.columns("columns").iter();
     let mut columns: Vec<ProducedColumn> = declared
@@ -266,7 +266,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     keys.into_iter()
         .filter(|(key, formats, _)| declaration.has(key) && !formats.contains(&format.word.name))
         .map(|(key, formats, what)| {
-            let message = format!("`{key}` applies to {what}, but the file has another format");
+            let message = format!("`{key}` applies to {what}, but the file has a different format");
             let found = declaration.fault(key, "no-effect", message);
             let first = formats.first().copied().unwrap_or_default();
             found.help(format!("remove `{key}`, or write `format: {first}`"))
@@ -305,7 +305,7 @@ pub(super) enum ReadError {
         column: String,
         declared: &'static str,
         misfit: Box<TypeMismatch>,
-        /// A type that would be valid.
+        /// A declaration that would be valid.
         other: &'static str,
     },
     #[error("`{path}`: record {record} has no member `{column}`")]
@@ -327,7 +327,7 @@ pub(super) enum ReadError {
 }
 
 impl ReadError {
-    /// Converts to the step's error, with the place of the declared column.
+    /// Converts the error to the step's error, with the location of the declared column.
     fn error_at(self, read: &ReadSpec) -> StepError {
         let name = match &self {
             ReadError::Format { .. } => None,
@@ -382,7 +382,7 @@ impl Step for ReadTable {
     }
 }
 
-/// The parameters of the step's key.
+/// Returns the parameters for the step's key.
 fn read_params(read: &ReadSpec) -> serde_json::Value {
     let columns: Vec<_> = read
         .columns
@@ -402,7 +402,7 @@ fn read_params(read: &ReadSpec) -> serde_json::Value {
     })
 }
 
-/// Extracts the file into the store, for formats that are read in place.
+/// Extracts the file into the cache, for formats that are read in place.
 fn extracted(
     context: &Context,
     opener: &Opener,
@@ -443,7 +443,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// A declared column of a written table.
+/// Returns a declared column as a column of the written table.
 fn stored(column: &Column) -> StoredColumn {
     let kind = match column.kind {
         ColumnKind::Text | ColumnKind::Inferred => ColumnType::Text,
@@ -459,7 +459,7 @@ fn stored(column: &Column) -> StoredColumn {
     }
 }
 
-/// The column with the file of a row.
+/// Returns the column that contains the file of a row.
 fn file_column() -> StoredColumn {
     StoredColumn {
         name: FILE_COLUMN.to_owned(),
@@ -485,8 +485,8 @@ impl DeclaredTypes {
     }
 }
 
-/// Compares the file with its declaration, and sets the types of columns. A column declared text or inferred is text to
-/// queries, whatever its cells are. Columns of a file without rows have their declared types.
+/// Compares the file with its declaration, and sets the types of columns. Queries read a column declared text or
+/// inferred as text, regardless of its cells. Columns of a file without rows have their declared types.
 fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, ReadError> {
     let mut declarations = DeclaredTypes::default();
     let rows = schema.rows;

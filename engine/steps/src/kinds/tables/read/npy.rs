@@ -1,4 +1,4 @@
-//! Reads a NumPy array: extracts it into the store, where its entries are read in place.
+//! Reads a NumPy array: extracts it into the cache, where its entries are read in place.
 
 use prep_core::{Context, StepError};
 use prep_formats::npy::{ElementKind, NpyArray};

@@ -1,4 +1,4 @@
-//! Reads a parquet file: extracts it into the store, where it is read in place.
+//! Reads a parquet file: extracts it into the cache, where it is read in place.
 
 use arrow::datatypes::DataType;
 use prep_core::{Context, StepError};

@@ -71,7 +71,7 @@ impl RecordContent {
         }
     }
 
-    /// JSON on one line, ASCII only.
+    /// Returns the record as JSON on one line, ASCII only.
     fn text(&self) -> Result<Cow<'_, str>, StepError> {
         match self {
             RecordContent::Value(value) => compact(value).map(Cow::Owned),
@@ -92,7 +92,7 @@ impl From<JsonValue> for Record {
 /// The records of a file, one after another.
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
-/// Parses a file. Takes its path, and whether nested values of the next record are needed.
+/// Parses a file. The arguments are its path, and a flag for whether nested values of the next record are needed.
 type Parse<'p> =
     dyn for<'r> Fn(&'r str, &'r Cell<NestedValues>, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
 
@@ -134,14 +134,14 @@ pub(super) fn each_record(
     })
 }
 
-/// Takes a file's path, the number of a record in it from 1, and the record.
+/// Called with a file's path, the number of a record in it from 1, and the record.
 pub(super) type RecordFn<'a> = dyn FnMut(&str, u64, Record) -> Result<(), StepError> + 'a;
 
 /// Calls a function for all records.
 pub(super) type ForEachRecord<'a> =
     dyn Fn(&Cell<NestedValues>, &mut RecordFn<'_>) -> Result<(), StepError> + 'a;
 
-/// Makes a table of all records of `walk`. `with_file` adds a column with the path of the file.
+/// Builds a table of all records of `walk`. `with_file` adds a column with the path of the file.
 fn table(
     context: &Context,
     read: &ReadSpec,
@@ -160,7 +160,7 @@ fn table(
             let mut rows = RecordTable::new(context, read, with_file, &declared)?;
             let mut keep = |path: &str, number, record| match rows.push(path, number, record, &none)
             {
-                // The record may be valid after its conversion to pandas' table.
+                // The record may become valid when it is converted to pandas' table.
                 Err(error) if error.failure() == Failure::Input => Ok(false),
                 pushed => pushed.map(|()| true),
             };
@@ -367,7 +367,7 @@ fn write_member(
     Some(())
 }
 
-/// JSON on one line, ASCII only, so that unpaired surrogates are preserved as escapes.
+/// Returns JSON on one line, ASCII only, so that unpaired surrogates are preserved as escapes.
 fn compact(value: &JsonValue) -> Result<String, StepError> {
     let text = value
         .to_json(&WriteOptions::default())
@@ -375,7 +375,7 @@ fn compact(value: &JsonValue) -> Result<String, StepError> {
     String::from_utf8(text).map_err(StepError::internal)
 }
 
-/// The beginning of a value, for messages.
+/// Returns the beginning of a value, for messages.
 fn value_start(value: &JsonValue) -> String {
     shortened(&compact(value).unwrap_or_default())
 }

@@ -1,8 +1,8 @@
 //! Numbers the distinct values of a column.
 //!
-//! Groups are numbered by first appearance, like pandas' `unique`, and a missing value is a group of its own. Classes
-//! of a stratified split are numbered in sorted order, like scikit-learn with `numpy.unique`: numbers by value, text by
-//! code point. Missing and infinite classes are an error.
+//! Groups are numbered in order of first appearance, like pandas' `unique`, and a missing value is a separate group.
+//! Classes of a stratified split are numbered in sorted order, like scikit-learn with `numpy.unique`: numbers by value,
+//! text by code point. Missing and infinite classes are an error.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ enum KeyError {
     },
 }
 
-/// The number of the value in each row. `inferred` is the type that pandas infers for a text column.
+/// Returns the number of each row's value. `inferred` is the type that pandas infers for a text column.
 pub(super) fn codes(
     table: Arc<dyn Relation>,
     column: &str,
@@ -111,7 +111,7 @@ pub(super) fn codes(
     Ok(codes)
 }
 
-/// The value in a row of a column, for a message.
+/// Returns the value in a row of a column, for a message.
 pub(super) fn value(
     table: &Arc<dyn Relation>,
     column: &str,
@@ -156,7 +156,7 @@ impl KeyNumbers {
             }
             return number;
         };
-        // 0.0 and -0.0 are one value.
+        // 0.0 and -0.0 are the same value.
         let key = match key {
             "-0.0" if self.floating => "0.0",
             key => key,
@@ -169,7 +169,7 @@ impl KeyNumbers {
         next
     }
 
-    /// For each value, its index in sorted order. The error is the number of a value that cannot be a class.
+    /// Returns, for each value, its index in sorted order. The error is the number of a value that cannot be a class.
     fn sorted(&self, data_type: &DataType) -> Result<Vec<u32>, u32> {
         let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
         let name = |key: &u32| self.names.get(*key as usize).map_or("", |name| &**name);
