@@ -21,7 +21,7 @@ fn main() -> Outcome {
     big_object(&store, dir.path())
 }
 
-/// The best of some tries, without the noise of other processes.
+/// Returns the shortest duration of several tries, which is the one least affected by other processes.
 fn best_of(tries: usize, mut work: impl FnMut() -> Outcome) -> Outcome<Duration> {
     let mut best = Duration::MAX;
     for _ in 0..tries {
@@ -32,7 +32,7 @@ fn best_of(tries: usize, mut work: impl FnMut() -> Outcome) -> Outcome<Duration>
     Ok(best)
 }
 
-/// Bytes that do not compress and differ from seed to seed.
+/// Returns bytes that do not compress and differ between seeds.
 fn bytes(len: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; len];
     let mut hasher = blake3::Hasher::new();
@@ -67,7 +67,7 @@ fn lookups(store: &Store) -> Outcome {
             .try_for_each(|key| store.lookup(key).map(drop))?)
     })?;
     println!(
-        "2,000 lookups in the ledger: {found:?}; a no-op run over all competitions makes about as many"
+        "2,000 lookups in the ledger: {found:?}; a no-op run over all competitions has about the same number"
     );
     Ok(())
 }
@@ -149,6 +149,6 @@ fn big_object(store: &Store, dir: &Path) -> Outcome {
     );
     let identity = best_of(2, || Ok(store.ingest(&plain, false, &|_| {}).map(drop)?))?;
     let both = best_of(2, || Ok(store.ingest(&plain, true, &|_| {}).map(drop)?))?;
-    println!("256 MiB outside the store: identity {identity:?}, with MD5 {both:?}");
+    println!("256 MiB outside the store: BLAKE3 {identity:?}, with MD5 {both:?}");
     Ok(())
 }

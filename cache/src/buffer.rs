@@ -1,14 +1,14 @@
-//! A write-once, append-only buffer in memory of its own pages.
+//! A write-once, append-only buffer in separately mapped pages.
 
 use std::fmt;
 use std::io;
 
 use memmap2::{Mmap, MmapMut};
 
-/// An append-only buffer with a fixed capacity. Pages take memory only once they are written.
+/// An append-only buffer with a fixed capacity. A page uses memory only after it is written.
 ///
-/// The first access to a page costs more than filling it. With huge pages, where the system has them, that cost falls
-/// to a fifth, and random reads need fewer page-table walks.
+/// The first access to a page costs more than filling it. Huge pages, if the system supports them, reduce this cost to
+/// a fifth. Random reads then also need fewer page-table walks.
 pub struct Buffer {
     pages: MmapMut,
     len: usize,
@@ -18,10 +18,10 @@ impl Buffer {
     /// Creates an empty buffer with room for `bytes` bytes.
     ///
     /// # Errors
-    /// If the system cannot map that much address space.
+    /// If the system cannot map this amount of address space.
     pub fn with_capacity(bytes: usize) -> io::Result<Buffer> {
         let pages = MmapMut::map_anon(bytes.max(1))?;
-        // The buffer also works if the system rejects the advice.
+        // If the system rejects the advice, the buffer works without huge pages.
         #[cfg(target_os = "linux")]
         drop(pages.advise(memmap2::Advice::HugePage));
         Ok(Buffer { pages, len: 0 })
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_is_taken_as_a_whole_or_not_at_all() -> io::Result<()> {
+    fn piece_is_appended_entirely_or_not_at_all() -> io::Result<()> {
         let mut buffer = Buffer::with_capacity(5)?;
         assert_eq!(buffer.bytes(), b"");
         assert!(buffer.push(b"abc") && buffer.push(b""));

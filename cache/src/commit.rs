@@ -1,12 +1,13 @@
 //! Gives a complete file its final name.
 //!
-//! A file is written under a temporary name and renamed when it is complete. On a local disk, the rename follows
-//! without a flush. A power failure may then damage the file, but the next reader notices that and the file is made
-//! again (see the crate's documentation). An I/O error of a delayed write has the same effect.
+//! A file is written under a temporary name and renamed when it is complete. On a local disk, it is renamed without a
+//! flush. A power failure may then damage the file. In this case, the next reader detects the damage and the file is
+//! produced again (see the crate's documentation). An I/O error of a delayed write has the same effect.
 //!
-//! On a file system that other machines share ([`is_shared`]), errors of delayed writes are common: a quota, a full
-//! server. Only `fsync` and `close` report them, and Rust drops the error of `close`. So the file is flushed there
-//! before it is renamed. NFS writes everything back at `close` anyway, so the flush costs nothing extra.
+//! On a file system that other machines share ([`is_shared`]), delayed writes often fail, for example because of a
+//! quota or a full server. Only `fsync` and `close` report these errors, and Rust ignores the error of `close`.
+//! Therefore the file is flushed on such file systems before it is renamed. NFS writes everything back at `close`
+//! anyway, so the flush costs nothing extra.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -23,7 +24,7 @@ impl Store {
     /// that file system. Does nothing on a local disk.
     ///
     /// # Errors
-    /// If bytes that were written did not reach the server.
+    /// If written bytes did not reach the server.
     pub fn confirm_written(&self, file: &File, path: &Path) -> io::Result<()> {
         let device = file.metadata()?.dev();
         match self.is_shared_device(device, || is_shared(path)) {

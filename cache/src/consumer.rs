@@ -5,14 +5,14 @@ use std::thread::JoinHandle;
 
 use crate::{Permit, threads};
 
-/// Handle of a running worker thread. The thread ends when the handle is finished or dropped, or when its work fails.
+/// A handle to a running worker thread. The thread ends when the handle is finished or dropped, or when its work fails.
 /// Dropping the handle waits for the thread.
 #[derive(Debug)]
 pub(crate) struct Consumer<T> {
-    /// `None` once no more chunks will be sent.
+    /// `None` after the last chunk was sent.
     full: Option<SyncSender<Vec<u8>>>,
     empty: Receiver<Vec<u8>>,
-    /// `None` once the thread was joined.
+    /// `None` after the thread was joined.
     thread: Option<JoinHandle<Option<T>>>,
 }
 
@@ -30,7 +30,7 @@ impl Chunks {
     ) -> Result<(), E> {
         self.full.iter().try_for_each(|piece| {
             take(&piece)?;
-            // The sender no longer receives buffers after its last chunk.
+            // After its last chunk, the sender no longer receives buffers.
             let _ = self.recycled.send(piece);
             Ok(())
         })
@@ -62,14 +62,14 @@ impl<T: Send + 'static> Consumer<T> {
         })
     }
 
-    /// Queues a chunk; blocks while the queue is full. Returns `false` if the worker has ended early.
+    /// Queues a chunk. Blocks while the queue is full. Returns `false` if the worker has already ended.
     pub(crate) fn send(&mut self, piece: Vec<u8>) -> bool {
         self.full
             .as_ref()
             .is_some_and(|full| full.send(piece).is_ok())
     }
 
-    /// Returns a buffer that the worker has finished with, if any. It still holds the old bytes.
+    /// Returns a buffer that the worker has finished with, if there is one. It still contains the old bytes.
     pub(crate) fn recycled(&self) -> Option<Vec<u8>> {
         self.empty.try_recv().ok()
     }

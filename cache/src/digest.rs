@@ -34,7 +34,7 @@ impl Digest {
         &self.0
     }
 
-    /// Returns the first 12 digits, for display. Too short to look anything up.
+    /// Returns the first 12 digits, for display. They are too few to look up an object.
     pub fn short(&self) -> String {
         hex(&self.0[..6])
     }
@@ -98,10 +98,10 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The reason why a text is not a [`Digest`].
+/// The reason why a text is not a valid [`Digest`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
-    /// The text does not have 64 bytes; holds its length.
+    /// The text does not have 64 bytes. The field is its length.
     #[error("a digest has 64 hexadecimal digits, this text has {0} bytes")]
     Length(usize),
     /// The byte at this offset is not a lower-case hexadecimal digit.

@@ -7,8 +7,8 @@ use std::path::Path;
 /// Creates a directory and its parents if they do not exist.
 ///
 /// # Errors
-/// The errors of [`fs::create_dir_all`]. If a dangling symbolic link is in the way, the error names the link, because
-/// the system only reports that a file exists.
+/// Same as for [`fs::create_dir_all`]. If a dangling symbolic link is in the way, the error names the link, because the
+/// system only reports that a file exists.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     let made = fs::create_dir_all(path);
     made.map_err(|error| {

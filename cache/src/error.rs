@@ -1,17 +1,17 @@
-//! Errors of the store, classified by what the caller can do about them.
+//! Errors of the cache, classified by what the caller can do about them.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::{Digest, free_space};
 
-/// An error of the store.
+/// An error of the cache.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file system is full, or the user's quota is used up.
     #[error(
         "no space left to {action} {path}: {needed} bytes needed, {} free; \
-         free some disk, or shrink the store with a garbage collection",
+         free some disk space, or shrink the cache with a garbage collection",
         .free.map_or_else(|| "unknown".to_owned(), |free| free.to_string())
     )]
     NoSpace {
@@ -19,7 +19,7 @@ pub enum StoreError {
         action: &'static str,
         /// The file that could not be written.
         path: PathBuf,
-        /// Bytes that were still to be written, as far as known.
+        /// Number of bytes that still had to be written, as far as it is known.
         needed: u64,
         /// Free bytes on that file system, if the system reports them.
         free: Option<u64>,
@@ -49,22 +49,22 @@ pub enum StoreError {
         path: PathBuf,
     },
 
-    /// A write through a handle of [`Store::open_existing`](crate::Store::open_existing).
-    #[error("the store {root} was opened for reading only")]
+    /// A write was attempted through a handle of [`Store::open_existing`](crate::Store::open_existing).
+    #[error("the cache {root} was opened for reading only")]
     ReadOnlyHandle {
-        /// The store's directory.
+        /// The cache directory.
         root: PathBuf,
     },
 
-    /// The store does not have this object. Its step has to run again.
-    #[error("object {digest} is not in the store; the step that produces it must run again")]
+    /// The object is not in the cache. The step that produces it has to run again.
+    #[error("object {digest} is not in the cache; the step that produces it must run again")]
     Missing {
         /// The object.
         digest: Digest,
     },
 
-    /// The object's bytes do not match its name. The object has been removed from the store; its step can produce it
-    /// again.
+    /// The object's bytes do not match its name. The object has been removed from the cache. The step that produces it
+    /// has to run again.
     #[error(
         "object {digest} is damaged: its {len} bytes hash to {found}{}; \
          the step that produces it must run again",
@@ -77,12 +77,12 @@ pub enum StoreError {
         found: Digest,
         /// Length on disk in bytes.
         len: u64,
-        /// Where the damaged file is kept for inspection. `None` if the store is open for reading only, or if another
-        /// process moved the file first.
+        /// Path of the damaged file, which is kept for inspection. `None` if the cache is open for reading only, or if
+        /// another process moved the file first.
         quarantined: Option<PathBuf>,
     },
 
-    /// A file outside the store changed while it was read.
+    /// A file outside the cache changed while it was read.
     #[error(
         "{path} changed while it was read; wait until the program that writes it has finished, then run again"
     )]
@@ -91,14 +91,14 @@ pub enum StoreError {
         path: PathBuf,
     },
 
-    /// Garbage collection needs exclusive access to the store.
-    #[error("the store {root} is in use by a run; collect garbage when the run has finished")]
+    /// Garbage collection needs exclusive access to the cache.
+    #[error("the cache {root} is in use by a run; collect garbage after the run has finished")]
     InUse {
-        /// The store's directory.
+        /// The cache directory.
         root: PathBuf,
     },
 
-    /// Another process treated this one as dead and took over its lock.
+    /// Another process treated this process as dead and took over its lock.
     #[error(
         "lost the lock {path}: no heartbeat was written for half a minute and another process took it over; \
          run again"
@@ -154,12 +154,12 @@ impl StoreError {
         }
     }
 
-    /// Like [`writing`](Self::writing), for actions that write no known number of bytes.
+    /// Same as [`writing`](Self::writing), for actions for which the number of bytes is unknown.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::writing(action, path, 0, source)
     }
 
-    /// Wraps the error for callers behind [`std::io::Write`].
+    /// Wraps the error for implementations of [`std::io::Write`].
     pub(crate) fn into_io(self) -> io::Error {
         let kind = match &self {
             Self::NoSpace { .. } => ErrorKind::StorageFull,

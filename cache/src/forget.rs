@@ -1,4 +1,4 @@
-//! Removing what only some competitions use.
+//! Removes the results that only certain competitions use.
 
 use std::collections::HashSet;
 
@@ -9,11 +9,11 @@ use crate::sealed::RecordRead;
 use crate::{Digest, Store, StoreError, walk};
 
 impl Store {
-    /// Removes the recorded runs of these competitions, the entries that those runs used and no run of another
-    /// competition, and the objects that only those entries name.
+    /// Removes the recorded runs of these competitions. Also removes the entries that only those runs used, and the
+    /// objects that only those entries name.
     ///
     /// # Errors
-    /// As [`gc`](Store::gc).
+    /// Same as for [`gc`](Store::gc).
     pub fn forget(&self, competitions: &[&str], dry_run: bool) -> Result<GcReport, StoreError> {
         let options = GcOptions {
             dry_run,
@@ -55,7 +55,7 @@ mod tests {
 
     type Done = Result<(), Box<dyn std::error::Error>>;
 
-    /// A run of a competition whose steps have these keys and contents.
+    /// Records a run of a competition. `steps` are the keys and contents of its steps. Returns the objects.
     fn run(store: &Store, competition: &str, steps: &[&str]) -> Result<Vec<Digest>, StoreError> {
         let mut history = History::default();
         let mut objects = Vec::new();
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_use_stays() -> Done {
+    fn forget_keeps_results_of_other_competitions() -> Done {
         let directory = tempfile::tempdir()?;
         let store = Store::open(&directory.path().join("store"))?;
         let a = run(&store, "a", &["own", "shared"])?;

@@ -1,19 +1,20 @@
 //! Garbage collection.
 //!
-//! An object lives as long as a ledger entry names it. The last use of an entry is the latest of three times: its last
-//! lookup (to the day), its last writing, and the last recorded run that had its key. A collection works in this order:
+//! An object is kept as long as a ledger entry names it. The last use of an entry is the latest of three times: its
+//! last lookup (rounded to the day), its last write, and the last recorded run that had its key. A collection has these
+//! steps:
 //!
 //! 1. It removes unreadable records, and entries that name missing objects.
-//! 2. It removes entries, runs and member lists of bundles that were not used for `keep_days`.
+//! 2. It removes entries, runs and member lists of bundles that were not used for more than `keep_days` days.
 //! 3. It removes objects that no entry names, once they are a day old.
-//! 4. While the objects take more than `max_size`, it removes the remaining unnamed objects, then entries, least
-//!    recently used first. With each entry go the objects that only this entry named.
+//! 4. If the objects need more than `max_size` bytes, it removes the remaining objects without an entry, and then
+//!    entries, least recently used first. The objects that only a removed entry named are removed with it.
 //!
 //! Entries are removed before objects. If a collection is killed, it leaves objects without entries, never entries
 //! without objects.
 //!
-//! A collection needs the store for itself ([`Store::in_use`]). Readers that hold an open [`Object`](crate::Object) can
-//! still read its bytes.
+//! A collection needs exclusive access to the store ([`Store::in_use`]). Readers with an open [`Object`](crate::Object)
+//! can still read its bytes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -38,11 +39,11 @@ pub struct GcOptions {
     pub max_size: Option<u64>,
     /// Days without use after which a ledger entry is removed. `None` means never.
     pub keep_days: Option<u32>,
-    /// Only report what would be removed.
+    /// Only report the files that would be removed.
     pub dry_run: bool,
 }
 
-/// The objects and entries that a collection removed (or would remove), and what it kept.
+/// The objects and entries that a collection removed (or would remove), and the remaining objects.
 #[derive(Debug, Default)]
 pub struct GcReport {
     /// Removed objects and their lengths, sorted.
@@ -55,11 +56,11 @@ pub struct GcReport {
     pub entries: Vec<Digest>,
     /// Other removed records: unreadable ones, old runs and member lists, sources whose files no longer exist.
     pub records: Vec<PathBuf>,
-    /// Number of files of killed processes that were removed from `tmp`.
+    /// Number of temporary files of killed processes that were removed.
     pub leftovers: usize,
     /// The objects that remain.
     pub kept: Amount,
-    /// Errors of removals.
+    /// Errors from removing objects and records.
     pub failed: Vec<StoreError>,
 }
 
@@ -81,7 +82,7 @@ struct Entry {
 pub(crate) struct Collection {
     now: SystemTime,
     objects: BTreeMap<Digest, ObjectInfo>,
-    /// Entries that have not been dropped so far.
+    /// Entries that are not dropped yet.
     entries: Vec<Entry>,
     report: GcReport,
 }
@@ -90,8 +91,8 @@ impl Store {
     /// Collects garbage in the order described in the module's documentation.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] if a run is using the store (not for a dry run). [`StoreError::LockLost`] if this process
-    /// was suspended and a run has started since. Otherwise when a directory cannot be listed or an entry cannot be
+    /// [`StoreError::InUse`] if a run is using the store (except in a dry run). [`StoreError::LockLost`] if this
+    /// process was suspended and a run has started since. Also if a directory cannot be listed or an entry cannot be
     /// removed.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let lock = self.lock_for_gc(options)?;
@@ -112,7 +113,8 @@ impl Store {
         Ok(report)
     }
 
-    /// The lock under which entries and objects are removed: no run is under way, unless this is a dry run.
+    /// Takes the lock for removing entries and objects, which no run uses at the same time. A dry run needs no
+    /// exclusive lock.
     pub(crate) fn lock_for_gc(&self, options: &GcOptions) -> Result<LockGuard, StoreError> {
         if options.dry_run {
             return self.in_use();
@@ -123,7 +125,7 @@ impl Store {
         })
     }
 
-    /// Lists the content of the store. Step 1 is part of this.
+    /// Lists the content of the store. This includes step 1 of the collection.
     pub(crate) fn survey(&self, options: &GcOptions) -> Result<Collection, StoreError> {
         let mut collection = Collection {
             now: SystemTime::now(),
@@ -156,7 +158,7 @@ impl Store {
                     collection.report.records.push(path);
                     continue;
                 }
-                // The objects of an unreadable entry are unknown. Continuing might remove them.
+                // The objects of an unreadable entry are unknown, so continuing might remove objects that it names.
                 Err(error) => return Err(error),
             };
             let touched = file.metadata().and_then(|metadata| metadata.modified());
@@ -216,7 +218,7 @@ impl Store {
         Ok(())
     }
 
-    /// Marks member lists that were not used for long, and temporary files of killed writers.
+    /// Marks member lists that were not used for long, and temporary files of killed writers, for removal.
     fn survey_bundles(
         &self,
         options: &GcOptions,
@@ -237,7 +239,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes entries and records before objects: if one of them cannot be removed, all objects stay.
+    /// Removes entries and records before objects. If an entry cannot be removed, all objects stay.
     pub(crate) fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));
@@ -286,7 +288,7 @@ impl Collection {
         last_use.is_some_and(|last_use| age(self.now, last_use) > limit)
     }
 
-    /// Step 2 of the module's documentation.
+    /// Drops entries that were not used for more than `days` days (step 2).
     fn drop_unused(&mut self, days: u32) {
         for entry in std::mem::take(&mut self.entries) {
             if self.is_unused(entry.last_use, Some(days)) {
@@ -297,7 +299,7 @@ impl Collection {
         }
     }
 
-    /// Drops the entries whose keys are `unwanted`.
+    /// Drops the entries for whose keys `unwanted` returns true.
     pub(crate) fn drop_entries(&mut self, unwanted: impl Fn(&Digest) -> bool) {
         for entry in std::mem::take(&mut self.entries) {
             match unwanted(&entry.key) {
@@ -309,7 +311,7 @@ impl Collection {
         }
     }
 
-    /// Step 3.
+    /// Drops objects that no entry names and that are older than `older_than` (step 3).
     fn drop_unnamed(&mut self, older_than: Duration) {
         let now = self.now;
         let unnamed = self
@@ -322,7 +324,7 @@ impl Collection {
         }
     }
 
-    /// Step 4.
+    /// Drops objects without an entry, and then entries, until the objects fit into `max_size` bytes (step 4).
     fn shrink(&mut self, max_size: u64) {
         let mut size: u64 = self.objects.values().map(|found| found.len).sum();
         let mut unnamed: Vec<_> = self
@@ -348,7 +350,7 @@ impl Collection {
         }
     }
 
-    /// Drops an entry and the objects that only it named. Returns the length of these objects.
+    /// Drops an entry and the objects that only this entry named. Returns the total length of these objects.
     fn drop_entry(&mut self, entry: &Entry) -> u64 {
         self.report.entries.push(entry.key);
         let mut bytes = 0;
@@ -386,8 +388,8 @@ impl Collection {
     }
 }
 
-/// Whether the file was removed. If its directory is missing as well, the file may be on a disk that is not mounted
-/// now.
+/// Returns whether the file was removed. If its directory is missing as well, the result is false, because the file may
+/// be on a disk that is not mounted.
 fn is_gone(path: &Path) -> bool {
     path.parent().is_some_and(Path::is_dir)
         && matches!(path.symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)
@@ -407,10 +409,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_collection_that_lost_its_lock_removes_nothing() -> Result<(), Box<dyn std::error::Error>> {
+    fn collection_without_its_lock_removes_nothing() -> Result<(), Box<dyn std::error::Error>> {
         let directory = tempfile::tempdir()?;
         let store = Store::open(&directory.path().join("store"))?;
-        let digest = store.put(b"a run uses it by now")?;
+        let digest = store.put(b"used by a new run")?;
         let mut report = GcReport {
             objects: vec![(digest, 20)],
             ..GcReport::default()

@@ -1,5 +1,5 @@
-//! The last run of each competition and variant. With it, "why did this step run" can be answered by comparing two key
-//! records field by field.
+//! The last run of each competition and variant. It answers why a step ran: its key record is compared field by field
+//! with the record of the last run.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::{Digest, Store, StoreError};
 /// The steps of a recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// Time of the run in seconds since 1970. For garbage collection, this is also a use of the keys below.
+    /// Time of the run in seconds since 1970. Garbage collection treats it as the last use of the keys below.
     pub recorded: u64,
     /// The steps that succeeded, by name.
     pub steps: BTreeMap<String, HistoryStep>,
     /// Steps whose last run failed and would fail again, because the failure depends only on their key record. They
-    /// stay in the history while later runs leave them out.
+    /// stay in the history even if later runs do not contain them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, FailedStep>,
     /// Earlier runs, latest first. Their records are in the ledger as long as garbage collection keeps them.
@@ -57,8 +57,8 @@ impl History {
         last.chain(earlier)
     }
 
-    /// Returns the history after another run. The current run becomes an earlier one, unless the keys of the steps are
-    /// the same.
+    /// Returns the history after another run. The current run becomes an earlier run, unless its steps have the same
+    /// keys.
     #[must_use]
     pub fn followed_by(
         self,
@@ -83,7 +83,7 @@ impl History {
     }
 }
 
-/// The key of a step in a run, and the record behind it.
+/// The key of a step in a run, and the key record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryStep {
     /// The step's key: the digest of `record`.

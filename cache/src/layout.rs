@@ -6,8 +6,8 @@ use crate::Digest;
 
 /// The directories of a store.
 ///
-/// A name carries the version of the format inside it. A new format gets a new name, so old data are never misread:
-/// they are just not found.
+/// The name of a directory includes the version of its format. A new format gets a new name, so data in an old format
+/// are not found instead of being misread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bucket {
     /// Contents, each named by the digest of its bytes. The files are read-only.
@@ -56,7 +56,7 @@ pub(crate) enum Bucket {
     /// ```
     Bundles,
 
-    /// Logs of the last runs. No result depends on them.
+    /// Logs of the last runs. Results never depend on them.
     ///
     /// ```text
     /// runs-v1/
@@ -64,7 +64,7 @@ pub(crate) enum Bucket {
     /// ```
     Runs,
 
-    /// Files being written. Each is locked by its writer, so that files of killed processes can be recognised.
+    /// Files that are being written. The writer locks its file, so that files of killed processes can be recognised.
     ///
     /// ```text
     /// tmp/
@@ -78,7 +78,7 @@ pub(crate) enum Bucket {
     /// locks/
     ///   use                 shared by runs, exclusive for garbage collection
     ///   abcdef01...         digest of a lock's name
-    ///   use.holders/        leases, where other machines may see the store
+    /// use.holders/        leases, if other machines may see the store
     /// ```
     Locks,
 

@@ -1,8 +1,8 @@
 //! The ledger maps the key of a step to the outputs of the step.
 //!
-//! Objects are written first, then the entry. So an entry that can be read names objects that were complete when it was
-//! written. They may have been removed by hand or quarantined since. A caller may use an entry only if
-//! [`Store::missing`] returns nothing.
+//! Objects are written first, then the entry. Therefore the objects of a readable entry were complete when the entry
+//! was written. They may have been removed or quarantined since. A caller may use an entry only if [`Store::missing`]
+//! returns no object.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,10 +14,10 @@ use crate::layout::Bucket;
 use crate::sealed::RecordRead;
 use crate::{Digest, Store, StoreError};
 
-/// An entry's last use is updated only if the recorded one is older than this.
+/// The last use of an entry is updated only if the recorded time is older than this.
 const USE_RESOLUTION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The outputs of a step, and the record of what determined them.
+/// The outputs of a step, and the key record that determined them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
     /// The key record. Its digest is the key.
@@ -27,7 +27,7 @@ pub struct LedgerEntry {
     /// Further objects that the outputs refer to, for example the files of a tree.
     #[serde(default)]
     pub references: Vec<Digest>,
-    /// Further objects that the outputs refer to but that were only kept in memory. To use them, the step must run
+    /// Further objects that the outputs refer to, which were only kept in memory. If they are needed, the step must run
     /// again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstored: Vec<Digest>,
@@ -39,8 +39,8 @@ pub struct LedgerEntry {
     pub created: u64,
     /// Duration of the step's run in milliseconds.
     pub millis: u64,
-    /// Whether the step ran on another machine. Objects that are missing here are in a tier and are fetched on first
-    /// use.
+    /// Whether the step ran on another machine. Objects that are missing on this machine are in a tier and are fetched
+    /// on first use.
     #[serde(
         rename = "elsewhere",
         default,
@@ -57,8 +57,8 @@ impl LedgerEntry {
 }
 
 impl Store {
-    /// Returns the entry of a step key, if the store has one. A truncated or modified entry is treated as absent;
-    /// [`verify`](Self::verify) reports it. A lookup is a use for garbage collection.
+    /// Returns the entry of a step key, if the store has one. A truncated or modified entry is treated as absent, and
+    /// [`verify`](Self::verify) reports it. Garbage collection treats a lookup as a use.
     ///
     /// # Errors
     /// If an entry exists but cannot be read.
@@ -75,10 +75,10 @@ impl Store {
         }
     }
 
-    /// Like [`lookup`](Self::lookup), but also queries the tier, for a step of this competition.
+    /// Same as [`lookup`](Self::lookup), but also queries the tier, for a step of this competition.
     ///
     /// # Errors
-    /// The errors of `lookup`, and an error if an entry of the tier cannot be saved here.
+    /// The errors of `lookup`, and an error if an entry of the tier cannot be stored on this machine.
     pub fn find(&self, key: &Digest, competition: &str) -> Result<Option<LedgerEntry>, StoreError> {
         match self.lookup(key)? {
             None => self.lookup_in_tier(key, competition),
@@ -86,8 +86,8 @@ impl Store {
         }
     }
 
-    /// Writes the entry of a step key. Write its objects before. A caller must treat an error as a failure of the step:
-    /// without the entry, its work is lost.
+    /// Writes the entry of a step key. The objects must be written before. A caller must treat an error as a failure of
+    /// the step, because without the entry the result cannot be found.
     ///
     /// # Errors
     /// If the entry cannot be written.
@@ -95,9 +95,9 @@ impl Store {
         self.save(Bucket::Ledger, key, entry)
     }
 
-    /// Returns the objects of an entry that are missing, in the entry's order, followed by the missing unstored ones.
-    /// Objects that the tier may have are not missing. An empty result means that the entry is a hit. Checks only
-    /// whether the files exist.
+    /// Returns the objects of an entry that are missing, in the entry's order, followed by the missing unstored
+    /// objects. If the result is empty, the entry can be used. Objects that the tier may have are not treated as
+    /// missing. Checks only whether the files exist.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
         missing
@@ -105,7 +105,8 @@ impl Store {
             .collect()
     }
 
-    /// Returns the objects of an entry that should be in this store and are not. Ignores the tier and unstored objects.
+    /// Returns the objects of an entry that should be in this store but are missing. Ignores the tier and unstored
+    /// objects.
     pub fn missing_locally(&self, entry: &LedgerEntry) -> Vec<Digest> {
         self.absent(entry.objects()).collect()
     }
@@ -120,7 +121,7 @@ impl Store {
     }
 }
 
-/// Does nothing on failure: an entry of another user cannot be changed, and need not be.
+/// Updates the time of the last use. Errors are ignored, because the entry may belong to another user, who updates it.
 fn note_use(file: &File) {
     let now = SystemTime::now();
     let last = file.metadata().and_then(|metadata| metadata.modified());

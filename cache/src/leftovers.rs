@@ -8,12 +8,11 @@ use crate::lease::{Lease, Mode};
 use crate::lock::{HOLDERS_SUFFIX, remove_unlocked};
 use crate::{StoreError, walk};
 
-/// Minimum age of garbage. A new file is not locked for a short moment, and some network file systems have no locks at
-/// all.
+/// Minimum age of garbage. A new file is briefly not locked yet, and some network file systems do not support locks.
 pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Removes temporary files that are older than a day and not locked. With `dry_run`, only counts the old ones. Files
-/// that cannot be removed, such as another user's, stay. Returns the number of files.
+/// that cannot be removed, for example files of another user, stay. Returns the number of files.
 pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     let now = SystemTime::now();
     let mut swept = 0;
@@ -29,16 +28,16 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes lock files that no process holds, and leases of processes that are known to have ended. A process that takes a
-/// lock checks afterwards that the lock file still has its name, so removing a file here is safe.
+/// Removes lock files that no process holds, and leases of processes that are known to have ended. A process that takes
+/// a lock checks afterwards that the lock file still has its name. Therefore it is safe to remove a file here.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in walk::entries(&Bucket::Locks.dir(root))? {
-        // The collector itself holds `use`, so only names that are digests are removed.
+        // The garbage collector itself has locked `use`, so only files that are named by a digest are removed.
         if is_name(&name) {
             let _ = remove_unlocked(&path);
         } else if name.strip_suffix(HOLDERS_SUFFIX).is_some_and(is_name) {
-            // Dropping the lease removes its directory if nobody else uses it.
+            // Dropping the lease removes its directory if no other process uses it.
             drop(Lease::try_take(&path, Mode::Exclusive));
         }
     }

@@ -34,21 +34,21 @@
 //!
 //! # Power failure
 //!
-//! On a local disk nothing is flushed, because a flush would cost more than the work itself. A power failure may lose
-//! or truncate files of the last half minute. No wrong data follow from that: a damaged object does not match its
-//! digest when it is first opened, a damaged record does not match its hash, and both are then made again. The same
-//! holds if the system drops a delayed write after an I/O error. Files that were *copied* out of the store have no such
-//! protection; their owner has to compare them with their digests after a restart.
+//! On a local disk, files are not flushed, because a flush would cost more than the work itself. A power failure may
+//! lose or truncate files of the last half minute. This does not lead to wrong data: a damaged object does not match
+//! its digest when it is first opened, and a damaged record does not match its hash. Both are then produced again. The
+//! same applies if the system drops a delayed write after an I/O error. Files that were *copied* out of the store are
+//! not protected in this way. Their owner has to compare them with their digests after a restart.
 //!
-//! On a file system that other machines share, each file is flushed before it gets its final name, so that a full
-//! server or a quota is reported as an error of the write. A server that restarts may still lose files that it
-//! confirmed.
+//! On a file system that other machines share, each file is flushed before it gets its final name. Therefore a full
+//! server or an exceeded quota is reported as an error of the write. A server that restarts may still lose files that
+//! it confirmed.
 //!
 //! # Limits
 //!
-//! - It does not repair bytes. The step that produced a damaged object runs again.
-//! - It has no background work, except for the bytes of a long object that is being written. `commit` waits for them.
-//! - It does not choose a directory: callers name it.
+//! - The store does not repair bytes. The step that produced a damaged object runs again.
+//! - The store does no background work, except for writing the bytes of a long object. `commit` waits for them.
+//! - The store does not choose its directory. Callers pass it.
 //!
 //! `layout.rs` describes the files. Their directories have a format version in the name. Only Unix-like systems are
 //! supported.

@@ -1,8 +1,8 @@
 //! Publishes objects under a name outside the store.
 //!
-//! A hard link is free, but shares its bytes with the store. A reflink shares its blocks until one side is
-//! written. A copy shares nothing. A [private](crate::private) object is never hard-linked. If a device does not
-//! support a mode, the store remembers that, so it tries the mode once per process and not once per file.
+//! A hard link needs no space, but shares its bytes with the store. A reflink shares its blocks until one of the files
+//! is written. A copy shares nothing. A [private](crate::private) object is never hard-linked. If a device does not
+//! support a mode, the store remembers this, so it tries the mode once per process and not once per file.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -39,7 +39,7 @@ impl LinkMode {
 }
 
 impl Store {
-    /// Publishes a verified object as `dest`, in the cheapest way that works, and returns that way. `dest` is
+    /// Publishes a verified object as `dest`, in the cheapest mode that works, and returns that mode. `dest` is
     /// read-only. An existing file is replaced atomically. Missing parent directories are created.
     ///
     /// # Errors
@@ -48,11 +48,11 @@ impl Store {
         self.materialise_as(digest, dest, LinkMode::HardLink)
     }
 
-    /// Like [`materialise`](Self::materialise), but never uses a mode cheaper than `cheapest`. With
-    /// [`LinkMode::Reflink`], nothing that is written to `dest` can reach the store.
+    /// Same as [`materialise`](Self::materialise), but never uses a mode cheaper than `cheapest`. With
+    /// [`LinkMode::Reflink`] or [`LinkMode::Copy`], later writes to `dest` do not change the store.
     ///
     /// # Errors
-    /// As [`materialise`](Self::materialise).
+    /// Same as for [`materialise`](Self::materialise).
     pub fn materialise_as(
         &self,
         digest: &Digest,
@@ -68,7 +68,7 @@ impl Store {
         let device = device_of(dir).map_err(error)?;
         let mut mode = cheapest;
         loop {
-            let refused = self.has_refused(device, mode);
+            let refused = self.is_unsupported_mode(device, mode);
             let done = match mode {
                 _ if refused => Err(ErrorKind::Unsupported.into()),
                 LinkMode::HardLink => hard_link(&object, dir, dest),
@@ -79,7 +79,7 @@ impl Store {
                 (Ok(()), _) => return Ok(mode),
                 (Err(source), Some(next)) if falls_back(&source) => {
                     if !refused && is_for_all(&source) {
-                        self.set_refused(device, mode);
+                        self.set_unsupported_mode(device, mode);
                     }
                     mode = next;
                 }
@@ -110,8 +110,8 @@ fn device_of(dir: &Path) -> io::Result<u64> {
     }
 }
 
-/// Whether the next mode may succeed. EACCES concerns the directory, so no mode works. EPERM concerns linking only, but
-/// has the same `ErrorKind`.
+/// Returns whether the next mode may succeed after this error. EACCES concerns the directory, so no mode works. EPERM
+/// only concerns linking, but has the same `ErrorKind`.
 fn falls_back(error: &io::Error) -> bool {
     let permission = Some(rustix::io::Errno::PERM.raw_os_error());
     is_for_all(error)
@@ -119,7 +119,7 @@ fn falls_back(error: &io::Error) -> bool {
         || matches!(error.kind(), ErrorKind::TooManyLinks | ErrorKind::NotFound)
 }
 
-/// Whether every other file on this device would fail in the same way.
+/// Returns whether every other file on this device would fail with the same error.
 fn is_for_all(error: &io::Error) -> bool {
     let not_an_ioctl = Some(rustix::io::Errno::NOTTY.raw_os_error());
     error.raw_os_error() == not_an_ioctl
@@ -129,15 +129,15 @@ fn is_for_all(error: &io::Error) -> bool {
         )
 }
 
-/// Creates the link under a temporary name, then examines the file that was linked, because the object's path may name
-/// another file by then ([`private`](crate::private)). If the object must be copied instead, fails like a file with too
-/// many links.
+/// Creates the link under a temporary name, then examines the linked file, because the object's path may now name a
+/// different file ([`private`](crate::private)). If the object must be copied instead, returns the error for a file
+/// with too many links.
 fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
     let opened = object.file().metadata()?;
     if is_marked(&opened) {
         return Err(ErrorKind::TooManyLinks.into());
     }
-    // Common case of a repeated run.
+    // In a repeated run, `dest` usually is a link to the object already.
     if matches!(dest.symlink_metadata(), Ok(found) if is_same_file(&found, &opened)) {
         return Ok(());
     }
@@ -145,12 +145,12 @@ fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
         .make_in(dir, |name| fs::hard_link(object.path(), name))?
         .into_temp_path();
     let found = linked.symlink_metadata()?;
-    // If a file system does not count links, a marker would not notice this one.
+    // On a file system that does not count links, a marker would not notice this link, so the object is copied.
     if is_marked(&found) || !is_same_file(&found, &opened) || found.nlink() < 2 {
         return Err(ErrorKind::TooManyLinks.into());
     }
-    // Not `persist`: if another thread linked `dest` to the object just now, renaming one name of a file over another
-    // does nothing. Dropping the temporary name removes it.
+    // `persist` cannot be used: if another thread linked `dest` to the object in the meantime, renaming one name of a
+    // file over another does nothing. Dropping the temporary name removes it.
     fs::rename(&linked, dest)
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn copy_into(object: &Object, file: &File) -> io::Result<()> {
 }
 
 fn copy_bytes(object: &Object, mut file: &File) -> io::Result<()> {
-    // The object was opened for this call, so its cursor is at the start, and the kernel can copy from file to file.
+    // The object was opened for this call, so its cursor is at the start, and the kernel can copy between the files.
     let copied = io::copy(&mut object.file(), &mut file)?;
     if copied != object.len() {
         let message = format!("copied {copied} of {} bytes", object.len());

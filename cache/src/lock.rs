@@ -1,10 +1,11 @@
 //! Locks between processes and between threads.
 //!
 //! A lock belongs to an open file, so two guards of one process exclude each other as well. The operating system
-//! releases the lock when its process dies.
+//! releases the lock when its process ends.
 //!
-//! If other machines may see the file system, or if it has no such locks, a [lease](crate::lease) is taken in addition.
-//! So the lock also works on a file system without locks, or with locks that hold for one machine only.
+//! If other machines may see the file system, or if the file system does not support locks, a [lease](crate::lease) is
+//! taken in addition. Therefore the lock also works on a file system without locks, or whose locks apply to one machine
+//! only.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -17,7 +18,7 @@ use crate::lease::{Lease, Mode};
 use crate::machine::is_shared;
 use crate::{Digest, Store, StoreError};
 
-/// Pause between two attempts to take a lock that offers no blocking wait.
+/// Pause between two attempts to take a lock for which blocking is not possible.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Suffix of the directory that holds the leases of a lock.
@@ -25,22 +26,23 @@ pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 
 /// Holds a lock until it is dropped.
 #[derive(Debug)]
-#[must_use = "the lock is given back when the guard is dropped"]
+#[must_use = "the lock is released when the guard is dropped"]
 pub struct LockGuard {
     path: PathBuf,
-    /// `None` if the file system has no locks, or if there is no lock file and this handle may not create one.
+    /// `None` if the file system does not support locks, or if there is no lock file and this handle may not create
+    /// one.
     file: Option<File>,
-    /// `Some` if other machines may want the lock as well.
+    /// `Some` if processes on other machines may request the lock as well.
     lease: Option<Lease>,
 }
 
 impl LockGuard {
     /// Checks that the lock is still held. If the machine was suspended or its network was down, another process takes
-    /// the lock over after half a minute without a heartbeat. Call this before each change that the lock protects; it
-    /// costs next to nothing.
+    /// over the lock after half a minute without a heartbeat. Call this before each change that the lock protects. The
+    /// check is cheap.
     ///
     /// # Errors
-    /// [`StoreError::LockLost`].
+    /// [`StoreError::LockLost`] if another process took over the lock.
     pub fn check(&self) -> Result<(), StoreError> {
         match &self.lease {
             Some(lease) if lease.is_lost() => Err(StoreError::LockLost {
@@ -52,20 +54,20 @@ impl LockGuard {
 }
 
 impl Drop for LockGuard {
-    /// Unlocks explicitly instead of only closing the file. If another thread is just starting a process, that process
-    /// shares the open file until it executes its own program.
+    /// Unlocks explicitly, because closing the file may not be enough: if another thread is starting a process at this
+    /// time, that process shares the open file until it executes its own program.
     fn drop(&mut self) {
-        // The lease is released first, so that the next owner of the file lock finds it free.
+        // The lease is released first, so that the next holder of the file lock finds the lease free.
         self.lease = None;
         if let Some(file) = &self.file {
-            // If this fails, the lock ends when the last sharer closes the file.
+            // If this fails, the lock ends when the last process that shares the file closes it.
             let _ = file.unlock();
         }
     }
 }
 
 impl Store {
-    /// Takes the lock `name`; waits while another guard holds it. To be able to stop waiting, call
+    /// Takes the lock `name`. Waits while another guard holds it. If you need to be able to stop waiting, call
     /// [`try_lock`](Self::try_lock) repeatedly instead.
     ///
     /// # Errors
@@ -79,21 +81,21 @@ impl Store {
         }
     }
 
-    /// Takes the lock `name` if it is free now.
+    /// Takes the lock `name` if it is free.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock).
+    /// Same as for [`lock`](Self::lock).
     pub fn try_lock(&self, name: &str) -> Result<Option<LockGuard>, StoreError> {
         self.must_be_writable()?;
         acquire(&self.lock_path(name), Mode::Exclusive, false)
     }
 
     /// Prevents garbage collection by this and all other processes until the guard is dropped. A run holds the guard
-    /// from its first lookup to its last record. Waits while a collection is running. To be able to stop waiting, call
-    /// [`try_in_use`](Self::try_in_use) repeatedly instead.
+    /// from its first lookup to its last record. Waits while a collection is running. If you need to be able to stop
+    /// waiting, call [`try_in_use`](Self::try_in_use) repeatedly instead.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock).
+    /// Same as for [`lock`](Self::lock).
     pub fn in_use(&self) -> Result<LockGuard, StoreError> {
         loop {
             if let Some(guard) = self.announce_use(true)? {
@@ -102,10 +104,10 @@ impl Store {
         }
     }
 
-    /// Like [`in_use`](Self::in_use), but returns `None` while a collection is running.
+    /// Same as [`in_use`](Self::in_use), but returns `None` while a collection is running.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock).
+    /// Same as for [`lock`](Self::lock).
     pub fn try_in_use(&self) -> Result<Option<LockGuard>, StoreError> {
         self.announce_use(false)
     }
@@ -148,7 +150,8 @@ impl Store {
     /// Locks the store for one garbage collector. Returns `None` while a run uses the store.
     pub(crate) fn try_exclusive(&self) -> Result<Option<LockGuard>, StoreError> {
         let path = self.use_lock();
-        // A machine that died during a run may have left its lease. Waits until that is certain.
+        // A machine that died during a run may have left its lease. This call waits until it is certain whether the
+        // holder is alive.
         acquire_with(&path, Mode::Exclusive, false, Lease::take_unless_alive)
     }
 
@@ -163,7 +166,7 @@ impl Store {
     }
 }
 
-/// Takes the lock on the file `path` if it is free now. Creates the file if it does not exist.
+/// Takes the lock on the file `path` if it is free. Creates the file if it does not exist.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
@@ -178,8 +181,8 @@ fn holders(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Locks the file `path`. Returns `None` if the lock is taken, or if the collector removed the file between opening and
-/// locking; the caller then tries again. With `wait`, this function does most of the waiting.
+/// Locks the file `path`. Returns `None` if the lock is taken, or if the garbage collector removed the file between
+/// opening and locking. The caller then tries again. With `wait`, this function blocks if the file system supports it.
 fn acquire(path: &Path, mode: Mode, wait: bool) -> Result<Option<LockGuard>, StoreError> {
     acquire_with(path, mode, wait, Lease::try_take)
 }
@@ -213,7 +216,7 @@ fn acquire_with(
         Err(TryLockError::Error(source)) if is_unsupported(&source) => false,
         Err(TryLockError::Error(source)) => return Err(error(source)),
     };
-    // A lock on a file that was unlinked excludes nobody.
+    // A lock on a file that was removed does not exclude other processes.
     if locked && !is_file_at(&file, path).map_err(error)? {
         return Ok(None);
     }
@@ -236,13 +239,13 @@ fn acquire_with(
     Ok(None)
 }
 
-/// Whether the error means that the file system has no locks.
+/// Returns whether the error means that the file system does not support locks.
 fn is_unsupported(error: &io::Error) -> bool {
     let none_left = rustix::io::Errno::NOLCK.raw_os_error();
     error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(none_left)
 }
 
-/// Whether `path` still names the open file.
+/// Returns whether `path` still names the open file.
 ///
 /// # Errors
 /// If the file or the path cannot be examined.
@@ -262,11 +265,11 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    // Shared, because NFS locks a file exclusively only if it is open for writing.
+    // The lock is shared, because NFS locks a file exclusively only if it is open for writing.
     match file.try_lock_shared() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(false),
-        // This file system has no locks, so the caller's check of the age has to suffice.
+        // This file system does not support locks, so the caller relies on the age of the file.
         Err(TryLockError::Error(error)) if is_unsupported(&error) => {}
         Err(TryLockError::Error(error)) => return Err(error),
     }
@@ -283,7 +286,7 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 impl LockGuard {
-    /// The lock `path`, after another process took it over.
+    /// Returns a guard of the lock `path` after another process took over the lock.
     pub(crate) fn lost(path: &Path) -> io::Result<LockGuard> {
         let lease = Lease::try_take(&holders(path), Mode::Exclusive)?;
         let lease = lease.ok_or(ErrorKind::WouldBlock)?;
@@ -302,14 +305,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_that_another_process_took_over_is_an_error() -> Result<(), Box<dyn std::error::Error>>
-    {
+    fn check_reports_a_lock_that_another_process_took_over()
+    -> Result<(), Box<dyn std::error::Error>> {
         let directory = tempfile::tempdir()?;
         let path = directory.path().join("lock");
         let held = try_lock_file(&path)?.ok_or("not locked")?;
         held.check()?;
         let lost = LockGuard::lost(&directory.path().join("another"))?.check();
-        let error = lost.expect_err("it is lost");
+        let error = lost.expect_err("the lock is lost");
         assert!(error.to_string().contains("lost the lock"), "{error}");
         assert!(matches!(error, StoreError::LockLost { .. }));
         Ok(())

@@ -1,4 +1,4 @@
-//! Identifies the machine, and finds out whether other machines may see a file system.
+//! Identifies the machine, and determines whether other machines may see a file system.
 
 use std::fs;
 use std::path::Path;
@@ -43,12 +43,12 @@ const LOCAL_FILE_SYSTEMS: [u32; 19] = [
     0x7371_7368, // squashfs
 ];
 
-/// Whether other machines may see the file system of `path`. On such a file system, a lock of the operating system may
-/// hold for one machine only. Returns `true` if the type is unknown.
+/// Returns whether other machines may see the file system of `path`. On such a file system, a lock of the operating
+/// system may apply to one machine only. Returns `true` if the type of the file system is unknown.
 #[cfg(target_os = "linux")]
 pub fn is_shared(path: &Path) -> bool {
     let number = rustix::fs::statfs(path).map(|stat| stat.f_type);
-    // The type of the number differs between architectures; its lower 32 bits are defined.
+    // The type of `f_type` differs between architectures, but its lower 32 bits are always defined.
     number.map_or(true, |number| {
         let number = number as u64 & u64::from(u32::MAX);
         !LOCAL_FILE_SYSTEMS
@@ -58,7 +58,8 @@ pub fn is_shared(path: &Path) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-/// Whether other machines may see the file system of `path`. Always `true`, since the type is unknown here.
+/// Returns whether other machines may see the file system of `path`. Always `true`, because its type is unknown on this
+/// system.
 pub fn is_shared(_: &Path) -> bool {
     true
 }
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn proc_is_not_known_to_be_of_one_machine_but_shared_memory_is() {
+    fn only_known_local_file_systems_are_not_shared() {
         assert!(is_shared(Path::new("/proc")));
         assert!(is_shared(Path::new("/no/such/folder")));
         if Path::new("/dev/shm").is_dir() {

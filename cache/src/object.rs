@@ -1,7 +1,7 @@
-//! Reads objects, and verifies each of them first.
+//! Reads objects, and verifies each object before it is used.
 //!
 //! When this process first opens an object, it hashes the bytes and compares the digest with the object's name. Later
-//! opens skip that as long as the length, modification time and inode of the file are the same.
+//! opens skip this check as long as the length, modification time and inode of the file are unchanged.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -17,7 +17,7 @@ use crate::{Digest, Store, StoreError, digest};
 /// Maximum bytes of one read while hashing.
 const CHUNK_BYTES: u64 = 1024 * 1024;
 
-/// A verified, open object. Its bytes stay readable even if another process removes it from the store.
+/// A verified, open object. Its bytes remain readable even if another process removes the object from the store.
 #[derive(Debug)]
 pub struct Object {
     digest: Digest,
@@ -27,7 +27,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// Returns the same object, but backed by another file.
+    /// Returns the same object, backed by a different file.
     pub(crate) fn copied_to(&self, file: File) -> Object {
         Object {
             digest: self.digest,
@@ -42,7 +42,7 @@ impl Object {
         &self.digest
     }
 
-    /// Returns the object's path. The file is only certain to exist while a guard of [`Store::in_use`] is held; prefer
+    /// Returns the object's path. The file is only certain to exist while a guard of [`Store::in_use`] is held. Prefer
     /// [`file`](Self::file) or [`reader`](Self::reader).
     pub fn path(&self) -> &Path {
         &self.path
@@ -58,13 +58,14 @@ impl Object {
         self.len == 0
     }
 
-    /// Returns the open file, for positioned reads and for memory mapping. All users share its cursor; use
+    /// Returns the open file, for positioned reads and for memory mapping. All users share its cursor. Use
     /// [`reader`](Self::reader) to read sequentially.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Returns a reader that starts at the first byte. Several readers can be used at once; each has its own position.
+    /// Returns a reader that starts at the first byte. Several readers can be used at the same time, because each has a
+    /// separate position.
     pub fn reader(&self) -> ObjectReader<'_> {
         ObjectReader {
             object: self,
@@ -107,15 +108,15 @@ impl Store {
     /// Opens an object, and verifies it if this process has not done so yet.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if the store does not have it. [`StoreError::Damaged`] if its bytes are wrong: the
-    /// object is then moved to quarantine and missing from now on.
+    /// [`StoreError::Missing`] if the object is not in the store. [`StoreError::Damaged`] if its bytes are wrong. The
+    /// object is then moved to quarantine and is missing from now on.
     pub fn open_object(&self, digest: &Digest) -> Result<Object, StoreError> {
         let object = self.open_or_fetch(digest)?;
         self.verify_once(&object)?;
         Ok(object)
     }
 
-    /// Like [`open_object`](Self::open_object), but never queries the tier.
+    /// Same as [`open_object`](Self::open_object), but never queries the tier.
     pub(crate) fn open_here(&self, digest: &Digest) -> Result<Object, StoreError> {
         let object = self.open_unverified(digest)?;
         self.verify_once(&object)?;
@@ -135,14 +136,14 @@ impl Store {
     /// Reads all bytes of an object. For small objects.
     ///
     /// # Errors
-    /// As [`open_object`](Self::open_object).
+    /// Same as for [`open_object`](Self::open_object).
     pub fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         let object = self.open_or_fetch(digest)?;
         let stamp = stamp_of(&object)?;
         let error = |source| StoreError::io("read", &object.path, source);
         let mut bytes = Vec::with_capacity(usize::try_from(object.len).unwrap_or(0));
         object.reader().read_to_end(&mut bytes).map_err(error)?;
-        // Hashes the bytes that are returned instead of reading them twice.
+        // The returned bytes are hashed in memory, so the file is not read twice.
         if !self.is_verified(digest, stamp) {
             let found = Digest::of_bytes(&bytes);
             if found != *digest {
@@ -189,8 +190,8 @@ impl Store {
         })
     }
 
-    /// Hashes an object, even if it was verified before. Returns its length, or `None` if it does not exist. With
-    /// `quarantine`, a damaged object is moved away.
+    /// Hashes an object even if it was verified before. Returns its length, or `None` if the object does not exist.
+    /// With `quarantine`, a damaged object is moved to quarantine.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] if the bytes are wrong.
@@ -222,13 +223,13 @@ impl Store {
         Ok(Some(object.len))
     }
 
-    /// Hashes a copy that is not in its final place yet. On a mismatch, reports the original as damaged.
+    /// Hashes a copy that does not have its final name yet. If the bytes are wrong, reports the original as damaged.
     pub(crate) fn verify_copy(&self, copy: &Object) -> Result<(), StoreError> {
         self.verify_now(copy, &|_| {})
     }
 
-    /// Returns the cause of a failed copy. The original may have been modified through a name outside the store since
-    /// it was verified; otherwise returns `error`.
+    /// Returns the error to report for a failed copy. If the original was modified through a name outside the store
+    /// after it was verified, reports it as damaged. Otherwise returns `error`.
     pub(crate) fn copy_error(&self, object: &Object, error: StoreError) -> StoreError {
         match self.verify_once(object) {
             Err(damaged @ StoreError::Damaged { .. }) => damaged,
@@ -256,7 +257,7 @@ impl Store {
     }
 
     fn quarantine(&self, object: &Object) -> Option<PathBuf> {
-        // Another process may have replaced the file with a good copy.
+        // Another process may have replaced the file with an intact copy.
         if self.is_read_only() || !is_file_at(&object.file, &object.path).unwrap_or(false) {
             return None;
         }

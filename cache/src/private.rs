@@ -1,31 +1,31 @@
-//! Objects that no program outside the store can change, so that they can be mapped into memory.
+//! Objects that programs cannot change through a name outside the store, so that they can be mapped into memory.
 //!
 //! A published file may be another name (a hard link) of an object's file. A program that writes to it or truncates it
-//! changes the object. The store notices that when it next opens the object, but a process that has mapped the file
-//! reads other bytes, or crashes. So an object is mapped only if it is *private*: its file has one name, in the store,
-//! and never gets another one.
+//! changes the object. The store notices this when it next opens the object. However, a process that has mapped the
+//! file reads different bytes, or crashes. Therefore an object is mapped only if it is *private*: its file has one
+//! name, in the store, and never gets another one.
 //!
-//! A private file carries a mark, an otherwise unused bit of its mode, which all processes see:
+//! A private file has a mark, an otherwise unused bit of its mode, which all processes see:
 //!
 //! - The **linker** creates the new name under a temporary name, then examines the file *that it linked*. It publishes
 //!   the name only if that file has no mark ([`link`](crate::link)).
-//! - The **marker** sets the mark, then counts the file's names, then checks that the store's name is the one that is
-//!   left. Only then the file is private. Otherwise the marker replaces the object by a private copy.
+//! - The **marker** sets the mark, then counts the file's names, then checks that the remaining name is the store's.
+//!   Only if all this succeeds, the file is private. Otherwise the marker replaces the object with a private copy.
 //!
 //! *Proof.* Suppose that a marker found the file private, and a linker publishes a name of it. If the link was created
-//! before the marker counted, the marker counted two names (link counts are checked to work, see below). If it was
-//! created later, the mark was set by then, and the linker saw it. The count and the check of the name are two steps,
-//! but a path in the store that stopped naming a file never names that file again, so a file that is found at its path
-//! was there all the time. Nobody removes a mark: another process may rely on it. `tests/model` checks all
-//! interleavings of these steps, and of processes that die between them.
+//! before the marker counted, the marker counted two names. (The linker checks that link counts work, see below.) If
+//! the link was created later, the mark was already set, and the linker saw it. The count and the check of the name are
+//! two steps. However, a path in the store that stopped naming a file never names that file again, so a file that is
+//! found at its path was there all the time. No process removes a mark, because another process may rely on it.
+//! `tests/model` checks all interleavings of these steps, including processes that die between them.
 //!
 //! The proof rests on these conditions:
 //!
-//! - No program but the store writes below the store's directory.
+//! - Only the store writes below the store's directory.
 //! - A program that opened a published name for writing closes the file before that name is removed. (Objects and
 //!   published files are read-only, so such a program has to change the mode, or run as root.)
-//! - The file system counts links. The linker checks that the count of a linked file is at least two, and copies
-//!   otherwise (sshfs, for example).
+//! - The file system counts links. The linker checks that the count of a linked file is at least two, and copies the
+//!   file otherwise (for example on sshfs).
 //! - On a network file system, the server answers while a file is mapped. A `soft` NFS mount fails reads with a signal.
 
 use std::fs::{File, Metadata, Permissions};
@@ -45,7 +45,7 @@ use crate::{Digest, Store, StoreError};
 /// The mark: the owner's execute permission.
 const MARK: u32 = 0o100;
 
-/// An object whose bytes do not change while it is open. Only [`Store::open_private`] returns one.
+/// An object whose bytes do not change while it is open. Only [`Store::open_private`] returns such objects.
 #[derive(Debug)]
 pub struct PrivateObject(Object);
 
@@ -67,15 +67,15 @@ impl PrivateObject {
     /// Maps the object into memory.
     ///
     /// # Errors
-    /// When the system cannot map it.
+    /// If the system cannot map the file.
     pub fn map(&self) -> io::Result<MappedObject> {
         if self.is_empty() {
             return Ok(MappedObject { map: None });
         }
-        // SAFETY: a map is sound if nobody changes or shortens the file while it lives. The file is private: it has no
-        // name outside the store and never gets one (see the module's documentation), and the store never writes to a
-        // file that has its final name. Nothing else makes a `PrivateObject`. The map keeps the file's inode alive, so
-        // removing its name does not matter either.
+        // SAFETY: a map is sound if the file is neither changed nor shortened while the map exists. The file is
+        // private: it has no name outside the store and never gets one (see the module's documentation), and the store
+        // never writes to a file that has its final name. Only `open_private` creates a `PrivateObject`. The map keeps
+        // the file's inode alive, so removing its name does not matter either.
         #[allow(unsafe_code, reason = "the file is private, see above")]
         let map = unsafe { Mmap::map(self.file())? };
         Ok(MappedObject { map: Some(map) })
@@ -90,13 +90,14 @@ pub struct MappedObject {
 }
 
 impl MappedObject {
-    /// Lets the system drop a part from memory. A later read brings the same bytes back.
+    /// Allows the system to drop a part of the map from memory. Later reads return the same bytes again.
     pub fn release(&self, part: Range<usize>) {
         let Some(map) = &self.map else { return };
         let start = part.start.min(map.len());
         let len = part.end.min(map.len()).saturating_sub(start);
-        // SAFETY: dropped pages of a shared, read-only map of a file are read from the file when they are next touched.
-        // The file is private, so it has the same bytes then. The map is never written to, so no write is lost.
+        // SAFETY: dropped pages of a shared, read-only map of a file are read from the file when they are next
+        // accessed. The file is private, so it still has the same bytes. The map is never written to, so no write is
+        // lost.
         #[allow(unsafe_code, reason = "the file is private, see above")]
         let advised = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, len) };
         // If the system rejects the advice, the part stays in memory.
@@ -111,13 +112,13 @@ impl AsRef<[u8]> for MappedObject {
 }
 
 impl Store {
-    /// Opens an object for mapping it into memory, and for reading at any time: while it is open, no program changes its
-    /// bytes through a name outside the store. If the object has such a name, the store copies it once (on some file
-    /// systems, the copy shares its blocks).
+    /// Opens an object for mapping it into memory and for reading at any time. While it is open, no program can change
+    /// its bytes through a name outside the store. If the object has such a name, the store copies it once. On some
+    /// file systems, the copy shares its blocks.
     ///
     /// # Errors
-    /// As [`open_object`](Self::open_object); when the copy cannot be written; [`StoreError::ReadOnlyHandle`] if the
-    /// object is not private yet and this handle may not change the store.
+    /// Same as for [`open_object`](Self::open_object). Also if the copy cannot be written.
+    /// [`StoreError::ReadOnlyHandle`] if the object is not private yet and this handle may not change the store.
     pub fn open_private(&self, digest: &Digest) -> Result<PrivateObject, StoreError> {
         let object = self.open_object(digest)?;
         let error = |source| StoreError::io("make private", object.path(), source);
@@ -132,16 +133,17 @@ impl Store {
         self.private_copy(&object).map(PrivateObject)
     }
 
-    /// Replaces the object by a private copy. On a file system without marks, returns a copy that has no name.
+    /// Replaces the object with a private copy. On a file system that does not support the mark, returns a copy without
+    /// a name.
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);
         copy_into(object, temp.as_file())
             .map_err(|source| self.copy_error(object, error(source)))?;
-        // The file is read-only, and `reopen` would open it for writing as well.
+        // The file is read-only, but `reopen` would also open it for writing.
         let copy = File::open(temp.path()).map_err(error)?;
         let opened = object.copied_to(copy);
-        // A program may be writing to the other name.
+        // A program may be writing to the other name of the original.
         self.verify_copy(&opened)?;
         if mark(temp.as_file()).unwrap_or(false) {
             self.replace_object(temp, &opened)?;
@@ -160,23 +162,24 @@ impl Store {
     }
 }
 
-/// Whether a file of the store must not be linked.
+/// Returns whether a file of the store has the mark, so that it must not be linked.
 pub(crate) fn is_marked(metadata: &Metadata) -> bool {
     metadata.mode() & MARK != 0
 }
 
-/// Marks a file, and returns whether it has the mark now: some file systems keep no such mode. The other permissions
-/// stay as the user's umask made them.
+/// Marks a file, and returns whether it now has the mark, because some file systems do not store this mode. The other
+/// permissions stay as the user's umask set them.
 fn mark(file: &File) -> io::Result<bool> {
     let mode = file.metadata()?.mode() & 0o7777;
     file.set_permissions(Permissions::from_mode(mode | MARK))?;
     Ok(is_marked(&file.metadata()?))
 }
 
-/// Whether a marked object has no name but the store's. The order matters: see the module's documentation.
+/// Returns whether a marked object has only the store's name. The order of the checks matters: see the module's
+/// documentation.
 fn has_no_other_name(object: &Object) -> io::Result<bool> {
     match object.file().metadata()?.nlink() {
-        // Another process collected or replaced the object: the file has no name at all.
+        // Another process collected or replaced the object, so the file no longer has a name.
         0 => Ok(true),
         1 => is_file_at(object.file(), object.path()),
         _ => Ok(false),
@@ -191,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_that_is_cut_after_it_was_opened_is_damaged() -> Result<(), Box<dyn Error>> {
+    fn object_truncated_after_opening_is_damaged() -> Result<(), Box<dyn Error>> {
         let dir = tempfile::tempdir()?;
         let store = Store::open(&dir.path().join("store"))?;
         let digest = store.put(&[7; 10_000])?;

@@ -1,4 +1,4 @@
-//! Identifies a process among all machines, and finds out whether it still runs.
+//! Identifies a process among all machines, and determines whether it is still running.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ pub(crate) struct ProcessId {
     /// The machine, boot and namespaces in which `number` identifies one process. Empty if unknown.
     space: String,
     number: u32,
-    /// Start time of the process in clock ticks since the boot. Distinguishes the process from a later one with the
+    /// Start time of the process in clock ticks since the boot. It distinguishes the process from a later one with the
     /// same number. `None` if unknown.
     start: Option<u64>,
 }
@@ -38,7 +38,7 @@ impl ProcessId {
         }
     }
 
-    /// Returns what `observer`, a process of this machine, can find out about this process.
+    /// Returns the state of this process, as far as `observer`, a process of this machine, can determine it.
     pub(crate) fn state(&self, observer: &ProcessId) -> ProcessState {
         if self.space.is_empty() || self.space != observer.space {
             return ProcessState::Unknown;
@@ -50,7 +50,8 @@ impl ProcessId {
         if test_kill_process(process) == Err(Errno::SRCH) {
             return ProcessState::Gone;
         }
-        // `/proc` may hide processes of other users (`hidepid`), so a missing file means nothing.
+        // `/proc` may hide processes of other users (`hidepid`), so a missing file does not show that the process has
+        // ended.
         match (self.start, start_of(self.number)) {
             (Some(then), Some(now)) if then == now => ProcessState::Runs,
             (Some(_), Some(_)) => ProcessState::Gone,
@@ -59,8 +60,8 @@ impl ProcessId {
     }
 }
 
-/// Returns a text that identifies the machine, its boot, and the container, because a container numbers its processes
-/// separately. Start times depend on the time namespace.
+/// Returns a text that identifies the machine, its boot, and the container. A container numbers its processes
+/// separately, and start times depend on the time namespace.
 fn space() -> String {
     let namespace = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).ok();
     match (host(), boot(), namespace("pid")) {
@@ -82,7 +83,7 @@ fn start_of(process: u32) -> Option<u64> {
 
 #[cfg(test)]
 impl ProcessId {
-    /// A process of another machine.
+    /// Returns a process of another machine.
     pub(crate) fn elsewhere(machine: &str) -> ProcessId {
         ProcessId {
             space: machine.to_owned(),
@@ -91,7 +92,7 @@ impl ProcessId {
         }
     }
 
-    /// The process `number` of this machine, as it is now.
+    /// Returns the process `number` of this machine.
     pub(crate) fn with_number(number: u32) -> ProcessId {
         ProcessId {
             number,
@@ -100,7 +101,7 @@ impl ProcessId {
         }
     }
 
-    /// An earlier process of the same number.
+    /// Returns an earlier process with the same number.
     pub(crate) fn earlier(&self) -> ProcessId {
         ProcessId {
             start: self.start.map(|start| start.wrapping_sub(1)),
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_told_from_one_that_is_gone_and_from_a_later_one_of_its_number() {
+    fn processes_with_one_number_are_distinguished_by_start_time() {
         let here = ProcessId::current();
         assert_eq!(here.state(&here), ProcessState::Runs);
         assert_eq!(here.earlier().state(&here), ProcessState::Gone);
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ended_is_gone() -> std::io::Result<()> {
+    fn ended_process_is_gone() -> std::io::Result<()> {
         let mut child = std::process::Command::new("sleep").arg("100").spawn()?;
         let process = ProcessId::with_number(child.id());
         assert_eq!(process.state(&ProcessId::current()), ProcessState::Runs);

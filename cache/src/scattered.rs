@@ -1,8 +1,8 @@
-//! Writes objects whose bytes do not arrive in order.
+//! Writes objects whose bytes are not produced in order.
 //!
-//! Some inputs can only be read sequentially, while the object made from them has another order. So the writer accepts
-//! bytes at any offset. The digest can only be computed when all bytes are there, so the file is read once more at the
-//! end.
+//! Some inputs can only be read sequentially, while the object produced from them has a different order. Therefore the
+//! writer accepts bytes at any offset. The digest can only be computed when all bytes are written, so the file is read
+//! once more at the end.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,8 +14,8 @@ use crate::digest::next;
 use crate::writer::{CHUNK_BYTES, Hashes};
 use crate::{Store, StoreError, Stored};
 
-/// An object being written, in which ranges can be reserved and filled later. It enters the store with
-/// [`commit`](Self::commit); dropping the writer discards it.
+/// An object that is being written, in which ranges can be reserved and filled later. [`commit`](Self::commit) adds it
+/// to the store. Dropping the writer discards it.
 #[derive(Debug)]
 pub struct ScatteredWriter {
     store: Store,
@@ -27,7 +27,7 @@ pub struct ScatteredWriter {
 }
 
 impl Store {
-    /// Starts a new object whose bytes may arrive in any order.
+    /// Starts a new object whose bytes may be written in any order.
     ///
     /// # Errors
     /// If no file can be created in the store.
@@ -73,8 +73,8 @@ impl ScatteredWriter {
         Ok(())
     }
 
-    /// Puts the object into the store, as [`ObjectWriter::commit`](crate::ObjectWriter::commit) does. Calls `watch`
-    /// while it reads the file back for its digest; an error of `watch` ends that.
+    /// Adds the object to the store, like [`ObjectWriter::commit`](crate::ObjectWriter::commit). The file is read back
+    /// for its digest. During this, `watch` is called repeatedly. An error of `watch` ends the commit.
     ///
     /// # Errors
     /// If the last bytes cannot be written, if the file cannot be read or renamed, or if `watch` fails.
@@ -82,9 +82,9 @@ impl ScatteredWriter {
         self.write_buffer()?;
         let path = self.temp.path();
         let error = |source| StoreError::io("read", path, source);
-        // The last reserved range may not have been written.
+        // The last reserved range may never have been written.
         self.temp.as_file().set_len(self.len).map_err(error)?;
-        // The file is read-only, and `reopen` would open it for writing as well.
+        // The file is read-only, but `reopen` would also open it for writing.
         let mut file = File::open(path).map_err(error)?;
         let mut hashes = Hashes::new(&self.store);
         let mut piece = vec![0; CHUNK_BYTES];
@@ -103,7 +103,7 @@ impl ScatteredWriter {
     }
 }
 
-/// Appends bytes. The I/O errors contain a [`StoreError`].
+/// Appends bytes. I/O errors contain a [`StoreError`].
 impl Write for ScatteredWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);

@@ -1,8 +1,8 @@
 //! Small JSON files with a hash that reveals truncation and modification.
 //!
-//! The first line is the BLAKE3 hash, in hexadecimal, of bucket, key and JSON; the rest is the JSON. A file that was
-//! truncated, modified or copied to the place of another key does not match its hash and is treated as absent. Files
-//! are replaced by renaming and never written in place.
+//! The first line is the hexadecimal BLAKE3 hash of bucket, key and JSON. The rest is the JSON. A file that was
+//! truncated, modified or copied to the path of another key does not match its hash and is treated as absent. Files are
+//! replaced by renaming and never written in place.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -20,13 +20,13 @@ use crate::{Digest, Store, StoreError};
 /// Length of the first line in bytes, without the line break.
 const SEAL_LEN: usize = 2 * Digest::LEN;
 
-/// Maximum length of a record in bytes. The store never writes longer ones, so a longer file is not a record.
+/// Maximum length of a record in bytes. The store never writes longer records, so a longer file is not a record.
 const MAX_RECORD_BYTES: u64 = 1 << 30;
 
 /// Result of reading a record.
 pub(crate) enum RecordRead<T> {
     Absent,
-    /// There is a file, but it is not a complete record of this key.
+    /// The file exists, but it is not a complete record of this key.
     Garbled,
     /// The record and its open file.
     Found(T, File),

@@ -2,12 +2,12 @@
 //!
 //! A record is valid while length, modification time, change time and inode of the file are the same. File systems take
 //! time stamps from the kernel's clock tick, so a file that is written twice within a tick keeps its stamp. Therefore a
-//! file that was modified just now is left to age for a moment before it is read.
+//! file that was modified just now is only read after a short wait.
 //!
-//! A record can also be kept under a name, such as the bundle of a competition. A named record outlives its file: it
-//! keeps the digest, so that results made from the file remain valid after the file is deleted. A name has two records:
-//! the content that was seen last, and the content that results were made from ([`Store::confirm_source`]). A file that
-//! turns out to be unusable changes only the first one.
+//! A record can also be stored under a name, such as the bundle of a competition. A named record outlives its file, so
+//! results produced from the file remain valid after the file is deleted. A name has two records: the content that was
+//! seen last, and the content from which results were produced ([`Store::confirm_source`]). A file that turns out to be
+//! unusable changes only the first record.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -32,7 +32,8 @@ const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 const CHUNK_BYTES: usize = 1024 * 1024;
 
-/// Chunks on their way to the MD5 thread. More would only use memory, because MD5 is the slower hash.
+/// Maximum number of queued chunks for the MD5 thread. More chunks would only use memory, because MD5 is the slower
+/// hash.
 const CHUNKS_IN_FLIGHT: usize = 4;
 
 /// Digests of a file outside the store.
@@ -42,15 +43,15 @@ pub struct SourceRecord {
     pub path: String,
     /// BLAKE3 digest of its bytes.
     pub digest: Digest,
-    /// MD5 of its bytes as 32 lower-case hexadecimal digits, if it was requested. The benchmark publishes MD5
-    /// checksums. MD5 only protects against accidents, and takes several times as long as BLAKE3.
+    /// MD5 of its bytes as 32 lower-case hexadecimal digits, if it was requested, because the benchmark publishes MD5
+    /// checksums. MD5 only protects against accidental changes, and takes several times as long as BLAKE3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
     /// SHA-256 of its bytes as 64 lower-case hexadecimal digits, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     stamp: Stamp,
-    /// The name under which the record is kept, if it is not kept under its path.
+    /// The name under which the record is stored. `None` if it is stored under its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     /// Serial number of the remote's record of this content.
@@ -65,10 +66,10 @@ pub struct Content {
     pub digest: Digest,
     /// Number of bytes.
     pub bytes: u64,
-    /// MD5, as in [`SourceRecord::md5`].
+    /// MD5 of the bytes, in the format of [`SourceRecord::md5`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
-    /// SHA-256, as in [`SourceRecord::sha256`].
+    /// SHA-256 of the bytes, in the format of [`SourceRecord::sha256`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
@@ -107,7 +108,7 @@ impl SourceRecord {
         self.stamp.len == 0
     }
 
-    /// Whether the record is kept under a name and so outlives its file.
+    /// Returns whether the record is stored under a name, so that it outlives its file.
     pub(crate) fn is_named(&self) -> bool {
         self.name.is_some()
     }
@@ -131,12 +132,12 @@ impl Store {
         }
     }
 
-    /// Reads the file `path` once to compute its BLAKE3 digest, and its MD5 if `with_md5`. Stores and returns the
-    /// record. Calls `progress` with the number of bytes of each read.
+    /// Reads the file `path` once to compute its BLAKE3 digest, and its MD5 if `with_md5` is true. Stores and returns
+    /// the record. Calls `progress` with the number of bytes of each read.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if the file is modified while it is read. Otherwise if it cannot be read or the record cannot
-    /// be written.
+    /// [`StoreError::Changed`] if the file is modified while it is read. Also if the file cannot be read or the record
+    /// cannot be written.
     pub fn ingest(
         &self,
         path: &Path,
@@ -158,8 +159,8 @@ impl Store {
     }
 
     /// Applies `read` to the file at a canonical path. `read` returns its result and the number of bytes that it read.
-    /// Returns the result and the file's stamp. Fails if the file does not have the stamp `expected`, if given, or if
-    /// it changes while it is read.
+    /// Returns the result and the file's stamp. Fails if the file does not have the stamp `expected`, if that is given,
+    /// or if the file changes while it is read.
     fn read_unchanged<T>(
         &self,
         path: &Path,
@@ -178,7 +179,8 @@ impl Store {
         }
         wait_until_aged(&before);
         let (made, len) = read(&file).map_err(error)?;
-        // The stamp of the path is compared as well: a writer that replaces the file leaves the open one untouched.
+        // The stamp of the path is also compared, because a writer that replaces the file does not change the open
+        // file.
         let open = Stamp::of_outside(&file.metadata().map_err(error)?);
         let named = Stamp::of_outside(&path.metadata().map_err(error)?);
         match open == stamp && named == stamp && len == stamp.len {
@@ -189,11 +191,11 @@ impl Store {
 }
 
 impl Store {
-    /// Stores digests that were computed while `file` was written, so that the file need not be read again. `path` must
-    /// already name the file, and nobody may write to it any more.
+    /// Stores digests that were computed while `file` was written, so that the file does not have to be read again.
+    /// `path` must already name the file, and no program may write to it any more.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if `path` names another file. Otherwise if the file cannot be examined or the record
+    /// [`StoreError::Changed`] if `path` names a different file. Also if the file cannot be examined or the record
     /// cannot be written.
     pub fn remember_source(
         &self,
@@ -234,11 +236,11 @@ impl Store {
         Ok(record)
     }
 
-    /// Adds the SHA-256 of `path` to its record. This reads the file once more; it must not have changed since the
-    /// record was made.
+    /// Adds the SHA-256 of `path` to its record. This reads the file once more. The file must not have changed since
+    /// the record was created.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if the file has changed. Otherwise if it cannot be read or the record cannot be written.
+    /// [`StoreError::Changed`] if the file has changed. Also if it cannot be read or the record cannot be written.
     pub fn add_sha256(
         &self,
         path: &Path,
@@ -269,7 +271,8 @@ impl Store {
         Ok(record)
     }
 
-    /// Like [`name_source`](Self::name_source), for a content that was never a local file, for example one in a mirror.
+    /// Same as [`name_source`](Self::name_source), for a content that was never a local file, such as a file in a
+    /// mirror.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -277,7 +280,7 @@ impl Store {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Returns the highest serial number that a record of `remote` about `name` had, 0 if there was none.
+    /// Returns the highest serial number that a record of `remote` about `name` had. 0 if there was no record.
     ///
     /// # Errors
     /// If the record cannot be read.
@@ -305,7 +308,7 @@ impl Store {
         self.set_named(&remote_record_name(remote, name), &record)
     }
 
-    /// Stores `record` as the last seen content of `name`. It is used for `name` until another one is confirmed.
+    /// Stores `record` as the last seen content of `name`. It is used for `name` until another content is confirmed.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -313,7 +316,7 @@ impl Store {
         self.set_named(&last_seen_name(name), record)
     }
 
-    /// Stores `record` as the content of `name` that results were made from.
+    /// Stores `record` as the content of `name` from which results were produced.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -325,9 +328,8 @@ impl Store {
         self.set_named(name, record)
     }
 
-    /// Returns the candidates for the content of `name`, even if no file has them any more: first the content that
-    /// results were made from, then the one seen last. Callers use the first one that matches.
-    ///
+    /// Returns the candidates for the content of `name`, even if the files no longer exist: first the content from
+    /// which results were produced, then the content that was seen last. Callers use the first candidate that matches.
     /// # Errors
     /// If a record cannot be read.
     pub fn named_sources(&self, name: &str) -> Result<Vec<SourceRecord>, StoreError> {
@@ -357,7 +359,7 @@ impl Store {
     }
 }
 
-/// Waits until any later change of the file will change its stamp.
+/// Waits until any later change of the file is certain to change its stamp.
 fn wait_until_aged(metadata: &Metadata) {
     let changed = u64::try_from(metadata.ctime()).unwrap_or_default();
     let changed = UNIX_EPOCH
@@ -393,7 +395,7 @@ fn remote_record_name(remote: &str, name: &str) -> String {
     format!("{remote}\0{name}\0remote")
 }
 
-/// Returns BLAKE3, MD5 and length of `input` in one pass. MD5 runs on its own thread if there is a permit and the
+/// Returns BLAKE3, MD5 and length of `input` in one pass. MD5 runs on a separate thread if there is a permit and the
 /// thread can be started.
 fn hash_twice(
     mut input: impl Read,

@@ -5,7 +5,7 @@ use std::path::Path;
 /// Returns the number of bytes that an ordinary user can still write to the file system of `path`, or of its nearest
 /// existing ancestor. `None` if the system does not report it.
 pub fn free_space(path: &Path) -> Option<u64> {
-    // The parent of a relative path with one component is the empty path, which names nothing.
+    // The parent of a relative path with one component is the empty path, which cannot be examined.
     let path = std::path::absolute(path).ok()?;
     let found = path.ancestors().find(|path| path.exists())?;
     let stat = rustix::fs::statvfs(found).ok()?;
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_that_does_not_exist_has_the_space_of_the_one_above() {
+    fn missing_directory_has_the_space_of_its_ancestor() {
         for path in ["not-there", "not/there/either", ".", "/", "/not-there/a"] {
             assert!(free_space(Path::new(path)).is_some(), "{path}");
         }

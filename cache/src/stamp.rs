@@ -6,25 +6,25 @@ use std::os::unix::fs::MetadataExt;
 use serde::{Deserialize, Serialize};
 
 /// Length, modification time, inode and, for files outside the store, change time of a file. If all of them equal those
-/// of an earlier check, the bytes are assumed to be the same.
+/// of an earlier check, the bytes are assumed to be unchanged.
 ///
-/// Every program can set the modification time, so a file that was rewritten in place may have its old one. No program
-/// can set the change time. Renaming a file, linking to it and changing its mode also update the change time; then the
-/// file is read once more.
+/// Every program can set the modification time, so a file that was rewritten in place may still have its old one.
+/// Programs cannot set the change time. However, renaming a file, linking to it and changing its mode also update the
+/// change time. The file is then read once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     pub(crate) len: u64,
     /// Nanoseconds since 1970, negative for earlier times.
     pub(crate) modified: i64,
     pub(crate) inode: u64,
-    /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing links to them, and in
-    /// records of earlier versions.
+    /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing an object links to it
+    /// and thereby changes the time, and in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changed: Option<i64>,
 }
 
 impl Stamp {
-    /// The stamp of a content without a file.
+    /// Returns the stamp of a content that is not in a local file.
     pub(crate) fn without_file(len: u64) -> Self {
         Self {
             len,
@@ -34,7 +34,7 @@ impl Stamp {
         }
     }
 
-    /// The stamp of a file in the store.
+    /// Returns the stamp of a file in the store.
     pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             len: metadata.len(),
@@ -44,7 +44,7 @@ impl Stamp {
         }
     }
 
-    /// The stamp of a file outside the store.
+    /// Returns the stamp of a file outside the store.
     pub(crate) fn of_outside(metadata: &Metadata) -> Self {
         Self {
             changed: Some(nanoseconds(metadata.ctime(), metadata.ctime_nsec())),
@@ -52,7 +52,7 @@ impl Stamp {
         }
     }
 
-    /// Whether a file that had this stamp and now has `now` is unchanged, as far as the recorded fields show.
+    /// Returns whether a file that had this stamp and now has `now` is unchanged, as far as the recorded fields show.
     pub(crate) fn agrees_with(self, now: Stamp) -> bool {
         let now = match self.changed {
             Some(_) => now,
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_of_earlier_versions_agree_by_what_they_have() {
+    fn stamps_without_a_change_time_compare_the_other_fields() {
         let record = r#"{"len":1,"modified":2,"inode":3}"#;
         let record: Stamp = serde_json::from_str(record).unwrap();
         let now = Stamp {

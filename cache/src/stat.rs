@@ -21,7 +21,7 @@ impl Amount {
     }
 }
 
-/// Number and size of everything in a store.
+/// Number and size of all files in a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreStat {
     /// Objects.
@@ -36,14 +36,14 @@ pub struct StoreStat {
     pub bundles: Amount,
     /// Files that are being written, or were left by a killed process.
     pub temporary: Amount,
-    /// Damaged objects kept for inspection. Remove them by hand.
+    /// Damaged objects, which are kept for inspection. Users remove them by hand.
     pub quarantine: Amount,
     /// Free bytes on the store's file system, if the system reports them.
     pub free: Option<u64>,
 }
 
 impl Store {
-    /// Counts the files of the store and sums their lengths. Reads directory entries only, no contents.
+    /// Counts the files of the store and adds up their lengths. Reads only directory entries, no contents.
     ///
     /// # Errors
     /// If a directory cannot be listed.
@@ -74,7 +74,7 @@ impl Store {
 
 fn sum(files: impl Iterator<Item = PathBuf>) -> Amount {
     let mut amount = Amount::default();
-    // A file that was removed since the listing is not counted.
+    // A file that was removed after the listing is not counted.
     for metadata in files.filter_map(|path| path.symlink_metadata().ok()) {
         amount.add(metadata.len());
     }

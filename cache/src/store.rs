@@ -1,4 +1,4 @@
-//! The handle of a store, and the state that its clones share.
+//! The handle to a store, and the state that its clones share.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -14,20 +14,20 @@ use crate::link::LinkMode;
 use crate::stamp::Stamp;
 use crate::{Digest, Permit, StoreError, Threads, Tier, free_space, leftovers};
 
-/// Makes backup and search programs skip the directory.
+/// The content of `CACHEDIR.TAG`, because of which backup and search programs skip the directory.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
 # This directory is a cache of prep. You can delete it; prep will create it again.\n";
 
-/// A content-addressed store in a directory. Cheap to clone; clones share the set of objects that this process has
-/// verified. All calls block: use them on blocking threads.
+/// A content-addressed store in a directory. Cheap to clone. Clones share the set of objects that this process has
+/// verified. All calls block, so use them on threads that may block.
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<Inner>,
-    /// Threads that writers may use in addition to their own. `None` means no limit.
+    /// Threads that writers may use in addition to the calling thread. `None` means no limit.
     threads: Option<Threads>,
     /// Whether writers compute SHA-256 as well.
     pub(crate) with_sha256: bool,
-    /// The place to look for results that this store does not have.
+    /// The tier from which missing results are requested.
     pub(crate) tier: Option<Arc<dyn Tier>>,
 }
 
@@ -39,18 +39,18 @@ struct Inner {
     verified: Mutex<HashMap<Digest, Stamp>>,
     /// SHA-256 of objects that this process wrote with SHA-256 enabled.
     sums: Mutex<HashMap<Digest, [u8; 32]>>,
-    /// One gate per object that is being verified, so that threads that open the same large object at once hash it
-    /// once.
+    /// One lock per object that is being verified. If several threads open the same large object at the same time, only
+    /// one of them hashes it.
     verifying: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
-    /// Ways of linking that do not work on a destination device.
-    refused: Mutex<HashSet<(u64, LinkMode)>>,
+    /// Link modes that do not work, by destination device.
+    unsupported_modes: Mutex<HashSet<(u64, LinkMode)>>,
     /// Whether other machines may see the file systems of these devices.
     shared_devices: Mutex<HashMap<u64, bool>>,
 }
 
 impl Store {
-    /// Opens the store in the directory `root`. Creates the store if it does not exist. Also removes files that killed
-    /// processes left in it more than a day ago.
+    /// Opens the store in the directory `root`. Creates the store if it does not exist. Also removes temporary files of
+    /// killed processes that are older than a day.
     ///
     /// # Errors
     /// If the directory cannot be created or written.
@@ -58,24 +58,24 @@ impl Store {
         for bucket in Bucket::ALL {
             let dir = bucket.dir(root);
             create_directory(&dir)
-                .map_err(|error| StoreError::io("create the store's directory", &dir, error))?;
+                .map_err(|error| StoreError::io("create the cache directory", &dir, error))?;
         }
         let store = Self::open_root(root, false)?;
-        // Writing the tag for the first time proves that the directory is writable. Later, the temporary file below
-        // does.
+        // Writing the tag for the first time proves that the directory is writable. After that, creating the temporary
+        // file below proves it.
         let tag = store.root().join("CACHEDIR.TAG");
         if !tag.exists() {
             fs::write(&tag, CACHE_TAG)
-                .map_err(|error| StoreError::io("write the store's tag", &tag, error))?;
+                .map_err(|error| StoreError::io("write the tag of the cache", &tag, error))?;
         }
         drop(store.temp_file()?);
         leftovers::sweep(store.root(), false)?;
         Ok(store)
     }
 
-    /// Opens the store in the directory `root` for reading. Returns `None` if there is no store. This handle never
-    /// creates, changes or removes anything: its lookups are not recorded as uses, and damage is reported but not
-    /// moved.
+    /// Opens the store in the directory `root` for reading. Returns `None` if the store does not exist. This handle
+    /// never creates, changes or removes files: its lookups are not recorded as uses, and damaged objects are reported
+    /// but not moved.
     ///
     /// # Errors
     /// If the directory exists but cannot be examined.
@@ -84,12 +84,12 @@ impl Store {
         match objects.metadata() {
             Ok(_) => Self::open_root(root, true).map(Some),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(StoreError::io("open the store", &objects, error)),
+            Err(error) => Err(StoreError::io("open the cache", &objects, error)),
         }
     }
 
-    /// Opens the store in the directory `root` for reading, like [`open_existing`](Self::open_existing). If there is no
-    /// store, the result acts as an empty one and creates nothing.
+    /// Same as [`open_existing`](Self::open_existing). However, if the store does not exist, the returned handle acts
+    /// as an empty store and creates no files.
     ///
     /// # Errors
     /// If the directory exists but cannot be examined.
@@ -101,7 +101,7 @@ impl Store {
     fn open_root(root: &Path, read_only: bool) -> Result<Self, StoreError> {
         let root = root
             .canonicalize()
-            .map_err(|error| StoreError::io("open the store", root, error))?;
+            .map_err(|error| StoreError::io("open the cache", root, error))?;
         Ok(Self::new(root, read_only))
     }
 
@@ -112,7 +112,7 @@ impl Store {
             verified: Mutex::default(),
             sums: Mutex::default(),
             verifying: Mutex::default(),
-            refused: Mutex::default(),
+            unsupported_modes: Mutex::default(),
             shared_devices: Mutex::default(),
         };
         Self {
@@ -124,12 +124,12 @@ impl Store {
     }
 
     /// Returns the directory for member lists of bundles in the store `root`. Each list is named by the bundle's MD5.
-    /// The directory need not exist.
+    /// The directory may be missing.
     pub fn bundle_lists(root: &Path) -> PathBuf {
         Bucket::Bundles.dir(root)
     }
 
-    /// Returns the directory for logs of runs in the store `root`. The directory need not exist.
+    /// Returns the directory for logs of runs in the store `root`. The directory may be missing.
     pub fn run_logs(root: &Path) -> PathBuf {
         Bucket::Runs.dir(root)
     }
@@ -158,8 +158,8 @@ impl Store {
         self.with_sha256
     }
 
-    /// Returns the SHA-256 of an object that this process wrote with SHA-256 enabled, so that it need not be read
-    /// again.
+    /// Returns the SHA-256 of an object that this process wrote with SHA-256 enabled, so that the object does not have
+    /// to be read again.
     pub fn sha256(&self, digest: &Digest) -> Option<[u8; 32]> {
         self.inner.sums.lock().get(digest).copied()
     }
@@ -168,7 +168,7 @@ impl Store {
         self.inner.sums.lock().insert(digest, sum);
     }
 
-    /// Takes one more thread. Returns `None` if all are in use.
+    /// Takes one more thread from the budget. Returns `None` if all threads are in use.
     pub(crate) fn thread(&self) -> Option<Permit> {
         match &self.threads {
             Some(threads) => threads.try_take(),
@@ -191,8 +191,8 @@ impl Store {
         self.inner.read_only
     }
 
-    /// Returns the length of an object in bytes, `None` if the store does not have it. Checks only the directory entry;
-    /// opening the object verifies its bytes.
+    /// Returns the length of an object in bytes. `None` if the object is not in the store. Checks only the directory
+    /// entry, because the bytes are verified when the object is opened.
     pub fn len_of(&self, digest: &Digest) -> Option<u64> {
         let found = self.object_path(digest).symlink_metadata().ok()?;
         found.is_file().then_some(found.len())
@@ -203,14 +203,14 @@ impl Store {
         free_space(self.root())
     }
 
-    /// Fails if the file system has fewer than `bytes` free bytes. Call this before writing much.
+    /// Fails if the file system has fewer than `bytes` free bytes. Call this before writing a large amount of data.
     ///
     /// # Errors
     /// [`StoreError::NoSpace`] if fewer than `bytes` bytes are free.
     pub fn require_space(&self, bytes: u64) -> Result<(), StoreError> {
         match self.free_space() {
             Some(free) if free < bytes => Err(StoreError::NoSpace {
-                action: "write to the store",
+                action: "write to the cache",
                 path: self.root().to_path_buf(),
                 needed: bytes,
                 free: Some(free),
@@ -244,7 +244,7 @@ impl Store {
         self.inner.verified.lock().remove(digest);
     }
 
-    /// Runs `verify` while no other thread runs it for the same object.
+    /// Runs `verify` while no other thread verifies the same object.
     pub(crate) fn exclusively<T>(&self, digest: &Digest, verify: impl FnOnce() -> T) -> T {
         let gate = Arc::clone(self.inner.verifying.lock().entry(*digest).or_default());
         let entered = gate.lock();
@@ -254,8 +254,11 @@ impl Store {
         result
     }
 
-    pub(crate) fn has_refused(&self, device: u64, mode: LinkMode) -> bool {
-        self.inner.refused.lock().contains(&(device, mode))
+    pub(crate) fn is_unsupported_mode(&self, device: u64, mode: LinkMode) -> bool {
+        self.inner
+            .unsupported_modes
+            .lock()
+            .contains(&(device, mode))
     }
 
     /// Calls `is_shared` once per device and caches its result.
@@ -264,8 +267,8 @@ impl Store {
         *devices.entry(device).or_insert_with(is_shared)
     }
 
-    pub(crate) fn set_refused(&self, device: u64, mode: LinkMode) {
-        self.inner.refused.lock().insert((device, mode));
+    pub(crate) fn set_unsupported_mode(&self, device: u64, mode: LinkMode) {
+        self.inner.unsupported_modes.lock().insert((device, mode));
     }
 }
 
@@ -282,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_named_with_the_bytes_needed() -> std::io::Result<()> {
+    fn full_disk_error_states_the_bytes_needed() -> std::io::Result<()> {
         let path = Path::new("/dev/full");
         if !path.exists() {
             return Ok(());

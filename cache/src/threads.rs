@@ -11,8 +11,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// A budget of threads that concurrent work shares. Cheap to clone.
 ///
-/// Taking a thread never waits: a caller that gets none does the work on its own thread. So nested uses of the budget
-/// cannot deadlock.
+/// Taking a thread never waits. If no thread is free, the caller does the work on its own thread. Therefore nested uses
+/// of the budget cannot deadlock.
 #[derive(Clone, Debug)]
 pub struct Threads {
     free: Arc<AtomicUsize>,
@@ -40,7 +40,7 @@ pub struct Usage {
 
 /// Permission to run one thread of the budget. Dropping it returns the thread.
 #[derive(Debug)]
-#[must_use = "the thread is given back when this is dropped"]
+#[must_use = "the thread is returned to the budget when the permit is dropped"]
 pub struct Permit(Threads);
 
 impl Threads {
@@ -52,7 +52,7 @@ impl Threads {
         }
     }
 
-    /// Returns a handle on the same budget with a usage counter of its own.
+    /// Returns a handle to the same budget with a separate usage counter.
     pub fn with_own_counter(&self) -> Threads {
         Threads {
             free: Arc::clone(&self.free),
@@ -136,10 +136,10 @@ pub fn try_spawn<V: Send + 'static, T: Send + 'static>(
     }
 }
 
-/// Like [`try_spawn`], within a scope.
+/// Same as [`try_spawn`], within a scope.
 ///
 /// # Errors
-/// As [`try_spawn`].
+/// Same as for [`try_spawn`].
 pub fn try_spawn_scoped<'scope, V: Send + 'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     builder: Builder,
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_threads_are_given_than_there_are() {
+    fn permits_do_not_exceed_the_budget() {
         let threads = Threads::new(2);
         let one = threads.try_take();
         let two = threads.with_own_counter().try_take();
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn what_a_helper_uses_counts_where_it_was_taken() -> std::io::Result<()> {
+    fn usage_is_counted_by_the_handle_that_took_the_thread() -> std::io::Result<()> {
         let all = Threads::new(1);
         let mine = all.with_own_counter();
         let file = tempfile::NamedTempFile::new()?;

@@ -1,11 +1,11 @@
-//! A second level of the store: results that many machines share.
+//! A second level of the store, which contains results that many machines share.
 //!
-//! A store with a tier requests entries and objects from it that the store does not have, and keeps them. So users of a
-//! store need not know about the tier, and everything is fetched at most once.
+//! A store with a tier requests missing entries and objects from the tier, and stores them. Therefore users of a store
+//! do not have to know about the tier, and each entry or object is fetched at most once.
 //!
-//! An entry is stored before its objects. They are fetched when they are first opened. Until then they are treated as
-//! present, unless the tier knows that it does not have them ([`Tier::may_have`]). If an object cannot be fetched after
-//! all, the result is [`StoreError::Missing`], as for any other lost object.
+//! An entry is stored before its objects, which are fetched when they are first opened. Until then they are treated as
+//! present, unless the tier knows that it does not have them ([`Tier::may_have`]). If an object then cannot be fetched,
+//! the result is [`StoreError::Missing`], as for any other lost object.
 
 use std::fmt::Debug;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::{Digest, LedgerEntry, Store, StoreError};
 
 /// A shared source of results. An implementation handles its own errors: it limits how long it waits, reports problems
-/// itself, and then acts as if it had nothing.
+/// itself, and then behaves like an empty tier.
 pub trait Tier: Debug + Send + Sync {
     /// Returns the entry of a step key, for a step of `competition`, if the tier has one that can be trusted.
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;
@@ -22,14 +22,14 @@ pub trait Tier: Debug + Send + Sync {
     /// Announces that an object of `length` bytes may be fetched. The length comes from a trusted entry.
     fn expect(&self, object: &Digest, length: u64);
 
-    /// Returns `false` if the tier is known not to have this object. Makes no request.
+    /// Returns `false` if the tier is known not to have this object. Sends no request.
     fn may_have(&self, object: &Digest) -> bool;
 
     /// Writes the bytes of an object to `to`, at most the [expected](Self::expect) length. Returns `false` if the
     /// object cannot be fetched, even if some bytes were written. The store compares the bytes with the digest.
     ///
     /// # Errors
-    /// Errors of `to` only.
+    /// If writing to `to` fails. Errors of the tier itself are not returned.
     fn fetch(&self, object: &Digest, to: &mut dyn Write) -> io::Result<bool>;
 
     /// Reports that the bytes fetched for an object did not match its digest.
@@ -50,12 +50,12 @@ pub struct Offer {
     pub competition: String,
     /// Name of the step within its competition.
     pub step: String,
-    /// Objects that were inputs of the step. The other objects of the entry were made by the step.
+    /// Objects that were inputs of the step. The step produced the other objects of the entry.
     pub given: Vec<Digest>,
 }
 
 impl Store {
-    /// Returns the same store, which requests missing entries and objects from `tier`.
+    /// Returns the same store, with `tier` as the source of missing entries and objects.
     #[must_use]
     pub fn with_tier(&self, tier: Arc<dyn Tier>) -> Store {
         let mut store = self.clone();
@@ -70,7 +70,7 @@ impl Store {
         }
     }
 
-    /// Asks the tier for an entry, and stores it.
+    /// Queries the tier for an entry, and stores it.
     pub(crate) fn lookup_in_tier(
         &self,
         key: &Digest,
@@ -99,7 +99,7 @@ impl Store {
         }
     }
 
-    /// Whether the tier may have an object that is not in this store.
+    /// Returns whether the tier may have an object that is not in this store.
     pub(crate) fn may_be_in_tier(&self, digest: &Digest) -> bool {
         self.tier.as_ref().is_some_and(|tier| tier.may_have(digest))
     }
@@ -113,7 +113,7 @@ impl Store {
             return Ok(false);
         }
         self.exclusively(digest, || {
-            // Another thread may have fetched it.
+            // Another thread may have fetched the object in the meantime.
             if self.len_of(digest).is_some() {
                 return Ok(true);
             }

@@ -1,7 +1,7 @@
-//! Checks everything in the store.
+//! Checks all files of the store.
 //!
-//! An error does not end the check: it covers all files, and its report contains everything that is wrong. A repair
-//! never invents bytes. It moves damaged objects to quarantine and removes useless records, and the next run makes the
+//! An error does not end the check. All files are checked, and the report contains all problems. A repair never
+//! recreates bytes: it moves damaged objects to quarantine and removes useless records. The next run then produces the
 //! missing results again.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use crate::sealed::RecordRead;
 use crate::stat::Amount;
 use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError, walk};
 
-/// Threads that hash objects. Two keep a disk busy and leave processors to other work.
+/// Number of threads that hash objects. Two threads keep a disk busy and leave processors to other work.
 const HASH_THREADS: usize = 2;
 
 /// Result of [`Store::verify`]. Lists are sorted.
@@ -39,14 +39,14 @@ pub struct VerifyReport {
     pub garbled: Vec<PathBuf>,
     /// Files in the store's directory that the store did not create. They are never changed.
     pub foreign: Vec<PathBuf>,
-    /// Errors of reads and repairs.
+    /// Errors when reading or repairing files.
     pub failed: Vec<StoreError>,
     /// Whether repairs were requested.
     pub repaired: bool,
 }
 
 impl VerifyReport {
-    /// Whether nothing is wrong. Foreign files do not matter.
+    /// Whether no problem was found. Foreign files are not a problem.
     pub fn is_clean(&self) -> bool {
         self.damaged.is_empty()
             && self.missing.is_empty()
@@ -59,7 +59,7 @@ impl VerifyReport {
 impl Store {
     /// Hashes every object and reads every record. With `repair`, moves damaged objects to quarantine, and removes
     /// unreadable records and entries that name missing objects. Calls `progress` from several threads with the number
-    /// of bytes of each read. Runs may continue at the same time.
+    /// of bytes of each read. Runs may use the store at the same time.
     ///
     /// # Errors
     /// If a directory cannot be listed. Other errors are part of the report.
@@ -118,7 +118,7 @@ impl Store {
             part
         };
         let parts: Vec<_> = thread::scope(|scope| {
-            // If no further thread can be started, this one hashes all objects.
+            // If no further thread can be started, this thread hashes all objects.
             let helper = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
             let helpers: Vec<_> = (1..HASH_THREADS).map_while(helper).collect();
             let mine = work();

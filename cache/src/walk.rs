@@ -16,7 +16,7 @@ pub(crate) struct Listing {
     pub(crate) foreign: Vec<PathBuf>,
 }
 
-/// Lists a bucket of the store `root`. Files that are removed during the listing are left out.
+/// Lists a bucket of the store `root`. Files that are removed during the listing are omitted.
 pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     let mut listing = Listing::default();
     for (first, dir) in entries(&bucket.dir(root))? {
@@ -36,8 +36,8 @@ pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     Ok(listing)
 }
 
-/// Returns names and paths of the entries of `dir`, nothing if `dir` does not exist. The store's names are UTF-8; the
-/// lossy form of any other name is never a valid digest.
+/// Returns the names and paths of the entries of `dir`. Empty if `dir` does not exist. All names that the store creates
+/// are UTF-8. For any other name, the lossy conversion is never a valid digest.
 pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let error = |source| StoreError::io("list", dir, source);
     let read = match fs::read_dir(dir) {

@@ -1,7 +1,7 @@
 //! Writes objects.
 //!
-//! The digest is computed from the bytes while they are written, so nothing is read back. The file gets its final name
-//! only when it is complete. An object that is not worth a file can be written to memory instead.
+//! The digest is computed while the bytes are written, so they are not read back. The file gets its final name only
+//! when it is complete. An object for which a file is not worthwhile can be written to memory instead.
 
 use std::fs::Permissions;
 use std::io::{self, Cursor, Seek, Write};
@@ -16,33 +16,33 @@ use crate::stamp::Stamp;
 use crate::store::write_all;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
-/// Small writes are collected up to this many bytes, because that saves system calls, and because BLAKE3 is fastest on
-/// long inputs. A longer object is written on a separate thread.
+/// Small writes are collected up to this number of bytes, because this saves system calls, and because BLAKE3 is
+/// fastest on long inputs. A longer object is written on a separate thread.
 pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
 
-/// Mode of objects and of the files that link to them: everybody may read, nobody may write. The user's umask may
-/// remove further permissions.
+/// Mode of objects and of the files that link to them: readable for all users, writable for no user. The user's umask
+/// may remove further permissions.
 pub(crate) const READ_ONLY: u32 = 0o444;
 
 /// An object of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Digest.
+    /// Digest of the object.
     pub digest: Digest,
     /// Length in bytes.
     pub len: u64,
 }
 
-/// An object being written. It enters the store with [`commit`](Self::commit); dropping the writer discards it.
+/// An object that is being written. [`commit`](Self::commit) adds it to the store. Dropping the writer discards it.
 ///
-/// After half a megabyte, bytes are hashed and written on another thread, if one is free, while the caller produces the
-/// next ones. So a write error may be returned by a later call, at the latest by `commit`.
+/// After half a megabyte, the bytes are hashed and written on another thread, if one is free, while the caller produces
+/// the next bytes. Therefore a write error may be returned by a later call, at the latest by `commit`.
 #[derive(Debug)]
 pub struct ObjectWriter {
     store: Store,
     state: WriterState,
     buffer: Vec<u8>,
-    /// Bytes handed on so far, without those in `buffer`.
+    /// Number of bytes passed on so far, without those in `buffer`.
     len: u64,
 }
 
@@ -50,7 +50,7 @@ pub struct ObjectWriter {
 enum WriterState {
     Inline(Box<PartialObject>),
     OnThread(Consumer<WriteResult>),
-    /// A write failed and the error was returned.
+    /// A write failed, and its error was returned.
     Failed,
 }
 
@@ -94,10 +94,11 @@ impl PartialObject {
     }
 }
 
-/// The object with all its bytes, or the error of writing them.
+/// The object with all its bytes, or the error that occurred while they were written.
 type WriteResult = Result<Box<PartialObject>, StoreError>;
 
-/// Maximum number of queued chunks for the thread that hashes and writes a long object. More would only use memory.
+/// Maximum number of queued chunks for the thread that hashes and writes a long object. More chunks would only use
+/// memory.
 const MAX_QUEUED_CHUNKS: usize = 2;
 
 /// Continues writing an object on another thread. Returns the object if no thread can be started.
@@ -165,8 +166,8 @@ impl Store {
         Ok(self.writer_to(Destination::File(self.temp_file()?)))
     }
 
-    /// Starts a new object in memory; end it with [`finish`](ObjectWriter::finish). If it outgrows the buffer, it
-    /// continues in a file.
+    /// Starts a new object in memory. End it with [`finish`](ObjectWriter::finish). If the object outgrows the buffer,
+    /// it continues in a file.
     pub fn writer_in_memory(&self, memory: Buffer) -> ObjectWriter {
         self.writer_to(Destination::Memory(memory))
     }
@@ -189,7 +190,7 @@ impl Store {
         write_all(temp.as_file(), temp.path(), bytes)
     }
 
-    /// Returns a file in `tmp` that contains `bytes`.
+    /// Creates a temporary file that contains `bytes`.
     fn file_of(&self, bytes: &[u8]) -> Result<NamedTempFile, StoreError> {
         let temp = self.temp_file()?;
         self.append(&temp, bytes)?;
@@ -209,7 +210,8 @@ impl Store {
         Ok(digest)
     }
 
-    /// Creates a locked, read-only file in the store's `tmp`, which is removed when dropped.
+    /// Creates a locked, read-only file in the store's directory for temporary files. The file is removed when it is
+    /// dropped.
     pub(crate) fn temp_file(&self) -> Result<NamedTempFile, StoreError> {
         self.must_be_writable()?;
         let dir = Bucket::Tmp.dir(self.root());
@@ -217,12 +219,14 @@ impl Store {
             .permissions(Permissions::from_mode(READ_ONLY))
             .tempfile_in(&dir);
         let temp = made.map_err(|error| StoreError::io("create a file in", &dir, error))?;
-        // The lock shows cleanup that the writer is alive. On file systems without locks, cleanup goes by age.
+        // The lock shows the cleanup that the writer is alive. On file systems without locks, the cleanup relies on the
+        // age of the file.
         let _ = temp.as_file().try_lock();
         Ok(temp)
     }
 
-    /// Whether the object exists *and* is intact. A damaged object is moved away, so that a good copy can replace it.
+    /// Returns whether the object exists *and* is intact. A damaged object is moved away, so that an intact copy can
+    /// replace it.
     fn has_verified(&self, digest: &Digest) -> Result<bool, StoreError> {
         match self.open_here(digest) {
             Ok(_) => Ok(true),
@@ -258,15 +262,15 @@ impl ObjectWriter {
         self.len + self.buffer.len() as u64
     }
 
-    /// Whether nothing has been written yet.
+    /// Returns whether no byte has been written yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Writes a buffer without copying it. Returns a buffer to reuse, if one is available; it still holds old bytes.
+    /// Writes a buffer without copying it. Returns a buffer to reuse, if one is available. It still contains old bytes.
     ///
     /// # Errors
-    /// As [`Write::write`].
+    /// Same as for [`Write::write`].
     pub fn push(&mut self, piece: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if !self.buffer.is_empty() {
             let buffer = std::mem::take(&mut self.buffer);
@@ -296,7 +300,7 @@ impl ObjectWriter {
             WriterState::Failed => return Err(self.failed()),
         };
         if !consumer.send(piece) {
-            // The thread takes no more chunks because it failed; its error is returned.
+            // The thread accepts no more chunks because it failed. Return its error.
             return Err(wait_until_written(consumer)
                 .err()
                 .unwrap_or_else(|| self.failed()));
@@ -311,8 +315,8 @@ impl ObjectWriter {
         StoreError::io("commit", self.store.root(), source)
     }
 
-    /// Puts the object into the store. If the store has it already, the existing object is verified and kept; a damaged
-    /// one is replaced. Afterwards the store has an intact object.
+    /// Adds the object to the store. If the store already has the object, the existing file is verified and kept. A
+    /// damaged file is replaced. Afterwards the store has an intact object.
     ///
     /// # Errors
     /// If the last bytes cannot be written, if the file cannot be renamed, or if an earlier write failed.
@@ -327,7 +331,7 @@ impl ObjectWriter {
     /// is in the store, as after [`commit`](Self::commit).
     ///
     /// # Errors
-    /// As `commit`.
+    /// Same as for `commit`.
     pub fn finish(self) -> Result<(Stored, Option<Buffer>), StoreError> {
         let (store, len) = (self.store.clone(), self.len());
         let (place, digest) = self.end()?;
@@ -341,10 +345,10 @@ impl ObjectWriter {
         }
     }
 
-    /// Puts the object into the store if its digest is `digest`. Otherwise returns `false`.
+    /// Adds the object to the store if its digest is `digest`. Otherwise returns `false`.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// Same as for [`commit`](Self::commit).
     pub fn commit_as(self, digest: &Digest) -> Result<bool, StoreError> {
         let store = self.store.clone();
         let (place, found) = self.end()?;
@@ -383,7 +387,7 @@ impl ObjectWriter {
     }
 }
 
-/// The I/O errors contain a [`StoreError`].
+/// I/O errors contain a [`StoreError`].
 impl Write for ObjectWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = CHUNK_BYTES.saturating_sub(self.buffer.len());

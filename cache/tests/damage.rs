@@ -1,10 +1,12 @@
-//! Damaged objects and records are noticed, never served, reported and repaired.
+//! Damaged objects and records are detected, never returned, reported, and repaired.
 
 use crate::common;
 use std::fs;
 use std::io::Write;
 
-use common::{Outcome, bytes, count, entry, file_of, flip, fresh, object_file, stranger, truncate};
+use common::{
+    Outcome, bytes, count, empty_store, entry, file_of, flip, object_file, second_handle, truncate,
+};
 use prep_cache::{Digest, LinkMode, Store, StoreError};
 
 type Damage = fn(&Store, &Digest) -> Outcome;
@@ -15,27 +17,27 @@ const DAMAGES: [(&str, Damage); 5] = [
         let len = s.len_of(d).ok_or("absent")?;
         flip(&object_file(s, d), len - 1)
     }),
-    ("cut by one", |s, d| {
+    ("one byte shorter", |s, d| {
         let len = s.len_of(d).ok_or("absent")?;
         truncate(&object_file(s, d), len - 1)
     }),
     ("emptied", |s, d| truncate(&object_file(s, d), 0)),
-    ("one longer", |s, d| {
+    ("one byte longer", |s, d| {
         let len = s.len_of(d).ok_or("absent")?;
         truncate(&object_file(s, d), len + 1)
     }),
 ];
 
 #[test]
-fn a_damaged_object_is_never_served() -> Outcome {
+fn damaged_object_is_never_returned() -> Outcome {
     for len in [1, 1000, 70_000, 3_000_000] {
         for (name, damage) in DAMAGES {
             for way in 0..3 {
-                let (dir, store) = fresh()?;
+                let (dir, store) = empty_store()?;
                 let content = bytes(len, 5);
                 let digest = store.put(&content)?;
                 damage(&store, &digest)?;
-                let other = stranger(&store)?;
+                let other = second_handle(&store)?;
                 let dest = dir.path().join("dest");
                 let error = match way {
                     0 => other.open_object(&digest).err(),
@@ -51,9 +53,9 @@ fn a_damaged_object_is_never_served() -> Outcome {
                 };
                 assert!(kept.exists() && !dest.exists());
                 assert_eq!(other.len_of(&digest), None);
-                // The step that makes it writes it again.
+                // The step that produces the object writes it again.
                 assert_eq!(other.put(&content)?, digest);
-                assert_eq!(stranger(&store)?.read(&digest)?, content);
+                assert_eq!(second_handle(&store)?.read(&digest)?, content);
             }
         }
     }
@@ -61,13 +63,13 @@ fn a_damaged_object_is_never_served() -> Outcome {
 }
 
 #[test]
-fn damage_through_a_hard_link_is_noticed_in_the_same_process() -> Outcome {
-    let (dir, store) = fresh()?;
+fn damage_through_a_hard_link_is_detected_in_the_same_process() -> Outcome {
+    let (dir, store) = empty_store()?;
     let digest = store.put(&bytes(5000, 1))?;
     let dest = dir.path().join("view");
     store.materialise(&digest, &dest)?;
     store.open_object(&digest)?;
-    // Longer than the file system's clock tick after the object was written.
+    // Wait longer than the file system's clock tick, so that the change gets a new time stamp.
     std::thread::sleep(std::time::Duration::from_millis(20));
     flip(&dest, 100)?;
     assert!(matches!(
@@ -80,11 +82,11 @@ fn damage_through_a_hard_link_is_noticed_in_the_same_process() -> Outcome {
 #[test]
 fn committing_replaces_a_damaged_object() -> Outcome {
     for (name, damage) in DAMAGES {
-        let (_dir, store) = fresh()?;
+        let (_dir, store) = empty_store()?;
         let content = bytes(1000, 9);
         let digest = store.put(&content)?;
         damage(&store, &digest)?;
-        let other = stranger(&store)?;
+        let other = second_handle(&store)?;
         let mut writer = other.writer()?;
         writer.write_all(&content)?;
         writer.commit()?;
@@ -95,11 +97,11 @@ fn committing_replaces_a_damaged_object() -> Outcome {
 }
 
 #[test]
-fn a_store_opened_for_reading_reports_damage_and_moves_nothing() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn read_only_store_reports_damage_and_moves_nothing() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let digest = store.put(b"12345")?;
     flip(&object_file(&store, &digest), 2)?;
-    let reader = Store::open_existing(store.root())?.ok_or("the store is there")?;
+    let reader = Store::open_existing(store.root())?.ok_or("the store is missing")?;
     for _ in 0..2 {
         let error = reader.read(&digest).err();
         assert!(matches!(
@@ -115,8 +117,8 @@ fn a_store_opened_for_reading_reports_damage_and_moves_nothing() -> Outcome {
 }
 
 #[test]
-fn a_garbled_entry_is_absent() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn garbled_entry_is_treated_as_absent() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let (key, other_key) = (Digest::of_bytes(b"key"), Digest::of_bytes(b"other"));
     let written = entry(&[store.put(b"out")?], 0)?;
     store.record(&key, &written)?;
@@ -135,7 +137,7 @@ fn a_garbled_entry_is_absent() -> Outcome {
     }
     fs::write(&path, &whole)?;
     assert_eq!(store.lookup(&key)?, Some(written));
-    // A good entry in another key's place is not that key's entry.
+    // A valid entry at the path of another key is not an entry of that key.
     let wrong_place = file_of(&store, "ledger-v1", &other_key);
     fs::create_dir_all(wrong_place.parent().ok_or("has a parent")?)?;
     fs::copy(&path, &wrong_place)?;
@@ -144,8 +146,8 @@ fn a_garbled_entry_is_absent() -> Outcome {
 }
 
 #[test]
-fn verify_finds_everything_and_repair_makes_it_clean() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn verify_reports_all_damage_and_repairs_it() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let [good, bad, lost] = [b"good", b"bad!", b"lost"].map(|content| store.put(content));
     let (good, bad, lost) = (good?, bad?, lost?);
     let keys = [b"k0", b"k1", b"k2", b"k3"].map(|key| Digest::of_bytes(key));
@@ -189,8 +191,8 @@ fn verify_finds_everything_and_repair_makes_it_clean() -> Outcome {
 }
 
 #[test]
-fn a_copy_is_not_the_stores_file() -> Outcome {
-    let (dir, store) = fresh()?;
+fn copied_file_is_independent_of_the_store() -> Outcome {
+    let (dir, store) = empty_store()?;
     let digest = store.put(b"abc")?;
     let dest = dir.path().join("copy");
     assert_eq!(
@@ -198,6 +200,6 @@ fn a_copy_is_not_the_stores_file() -> Outcome {
         LinkMode::Copy
     );
     flip(&dest, 0)?;
-    assert_eq!(stranger(&store)?.read(&digest)?, b"abc");
+    assert_eq!(second_handle(&store)?.read(&digest)?, b"abc");
     Ok(())
 }

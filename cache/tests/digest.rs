@@ -1,4 +1,4 @@
-//! Digests and their spelling.
+//! Digests and their text form.
 
 use prep_cache::{Digest, DigestError};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn blake3_of_known_inputs() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_digests_are_rejected() {
     let good = Digest::of_bytes(b"").to_string();
     let cases = [
         (String::new(), DigestError::Length(0)),
@@ -53,14 +53,14 @@ proptest! {
     }
 
     #[test]
-    fn a_text_that_parses_is_the_spelling_of_its_digest(text in "[0-9a-fA-Fg ]{62,66}|.*") {
+    fn parsed_text_equals_the_text_of_its_digest(text in "[0-9a-fA-Fg ]{62,66}|.*") {
         if let Ok(digest) = text.parse::<Digest>() {
             prop_assert_eq!(digest.to_string(), text);
         }
     }
 
     #[test]
-    fn order_of_digests_is_order_of_spellings(a: [u8; 32], b: [u8; 32]) {
+    fn digests_have_the_order_of_their_texts(a: [u8; 32], b: [u8; 32]) {
         let (a, b) = (Digest::from_bytes(a), Digest::from_bytes(b));
         prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
     }

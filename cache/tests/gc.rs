@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use common::{Outcome, bytes, entry, file_of, fresh, make_old, object_file, stranger};
+use common::{Outcome, bytes, empty_store, entry, file_of, make_old, object_file, second_handle};
 use prep_cache::{Digest, GcOptions, GcReport, History, HistoryStep, Store, StoreError};
 
 /// Stores an object of `len` bytes with an entry that was last used `days` days ago.
@@ -54,8 +54,8 @@ fn collect(store: &Store, options: GcOptions) -> Result<GcReport, Box<dyn Error>
 }
 
 #[test]
-fn without_limits_only_garbage_goes() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn collection_without_limits_removes_only_garbage() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let (_, kept) = step(&store, "old but kept", 10, 400)?;
     let orphan = store.put(b"of a killed run")?;
     make_old(&object_file(&store, &orphan), 2)?;
@@ -76,15 +76,15 @@ fn without_limits_only_garbage_goes() -> Outcome {
 }
 
 #[test]
-fn what_was_not_used_for_long_goes() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn entries_unused_for_keep_days_are_removed() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let (_, recent) = step(&store, "recent", 10, 3)?;
     let (old_key, old) = step(&store, "old", 10, 31)?;
-    // Old, but its object is shared with an entry that is used.
+    // An old entry whose object is shared with an entry that is used.
     let (sharing_key, _) = step(&store, "sharing", 10, 31)?;
     store.record(&sharing_key, &entry(&[recent], 31)?)?;
     make_old(&file_of(&store, "ledger-v1", &sharing_key), 31)?;
-    // Old, but a run used it recently without a lookup.
+    // An old entry that a run used recently without a lookup.
     let (in_run_key, in_run) = step(&store, "in run", 10, 31)?;
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let recorded = HistoryStep {
@@ -116,8 +116,8 @@ fn what_was_not_used_for_long_goes() -> Outcome {
 }
 
 #[test]
-fn a_lookup_saves_an_old_entry() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn lookup_keeps_an_old_entry() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let (key, object) = step(&store, "used again", 10, 31)?;
     store.lookup(&key)?;
     assert_eq!(collect(&store, options(None, Some(30)))?.entries, []);
@@ -126,7 +126,7 @@ fn a_lookup_saves_an_old_entry() -> Outcome {
 }
 
 #[test]
-fn the_least_recently_used_goes_until_the_rest_fits() -> Outcome {
+fn least_recently_used_entries_are_removed_first() -> Outcome {
     for (max_size, stay) in [
         (600, 3),
         (599, 2),
@@ -136,16 +136,20 @@ fn the_least_recently_used_goes_until_the_rest_fits() -> Outcome {
         (99, 0),
         (0, 0),
     ] {
-        let (_dir, store) = fresh()?;
+        let (_dir, store) = empty_store()?;
         let young_orphan = store.put(&bytes(1000, 99))?;
-        // Newest first. Items are removed from the end.
+        // Newest first. Entries are removed from the end.
         let steps = [
             step(&store, "newest", 100, 1)?,
             step(&store, "middle", 200, 2)?,
             step(&store, "oldest", 300, 3)?,
         ];
         collect(&store, options(Some(max_size), None))?;
-        assert_eq!(store.len_of(&young_orphan), None, "goes before all entries");
+        assert_eq!(
+            store.len_of(&young_orphan),
+            None,
+            "objects without an entry are removed first"
+        );
         for (n, (key, object)) in steps.iter().enumerate() {
             assert_eq!(store.len_of(object).is_some(), n < stay, "{max_size}: {n}");
             assert_eq!(store.lookup(key)?.is_some(), n < stay, "{max_size}: {n}");
@@ -156,7 +160,7 @@ fn the_least_recently_used_goes_until_the_rest_fits() -> Outcome {
 
 #[test]
 fn linked_objects_are_removed_but_not_counted_as_freed() -> Outcome {
-    let (dir, store) = fresh()?;
+    let (dir, store) = empty_store()?;
     let (_, object) = step(&store, "linked", 1000, 5)?;
     let view = dir.path().join("view");
     store.materialise(&object, &view)?;
@@ -167,11 +171,11 @@ fn linked_objects_are_removed_but_not_counted_as_freed() -> Outcome {
 }
 
 #[test]
-fn an_open_object_stays_readable() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn open_object_stays_readable_after_removal() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let (_, digest) = step(&store, "open", 100_000, 5)?;
     let object = store.open_object(&digest)?;
-    stranger(&store)?.gc(&options(Some(0), None))?;
+    second_handle(&store)?.gc(&options(Some(0), None))?;
     assert_eq!(store.len_of(&digest), None);
     let mut read = Vec::new();
     std::io::Read::read_to_end(&mut object.reader(), &mut read)?;
@@ -180,11 +184,11 @@ fn an_open_object_stays_readable() -> Outcome {
 }
 
 #[test]
-fn a_run_keeps_collection_out() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn run_prevents_collection() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let (_, object) = step(&store, "in use", 10, 400)?;
-    let guards = (store.in_use()?, stranger(&store)?.in_use()?);
-    let refused = stranger(&store)?.gc(&options(Some(0), None));
+    let guards = (store.in_use()?, second_handle(&store)?.in_use()?);
+    let refused = second_handle(&store)?.gc(&options(Some(0), None));
     assert!(matches!(refused, Err(StoreError::InUse { .. })));
     assert!(store.len_of(&object).is_some());
     drop(guards);
@@ -194,14 +198,14 @@ fn a_run_keeps_collection_out() -> Outcome {
 }
 
 #[test]
-fn records_of_sources_go_with_their_files() -> Outcome {
-    let (dir, store) = fresh()?;
+fn records_of_removed_source_files_are_removed() -> Outcome {
+    let (dir, store) = empty_store()?;
     let (kept, gone) = (dir.path().join("kept.zip"), dir.path().join("gone.zip"));
     for path in [&kept, &gone] {
         fs::write(path, "bundle")?;
         store.ingest(path, true, &|_| {})?;
     }
-    // A missing directory may be a disk that is not mounted.
+    // If the directory is missing, the file may be on a disk that is not mounted.
     let disk = dir.path().join("disk");
     fs::create_dir(&disk)?;
     fs::write(disk.join("a.zip"), "bundle")?;
@@ -222,7 +226,7 @@ fn records_of_sources_go_with_their_files() -> Outcome {
     let named = (named.digest, named.md5);
     assert_eq!(digests("a competition")?, std::slice::from_ref(&named));
     assert_eq!(digests("another")?, []);
-    // A content from which results were made is not replaced by one that was only read.
+    // A content from which results were produced is not replaced by a content that was only read.
     let confirmed = store.named_sources("a competition")?;
     store.confirm_source("a competition", confirmed.first().ok_or("no record")?)?;
     fs::write(&gone, "another bundle")?;
@@ -236,14 +240,14 @@ fn records_of_sources_go_with_their_files() -> Outcome {
 }
 
 #[test]
-fn lock_files_go_unless_they_are_held() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn lock_files_are_removed_unless_held() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let locks = || Ok::<_, std::io::Error>(fs::read_dir(store.root().join("locks"))?.count());
     let held = store.lock("held")?;
     drop(store.lock("free")?);
     assert_eq!(locks()?, 2);
     store.gc(&GcOptions::default())?;
-    assert_eq!(locks()?, 2, "the held one and the collector's own");
+    assert_eq!(locks()?, 2, "the held lock and the collector's lock");
     assert!(store.try_lock("held")?.is_none());
     drop(held);
     assert!(store.try_lock("held")?.is_some());
@@ -251,26 +255,26 @@ fn lock_files_go_unless_they_are_held() -> Outcome {
 }
 
 #[test]
-fn who_waited_for_a_removed_lock_file_waits_for_the_new_one() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn waiting_for_a_removed_lock_file_continues_with_the_new_one() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let first = store.lock("name")?;
-    let (tell, told) = std::sync::mpsc::channel();
+    let (locked, was_locked) = std::sync::mpsc::channel();
     let waiting = store.clone();
     let waiter = std::thread::spawn(move || {
         let guard = waiting.lock("name");
-        let told = tell.send(());
-        guard.is_ok() && told.is_ok()
+        let sent = locked.send(());
+        guard.is_ok() && sent.is_ok()
     });
-    // If the waiter is slower than this, it proves nothing, but does not fail.
+    // If the waiting thread has not started by then, the test proves nothing, but it does not fail.
     std::thread::sleep(Duration::from_millis(100));
-    // Like a collector that gets the lock between the two holders.
+    // Remove the lock file, as a garbage collector does that gets the lock between the two holders.
     for file in fs::read_dir(store.root().join("locks"))? {
         fs::remove_file(file?.path())?;
     }
     let second = store.lock("name")?;
     drop(first);
-    let early = told.recv_timeout(Duration::from_millis(100));
-    assert!(early.is_err(), "two holders of one lock");
+    let early = was_locked.recv_timeout(Duration::from_millis(100));
+    assert!(early.is_err(), "the lock has two holders");
     drop(second);
     assert!(waiter.join().is_ok_and(|locked| locked));
     Ok(())
@@ -279,7 +283,7 @@ fn who_waited_for_a_removed_lock_file_waits_for_the_new_one() -> Outcome {
 /// Lists of bundles' members are counted and removed, too.
 #[test]
 fn lists_of_bundles_members_are_counted_and_collected() -> Outcome {
-    let (_dir, store) = fresh()?;
+    let (_dir, store) = empty_store()?;
     let lists = Store::bundle_lists(store.root());
     for (name, days) in [
         ("aa.gz", 1),

@@ -1,11 +1,11 @@
-//! Ledger and history.
+//! The ledger and the history.
 
 use crate::common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use common::{Outcome, count, entry, file_of, fresh, make_old, object_file, stranger};
+use common::{Outcome, count, empty_store, entry, file_of, make_old, object_file, second_handle};
 use prep_cache::{Digest, FailedStep, GcOptions, History, HistoryStep, Store};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn age_in_days(path: &std::path::Path) -> Result<u64, Box<dyn std::error::Error>
 
 #[test]
 fn an_entry_round_trips_and_can_be_replaced() -> Outcome {
-    let (_dir, store) = fresh()?;
+    let (_dir, store) = empty_store()?;
     let key = Digest::of_bytes(b"key");
     assert_eq!(store.lookup(&key)?, None);
     let mut written = entry(&[store.put(b"a")?, store.put(b"b")?], 0)?;
@@ -24,7 +24,10 @@ fn an_entry_round_trips_and_can_be_replaced() -> Outcome {
         json!({"text": "\u{0}\n\"ü\u{1F600}", "float": 0.1, "big": u64::MAX, "z": 1, "a": [null]});
     written.references = vec![Digest::of_bytes(b"r2"), Digest::of_bytes(b"r1")];
     store.record(&key, &written)?;
-    assert_eq!(stranger(&store)?.lookup(&key)?.as_ref(), Some(&written));
+    assert_eq!(
+        second_handle(&store)?.lookup(&key)?.as_ref(),
+        Some(&written)
+    );
     written.millis = 99;
     store.record(&key, &written)?;
     assert_eq!(store.lookup(&key)?, Some(written));
@@ -33,8 +36,8 @@ fn an_entry_round_trips_and_can_be_replaced() -> Outcome {
 }
 
 #[test]
-fn an_entry_whose_objects_are_gone_is_no_hit() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn entry_with_removed_objects_is_incomplete() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let (a, b, c) = (store.put(b"a")?, store.put(b"b")?, store.put(b"c")?);
     let mut written = entry(&[a, b], 0)?;
     written.references = vec![c];
@@ -46,8 +49,8 @@ fn an_entry_whose_objects_are_gone_is_no_hit() -> Outcome {
 }
 
 #[test]
-fn what_was_never_stored_is_missing_but_nothing_to_mend() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn unstored_objects_are_missing_but_not_reported_by_verify() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let (key, unstored) = (Digest::of_bytes(b"key"), Digest::of_bytes(b"unstored"));
     let mut written = entry(&[store.put(b"a")?], 0)?;
     written.unstored = vec![unstored];
@@ -63,27 +66,35 @@ fn what_was_never_stored_is_missing_but_nothing_to_mend() -> Outcome {
 }
 
 #[test]
-fn a_lookup_renews_an_entry_once_a_day() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn lookup_updates_the_last_use_once_a_day() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let key = Digest::of_bytes(b"key");
     store.record(&key, &entry(&[], 9)?)?;
     let path = file_of(&store, "ledger-v1", &key);
 
     make_old(&path, 9)?;
-    let reader = Store::open_existing(store.root())?.ok_or("the store is there")?;
+    let reader = Store::open_existing(store.root())?.ok_or("the store is missing")?;
     reader.lookup(&key)?;
-    assert_eq!(age_in_days(&path)?, 9, "reading handles do not count");
+    assert_eq!(
+        age_in_days(&path)?,
+        9,
+        "a read-only handle does not update the time"
+    );
     store.lookup(&key)?;
     assert_eq!(age_in_days(&path)?, 0);
     let renewed = path.metadata()?.modified()?;
     store.lookup(&key)?;
-    assert_eq!(path.metadata()?.modified()?, renewed, "not twice a day");
+    assert_eq!(
+        path.metadata()?.modified()?,
+        renewed,
+        "the time is updated at most once a day"
+    );
     Ok(())
 }
 
 #[test]
 fn history_round_trips_by_competition_and_variant() -> Outcome {
-    let (_dir, store) = fresh()?;
+    let (_dir, store) = empty_store()?;
     let run = |n: u64| History {
         recorded: n,
         steps: BTreeMap::from([(
@@ -102,7 +113,7 @@ fn history_round_trips_by_competition_and_variant() -> Outcome {
         )]),
         earlier: Vec::new(),
     };
-    // Pairs that a careless name would confuse, and names that are invalid as file names.
+    // Pairs that a simple concatenation would confuse, and names that are invalid as file names.
     let names = [
         ("a", "v1"),
         ("a", "fixed"),
@@ -115,12 +126,12 @@ fn history_round_trips_by_competition_and_variant() -> Outcome {
         store.set_last_run(competition, variant, &run(n))?;
     }
     for (n, (competition, variant)) in (0..).zip(names) {
-        let found = stranger(&store)?.last_run(competition, variant)?;
+        let found = second_handle(&store)?.last_run(competition, variant)?;
         assert_eq!(found, Some(run(n)));
     }
     store.set_last_run("a", "v1", &run(77))?;
     assert_eq!(store.last_run("a", "v1")?, Some(run(77)));
-    // Earlier runs are kept, the latest first, as long as something differs.
+    // Earlier runs are kept, the latest first, if the keys of their steps differ.
     let mut history = run(1);
     for n in [1, 2, 2, 3] {
         history = history.followed_by(n, run(n).steps, run(n).failed);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use common::{Outcome, bytes, fresh, object_file, stranger};
+use common::{Outcome, bytes, empty_store, object_file, second_handle};
 use prep_cache::{Digest, LinkMode, Store, StoreError};
 
 fn only_file(dir: &Path) -> Result<bool, std::io::Error> {
@@ -18,12 +18,12 @@ fn only_file(dir: &Path) -> Result<bool, std::io::Error> {
 }
 
 #[test]
-fn every_mode_gives_the_bytes_read_only() -> Outcome {
+fn every_link_mode_creates_a_read_only_file() -> Outcome {
     for cheapest in [LinkMode::HardLink, LinkMode::Reflink, LinkMode::Copy] {
-        let (dir, store) = fresh()?;
+        let (dir, store) = empty_store()?;
         let content = bytes(100_000, 2);
         let digest = store.put(&content)?;
-        // The parent directories do not exist yet.
+        // The parent directories are missing.
         let dest = dir.path().join("a/b/file.bin");
         let used = store.materialise_as(&digest, &dest, cheapest)?;
         assert!(used >= cheapest);
@@ -37,8 +37,8 @@ fn every_mode_gives_the_bytes_read_only() -> Outcome {
 }
 
 #[test]
-fn the_same_file_system_is_hard_linked() -> Outcome {
-    let (dir, store) = fresh()?;
+fn objects_are_hard_linked_on_the_same_file_system() -> Outcome {
+    let (dir, store) = empty_store()?;
     let digest = store.put(b"x")?;
     let used = store.materialise(&digest, &dir.path().join("x"))?;
     assert_eq!(used, LinkMode::HardLink);
@@ -46,9 +46,9 @@ fn the_same_file_system_is_hard_linked() -> Outcome {
 }
 
 #[test]
-fn what_is_there_is_replaced() -> Outcome {
+fn existing_file_is_replaced() -> Outcome {
     for cheapest in [LinkMode::HardLink, LinkMode::Copy] {
-        let (dir, store) = fresh()?;
+        let (dir, store) = empty_store()?;
         let view = dir.path().join("view");
         fs::create_dir(&view)?;
         let dest = view.join("file");
@@ -62,13 +62,13 @@ fn what_is_there_is_replaced() -> Outcome {
             assert_eq!(fs::read_to_string(&dest)?, content);
             assert!(only_file(&view)?);
         }
-        // A symlink is replaced, not followed.
+        // A symbolic link is replaced, not followed.
         fs::remove_file(&dest)?;
         symlink(&outside, &dest)?;
         store.materialise_as(&first, &dest, cheapest)?;
         assert!(dest.symlink_metadata()?.is_file());
         assert_eq!(fs::read_to_string(&outside)?, "not ours");
-        // The objects were not written through the links.
+        // The objects are unchanged, so no write went through the links.
         assert_eq!(store.read(&first)?, b"first");
 
         let directory = view.join("folder");
@@ -81,8 +81,8 @@ fn what_is_there_is_replaced() -> Outcome {
 }
 
 #[test]
-fn another_device_gets_a_copy() -> Outcome {
-    let (dir, store) = fresh()?;
+fn objects_are_copied_to_another_device() -> Outcome {
+    let (dir, store) = empty_store()?;
     let memory = Path::new("/dev/shm");
     let Ok(other) = tempfile::tempdir_in(memory) else {
         return Ok(());
@@ -97,7 +97,7 @@ fn another_device_gets_a_copy() -> Outcome {
         assert_eq!(store.materialise(&digest, &dest)?, LinkMode::Copy);
         assert_eq!(fs::read(&dest)?, content);
         assert_eq!(dest.metadata()?.permissions().mode() & 0o222, 0);
-        // Another device may support the operation that this one rejects.
+        // Another device may support the operation that this device rejects.
         let here = store.materialise(&digest, &dir.path().join("link"))?;
         assert_eq!(here, LinkMode::HardLink);
     }
@@ -106,8 +106,8 @@ fn another_device_gets_a_copy() -> Outcome {
 }
 
 #[test]
-fn threads_may_replace_the_same_name() -> Outcome {
-    let (dir, store) = fresh()?;
+fn threads_can_replace_the_same_file_concurrently() -> Outcome {
+    let (dir, store) = empty_store()?;
     let view = dir.path().join("view");
     let dest = view.join("file");
     let digests: Vec<Digest> = (0..4u8)
@@ -138,7 +138,10 @@ fn threads_may_replace_the_same_name() -> Outcome {
     for outcome in outcomes {
         outcome.map_err(|_| "a thread panicked")??;
     }
-    assert!(watcher.is_ok_and(|there| there), "missing for a moment");
+    assert!(
+        watcher.is_ok_and(|there| there),
+        "the file was temporarily missing"
+    );
     assert_eq!(fs::read(&dest)?.len(), 1);
     assert!(only_file(&view)?, "no temporary names are left");
     Ok(())
@@ -151,15 +154,15 @@ fn bytes_of(object: &prep_cache::Object) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Changes a published file as a user can, in spite of its mode.
+/// Truncates a published file, as a user can in spite of its mode.
 fn cut(path: &std::path::Path) -> std::io::Result<()> {
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
     fs::OpenOptions::new().write(true).open(path)?.set_len(1)
 }
 
 #[test]
-fn a_published_file_that_is_cut_does_not_reach_an_object_opened_before_or_after() -> Outcome {
-    let (dir, store) = fresh()?;
+fn truncated_published_file_does_not_change_an_open_object() -> Outcome {
+    let (dir, store) = empty_store()?;
     let content = b"id,label\n1,a\n".to_vec();
     let digest = store.put(&content)?;
     let published = dir.path().join("before.csv");
@@ -167,16 +170,24 @@ fn a_published_file_that_is_cut_does_not_reach_an_object_opened_before_or_after(
 
     let object = store.open_private(&digest)?;
     cut(&published)?;
-    assert_eq!(bytes_of(&object)?, content, "linked before it was opened");
+    assert_eq!(
+        bytes_of(&object)?,
+        content,
+        "the object was linked before it was opened"
+    );
     assert_eq!(store.read(&digest)?, content);
 
     let later = dir.path().join("after.csv");
     assert_ne!(store.materialise(&digest, &later)?, LinkMode::HardLink);
     assert_eq!(fs::read(&later)?, content);
     cut(&later)?;
-    assert_eq!(bytes_of(&object)?, content, "published after it was opened");
+    assert_eq!(
+        bytes_of(&object)?,
+        content,
+        "the object was published after it was opened"
+    );
 
-    // It stays so for those who come later, and in another process.
+    // The object stays intact for later readers, and for other processes.
     let again = store.open_private(&digest)?;
     assert_eq!(bytes_of(&again)?, content);
     assert_eq!(again.file().metadata()?.nlink(), 1);
@@ -184,8 +195,8 @@ fn a_published_file_that_is_cut_does_not_reach_an_object_opened_before_or_after(
 }
 
 #[test]
-fn an_object_that_was_cut_through_its_other_name_is_damaged_not_served() -> Outcome {
-    let (dir, store) = fresh()?;
+fn object_truncated_through_a_hard_link_is_damaged() -> Outcome {
+    let (dir, store) = empty_store()?;
     let digest = store.put(b"some bytes")?;
     let published = dir.path().join("a");
     store.materialise(&digest, &published)?;
@@ -198,8 +209,8 @@ fn an_object_that_was_cut_through_its_other_name_is_damaged_not_served() -> Outc
 }
 
 #[test]
-fn objects_are_opened_and_published_at_the_same_time() -> Outcome {
-    let (dir, store) = fresh()?;
+fn objects_can_be_opened_and_published_concurrently() -> Outcome {
+    let (dir, store) = empty_store()?;
     for round in 0..200 {
         let content = format!("round {round}").into_bytes();
         let digest = store.put(&content)?;
@@ -217,11 +228,12 @@ fn objects_are_opened_and_published_at_the_same_time() -> Outcome {
     Ok(())
 }
 
-/// The directory of the test, in the process whose access waits at the gate.
+/// Name of the variable with the directory of the test. It is set in the process whose access waits at the gate.
 const ROOT: &str = "PREP_GATED";
 
-/// Runs `test` once more, in a process whose first access of the kind `meets` to a path with `part` waits at the gate.
-fn again_at_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
+/// Runs `test` again, in a process whose first access of the kind `meets` to a path that contains `part` waits at the
+/// gate.
+fn run_again_with_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
     let library = match faults::library(root) {
         Ok(library) => library,
         Err(why) => {
@@ -245,26 +257,27 @@ fn again_at_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
     assert_ne!(
         fs::read_to_string(root.join("count"))?,
         "0",
-        "nothing waited"
+        "no access waited at the gate"
     );
     Ok(())
 }
 
-/// The linker opens the object, then another process replaces it by a private copy, then the linker links.
+/// The linker opens the object. Then another process replaces it with a private copy. Then the linker links the old
+/// file.
 #[test]
-fn a_private_copy_that_appears_while_the_object_is_linked_gets_no_public_name() -> Outcome {
+fn private_copy_created_during_linking_gets_no_public_name() -> Outcome {
     let content = b"id,label\n1,a\n";
     let digest = Digest::of_bytes(content);
     let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
-        let (dir, store) = fresh()?;
+        let (dir, store) = empty_store()?;
         store.put(content)?;
         store.materialise(&digest, &dir.path().join("first"))?;
         fs::create_dir(dir.path().join("data"))?;
-        let test = "a_private_copy_that_appears_while_the_object_is_linked_gets_no_public_name";
-        return again_at_gate(test, dir.path(), "c", "/data/");
+        let test = "private_copy_created_during_linking_gets_no_public_name";
+        return run_again_with_gate(test, dir.path(), "c", "/data/");
     };
     let store = Store::open(&root.join("store"))?;
-    let (mapped, other) = (Arc::new(Mutex::new(None)), stranger(&store)?);
+    let (mapped, other) = (Arc::new(Mutex::new(None)), second_handle(&store)?);
     let published = root.join("data/second");
     faults::act_at(root.join("gate"), {
         let mapped = Arc::clone(&mapped);
@@ -283,22 +296,22 @@ fn a_private_copy_that_appears_while_the_object_is_linked_gets_no_public_name() 
     Ok(())
 }
 
-/// Two processes open a linked object. The first replaces it by a copy, so the file that the second has open has one name
-/// left: the published one.
+/// Two processes open a linked object. The first process replaces it with a copy. The file that the second process has
+/// opened then has one name left: the published one.
 #[test]
-fn a_file_whose_only_name_is_a_published_one_is_not_private() -> Outcome {
+fn file_with_only_a_published_name_is_not_private() -> Outcome {
     let content = b"id,label\n1,a\n";
     let digest = Digest::of_bytes(content);
     let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
-        let (dir, store) = fresh()?;
+        let (dir, store) = empty_store()?;
         store.put(content)?;
         store.materialise(&digest, &dir.path().join("published"))?;
-        // The second process has opened the object before it reads it for its digest.
-        let test = "a_file_whose_only_name_is_a_published_one_is_not_private";
-        return again_at_gate(test, dir.path(), "r", "/objects-v1/");
+        // The second process opens the object and then waits before it reads the object for its digest.
+        let test = "file_with_only_a_published_name_is_not_private";
+        return run_again_with_gate(test, dir.path(), "r", "/objects-v1/");
     };
     let second = Store::open(&root.join("store"))?;
-    let first = stranger(&second)?;
+    let first = second_handle(&second)?;
     faults::act_at(root.join("gate"), move |_| {
         first.open_private(&digest).unwrap();
     });
@@ -309,17 +322,17 @@ fn a_file_whose_only_name_is_a_published_one_is_not_private() -> Outcome {
     Ok(())
 }
 
-/// A marked file may have another name for a moment, while a linker looks at it. A second marker that counts the names
-/// then must not take the mark away, because a first one may rely on it.
+/// A marked file may temporarily have another name, while a linker examines it. If a second marker counts the names at
+/// this time, it must not remove the mark, because the first marker may rely on it.
 #[test]
-fn a_mark_stays_while_another_process_has_the_object_mapped() -> Outcome {
-    let (dir, store) = fresh()?;
+fn mark_of_a_mapped_object_is_not_removed() -> Outcome {
+    let (dir, store) = empty_store()?;
     let digest = store.put(b"id,label\n")?;
     let object = store.open_private(&digest)?;
     let path = object_file(&store, &digest);
     let linking = dir.path().join("temporary name of a linker");
     fs::hard_link(&path, &linking)?;
-    let other = stranger(&store)?.open_private(&digest)?;
+    let other = second_handle(&store)?.open_private(&digest)?;
     assert_ne!(
         other.file().metadata()?.ino(),
         object.file().metadata()?.ino()
@@ -329,8 +342,8 @@ fn a_mark_stays_while_another_process_has_the_object_mapped() -> Outcome {
 }
 
 #[test]
-fn a_read_only_store_maps_no_file_that_has_or_may_get_another_name() -> Outcome {
-    let (dir, store) = fresh()?;
+fn read_only_store_maps_only_private_objects() -> Outcome {
+    let (dir, store) = empty_store()?;
     let (linked, single) = (store.put(b"linked")?, store.put(b"single")?);
     store.materialise(&linked, &dir.path().join("published"))?;
     let reader = Store::open_existing(store.root())?.ok_or("no store")?;
@@ -348,8 +361,8 @@ fn a_read_only_store_maps_no_file_that_has_or_may_get_another_name() -> Outcome 
 }
 
 #[test]
-fn an_empty_object_is_mapped_and_pages_that_are_released_come_back() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn released_pages_of_a_mapped_object_are_read_again() -> Outcome {
+    let (_dir, store) = empty_store()?;
     for content in [Vec::new(), bytes(3_000_000, 7)] {
         let digest = store.put(&content)?;
         let mapped = store.open_private(&digest)?.map()?;
@@ -362,11 +375,11 @@ fn an_empty_object_is_mapped_and_pages_that_are_released_come_back() -> Outcome 
     Ok(())
 }
 
-/// Threads link, map, unlink and collect the same object at random. Every mapped file is cut through all names that are
-/// published, and must not notice.
+/// Threads link, map, unlink and collect the same object at random. Every published file is truncated through its
+/// published name. The mapped files must not change.
 #[test]
-fn whatever_links_maps_and_collects_at_once_no_mapped_file_changes() -> Outcome {
-    let (dir, store) = fresh()?;
+fn concurrent_linking_and_collection_never_change_a_mapped_file() -> Outcome {
+    let (dir, store) = empty_store()?;
     let content = bytes(10_000, 3);
     let digest = store.put(&content)?;
     let done = AtomicBool::new(false);
@@ -379,7 +392,7 @@ fn whatever_links_maps_and_collects_at_once_no_mapped_file_changes() -> Outcome 
                     let published = dir.join(format!("{number}-{}", round % 5));
                     match store.materialise(&digest, &published) {
                         Ok(_) => cut(&published).unwrap(),
-                        // Cut by another thread, or collected.
+                        // The object was truncated by another thread, or collected.
                         Err(StoreError::Damaged { .. } | StoreError::Missing { .. }) => {}
                         Err(error) => panic!("{error}"),
                     }
@@ -392,7 +405,7 @@ fn whatever_links_maps_and_collects_at_once_no_mapped_file_changes() -> Outcome 
         for _ in 0..3 {
             threads.push(scope.spawn(move || {
                 for _ in 0..400 {
-                    let other = stranger(store).unwrap();
+                    let other = second_handle(store).unwrap();
                     match other.open_private(&digest) {
                         Ok(object) => {
                             let mapped = object.map().unwrap();

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::thread;
 
-use common::{Outcome, bytes, count, fresh, make_old, object_file, stranger};
+use common::{Outcome, bytes, count, empty_store, make_old, object_file, second_handle};
 use prep_cache::{Buffer, Digest, Store, StoreError};
 
-/// Around the writer's buffer, the reader's chunk, and a BLAKE3 chunk.
+/// Lengths around the sizes of the writer's buffer, the reader's chunk, and a BLAKE3 chunk.
 const LENGTHS: [usize; 10] = [
     0,
     1,
@@ -26,14 +26,14 @@ const LENGTHS: [usize; 10] = [
 ];
 
 #[test]
-fn what_is_put_is_what_is_read() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn read_returns_the_bytes_of_put() -> Outcome {
+    let (_dir, store) = empty_store()?;
     for len in LENGTHS {
         let content = bytes(len, len as u64);
         let digest = store.put(&content)?;
         assert_eq!(digest, Digest::of_bytes(&content));
         assert_eq!(store.len_of(&digest), Some(len as u64));
-        for handle in [store.clone(), stranger(&store)?] {
+        for handle in [store.clone(), second_handle(&store)?] {
             assert_eq!(handle.read(&digest)?, content);
             let object = handle.open_object(&digest)?;
             assert_eq!(object.len(), len as u64);
@@ -46,11 +46,11 @@ fn what_is_put_is_what_is_read() -> Outcome {
 }
 
 #[test]
-fn the_checksum_of_a_written_object_is_known() -> Outcome {
+fn sha256_of_a_written_object_is_recorded_on_request() -> Outcome {
     use sha2::{Digest as _, Sha256};
 
-    let (_dir, store) = fresh()?;
-    // The longest is written by another thread.
+    let (_dir, store) = empty_store()?;
+    // The longest object is written by another thread.
     for len in [0, 5, 300_000, 3 << 20] {
         let content = bytes(len, len as u64 + 1);
         let write = |store: &Store| -> Result<Digest, Box<dyn std::error::Error>> {
@@ -60,18 +60,18 @@ fn the_checksum_of_a_written_object_is_known() -> Outcome {
         };
         let digest = write(&store)?;
         assert_eq!(store.sha256(&digest), None, "not requested");
-        // Also where the store has the object already.
+        // The SHA-256 is also known if the store has the object already.
         assert_eq!(write(&store.with_sha256())?, digest);
         let sum: [u8; 32] = Sha256::digest(&content).into();
         assert_eq!(store.sha256(&digest), Some(sum));
-        assert_eq!(stranger(&store)?.sha256(&digest), None);
+        assert_eq!(second_handle(&store)?.sha256(&digest), None);
     }
     Ok(())
 }
 
 #[test]
-fn pieces_of_any_size_make_the_same_object() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn chunks_of_any_size_produce_the_same_object() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let content = bytes(300_000, 7);
     for piece in [1, 13, 65_535, 65_536, 100_000, 300_000] {
         let mut writer = store.writer()?;
@@ -91,8 +91,8 @@ fn pieces_of_any_size_make_the_same_object() -> Outcome {
 }
 
 #[test]
-fn what_is_written_to_memory_stays_there_unless_it_has_no_room() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn object_in_memory_moves_to_a_file_when_the_buffer_is_full() -> Outcome {
+    let (_dir, store) = empty_store()?;
     for len in LENGTHS.into_iter().chain([3 << 20]) {
         let content = bytes(len, 5 + len as u64);
         let digest = Digest::of_bytes(&content);
@@ -107,7 +107,7 @@ fn what_is_written_to_memory_stays_there_unless_it_has_no_room() -> Outcome {
         assert_eq!((stored.digest, stored.len), (digest, len as u64));
         assert_eq!(held.as_ref().map(Buffer::bytes), Some(content.as_slice()));
         assert_eq!(store.len_of(&digest), None);
-        assert_eq!(count(&store, "tmp")?, 0, "no file was made");
+        assert_eq!(count(&store, "tmp")?, 0, "no file was created");
         for room in [len, len / 2, 0] {
             let mut read = Vec::new();
             write(room)?.read_back()?.read_to_end(&mut read)?;
@@ -116,7 +116,7 @@ fn what_is_written_to_memory_stays_there_unless_it_has_no_room() -> Outcome {
         for room in [len / 2, 0] {
             let (stored, held) = write(room)?.finish()?;
             assert_eq!(stored.digest, digest);
-            // There is room for a byte at least.
+            // An object of at most one byte fits, because a buffer has room for at least one byte.
             assert_eq!(held.is_some(), len <= 1);
             assert_eq!(store.len_of(&digest).is_some(), len > 1);
         }
@@ -128,8 +128,8 @@ fn what_is_written_to_memory_stays_there_unless_it_has_no_room() -> Outcome {
 }
 
 #[test]
-fn objects_are_read_only_and_lie_where_the_layout_says() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn objects_are_read_only_and_follow_the_layout() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let digest = store.put(b"x")?;
     let mode = object_file(&store, &digest)
         .metadata()?
@@ -144,8 +144,8 @@ fn objects_are_read_only_and_lie_where_the_layout_says() -> Outcome {
 }
 
 #[test]
-fn nothing_is_there_before_commit_nor_after_a_drop() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn object_is_visible_only_after_commit() -> Outcome {
+    let (_dir, store) = empty_store()?;
     for len in [100_000, 5_000_000] {
         let mut writer = store.writer()?;
         writer.write_all(&bytes(len, 1))?;
@@ -160,8 +160,8 @@ fn nothing_is_there_before_commit_nor_after_a_drop() -> Outcome {
 }
 
 #[test]
-fn what_is_read_back_becomes_no_object() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn read_back_creates_no_object() -> Outcome {
+    let (_dir, store) = empty_store()?;
     for len in LENGTHS {
         let content = bytes(len, 3);
         let mut writer = store.writer()?;
@@ -176,8 +176,8 @@ fn what_is_read_back_becomes_no_object() -> Outcome {
 }
 
 #[test]
-fn buffers_may_be_handed_over_among_other_writes() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn push_and_write_can_be_combined() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let content = bytes(3_000_000, 4);
     let mut writer = store.writer()?;
     let mut piece = Vec::new();
@@ -199,8 +199,8 @@ fn buffers_may_be_handed_over_among_other_writes() -> Outcome {
 }
 
 #[test]
-fn bytes_may_come_in_another_order_than_they_stand() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn scattered_writer_accepts_bytes_in_any_order() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let store = store.with_sha256();
     for (parts, len) in [(0, 0), (1, 0), (7, 3), (40, 50_000), (3, 700_000)] {
         let parts: Vec<Vec<u8>> = (0..parts)
@@ -224,13 +224,13 @@ fn bytes_may_come_in_another_order_than_they_stand() -> Outcome {
         assert_eq!(store.read(&stored.digest)?, whole);
         assert!(store.sha256(&stored.digest).is_some());
     }
-    // Unwritten space has zeros.
+    // Reserved bytes that were never written are zero.
     let mut writer = store.scattered_writer()?;
     writer.write_all(b"a")?;
     writer.reserve(3)?;
     let stored = writer.commit(&|| Ok(()))?;
     assert_eq!(store.read(&stored.digest)?, b"a\0\0\0");
-    // A writer that is dropped, or whose commit is stopped, leaves nothing.
+    // A writer that is dropped, or whose commit is cancelled, leaves no files.
     store.scattered_writer()?.write_all(b"b")?;
     let mut writer = store.scattered_writer()?;
     writer.write_all(b"c")?;
@@ -241,11 +241,11 @@ fn bytes_may_come_in_another_order_than_they_stand() -> Outcome {
 }
 
 #[test]
-fn committing_an_object_again_leaves_the_first() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn committing_an_existing_object_keeps_its_file() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let digest = store.put(b"same")?;
     let inode = object_file(&store, &digest).metadata()?.ino();
-    let mut writer = stranger(&store)?.writer()?;
+    let mut writer = second_handle(&store)?.writer()?;
     writer.write_all(b"same")?;
     assert_eq!(writer.commit()?.digest, digest);
     store.put(b"same")?;
@@ -255,8 +255,8 @@ fn committing_an_object_again_leaves_the_first() -> Outcome {
 }
 
 #[test]
-fn threads_may_write_the_same_object() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn threads_can_write_the_same_object_concurrently() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let content = bytes(150_000, 3);
     let barrier = Barrier::new(8);
     let digests = thread::scope(|scope| {
@@ -286,15 +286,15 @@ fn threads_may_write_the_same_object() -> Outcome {
     assert_eq!(store.stat()?.objects.files, 1);
     assert_eq!(count(&store, "tmp")?, 0);
     assert_eq!(
-        stranger(&store)?.read(&Digest::of_bytes(&content))?,
+        second_handle(&store)?.read(&Digest::of_bytes(&content))?,
         content
     );
     Ok(())
 }
 
 #[test]
-fn readers_have_positions_of_their_own() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn readers_have_separate_positions() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let object = store.open_object(&store.put(b"0123456789")?)?;
     let (mut a, mut b) = (object.reader(), object.reader());
     let mut two = [0; 2];
@@ -312,8 +312,8 @@ fn readers_have_positions_of_their_own() -> Outcome {
 }
 
 #[test]
-fn an_absent_object_is_missing() -> Outcome {
-    let (dir, store) = fresh()?;
+fn object_that_was_never_stored_is_missing() -> Outcome {
+    let (dir, store) = empty_store()?;
     let digest = Digest::of_bytes(b"never stored");
     assert_eq!(store.len_of(&digest), None);
     let dest = dir.path().join("dest");
@@ -330,14 +330,14 @@ fn an_absent_object_is_missing() -> Outcome {
 }
 
 #[test]
-fn a_store_opened_for_reading_writes_nothing() -> Outcome {
-    let (dir, store) = fresh()?;
+fn read_only_store_writes_nothing() -> Outcome {
+    let (dir, store) = empty_store()?;
     let nowhere = dir.path().join("nowhere");
     assert!(Store::open_existing(&nowhere)?.is_none());
     assert!(!nowhere.exists());
 
     let digest = store.put(b"x")?;
-    let reader = Store::open_existing(store.root())?.ok_or("the store is there")?;
+    let reader = Store::open_existing(store.root())?.ok_or("the store is missing")?;
     assert_eq!(reader.read(&digest)?, b"x");
     let _guard = reader.in_use()?;
     let errors = [
@@ -356,12 +356,12 @@ fn a_store_opened_for_reading_writes_nothing() -> Outcome {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_named() -> Outcome {
+fn error_names_the_directory_without_write_permission() -> Outcome {
     let dir = tempfile::tempdir()?;
     let closed = dir.path().join("closed");
     fs::create_dir(&closed)?;
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555))?;
-    // The superuser can write there anyway, but cannot make directories in /sys.
+    // The superuser can write to this directory, but cannot create directories in /sys.
     let is_superuser = fs::write(closed.join("probe"), "").is_ok();
     let root = if is_superuser {
         Path::new("/sys/prep-cache-test").to_path_buf()
@@ -379,8 +379,8 @@ fn a_folder_that_cannot_be_written_is_named() -> Outcome {
 }
 
 #[test]
-fn space_is_refused_in_advance() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn require_space_fails_if_space_is_missing() -> Outcome {
+    let (_dir, store) = empty_store()?;
     store.require_space(1)?;
     let error = store.require_space(u64::MAX).err();
     assert!(matches!(
@@ -395,13 +395,13 @@ fn space_is_refused_in_advance() -> Outcome {
 }
 
 #[test]
-fn opening_sweeps_old_leftovers_but_not_what_is_being_written() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn opening_removes_old_leftovers_but_no_files_in_use() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let tmp = store.root().join("tmp");
     fs::write(tmp.join("old"), "left by a killed process")?;
     make_old(&tmp.join("old"), 2)?;
     fs::write(tmp.join("young"), "perhaps not locked yet")?;
-    // Directories, too.
+    // Old directories are removed as well.
     for name in ["old-directory", "locked-directory"] {
         fs::create_dir_all(tmp.join(name).join("inner"))?;
         fs::write(tmp.join(name).join("inner/file"), "x")?;
@@ -415,7 +415,7 @@ fn opening_sweeps_old_leftovers_but_not_what_is_being_written() -> Outcome {
             make_old(&path, 2)?;
         }
     }
-    let _again = stranger(&store)?;
+    let _again = second_handle(&store)?;
     assert!(!tmp.join("old").exists());
     assert!(!tmp.join("old-directory").exists());
     assert!(tmp.join("locked-directory/inner/file").exists());

@@ -1,7 +1,7 @@
-//! Several processes on one store, and processes that die.
+//! Several processes that use one store, and processes that die.
 //!
-//! The other process is this test program again. It runs the ignored test
-//! `child`, and environment variables choose its task.
+//! The tests start their own program again as another process. It runs the ignored test `child`, and environment
+//! variables choose its task.
 
 use crate::common;
 use std::error::Error;
@@ -10,14 +10,14 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::{env, fs};
 
-use common::{Outcome, bytes, count, fresh, make_old, stranger};
+use common::{Outcome, bytes, count, empty_store, make_old, second_handle};
 use prep_cache::{Digest, GcOptions, Store, StoreError};
 
 const LEN: usize = 300_000;
 
-/// Tasks of the other process. At the marked places, it prints `ready` and waits for the end of its input.
+/// The tasks of the other process. When it waits, it first prints `ready`, and continues at the end of its input.
 #[test]
-#[ignore = "run by the other tests, in a process of its own"]
+#[ignore = "the other tests run it in a separate process"]
 fn child() -> Outcome {
     let store = Store::open(Path::new(&env::var("PREP_TEST_STORE")?))?;
     match env::var("PREP_TEST_TASK")?.as_str() {
@@ -67,7 +67,7 @@ struct Other {
 }
 
 impl Other {
-    /// Starts a process on `task`; returns when it is ready.
+    /// Starts a process with the task `task`. Returns when the process is ready.
     fn start(store: &Store, task: &str) -> Result<Self, Box<dyn Error>> {
         let mut process = Command::new(env::current_exe()?)
             .args(["processes::child", "--exact", "--ignored", "--nocapture"])
@@ -91,12 +91,12 @@ impl Other {
     }
 
     /// Lets the process continue.
-    fn go_on(&mut self) {
+    fn resume(&mut self) {
         drop(self.process.stdin.take());
     }
 
     fn finish(mut self) -> Outcome {
-        self.go_on();
+        self.resume();
         let mut rest = String::new();
         self._stdout.read_to_string(&mut rest)?;
         let status = self.process.wait()?;
@@ -112,11 +112,11 @@ impl Other {
 }
 
 #[test]
-fn two_processes_write_the_same_objects() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn two_processes_can_write_the_same_objects() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let mut others = [Other::start(&store, "many")?, Other::start(&store, "many")?];
     for other in &mut others {
-        other.go_on();
+        other.resume();
     }
     for other in others {
         other.finish()?;
@@ -130,13 +130,13 @@ fn two_processes_write_the_same_objects() -> Outcome {
 }
 
 #[test]
-fn the_second_to_commit_finds_the_first() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn second_commit_finds_the_object_of_the_first() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let others = [
         Other::start(&store, "write")?,
         Other::start(&store, "write")?,
     ];
-    assert_eq!(store.stat()?.objects.files, 0, "nothing before commit");
+    assert_eq!(store.stat()?.objects.files, 0, "no object before commit");
     for other in others {
         other.finish()?;
         assert_eq!(store.stat()?.objects.files, 1);
@@ -149,8 +149,8 @@ fn the_second_to_commit_finds_the_first() -> Outcome {
 }
 
 #[test]
-fn a_process_killed_before_commit_leaves_nothing_visible() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn process_killed_before_commit_leaves_no_object() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let (killed, alive) = (
         Other::start(&store, "write")?,
         Other::start(&store, "write")?,
@@ -160,7 +160,7 @@ fn a_process_killed_before_commit_leaves_nothing_visible() -> Outcome {
     assert_eq!(store.stat()?.objects.files, 0);
     assert_eq!(count(&store, "tmp")?, 2);
 
-    // A day later the leftover is swept; the file of the living process is not.
+    // A day later, the file of the killed process is removed, but not that of the live process.
     for file in fs::read_dir(store.root().join("tmp"))? {
         make_old(&file?.path(), 2)?;
     }
@@ -168,29 +168,29 @@ fn a_process_killed_before_commit_leaves_nothing_visible() -> Outcome {
     assert_eq!((report.leftovers, count(&store, "tmp")?), (1, 1));
     alive.finish()?;
     assert_eq!(
-        stranger(&store)?.read(&Digest::of_bytes(&bytes(LEN, 1)))?,
+        second_handle(&store)?.read(&Digest::of_bytes(&bytes(LEN, 1)))?,
         bytes(LEN, 1)
     );
     Ok(())
 }
 
 #[test]
-fn a_lock_excludes_other_processes_and_dies_with_its_holder() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn lock_excludes_other_processes_and_ends_with_its_holder() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let holder = Other::start(&store, "lock")?;
     assert!(store.try_lock("name")?.is_none());
     assert!(store.try_lock("another name")?.is_some());
     holder.kill()?;
     let guard = store.lock("name")?;
-    assert!(stranger(&store)?.try_lock("name")?.is_none());
+    assert!(second_handle(&store)?.try_lock("name")?.is_none());
     drop(guard);
     assert!(store.try_lock("name")?.is_some());
     Ok(())
 }
 
 #[test]
-fn a_run_of_another_process_keeps_collection_out() -> Outcome {
-    let (_dir, store) = fresh()?;
+fn run_of_another_process_prevents_collection() -> Outcome {
+    let (_dir, store) = empty_store()?;
     let run = Other::start(&store, "use")?;
     let refused = store.gc(&GcOptions::default());
     assert!(matches!(refused, Err(StoreError::InUse { .. })));

@@ -7,22 +7,22 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
-use common::{Outcome, bytes, fresh, stranger};
+use common::{Outcome, bytes, empty_store, second_handle};
 use prep_cache::{Digest, StoreError, Threads};
 
 #[test]
-fn both_digests_in_one_pass() -> Outcome {
-    // MD5 values are those of RFC 1321, A.5.
+fn both_digests_are_computed_in_one_pass() -> Outcome {
+    // The MD5 values are from RFC 1321, A.5.
     let known = [
         ("", "d41d8cd98f00b204e9800998ecf8427e"),
         ("abc", "900150983cd24fb0d6963f7d28e17f72"),
         ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
     ];
-    let (dir, store) = fresh()?;
+    let (dir, store) = empty_store()?;
     let path = dir.path().join("bundle.zip");
     for (content, md5) in known {
         fs::write(&path, content)?;
-        // With a thread for the second digest, and without.
+        // With and without a thread for the second digest.
         for store in [store.clone(), store.with_threads(Threads::new(0))] {
             let record = store.ingest(&path, true, &|_| {})?;
             assert_eq!(record.md5.as_deref(), Some(md5));
@@ -34,15 +34,15 @@ fn both_digests_in_one_pass() -> Outcome {
 }
 
 #[test]
-fn a_long_file_is_hashed_in_order() -> Outcome {
-    let (dir, store) = fresh()?;
+fn long_file_is_hashed_in_order() -> Outcome {
+    let (dir, store) = empty_store()?;
     let path = dir.path().join("bundle.zip");
     let content = bytes(12_345_678, 8);
     fs::write(&path, &content)?;
     let seen = Cell::new(0);
     let record = store.ingest(&path, true, &|bytes| seen.set(seen.get() + bytes))?;
     assert_eq!(record.digest, Digest::of_bytes(&content));
-    // The output of md5sum for the same bytes, made by a Python program.
+    // The output of `md5sum` for the same bytes, which a Python program generated.
     assert_eq!(
         record.md5.as_deref(),
         Some("c203f2ed5f6926bc9d33aa1e9f875a5f")
@@ -52,8 +52,8 @@ fn a_long_file_is_hashed_in_order() -> Outcome {
 }
 
 #[test]
-fn md5_is_computed_only_when_asked_for() -> Outcome {
-    let (dir, store) = fresh()?;
+fn md5_is_computed_only_on_request() -> Outcome {
+    let (dir, store) = empty_store()?;
     let path = dir.path().join("bundle.zip");
     fs::write(&path, "abc")?;
     let without = store.ingest(&path, false, &|_| {})?;
@@ -67,8 +67,8 @@ fn md5_is_computed_only_when_asked_for() -> Outcome {
 }
 
 #[test]
-fn a_record_is_remembered_under_the_canonical_path() -> Outcome {
-    let (dir, store) = fresh()?;
+fn records_are_stored_under_the_canonical_path() -> Outcome {
+    let (dir, store) = empty_store()?;
     let path = dir.path().join("bundle.zip");
     fs::write(&path, "content")?;
     assert_eq!(store.source(&path)?, None);
@@ -76,7 +76,10 @@ fn a_record_is_remembered_under_the_canonical_path() -> Outcome {
     let link = dir.path().join("link.zip");
     symlink(&path, &link)?;
     for name in [path.clone(), link, dir.path().join("./store/../bundle.zip")] {
-        assert_eq!(stranger(&store)?.source(&name)?.as_ref(), Some(&record));
+        assert_eq!(
+            second_handle(&store)?.source(&name)?.as_ref(),
+            Some(&record)
+        );
     }
     let absent = store.source(&dir.path().join("absent"));
     assert!(matches!(absent, Err(StoreError::Io { .. })));
@@ -84,8 +87,8 @@ fn a_record_is_remembered_under_the_canonical_path() -> Outcome {
 }
 
 #[test]
-fn a_file_is_read_only_when_its_next_change_will_show() -> Outcome {
-    let (dir, store) = fresh()?;
+fn recently_modified_file_is_read_after_a_short_wait() -> Outcome {
+    let (dir, store) = empty_store()?;
     let path = dir.path().join("bundle.zip");
     fs::write(&path, "just now")?;
     store.ingest(&path, true, &|_| {})?;
@@ -121,13 +124,13 @@ fn any_change_of_the_file_invalidates_the_record() -> Outcome {
             File::open(&new)?.set_modified(time)?;
             fs::rename(new, path)
         }),
-        ("overwritten at once", |path| fs::write(path, "CONTENT")),
+        ("overwritten immediately", |path| fs::write(path, "CONTENT")),
         ("older than before", |path| {
             File::open(path)?.set_modified(SystemTime::UNIX_EPOCH)
         }),
     ];
     for (name, change) in changes {
-        let (dir, store) = fresh()?;
+        let (dir, store) = empty_store()?;
         let path = dir.path().join("bundle.zip");
         fs::write(&path, "content")?;
         store.ingest(&path, true, &|_| {})?;
@@ -141,7 +144,7 @@ fn any_change_of_the_file_invalidates_the_record() -> Outcome {
 }
 
 #[test]
-fn a_file_that_changes_while_it_is_read_is_refused() -> Outcome {
+fn file_that_changes_while_it_is_read_is_an_error() -> Outcome {
     let changes: [(&str, Change); 3] = [
         ("overwritten", |path| {
             let file = OpenOptions::new().write(true).open(path)?;
@@ -156,7 +159,7 @@ fn a_file_that_changes_while_it_is_read_is_refused() -> Outcome {
         }),
     ];
     for (name, change) in changes {
-        let (dir, store) = fresh()?;
+        let (dir, store) = empty_store()?;
         let path = dir.path().join("bundle.zip");
         fs::write(&path, bytes(3_000_000, 1))?;
         let changed = Cell::new(false);
@@ -175,8 +178,8 @@ fn a_file_that_changes_while_it_is_read_is_refused() -> Outcome {
 }
 
 #[test]
-fn digests_computed_while_writing_are_remembered() -> Outcome {
-    let (dir, store) = fresh()?;
+fn digests_computed_while_writing_are_stored() -> Outcome {
+    let (dir, store) = empty_store()?;
     let path = dir.path().join("bundle.zip");
     let mut file = File::create(&path)?;
     file.write_all(b"abc")?;
@@ -190,8 +193,8 @@ fn digests_computed_while_writing_are_remembered() -> Outcome {
 }
 
 #[test]
-fn digests_of_another_file_are_not_taken_for_this_one() -> Outcome {
-    let (dir, store) = fresh()?;
+fn digests_of_a_different_file_are_not_stored() -> Outcome {
+    let (dir, store) = empty_store()?;
     let path = dir.path().join("bundle.zip");
     fs::write(&path, "abc")?;
     let other = dir.path().join("other.zip");

@@ -1,5 +1,5 @@
-//! Operations of a user without privileges. Files of the store are read-only, which does not stop the superuser from opening them
-//! for writing, so a test that runs as root proves nothing here. It calls itself again as another user.
+//! Operations of a user without privileges. The superuser can open the store's files for writing although they are
+//! read-only, so a test that runs as root proves nothing here. Therefore the test starts itself again as another user.
 
 use std::error::Error;
 use std::fs::{self, Permissions};
@@ -11,12 +11,11 @@ use std::process::Command;
 use prep_cache::{Digest, Store};
 
 const DIR: &str = "PREP_TEST_UNPRIVILEGED_DIR";
-/// Debian's `nobody`. Any id other than 0 does.
+/// Debian's user `nobody`. Any id other than 0 works.
 const NOBODY: u32 = 65_534;
 
 #[test]
-fn every_way_to_write_an_object_works_for_a_user_without_privileges() -> Result<(), Box<dyn Error>>
-{
+fn unprivileged_user_can_write_objects() -> Result<(), Box<dyn Error>> {
     if let Some(dir) = std::env::var_os(DIR) {
         return write_objects(&Store::open(dir.as_ref())?);
     }
@@ -25,8 +24,8 @@ fn every_way_to_write_an_object_works_for_a_user_without_privileges() -> Result<
         return write_objects(&Store::open(&dir.path().join("store"))?);
     }
     fs::set_permissions(dir.path(), Permissions::from_mode(0o777))?;
-    let name = "unprivileged::every_way_to_write_an_object_works_for_a_user_without_privileges";
-    // The user may not be able to look into the directory of the test program.
+    let name = "unprivileged::unprivileged_user_can_write_objects";
+    // The user may not be able to access the directory of the test program, so the program is copied.
     let program = dir.path().join("test");
     fs::copy(std::env::current_exe()?, &program)?;
     let ended = Command::new(&program)
@@ -57,7 +56,7 @@ fn write_objects(store: &Store) -> Result<(), Box<dyn Error>> {
         scattered.commit(&|| Ok(()))?.digest,
         Digest::of_bytes(b"headtail")
     );
-    // A second name makes it an object that has to be copied.
+    // An object with a second name has to be copied before it is mapped.
     let object = store.open_object(&put)?;
     let other = store.root().with_extension("other");
     fs::hard_link(object.path(), &other)?;

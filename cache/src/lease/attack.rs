@@ -1,4 +1,4 @@
-//! Many processes take one lock at random, while they are killed and suspended at random.
+//! Runs many processes that take one lock at random, while they are killed and suspended at random.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -40,9 +40,9 @@ fn mark(path: &Path) -> io::Result<()> {
         .map(drop)
 }
 
-/// Takes the lock again and again. While it has the lock, it keeps a file of its own in `inside`.
+/// Takes the lock repeatedly. While it has the lock, it keeps a file in `inside` that only this process uses.
 #[test]
-#[ignore = "run by the other test, in processes of its own"]
+#[ignore = "the other test runs it in separate processes"]
 fn child() -> Outcome {
     let directory = env::var(DIRECTORY_VARIABLE)?;
     let directory = Path::new(&directory);
@@ -80,7 +80,7 @@ fn child() -> Outcome {
     }
 }
 
-/// Reports a conflicting process that is inside at the same time. Processes that were suspended or killed are ignored,
+/// Reports a process that has a conflicting lock at the same time. Processes that were suspended or killed are ignored,
 /// because their files may remain until they check their lease.
 fn check_alone(directory: &Path, own: &Path, mode: Mode) -> io::Result<()> {
     let is_excused = |name: &str| {
@@ -96,7 +96,7 @@ fn check_alone(directory: &Path, own: &Path, mode: Mode) -> io::Result<()> {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let is_conflict = mode == Mode::Exclusive || name.starts_with(prefix(Mode::Exclusive));
         if name != own_name && is_conflict && !is_excused(&name) && !is_excused(&own_name) {
-            // The other process may have left since the directory was listed.
+            // The other process may have released the lock since the directory was listed.
             if directory.join("inside").join(&name).exists() && own.exists() {
                 mark(&directory.join(format!("wrong/{own_name} and {name}")))?;
             }
@@ -126,7 +126,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn processes_that_are_killed_and_suspended_leave_the_lock_to_one_at_a_time() -> Outcome {
+fn killed_and_suspended_processes_never_share_an_exclusive_lock() -> Outcome {
     let directory = tempfile::tempdir()?;
     let directory = directory.path();
     for name in ["inside", "taken", "excused", "wrong"] {

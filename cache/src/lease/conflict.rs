@@ -12,27 +12,27 @@ use super::holder::parse;
 use super::{Candidate, Mode, prefix, token};
 use crate::process::ProcessState;
 
-/// Maximum number of listings when files are renamed or removed before they are read.
+/// Maximum number of times the directory is listed again because files are renamed or removed before they are read.
 const MAX_LISTINGS: usize = 100;
 
 /// The reason why a lock is not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conflict {
-    /// Other processes only request the lock and will step back.
+    /// Other processes only request the lock, and will withdraw.
     Requested,
-    /// The holder may be dead: it has not been seen alive.
+    /// The holder may be dead, because this process has not seen a heartbeat of it.
     Uncertain,
     Held,
 }
 
-/// Checks the files of other processes repeatedly, with the state kept between two checks.
+/// Checks the files of other processes repeatedly. Keeps state between the checks.
 pub(super) struct ConflictCheck<'a> {
     pub(super) holders: &'a Path,
     pub(super) own: &'a Path,
     pub(super) mode: Mode,
     pub(super) candidate: &'a Candidate,
     /// Tokens of the processes that requested the lock at the first check. A process that announces itself later finds
-    /// this process's file and steps back, so there is no need to wait for it.
+    /// the file of this process and withdraws, so this process does not wait for it.
     pub(super) rivals: Option<Vec<String>>,
 }
 
@@ -51,7 +51,7 @@ impl ConflictCheck<'_> {
                     continue;
                 }
                 let Some(content) = read(&path)? else {
-                    // The file was removed or renamed.
+                    // The file was removed or renamed since the directory was listed.
                     continue 'again;
                 };
                 let observed = observe(&path, &content);
@@ -67,8 +67,8 @@ impl ConflictCheck<'_> {
                     }
                 }
                 match holder {
-                    // The process checks for conflicts after it has written its file, and will find the file of this
-                    // process.
+                    // A process checks for conflicts only after it has written its file, so it will find the file of
+                    // this process.
                     None if content.is_empty() => {}
                     Some(holder) if holder.has_lock == 0 && self.is_later(&holder.token) => {}
                     Some(holder) if holder.has_lock == 0 && path.as_path() > self.own => {
@@ -87,7 +87,7 @@ impl ConflictCheck<'_> {
         Ok(Some(Conflict::Uncertain))
     }
 
-    /// Whether a process announced itself after the first check of this one.
+    /// Returns whether a process announced itself after the first check of this process.
     fn is_later(&self, token: &str) -> bool {
         let rivals = self.rivals.as_ref();
         rivals.is_some_and(|rivals| !rivals.iter().any(|rival| rival == token))
@@ -143,7 +143,7 @@ pub(super) fn list(holders: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// Returns the content, `None` if the file does not exist.
+/// Returns the content. `None` if the file does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     match File::open(path).and_then(|mut file| file.read_to_end(&mut content)) {
@@ -161,14 +161,14 @@ struct LastContent {
     has_changed: bool,
 }
 
-/// The observations of this process of the files of other processes.
+/// The last observed content of each file of another process.
 static OBSERVATIONS: Mutex<Option<HashMap<PathBuf, LastContent>>> = Mutex::new(None);
 
 #[derive(Clone, Copy, Debug)]
 struct Observation {
-    /// How long the file has had this content, at least.
+    /// Minimum time for which the file has had this content.
     same_for: Duration,
-    /// Whether it had another content before.
+    /// Whether the file had a different content before.
     has_changed: bool,
 }
 
@@ -195,7 +195,7 @@ fn observe(path: &Path, content: &[u8]) -> Observation {
     }
 }
 
-/// Forgets the files of `holders` that no longer exist.
+/// Removes the observations of files of `holders` that no longer exist.
 fn forget_others(holders: &Path, paths: &[PathBuf]) {
     if let Some(seen) = OBSERVATIONS.lock().as_mut() {
         seen.retain(|path, _| path.parent() != Some(holders) || paths.contains(path));

@@ -15,7 +15,7 @@ use super::{Candidate, Mode, prefix, token};
 use crate::machine;
 use crate::process::ProcessId;
 
-/// Maximum number of attempts to create the directory, which other processes remove when it is empty.
+/// Maximum number of attempts to create the directory, because other processes remove it when it is empty.
 const MAX_ANNOUNCEMENTS: usize = 100;
 
 /// Content of a lease file. All contents of one file have the same length, so it can be overwritten in place.
@@ -68,7 +68,7 @@ pub(super) fn announce(
     let content = held.content(&HolderState::default());
     let mut failed = ErrorKind::NotFound.into();
     for _ in 0..MAX_ANNOUNCEMENTS {
-        // Another process may remove the empty directory at any moment, so both calls may fail.
+        // Another process may remove the empty directory at any time, so both calls may fail.
         let made = fs::create_dir_all(holders).and_then(|()| {
             OpenOptions::new()
                 .write(true)
@@ -127,10 +127,10 @@ impl HolderFile {
         Ok(is_held)
     }
 
-    /// Overwrites the file. Returns `false` if it no longer exists. Its name is unique, so no other process can have
-    /// created it again.
+    /// Overwrites the file. Returns `false` if the file no longer exists. Its name is unique, so no other process can
+    /// have created a new file with this name.
     fn write(&self, content: &[u8]) -> io::Result<bool> {
-        // Opened each time, because other machines see the write when the file is closed.
+        // The file is opened for each write, because other machines see the write after the file is closed.
         let written = OpenOptions::new()
             .write(true)
             .open(&self.path)
@@ -167,7 +167,7 @@ pub(super) fn parse(content: &[u8]) -> Option<Holder> {
     serde_json::from_slice(content).ok()
 }
 
-/// Returns the time since the machine was started, including the time that it was suspended.
+/// Returns the time since the machine was started, including time during which it was suspended.
 fn since_boot() -> Duration {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::Boottime;

@@ -1,40 +1,41 @@
-//! Locks that work across machines: files that their holders keep alive with heartbeats.
+//! Locks that work across machines. Each holder has a file, and shows by heartbeats in this file that it is alive.
 //!
-//! On some file systems, locks of the operating system hold for one machine only (FUSE, Lustre without `flock`), and
-//! others have none. There, a lock is a directory as well. A process that requests the lock, shared or exclusive
-//! ([`Mode`]), takes three steps:
+//! On some file systems, locks of the operating system apply to one machine only (FUSE, Lustre without `flock`). Others
+//! do not support locks. On these file systems, a lock has an additional directory. A process that requests the lock,
+//! shared or exclusive ([`Mode`]), takes three steps:
 //!
 //! 1. It *announces* itself: it creates a file with a unique name in the directory.
-//! 2. It *checks* for conflicts: it lists the directory. Another file is in conflict if one of the two processes
-//!    requests the lock exclusively.
-//! 3. Without a conflict, it has the lock, and notes that in its file. Otherwise it removes its file.
+//! 2. It *checks* for conflicts: it lists the directory. The file of another process is a conflict if at least one of
+//!    the two processes requests the lock exclusively.
+//! 3. If there is no conflict, it has the lock, and writes this into its file. Otherwise it *withdraws*: it removes its
+//!    file.
 //!
-//! Of two processes in conflict, the one that announces itself later finds the other's file, so at most one gets the
-//! lock. If both announce themselves before they check, the one with the smaller name waits until the other has removed
-//! its file, so one of them gets the lock. It does not wait for processes that announce themselves later, because they
-//! find its file and step back. No process writes to, renames or removes a name that another process may reuse, so
-//! acting late on an old observation does no harm.
+//! Of two processes in conflict, the one that announces itself later finds the file of the other, so at most one gets
+//! the lock. If both announce themselves before they check, the one with the smaller name waits until the other has
+//! removed its file, so one of them gets the lock. It does not wait for processes that announce themselves later,
+//! because they find its file and withdraw. No process writes to, renames or removes a name that another process may
+//! use again. Therefore a process that acts late on an old observation does no harm.
 //!
 //! # Dead holders
 //!
 //! A holder that dies leaves its file. The holder is treated as dead in two cases:
 //!
-//! - Its process has ended. On the same machine, this can be seen from the number and start time of the process, so
-//!   that a later process with the same number (in a container that was restarted) is not mistaken for it.
+//! - Its process has ended. A process on the same machine can check this by the number and start time of the holder's
+//!   process. A later process with the same number, for example in a restarted container, has a different start time.
 //! - It is silent. A holder writes a new number into its file every few seconds (a *heartbeat*). If a process that
-//!   requests the lock sees the same content for longer than [`LeaseTiming::silence`], by its own clock, it stops waiting.
-//!   Clocks of two machines are never compared.
+//!   requests the lock sees the same content for longer than [`LeaseTiming::silence`], measured by its own clock, it
+//!   treats the holder as dead. Clocks of two machines are never compared.
 //!
-//! Then the lock is *broken*: the file is renamed to a unique name, read again, and removed if the content is the same.
-//! Otherwise the holder woke up, and the file gets its name back. A file is valid under any name, so the lock is not
-//! free in between.
+//! Then the requesting process *breaks* the lock: it renames the file to a unique name, reads it again, and removes it
+//! if the content is still the same. If the content has changed, the holder is alive, and the file gets its old name
+//! back. A file is valid under any name, so the lock is not free in between.
 //!
 //! # Lost leases
 //!
-//! A holder that was suspended may have been treated as dead. It notices that at its next heartbeat, because its file
-//! is gone. [`Lease::is_lost`] writes a heartbeat that is overdue, so a holder that calls it before each change makes
-//! at most one change after it woke up. A virtual machine that was paused does not notice the pause before the next
-//! heartbeat.
+//! A holder that was suspended may have been treated as dead. It notices this at its next heartbeat, because its file
+//! no longer exists. [`Lease::is_lost`] writes a heartbeat if one is overdue. Therefore a holder that calls it before
+//! each change makes at most one change after it was suspended. A virtual machine that was paused does not notice the
+//! pause before the next heartbeat.
 //!
 //! `tests/model` checks these steps in all interleavings.
 
@@ -57,7 +58,7 @@ use crate::process::ProcessId;
 use conflict::{Conflict, ConflictCheck};
 use holder::{HolderFile, announce};
 
-/// Whether a lock can have several holders at a time.
+/// Whether a lock can have several holders at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Shared,
@@ -66,29 +67,29 @@ pub(crate) enum Mode {
 
 /// The heartbeat interval of a holder, and the silence after which it is treated as dead.
 ///
-/// `silence` must be longer than `heartbeat` plus the time after which other machines see a write. NFS shows a write to
-/// a process that opens the file after its writer closed it, which is what happens here. With the mount option `nocto`
-/// it takes up to `acregmax` (60 s by default), so live holders would be treated as dead: do not use it for a store or
-/// a data directory.
+/// `silence` must be longer than `heartbeat` plus the time after which other machines see a write. On NFS, a process
+/// that opens a file sees all writes of processes that closed the file before. Leases rely on this. With the mount
+/// option `nocto`, the delay is up to `acregmax` (60 s by default), so live holders would be treated as dead. Do not
+/// use `nocto` for a store or a data directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeaseTiming {
     pub heartbeat: Duration,
     pub silence: Duration,
 }
 
-/// A holder writes four heartbeats before others stop waiting. The lock of a machine that died is free after half a
-/// minute.
+/// A holder writes four heartbeats before other processes treat it as dead. The lock of a machine that died is free
+/// after half a minute.
 const TIMING: LeaseTiming = LeaseTiming {
     heartbeat: Duration::from_secs(6),
     silence: Duration::from_secs(25),
 };
 
-/// How long a process waits for another one that requested the lock at the same time and has to step back, and how
+/// How long a process waits for another process that requested the lock at the same time and has to withdraw, and how
 /// often it checks.
-const STEP_BACK_LIMIT: Duration = Duration::from_millis(500);
-const STEP_BACK_PAUSE: Duration = Duration::from_millis(2);
+const WITHDRAWAL_LIMIT: Duration = Duration::from_millis(500);
+const WITHDRAWAL_PAUSE: Duration = Duration::from_millis(2);
 
-/// The process that takes a lease, and its timing.
+/// The process that requests a lease, and the timing that it uses.
 #[derive(Clone, Debug)]
 struct Candidate {
     process: ProcessId,
@@ -109,17 +110,17 @@ impl Candidate {
 pub(crate) struct Lease(Arc<HolderFile>);
 
 impl Lease {
-    /// Takes the lock of the directory `holders` if it is free. A holder that is not known to be dead keeps it.
+    /// Takes the lock of the directory `holders` if it is free. The lock is not free if a holder may be alive.
     pub(crate) fn try_take(holders: &Path, mode: Mode) -> io::Result<Option<Lease>> {
         Ok(take(holders, mode, &Candidate::current())?.ok())
     }
 
-    /// Like [`try_take`](Self::try_take), but waits until it is certain whether each holder is alive.
+    /// Same as [`try_take`](Self::try_take), but waits until it is certain whether each holder is alive.
     pub(crate) fn take_unless_alive(holders: &Path, mode: Mode) -> io::Result<Option<Lease>> {
         take_unless_alive(holders, mode, &Candidate::current())
     }
 
-    /// Whether another process may have taken over the lock because it saw no heartbeat for too long.
+    /// Returns whether another process may have taken over the lock because it saw no heartbeat for too long.
     pub(crate) fn is_lost(&self) -> bool {
         let held = &self.0;
         if held.is_lost.load(Ordering::Relaxed) {
@@ -129,7 +130,7 @@ impl Lease {
         if held.since_heartbeat() < silence / 2 {
             return false;
         }
-        // If this process cannot reach the file, others may still reach it.
+        // If this process cannot access the file, other processes may still be able to.
         matches!(held.beat(), Ok(false)) || held.since_heartbeat() >= silence
     }
 }
@@ -147,10 +148,10 @@ impl Drop for Lease {
         let held = &self.0;
         held.state.lock().is_released = true;
         held.released.notify_all();
-        // If the file cannot be removed, others will treat its holder as dead later.
+        // If the file cannot be removed, other processes will treat its holder as dead later.
         let _ = fs::remove_file(&held.path);
         if let Some(holders) = held.path.parent() {
-            // Fails while the directory contains files of others.
+            // Fails while the directory contains files of other processes.
             let _ = fs::remove_dir(holders);
         }
     }
@@ -185,13 +186,13 @@ fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<
         rivals: None,
     };
     while let Some(conflict) = look.conflict()? {
-        if conflict != Conflict::Requested || asked.elapsed() > STEP_BACK_LIMIT {
+        if conflict != Conflict::Requested || asked.elapsed() > WITHDRAWAL_LIMIT {
             return Ok(Err(conflict));
         }
-        std::thread::sleep(STEP_BACK_PAUSE);
+        std::thread::sleep(WITHDRAWAL_PAUSE);
     }
     held.state.lock().has_lock = true;
-    // If this process was suspended before that, others may have treated it as dead.
+    // If this process was suspended before this point, other processes may have treated it as dead.
     if !held.beat()? || held.since_heartbeat() >= candidate.timing.silence {
         return Ok(Err(Conflict::Uncertain));
     }
@@ -202,7 +203,7 @@ fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<
     Ok(Ok(lease))
 }
 
-/// The mode is part of the name, so that files that are not in conflict need not be read.
+/// The mode is part of the name, so that files that cannot be in conflict are not read.
 fn prefix(mode: Mode) -> &'static str {
     match mode {
         Mode::Shared => "shared-",

@@ -29,7 +29,7 @@ fn this_process() -> Candidate {
     candidate(ProcessId::current())
 }
 
-/// Takes a lock, asking until it is free; returns how long that took.
+/// Takes a lock, and retries until it is free. Returns the lease and the time that this took.
 fn wait(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<(Lease, Duration)> {
     let start = Instant::now();
     loop {
@@ -40,7 +40,7 @@ fn wait(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<(Lease,
     }
 }
 
-/// Leaves the file of a holder that has the lock and never writes again.
+/// Creates the file of a holder that has the lock and never writes again.
 fn leave(holders: &Path, process: ProcessId) -> Outcome {
     let held = announce(holders, Mode::Exclusive, &candidate(process))?;
     held.state.lock().has_lock = true;
@@ -49,7 +49,7 @@ fn leave(holders: &Path, process: ProcessId) -> Outcome {
 }
 
 #[test]
-fn a_holder_that_lives_keeps_the_lock_however_long_others_wait() -> Outcome {
+fn live_holder_keeps_the_lock() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     let (first, _) = wait(&holders, Mode::Exclusive, &elsewhere("one"))?;
@@ -67,18 +67,18 @@ fn a_holder_that_lives_keeps_the_lock_however_long_others_wait() -> Outcome {
     assert_eq!(
         fs::read_dir(directory.path())?.count(),
         0,
-        "nothing is left"
+        "no file is left"
     );
     Ok(())
 }
 
 #[test]
-fn the_lock_of_a_dead_machine_is_free_after_its_silence() -> Outcome {
+fn lock_of_a_dead_machine_is_free_after_the_silence() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     for candidate in [this_process(), elsewhere("two")] {
         leave(&holders, ProcessId::elsewhere("one"))?;
-        fs::write(holders.join("exclusive-1"), "{\"host\": \"tor")?;
+        fs::write(holders.join("exclusive-1"), "{\"host\": \"trunc")?;
         let (lease, waited) = wait(&holders, Mode::Exclusive, &candidate)?;
         assert!(waited >= QUICK.silence, "{waited:?}");
         assert!(waited < QUICK.silence * 8, "{waited:?}");
@@ -88,9 +88,9 @@ fn the_lock_of_a_dead_machine_is_free_after_its_silence() -> Outcome {
     Ok(())
 }
 
-/// Process has not looked yet, so it will find the files that are there now.
+/// A process whose file is still empty has not checked for conflicts yet, so it will find the existing files.
 #[test]
-fn a_file_that_is_still_empty_keeps_nobody_out() -> Outcome {
+fn empty_file_is_not_a_conflict() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     fs::create_dir(&holders)?;
@@ -98,13 +98,13 @@ fn a_file_that_is_still_empty_keeps_nobody_out() -> Outcome {
     assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
     thread::sleep(QUICK.silence);
     assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
-    assert!(!holders.exists(), "the dead are removed");
+    assert!(!holders.exists(), "files of dead processes are removed");
     Ok(())
 }
 
-/// New ones come all the time, and look at the lock.
+/// New processes keep requesting the lock, and check for conflicts.
 #[test]
-fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
+fn first_process_does_not_wait_for_later_ones() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     let first = Lease(Arc::new(announce(
@@ -112,7 +112,7 @@ fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
         Mode::Exclusive,
         &this_process(),
     )?));
-    let mut look = ConflictCheck {
+    let mut check = ConflictCheck {
         holders: &holders,
         own: &first.0.path,
         mode: Mode::Exclusive,
@@ -125,7 +125,7 @@ fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
         &this_process(),
     )?));
     let is_first = first.0.path < rival.0.path;
-    let found = look.conflict()?;
+    let found = check.conflict()?;
     assert_eq!(
         found,
         Some(if is_first {
@@ -141,14 +141,14 @@ fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
         &this_process(),
     )?));
     if is_first {
-        assert_eq!(look.conflict()?, None);
+        assert_eq!(check.conflict()?, None);
     }
     Ok(())
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn the_lock_of_a_dead_process_of_this_machine_is_free_at_once() -> Outcome {
+fn lock_of_a_dead_local_process_is_free_immediately() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     let mut child = std::process::Command::new("sleep").arg("100").spawn()?;
@@ -158,16 +158,16 @@ fn the_lock_of_a_dead_process_of_this_machine_is_free_at_once() -> Outcome {
     child.kill()?;
     child.wait()?;
     assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
-    // Another process has its number by now.
+    // Another process now has the number of the dead one.
     leave(&holders, ProcessId::with_number(1).earlier())?;
     assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
     Ok(())
 }
 
-/// Where start times are unknown, or a process hangs: a process number never holds a lock for ever.
+/// The start time of a process may be unknown, or the process may hang. Its number must not hold the lock forever.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_process_that_lives_and_is_silent_loses_the_lock() -> Outcome {
+fn silent_live_process_loses_the_lock() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     leave(&holders, ProcessId::with_number(1))?;
@@ -177,7 +177,7 @@ fn a_process_that_lives_and_is_silent_loses_the_lock() -> Outcome {
 }
 
 #[test]
-fn a_collector_waits_until_it_is_certain() -> Outcome {
+fn take_unless_alive_waits_until_the_holder_is_dead() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     leave(&holders, ProcessId::elsewhere("one"))?;
@@ -192,7 +192,7 @@ fn a_collector_waits_until_it_is_certain() -> Outcome {
 }
 
 #[test]
-fn a_holder_that_was_taken_for_dead_knows_that_it_lost_the_lock() -> Outcome {
+fn holder_treated_as_dead_reports_the_lost_lock() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     let (sleeper, _) = wait(&holders, Mode::Exclusive, &elsewhere("one"))?;
@@ -203,20 +203,20 @@ fn a_holder_that_was_taken_for_dead_knows_that_it_lost_the_lock() -> Outcome {
     drop(sleeper);
     assert!(
         !next.is_lost() && next.0.beat()?,
-        "the next one has its own"
+        "the next holder has a separate file"
     );
     Ok(())
 }
 
-/// No heartbeat was written, as after a suspension: the question itself looks.
+/// No heartbeat was written, as after a suspension. Therefore `is_lost` itself checks the file.
 #[test]
-fn a_holder_that_wakes_up_looks_before_it_goes_on() -> Outcome {
+fn resumed_holder_checks_its_file() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     let held = announce(&holders, Mode::Exclusive, &this_process())?;
     let lease = Lease(Arc::new(held));
     thread::sleep(QUICK.silence);
-    assert!(!lease.is_lost(), "nobody took it");
+    assert!(!lease.is_lost(), "no other process took the lock");
     thread::sleep(QUICK.silence);
     fs::remove_file(&lease.0.path)?;
     assert!(lease.is_lost());
@@ -224,7 +224,7 @@ fn a_holder_that_wakes_up_looks_before_it_goes_on() -> Outcome {
 }
 
 #[test]
-fn a_lock_whose_holder_wakes_up_is_not_broken() -> Outcome {
+fn lock_of_a_resumed_holder_is_not_broken() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     let held = announce(&holders, Mode::Exclusive, &this_process())?;
@@ -236,7 +236,7 @@ fn a_lock_whose_holder_wakes_up_is_not_broken() -> Outcome {
         &content,
         Mode::Exclusive
     )?);
-    assert!(held.beat()?, "the file has its name again");
+    assert!(held.beat()?, "the file has its old name again");
     let content = fs::read(&held.path)?;
     assert!(break_lock(&holders, &held.path, &content, Mode::Exclusive)?);
     assert!(!held.beat()?);
@@ -245,32 +245,32 @@ fn a_lock_whose_holder_wakes_up_is_not_broken() -> Outcome {
 }
 
 #[test]
-fn those_who_share_a_lock_never_exclude_each_other() -> Outcome {
+fn shared_locks_never_exclude_each_other() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     let barrier = Barrier::new(8);
-    let refused = AtomicUsize::new(0);
+    let denied = AtomicUsize::new(0);
     thread::scope(|scope| {
         for number in 0..8 {
-            let (holders, barrier, refused) = (&holders, &barrier, &refused);
+            let (holders, barrier, denied) = (&holders, &barrier, &denied);
             scope.spawn(move || {
                 let candidate = elsewhere(&number.to_string());
                 for _ in 0..30 {
                     barrier.wait();
                     match take(holders, Mode::Shared, &candidate) {
                         Ok(Ok(lease)) => drop(lease),
-                        _ => drop(refused.fetch_add(1, Ordering::SeqCst)),
+                        _ => drop(denied.fetch_add(1, Ordering::SeqCst)),
                     }
                 }
             });
         }
     });
-    assert_eq!(refused.into_inner(), 0);
+    assert_eq!(denied.into_inner(), 0);
     Ok(())
 }
 
 #[test]
-fn of_several_who_ask_at_once_one_gets_the_lock() -> Outcome {
+fn one_of_several_concurrent_requests_gets_the_lock() -> Outcome {
     let directory = tempfile::tempdir()?;
     for round in 0..30 {
         let holders = directory.path().join(round.to_string());
@@ -295,7 +295,7 @@ fn of_several_who_ask_at_once_one_gets_the_lock() -> Outcome {
 }
 
 #[test]
-fn of_many_who_wait_for_a_dead_holder_one_at_a_time_has_the_lock() -> Outcome {
+fn lock_of_a_dead_holder_has_one_new_holder_at_a_time() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     leave(&holders, ProcessId::elsewhere("dead"))?;

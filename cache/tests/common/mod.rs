@@ -1,4 +1,4 @@
-//! Common parts of the tests.
+//! Helper functions of the tests.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use std::collections::BTreeMap;
@@ -13,19 +13,19 @@ use tempfile::TempDir;
 
 pub type Outcome = Result<(), Box<dyn Error>>;
 
-/// Makes an empty store in a directory that the returned guard removes.
-pub fn fresh() -> Result<(TempDir, Store), Box<dyn Error>> {
+/// Creates an empty store in a directory that the returned guard removes.
+pub fn empty_store() -> Result<(TempDir, Store), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let store = Store::open(&dir.path().join("store"))?;
     Ok((dir, store))
 }
 
-/// Opens a second handle without the verified objects of the first one, like another process.
-pub fn stranger(store: &Store) -> Result<Store, Box<dyn Error>> {
+/// Opens a second handle, as another process would. It does not share the set of verified objects.
+pub fn second_handle(store: &Store) -> Result<Store, Box<dyn Error>> {
     Ok(Store::open(store.root())?)
 }
 
-/// The file of `digest` in a bucket. The layout is a contract, so this repeats it.
+/// Returns the file of `digest` in a bucket. The layout must stay compatible, so the tests repeat it here.
 pub fn file_of(store: &Store, bucket: &str, digest: &Digest) -> PathBuf {
     let hex = digest.to_string();
     store.root().join(bucket).join(&hex[..2]).join(&hex[2..])
@@ -58,7 +58,7 @@ pub fn make_old(path: &Path, days: u64) -> Outcome {
     Ok(())
 }
 
-/// An entry of a step that made `outputs`, `days` days ago.
+/// Returns an entry of a step that produced `outputs` `days` days ago.
 pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error>> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let named = outputs.iter().enumerate();
@@ -76,12 +76,12 @@ pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error
     })
 }
 
-/// Files in a flat bucket.
+/// Counts the files in a bucket without subdirectories.
 pub fn count(store: &Store, bucket: &str) -> Result<usize, Box<dyn Error>> {
     Ok(fs::read_dir(store.root().join(bucket))?.count())
 }
 
-/// `len` bytes that do not repeat soon.
+/// Returns `len` bytes without short repetitions.
 pub fn bytes(len: usize, seed: u64) -> Vec<u8> {
     let mut state = 2 * seed + 1;
     let next = || {

@@ -1,26 +1,26 @@
-//! Leases (`src/lease`): at most one process has a lock alone, and a lock of a dead process becomes free.
+//! Leases (`src/lease`): at most one process has an exclusive lock, and the lock of a dead process becomes free.
 //!
-//! A suspended process checks its lease before it continues, so it is treated as a holder only after that. A process
-//! that is never suspended writes its heartbeats in time, so its file is never silent.
+//! A suspended process checks its lease before it continues, so it is treated as a holder only after this check. A
+//! process that is never suspended writes its heartbeats in time, so its file is never silent.
 
 use crate::model::search::{Model, check};
 
-/// The rules of the protocol that are weakened in turn.
+/// The rules of the protocol. The tests disable them one by one.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// A process is gone if the one of its number started later. Otherwise a reused number keeps it alive.
+    /// A holder is dead if the process with its number started later. Otherwise a reused number keeps the lock.
     compares_start_times: bool,
-    /// A process of this machine that is silent is dead.
+    /// A process on this machine is also dead if it is silent.
     silence_is_death: bool,
-    /// The file is renamed and read again before it is removed.
+    /// Before a file is removed, it is renamed and read again.
     compares_before_removing: bool,
-    /// A file that vanished while the directory was examined makes the process list it again.
+    /// If a file disappears while the directory is examined, the process lists the directory again.
     lists_again: bool,
-    /// After a heartbeat, the holder checks that its file is still there.
+    /// After a heartbeat, the holder checks that its file still exists.
     verifies_heartbeat: bool,
-    /// A heartbeat that took too long is repeated.
+    /// A heartbeat is repeated if it took too long.
     measures_heartbeat: bool,
-    /// A process does not wait for those that announce themselves after it looked first.
+    /// A process does not wait for processes that announce themselves after its first check.
     ignores_later: bool,
 }
 
@@ -34,23 +34,23 @@ const RULES: Rules = Rules {
     ignores_later: true,
 };
 
-/// A file in the directory. Names are the number of the process that announced itself, or `RENAMED` and the number of the
-/// process that renamed the file.
+/// A file in the directory. Its name is the number of the process that announced itself, or `RENAMED` plus the number
+/// of the process that renamed the file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct File {
     name: usize,
     holder: usize,
     heartbeat: u8,
     has_lock: bool,
-    /// The process removed the file, or assumed that it did, and requests the lock again with another file.
+    /// The process removed the file, or assumed that it did, and now requests the lock with another file.
     is_abandoned: bool,
-    /// All who look have seen the same content for too long.
+    /// All processes that check the file have seen the same content for too long.
     is_silent: bool,
 }
 
 const RENAMED: usize = 100;
 
-/// In the place of a name that its process uses no more: names are unique in truth, but a process has one here.
+/// Added to a name that its process no longer uses. Real names are unique, but in the model each process has only one.
 const OLD: usize = 200;
 
 /// The next step of a process.
@@ -62,7 +62,7 @@ enum Next {
     Examine(Vec<usize>, Vec<usize>),
     Rename(usize, u8, Vec<usize>, Vec<usize>),
     Compare(usize, u8, Vec<usize>, Vec<usize>),
-    /// Writes the heartbeat through the file that was opened: by holder, as names change.
+    /// Writes the heartbeat through the opened file. The file is identified by its holder, because its name may change.
     Open,
     Write,
     Verify,
@@ -86,12 +86,12 @@ struct Process {
     next: Next,
     status: Status,
     is_shared: bool,
-    /// The processes that had requested the lock when this one listed the directory first. It waits for no others.
+    /// The processes that had requested the lock when this process first listed the directory. It waits only for these.
     rivals: Option<Vec<usize>>,
     heartbeats: u8,
-    /// It was not suspended since it began its last heartbeat.
+    /// Whether the process was not suspended since it began its last heartbeat.
     is_timely: bool,
-    /// It was not suspended since its last heartbeat succeeded.
+    /// Whether the process was not suspended since its last heartbeat succeeded.
     is_certain: bool,
     may_be_suspended: bool,
     may_die: bool,
@@ -128,7 +128,7 @@ impl State {
         self.files.retain(|file| file.name != name);
     }
 
-    /// A process removes its file. The next one that it creates has another name, which no process refers to yet.
+    /// Removes the file of a process. The next file of this process has a new name, which no process refers to yet.
     fn withdraw(&mut self, number: usize) {
         self.remove(number);
         for file in self.files.iter_mut().filter(|file| file.holder == number) {
@@ -296,7 +296,7 @@ impl Model for Leases {
     type Step = Step;
 
     fn starts(&self) -> Vec<State> {
-        // The first process has the lock, unless it announces itself.
+        // The first process has the lock, unless its next step is to announce itself.
         let holder = File {
             name: 0,
             holder: 0,
@@ -347,7 +347,7 @@ impl Model for Leases {
         }
         for (place, file) in state.files.iter().enumerate() {
             let holder = &state.processes[file.holder];
-            // A process that found its lease lost writes no more, though its file may be back.
+            // A process that found its lease lost writes no more, although its file may exist again.
             let is_quiet =
                 holder.status != Status::Runs || holder.next == Next::Ended || file.is_abandoned;
             if is_quiet && !file.is_silent {
@@ -374,7 +374,7 @@ impl Model for Leases {
         let is_refused = |process: &Process| process.next == Next::Withdraw;
         let all_share = state.processes.iter().all(|process| process.is_shared);
         (all_share && state.processes.iter().any(is_refused))
-            .then(|| "a process that requests a shared lock gets none".to_owned())
+            .then(|| "a process that requests a shared lock does not get it".to_owned())
     }
 
     fn is_goal(&self, state: &State) -> bool {
@@ -398,7 +398,7 @@ fn process(is_shared: bool) -> Process {
     }
 }
 
-/// A process that may be suspended once, and one that may die.
+/// A process that may be suspended once.
 fn sleeper(is_shared: bool) -> Process {
     Process {
         may_be_suspended: true,
@@ -421,10 +421,10 @@ fn holding(process: Process) -> Process {
     }
 }
 
-/// Scenarios for which the rules exist.
+/// Scenarios that need the rules.
 fn models(rules: Rules) -> impl Iterator<Item = Leases> {
     [
-        // A holder that is suspended, and two that wait.
+        // A holder that is suspended, and two waiting processes.
         vec![holding(sleeper(false)), process(false), process(false)],
         // A holder that dies, and a process that is suspended while it breaks the lock.
         vec![holding(mortal(false)), sleeper(false), process(false)],
@@ -432,7 +432,7 @@ fn models(rules: Rules) -> impl Iterator<Item = Leases> {
         // Several processes request the lock at the same time, and one of them may die or be suspended.
         vec![mortal(false), process(false), process(false)],
         vec![process(false), sleeper(false), process(false)],
-        // Some processes request a shared lock, others an exclusive one.
+        // Some processes request a shared lock, and others an exclusive one.
         vec![sleeper(true), process(true), process(false)],
         vec![mortal(true), process(true), sleeper(false)],
         vec![sleeper(true), process(true), process(true)],
@@ -442,17 +442,17 @@ fn models(rules: Rules) -> impl Iterator<Item = Leases> {
 }
 
 #[test]
-fn at_most_one_process_has_a_lock_alone_and_it_becomes_free() {
+fn lock_is_exclusive_and_always_becomes_free() {
     let states: usize = models(RULES).map(|model| check(&model).unwrap()).sum();
     assert!(states > 10_000, "{states}");
 }
 
 #[test]
-fn without_any_one_of_the_rules_something_goes_wrong() {
+fn every_rule_is_necessary() {
     let rules = RULES;
     for (rule, wrong, rules) in [
         (
-            "a process number that is reused holds the lock for ever",
+            "compares_start_times, silence_is_death",
             "goal",
             Rules {
                 compares_start_times: false,

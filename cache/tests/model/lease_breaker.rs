@@ -1,10 +1,10 @@
-//! Leases as they were before: one file for the lock, removed under a second one (the *breaker*). Both names are used again
-//! and again, so a process that is suspended at the wrong moment removes the file of another holder. The search finds
-//! that; the present protocol (`lease`) has no such names.
+//! A former protocol of leases: one file for the lock, which is removed while holding a second file (the *breaker*).
+//! Both names are used repeatedly, so a process that is suspended at the wrong time removes the file of another holder.
+//! The search finds this defect. The current protocol (`lease`) never uses a name again.
 
 use crate::model::search::{Model, check};
 
-/// A file, by the process that made it.
+/// A file. `holder` is the process that created it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct File {
     holder: usize,
@@ -133,7 +133,7 @@ impl Model for Breaker {
         steps
     }
 
-    /// Only processes that were never suspended count.
+    /// Reports two holders that were never suspended.
     fn violation(&self, state: &State) -> Option<String> {
         let holders = state.processes.iter().skip(2);
         let holders = holders.filter(|process| process.next == Next::Hold);
@@ -146,7 +146,7 @@ impl Model for Breaker {
 }
 
 #[test]
-fn a_suspended_process_removes_the_lock_of_another_one() {
+fn search_finds_two_holders_in_the_former_protocol() {
     let found = check(&Breaker).expect_err("two holders");
     assert!(found.violation.contains("two holders"), "{found:?}");
 }

@@ -1,17 +1,17 @@
 //! Private objects (`src/private.rs`, `src/link.rs`): a file that is mapped never has a public name.
 //!
-//! Processes that die are covered: a process that is never chosen again has died, and leaves the same files.
+//! Processes that die are covered: a process that is never chosen again leaves the same files as a dead process.
 
 use crate::model::search::{Model, check};
 
-/// The rules of the protocol. Without any one of them it is wrong.
+/// The rules of the protocol. Without any one of them, the protocol is wrong.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// The linker examines the file that it linked, not the one that it opened.
+    /// The linker examines the file that it linked, and not the file that it opened.
     examines_linked_file: bool,
     /// The linker links under a temporary name first.
     links_temporary_name: bool,
-    /// The marker checks that the name that is left is the store's.
+    /// The marker checks that the remaining name is the store's.
     checks_store_name: bool,
     /// A mark is never removed.
     keeps_marks: bool,
@@ -31,7 +31,7 @@ struct File {
     public_names: usize,
 }
 
-/// The next step of a process, and its files by their numbers.
+/// The next step of a process. Its files are given by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Process {
     MarkerOpens,
@@ -54,11 +54,11 @@ enum Process {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    /// The file that has the store's name.
+    /// The file that has the store's name, if any.
     stored: Option<usize>,
     files: Vec<File>,
     processes: Vec<Process>,
-    /// The object may still be collected this many times.
+    /// How many more times the object may be collected.
     collections: usize,
 }
 
@@ -91,7 +91,7 @@ struct Private {
 }
 
 impl Private {
-    /// Carries out the next step of a process.
+    /// Executes the next step of a process.
     fn run(&self, state: &mut State, process: &Process) -> Process {
         use Process::*;
         let rules = self.rules;
@@ -234,7 +234,7 @@ impl Model for Private {
     }
 }
 
-/// Markers, linkers, and how often the object is collected.
+/// Number of markers, of linkers, and of collections of the object.
 const SIZES: [(usize, usize, usize); 3] = [(2, 1, 1), (1, 2, 1), (2, 2, 0)];
 
 fn models(rules: Rules) -> impl Iterator<Item = Private> {
@@ -252,14 +252,14 @@ fn models(rules: Rules) -> impl Iterator<Item = Private> {
 }
 
 #[test]
-fn a_mapped_object_has_no_public_name() {
+fn mapped_object_never_has_a_public_name() {
     let states = models(RULES).map(|model| check(&model).unwrap());
     let states: usize = states.sum();
     assert!(states > 10_000, "{states}");
 }
 
 #[test]
-fn without_any_one_of_the_rules_a_mapped_object_gets_a_public_name() {
+fn every_rule_is_necessary() {
     for (rule, rules) in [
         (
             "examines_linked_file",

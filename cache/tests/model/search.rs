@@ -6,15 +6,15 @@ use std::hash::Hash;
 
 pub trait Model {
     type State: Clone + Eq + Hash + Debug;
-    /// Describes a step, for people.
+    /// Describes a step in a counterexample.
     type Step: Debug;
 
     fn starts(&self) -> Vec<Self::State>;
 
-    /// All steps from a state, with the states after them.
+    /// Returns all steps from a state, each with the state after it.
     fn steps(&self, state: &Self::State) -> Vec<(Self::Step, Self::State)>;
 
-    /// Returns the violation in a state.
+    /// Returns a description of the violation in a state, if there is one.
     fn violation(&self, state: &Self::State) -> Option<String>;
 
     /// Returns whether a state is a goal.
@@ -29,16 +29,16 @@ pub struct Counterexample {
 }
 
 struct Visited {
-    /// The state before, and which of its steps leads here. `None` for a start.
+    /// The state before, and the index of the step that leads from it to this state. `None` for a start.
     from: Option<(usize, usize)>,
     before: Vec<usize>,
     is_goal: bool,
 }
 
-/// Visits all states and returns their number.
+/// Visits all states. Returns their number.
 ///
 /// # Errors
-/// A state with a violation, or a state from which no steps lead to a goal.
+/// If a state violates the condition, or if no goal can be reached from a state.
 pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     let mut numbers: HashMap<M::State, usize> = HashMap::new();
     let mut states: Vec<M::State> = Vec::new();
@@ -72,13 +72,13 @@ pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     match stuck(&visited) {
         None => Ok(states.len()),
         Some(number) => {
-            let violation = "the goal is out of reach".to_owned();
+            let violation = "the goal cannot be reached".to_owned();
             Err(counterexample(model, &states, &visited, number, violation))
         }
     }
 }
 
-/// The first state from which no goal can be reached.
+/// Returns the first state from which no goal can be reached.
 fn stuck(visited: &[Visited]) -> Option<usize> {
     let mut reaches: Vec<bool> = visited.iter().map(|state| state.is_goal).collect();
     let mut open: Vec<usize> = (0..visited.len()).filter(|state| reaches[*state]).collect();

@@ -1,14 +1,14 @@
-//! Tests of the guarantees that the engine expects from implementations of its traits.
+//! Tests for the guarantees that the engine expects from implementations of its traits.
 //!
 //! Call these functions in the tests of your own [`Step`](prep_core::Step), [`Source`](prep_core::Source),
 //! [`Sink`](prep_core::Sink) or [`Tier`](prep_cache::Tier):
 //!
 //! ```text
-//! step     check_step      equal inputs give equal outputs, under any limits
-//! source   check_source    looking has no effect, and the known state agrees with the content
-//! sink     check_sink      the target is current exactly after a complete run
-//! tier     check_tier      one machine's result is found by another one, and damaged bytes are not used
-//! world    contexts in empty stores         violation   the guarantee that does not hold
+//! step         check_step      equal inputs give equal outputs, under any limits source       check_source    checking
+//! the state has no side effects, and the state agrees with the content sink         check_sink      the target is
+//! current only after a complete run tier         check_tier      results are found by other machines, and damaged
+//! bytes are not used environment  contexts with empty caches           violation   a guarantee that an implementation
+//! does not give
 //! ```
 //!
 //! Each function returns the first [`Violation`] that it finds.
@@ -46,12 +46,12 @@
 
 #![warn(missing_docs)]
 
+mod environment;
 mod sink;
 mod source;
 mod step;
 mod tier;
 mod violation;
-mod world;
 
 pub use sink::{SinkCase, check_sink};
 pub use source::{SourceCase, check_source};

@@ -1,4 +1,4 @@
-//! Guarantees of a sink.
+//! Tests the guarantees of a sink.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,16 +9,16 @@ use prep_cache::{Digest, LockGuard, try_lock_file};
 use prep_core::{Context, Inputs, Sink, StepError};
 
 use crate::Violation;
+use crate::environment::{Environment, LIMITS, files};
 use crate::violation::{OrViolation, expect};
-use crate::world::{LIMITS, World, files};
 
 /// A sink, its inputs, and a way to damage its target.
 pub struct SinkCase<'a> {
-    /// The sink. Its target does not exist.
+    /// The sink. Its target must not exist yet.
     pub sink: &'a dyn Sink,
-    /// The directory whose content the sink determines.
+    /// The directory that the sink writes.
     pub target: &'a Path,
-    /// Creates the inputs in the store of a context.
+    /// Creates the inputs in the cache of a context.
     pub inputs: &'a dyn Fn(&Context) -> Result<Inputs, StepError>,
     /// Damages the target, as another program could.
     pub damage: &'a dyn Fn() -> io::Result<()>,
@@ -26,30 +26,30 @@ pub struct SinkCase<'a> {
 
 /// Tests a sink.
 ///
-/// - The target is current for a key exactly after a complete run with this key, not before, not for another key, and
-///   not after damage.
+/// - After a complete run with a key, the target is current for this key. It is not current before the run, for another
+///   key, or after damage.
 /// - A run repairs damage, and a repeated run changes no byte.
-/// - A run that was stopped does not make the target current.
+/// - A run that was cancelled does not make the target current.
 ///
 /// # Errors
-/// The first guarantee that does not hold.
+/// Returns the first guarantee that the sink does not give.
 pub fn check_sink(case: &SinkCase<'_>) -> Result<(), Violation> {
-    let world = World::new(LIMITS[1])?;
+    let environment = Environment::new(LIMITS[1])?;
     let (key, other) = (
         Digest::of_bytes(b"one state"),
         Digest::of_bytes(b"another state"),
     );
     let current = |key: &Digest| {
-        let current = case.sink.is_current(&world.new_run(), key);
-        current.or_violation("whether the target is current is always known")
+        let current = case.sink.is_current(&environment.new_run(), key);
+        current.or_violation("`is_current` succeeds")
     };
-    let expect_state = |key: &Digest, wanted: bool, when: &'static str| {
+    let expect_state = |key: &Digest, expected: bool, when: &'static str| {
         let is_current = current(key)?;
-        expect(is_current == wanted, CURRENT, || {
+        expect(is_current == expected, CURRENT, || {
             format!("after {when}, `is_current` returned {is_current}")
         })
     };
-    let inputs = (case.inputs)(&world.context).or_violation("the inputs can be created")?;
+    let inputs = (case.inputs)(&environment.context).or_violation("the inputs can be created")?;
     let run = |context: &Context| {
         let _lock = lock(case)?;
         case.sink
@@ -60,32 +60,32 @@ pub fn check_sink(case: &SinkCase<'_>) -> Result<(), Violation> {
 
     expect_state(&key, false, "no run")?;
     let guard = lock(case)?;
-    let stopped = case.sink.run(&world.cancelled_run(), &key, &inputs);
+    let stopped = case.sink.run(&environment.cancelled_run(), &key, &inputs);
     expect(
         stopped.is_err(),
         "a sink stops when the run was cancelled",
         || "it succeeded".to_owned(),
     )?;
     drop(guard);
-    expect_state(&key, false, "a run that was stopped")?;
-    run(&world.new_run())?;
+    expect_state(&key, false, "a run that was cancelled")?;
+    run(&environment.new_run())?;
     expect_state(&key, true, "a complete run")?;
     expect_state(&other, false, "a run with another key")?;
     let written = content()?;
-    run(&world.new_run())?;
+    run(&environment.new_run())?;
     expect_same(&written, &content()?, "a repeated run changes no byte")?;
 
     (case.damage)().or_violation("the target can be damaged")?;
     expect_state(&key, false, "damage by another program")?;
-    run(&world.new_run())?;
+    run(&environment.new_run())?;
     expect_state(&key, true, "a repair")?;
     expect_same(&written, &content()?, "a run repairs damage")
 }
 
-const CURRENT: &str = "a target is current exactly after a complete run with its key";
+const CURRENT: &str = "a target is current only after a complete run with its key";
 
 fn lock(case: &SinkCase<'_>) -> Result<Option<LockGuard>, Violation> {
-    const FREE: &str = "the lock of the target is free, and can be taken";
+    const FREE: &str = "the lock of the target can be taken";
     let Some(path) = case.sink.lock() else {
         return Ok(None);
     };

@@ -1,16 +1,16 @@
-//! Guarantees of a source.
+//! Tests the guarantees of a source.
 
 use prep_core::{Context, Source, SourceState};
 
 use crate::Violation;
+use crate::environment::{Environment, LIMITS};
 use crate::violation::{OrViolation, expect};
-use crate::world::{LIMITS, World};
 
 /// A source, and ways to change it.
 pub struct SourceCase<'a> {
-    /// The source. It exists.
+    /// The source. Its content must exist.
     pub source: &'a dyn Source,
-    /// Changes the content. Its length may stay the same.
+    /// Changes the content. The length may stay the same.
     pub change: &'a dyn Fn(),
     /// Removes the content.
     pub remove: &'a dyn Fn(),
@@ -18,58 +18,63 @@ pub struct SourceCase<'a> {
 
 /// Tests a source.
 ///
-/// - [`Source::state`] writes nothing into the store.
+/// - [`Source::state`] writes nothing into the cache.
 /// - After [`Source::run`], the state is known, and its digest is that of the value.
 /// - A second run returns the same value.
-/// - After a change, the old digest is not reported, and another value is read.
-/// - Once its content is removed, an empty store has no state of it, and `run` returns an error.
+/// - After the content changed, the state no longer has the old digest, and a run returns a different value.
+/// - After the content was removed, the state in an empty cache is [`SourceState::Missing`], and a run returns an
+///   error.
 ///
 /// # Errors
-/// The first guarantee that does not hold.
+/// Returns the first guarantee that the source does not give.
 pub fn check_source(case: &SourceCase<'_>) -> Result<(), Violation> {
     let SourceCase {
         source,
         change,
         remove,
     } = *case;
-    let world = World::new(LIMITS[1])?;
-    let state = |context: &Context| source.state(context).or_violation("a source has a state");
-    let before = world.files()?;
-    let first = state(&world.context)?;
+    let environment = Environment::new(LIMITS[1])?;
+    let state = |context: &Context| source.state(context).or_violation("`state` succeeds");
+    let before = environment.files()?;
+    let first = state(&environment.context)?;
     expect(
         matches!(first, SourceState::Unread { .. }),
         "a source that was never read is unread",
         || format!("{first:?}"),
     )?;
     expect(
-        before == world.files()?,
-        "looking at a source writes nothing",
-        || "files of the store have changed".to_owned(),
+        before == environment.files()?,
+        "checking the state of a source writes nothing",
+        || "files of the cache have changed".to_owned(),
     )?;
 
-    let read = |context: &Context| source.run(context).or_violation("a source can be read");
-    let value = read(&world.new_run())?.digest();
-    check_known(&state(&world.new_run())?, value)?;
-    let again = read(&world.new_run())?.digest();
-    expect(value == again, "an unchanged source has one value", || {
-        format!("{value}, then {again}")
-    })?;
+    let read = |context: &Context| source.run(context).or_violation("`run` succeeds");
+    let value = read(&environment.new_run())?.digest();
+    check_known(&state(&environment.new_run())?, value)?;
+    let again = read(&environment.new_run())?.digest();
+    expect(
+        value == again,
+        "reading an unchanged source again returns the same value",
+        || format!("{value}, then {again}"),
+    )?;
 
     change();
-    let changed = state(&world.new_run())?;
+    let changed = state(&environment.new_run())?;
     expect(
         changed != SourceState::Known { value },
-        "a changed source does not have the state of its old content",
+        "the state of a changed source does not have the old digest",
         || format!("{changed:?}"),
     )?;
-    let other = read(&world.new_run())?.digest();
-    expect(other != value, "a changed source has another value", || {
-        format!("{value}, as before")
-    })?;
-    check_known(&state(&world.new_run())?, other)?;
+    let other = read(&environment.new_run())?.digest();
+    expect(
+        other != value,
+        "a changed source has a different value",
+        || format!("both values are {value}"),
+    )?;
+    check_known(&state(&environment.new_run())?, other)?;
 
     remove();
-    let empty = World::new(LIMITS[0])?;
+    let empty = Environment::new(LIMITS[0])?;
     let missing = state(&empty.context)?;
     expect(
         missing == SourceState::Missing,
@@ -86,7 +91,7 @@ pub fn check_source(case: &SourceCase<'_>) -> Result<(), Violation> {
 fn check_known(state: &SourceState, value: prep_cache::Digest) -> Result<(), Violation> {
     expect(
         *state == SourceState::Known { value },
-        "the state of a source that was read is the digest of its value",
+        "after `run`, the state has the digest of the value",
         || format!("{state:?} instead of {value}"),
     )
 }

@@ -1,4 +1,4 @@
-//! Guarantees of a step.
+//! Tests the guarantees of a step.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,20 @@ use prep_cache::Digest;
 use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
 
 use crate::Violation;
+use crate::environment::{Environment, LIMITS};
 use crate::violation::{OrViolation, expect};
-use crate::world::{LIMITS, World};
 
-/// Tests a step with inputs that `inputs` creates in the store of a context.
+/// Tests a step. `inputs` creates its inputs in the cache of a context.
 ///
-/// - The name of the kind is one word of lower-case letters, digits and `_`. The parameters are the same whenever they are
-///   requested.
-/// - Outputs are equal, byte by byte, in an empty store and in one that has them already, under different numbers of
-///   threads and amounts of memory.
-/// - All objects of the outputs are in the store, and are intact.
+/// - The name of the kind is one word of lower-case letters, digits and `_`. The parameters are the same at each call.
+/// - Outputs are equal, byte by byte, in an empty cache and in a cache that already contains them, and for different
+///   numbers of threads and amounts of memory.
+/// - All objects of the outputs are in the cache, and are intact.
 /// - No temporary files are left.
-/// - In a run that was stopped, the step returns an error of the kind [`Failure::Cancelled`].
+/// - In a cancelled run, the step returns an error of the kind [`Failure::Cancelled`].
 ///
 /// # Errors
-/// The first guarantee that does not hold.
+/// Returns the first guarantee that the step does not give.
 pub fn check_step(
     step: &dyn Step,
     inputs: impl Fn(&Context) -> Result<Inputs, StepError>,
@@ -41,9 +40,9 @@ pub fn check_step(
     )?;
     let mut expected: Option<BTreeMap<String, Digest>> = None;
     for limits in LIMITS {
-        let world = World::new(limits)?;
-        for attempt in ["in an empty store", "in a store that has the result"] {
-            let context = world.new_run();
+        let environment = Environment::new(limits)?;
+        for attempt in ["in an empty cache", "in a cache that contains the result"] {
+            let context = environment.new_run();
             let given = inputs(&context).or_violation("the inputs can be created")?;
             let outputs = step.run(&context, &given).or_violation(SUCCEEDS)?;
             check_objects(&context, &outputs)?;
@@ -57,13 +56,13 @@ pub fn check_step(
                 )
             })?;
             drop((outputs, given));
-            let left = world.leftovers()?;
+            let left = environment.leftovers()?;
             expect(left.is_empty(), "no temporary files are left", || {
                 left.join(", ")
             })?;
         }
-        let context = world.cancelled_run();
-        let given = inputs(&world.new_run()).or_violation("the inputs can be created")?;
+        let context = environment.cancelled_run();
+        let given = inputs(&environment.new_run()).or_violation("the inputs can be created")?;
         let stopped = step.run(&context, &given).map_err(|error| error.failure());
         expect(
             matches!(stopped, Err(Failure::Cancelled)),
@@ -98,7 +97,7 @@ fn differing(one: &BTreeMap<String, Digest>, other: &BTreeMap<String, Digest>) -
     names
 }
 
-/// Objects that the step keeps in memory need not be in the store.
+/// Checks that the objects of the outputs are in the cache. Objects that the step keeps in memory are not checked.
 fn check_objects(context: &Context, outputs: &Outputs) -> Result<(), Violation> {
     for (name, value) in outputs {
         for object in &value.objects {
@@ -108,7 +107,7 @@ fn check_objects(context: &Context, outputs: &Outputs) -> Result<(), Violation> 
             let read = context.store.open_object(object);
             read.map_err(|error| {
                 let found = format!("{object} of the output `{name}`: {error}");
-                Violation::new("objects of outputs are in the store", found)
+                Violation::new("objects of outputs are in the cache", found)
             })?;
         }
     }

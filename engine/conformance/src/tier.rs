@@ -1,20 +1,20 @@
-//! Guarantees of a tier.
+//! Tests the guarantees of a tier.
 
 use std::collections::BTreeMap;
 
 use prep_cache::{Digest, LedgerEntry, Offer, Store, StoreError};
 
 use crate::Violation;
+use crate::environment::{Environment, LIMITS};
 use crate::violation::{OrViolation, expect};
-use crate::world::{LIMITS, World};
 
 /// Two machines that share a tier.
 pub struct TierCase<'a> {
-    /// Returns the store of a machine that computes results, with the tier.
+    /// Returns the cache of a machine that computes results, with the tier added.
     pub writer: &'a dyn Fn(&Store) -> Store,
-    /// Returns the store of a machine that uses them, with the tier. It trusts the writer.
+    /// Returns the cache of a machine that uses these results, with the tier added. It trusts the writer.
     pub reader: &'a dyn Fn(&Store) -> Store,
-    /// Waits until everything that was offered is available.
+    /// Waits until all offered results are available.
     pub flush: &'a dyn Fn(),
     /// Changes the bytes of an object in the shared storage.
     pub damage: &'a dyn Fn(&Digest),
@@ -25,17 +25,17 @@ pub struct TierCase<'a> {
 /// - An offered result and its objects are found on other machines, with the same bytes.
 /// - A key that was never offered has no entry, and an unknown object is missing.
 /// - After a second offer of the same key, the entry is as before.
-/// - Damaged bytes are never returned. The object is missing then, so that the engine makes it again.
+/// - Damaged bytes are never returned. The object is reported as missing, so that the engine computes it again.
 ///
 /// # Errors
-/// The first guarantee that does not hold.
+/// Returns the first guarantee that the tier does not give.
 pub fn check_tier(case: &TierCase<'_>) -> Result<(), Violation> {
-    let one = World::new(LIMITS[1])?;
+    let one = Environment::new(LIMITS[1])?;
     let writer = (case.writer)(&one.context.store);
     let content = b"content of a result".repeat(10_000);
     let (key, entry) = offer(&writer, &content)?;
     (case.flush)();
-    let machine = World::new(LIMITS[1])?;
+    let machine = Environment::new(LIMITS[1])?;
     check_unknown(&(case.reader)(&machine.context.store))?;
     check_found(case, &key, &entry, &content)?;
 
@@ -44,7 +44,7 @@ pub fn check_tier(case: &TierCase<'_>) -> Result<(), Violation> {
     check_found(case, &key, &entry, &content)?;
 
     entry.objects().for_each(case.damage);
-    let machine = World::new(LIMITS[1])?;
+    let machine = Environment::new(LIMITS[1])?;
     let reader = (case.reader)(&machine.context.store);
     find(&reader, &key)?;
     for object in entry.objects() {
@@ -78,7 +78,7 @@ fn check_unknown(store: &Store) -> Result<(), Violation> {
     })
 }
 
-/// Stores a result as a step does, and offers it.
+/// Stores a result as the engine does, and offers it.
 fn offer(store: &Store, content: &[u8]) -> Result<(Digest, LedgerEntry), Violation> {
     const STORED: &str = "a result can be stored";
     let object = store.put(content).or_violation(STORED)?;
@@ -113,7 +113,7 @@ fn find(store: &Store, key: &Digest) -> Result<Option<LedgerEntry>, Violation> {
     found.or_violation("a tier handles its own errors")
 }
 
-/// Checks that a machine that has nothing finds a result.
+/// Checks that a machine with an empty cache finds a result.
 fn check_found(
     case: &TierCase<'_>,
     key: &Digest,
@@ -121,7 +121,7 @@ fn check_found(
     content: &[u8],
 ) -> Result<(), Violation> {
     const FOUND: &str = "an offered result is found on another machine";
-    let machine = World::new(LIMITS[1])?;
+    let machine = Environment::new(LIMITS[1])?;
     let store = (case.reader)(&machine.context.store);
     let Some(found) = find(&store, key)? else {
         return Err(Violation::new(FOUND, "no entry"));
@@ -132,7 +132,7 @@ fn check_found(
     for object in found.objects() {
         let bytes = store.read(object).or_violation(FOUND)?;
         expect(bytes == content, FOUND, || {
-            format!("{} other bytes", bytes.len())
+            format!("{} bytes that differ", bytes.len())
         })?;
     }
     Ok(())

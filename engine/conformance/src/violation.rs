@@ -1,10 +1,10 @@
-//! The guarantee that an implementation does not keep.
+//! A guarantee that an implementation does not give.
 
 use std::fmt::Display;
 
 use prep_core::chain;
 
-/// A guarantee that does not hold.
+/// A guarantee that an implementation does not give.
 #[derive(Debug, thiserror::Error)]
 #[error("{guarantee}: {found}")]
 pub struct Violation {

@@ -15,7 +15,7 @@ pub type Outputs = BTreeMap<String, Value>;
 /// A pure function of the content of its inputs.
 ///
 /// Equal kind, version, parameters and input digests must give equal outputs, on any machine and with any number of
-/// threads. The engine relies on that: it shares results and never computes a result again that it can find.
+/// threads. The engine relies on this: it shares results, and does not compute a result that it can find.
 pub trait Step: Send + Sync {
     /// Returns the name of the kind, one word, as in the documentation.
     fn kind(&self) -> &'static str;
@@ -23,8 +23,8 @@ pub trait Step: Send + Sync {
     fn version(&self) -> u32;
     /// Returns the normalised parameters. They must not contain anything that leaves the result unchanged.
     fn params(&self) -> serde_json::Value;
-    /// Whether the result may come from another machine. `false` for checks, because a check verifies results of other
-    /// machines.
+    /// Returns whether the result may come from another machine. `false` for checks, because a check verifies results
+    /// of other machines.
     fn is_shared(&self) -> bool {
         true
     }
@@ -35,40 +35,41 @@ pub trait Step: Send + Sync {
     /// Computes the outputs.
     ///
     /// # Errors
-    /// Any failure, classified by what has to change.
+    /// Any failure, classified by what has to change before the step can succeed.
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError>;
 }
 
-/// The known state of a source without reading it.
+/// The state of a source, determined without reading its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceState {
-    /// The content of the source is known from an earlier run. It may not exist any more.
+    /// The content of the source is known from an earlier run. The content itself may no longer exist.
     Known {
         /// Digest of the value that `run` would return.
         value: Digest,
     },
-    /// The source exists, but was never read, or has changed since.
+    /// The source exists, but it was never read, or it has changed since it was read.
     Unread {
-        /// Size.
+        /// Size of the content.
         bytes: u64,
     },
-    /// The source does not exist. `run` returns an error with the reason.
+    /// The source does not exist. `run` returns an error that explains why.
     Missing,
 }
 
-/// Fetches bytes from outside the store and identifies them by their content.
+/// Fetches bytes from outside the cache and identifies them by their content.
 pub trait Source: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
-    /// Returns what is known without side effects. The digest must be that of the value that `run` would return.
+    /// Returns the known state of the source, without side effects. The digest must be that of the value that `run`
+    /// would return.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
     /// Reads the source.
     fn run(&self, context: &Context) -> Result<Value, StepError>;
-    /// Returns the location of the content, once it exists, for steps that read from it in place.
+    /// Returns the location of the content, if it exists, for steps that read from it in place.
     fn location(&self) -> Option<PathBuf>;
 }
 
-/// Updates something outside the store so that it agrees with its inputs.
+/// Updates a target outside the cache, such as a directory, so that it agrees with the sink's inputs.
 pub trait Sink: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
@@ -76,15 +77,15 @@ pub trait Sink: Send + Sync {
     fn version(&self) -> u32;
     /// Returns the normalised parameters.
     fn params(&self) -> serde_json::Value;
-    /// Whether the target already is in the state that `key` identifies.
+    /// Returns whether the target already is in the state that `key` identifies.
     fn is_current(&self, context: &Context, key: &Digest) -> Result<bool, StepError>;
-    /// Returns a file to lock while the sink runs, so that no other process, on this machine or another, changes the
-    /// same target at the same time. The file and its directory are created if they do not exist.
+    /// Returns a file to lock while the sink runs. The lock prevents other processes, on this or another machine, from
+    /// changing the same target at the same time. The file and its directory are created if they do not exist.
     fn lock(&self) -> Option<PathBuf> {
         None
     }
-    /// Returns an upper bound of the memory in bytes, as for steps. [`Context::map_parallel`] claims more for further
-    /// threads.
+    /// Returns an upper bound of the memory in bytes, like [`Step::memory`]. [`Context::map_parallel`] claims more for
+    /// further threads.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }
@@ -94,11 +95,11 @@ pub trait Sink: Send + Sync {
 
 /// The action of a node of the graph.
 pub enum Action {
-    /// Reads something outside the store.
+    /// Reads content from outside the cache.
     Source(Box<dyn Source>),
     /// Computes outputs from inputs.
     Step(Box<dyn Step>),
-    /// Changes something outside the store.
+    /// Updates a target outside the cache.
     Sink(Box<dyn Sink>),
 }
 

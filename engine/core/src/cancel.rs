@@ -12,7 +12,7 @@ use crate::StepError;
 /// Pause between two attempts to take a lock.
 const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// A flag that steps check often enough to stop within a moment. Clones share the flag.
+/// A flag that steps check often, so that they stop quickly. Clones share the flag.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -22,13 +22,12 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the flag is set.
+    /// Returns whether the flag is set.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Returns a reader of `inner` that fails, with [`StepError::Cancelled`] inside the I/O error, once the flag is
-    /// set.
+    /// Returns a reader of `inner` that fails once the flag is set. Its I/O error contains [`StepError::Cancelled`].
     pub fn reader<R>(&self, inner: R) -> CancellableReader<R> {
         CancellableReader {
             cancel: self.clone(),
@@ -36,8 +35,8 @@ impl Cancel {
         }
     }
 
-    /// Prevents garbage collection of a store while the guard lives. Stops waiting for a running collection when the
-    /// flag is set.
+    /// Prevents garbage collection of the cache while the returned guard exists. If a collection is running, waits
+    /// until it ends or the flag is set.
     pub fn in_use(&self, store: &Store) -> Result<LockGuard, StepError> {
         loop {
             self.check()?;
@@ -48,7 +47,7 @@ impl Cancel {
         }
     }
 
-    /// Returns an error once the flag is set; for `?` in loops.
+    /// Returns an error once the flag is set. Loops call it with `?`.
     pub fn check(&self) -> Result<(), StepError> {
         if self.is_cancelled() {
             Err(StepError::Cancelled)

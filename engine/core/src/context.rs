@@ -1,4 +1,4 @@
-//! The services that a running step may use: store, memory, threads, cancellation.
+//! The services that a running step may use: cache, memory, threads, cancellation.
 
 use std::fs::File;
 use std::io;
@@ -12,41 +12,42 @@ use crate::objects::OpenObjects;
 use crate::outside::OutsideContent;
 use crate::{Cancel, Claim, Progress, StepError};
 
-/// Limits on everything that runs at the same time.
+/// Limits for all steps of a run together.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLimits {
-    /// Number of steps that run concurrently, and of threads that work on one step. The total number of threads is
-    /// hardly larger.
+    /// Maximum number of steps that run concurrently, and of threads that work on one step. The total number of threads
+    /// is only slightly larger.
     pub jobs: usize,
     /// Total memory of all running steps in bytes. A single step that needs more runs alone.
     pub memory: u64,
 }
 
-/// Threads in addition to one per step, for work that mostly waits, for example writing while another thread reads.
+/// Number of threads in addition to one per step. They do work that mostly waits, such as writing while another thread
+/// reads.
 const HELPER_THREADS: usize = 4;
 
-/// Divisor of the memory limit: unused opened objects may take this fraction of the memory.
+/// Opened objects that no step uses may occupy the memory limit divided by this number.
 const KEPT_MEMORY_DIVISOR: u64 = 64;
 
-/// The services that a step uses. Cheap to clone; each running step has counters of its own.
+/// The services that a step uses. Cheap to clone. Each running step has separate counters.
 #[derive(Clone)]
 pub struct Context {
-    /// The store of objects and results.
+    /// The cache of objects and results.
     pub store: Store,
     /// The cancellation flag of the run.
     pub cancel: Cancel,
-    /// Limits on everything that runs at the same time.
+    /// Limits for all steps of the run together.
     pub limits: RunLimits,
     /// Progress counters of this step.
     pub progress: Arc<Progress>,
     /// The budget of all threads, including those of steps. See also [`Context::map_parallel`].
     pub threads: Threads,
     pub(crate) memory: Memory,
-    /// Locks that steps rely on: one prevents garbage collection, and a sink has one on its target.
+    /// Locks that the steps rely on: one prevents garbage collection, and one locks the target of a sink.
     locks: Vec<Arc<LockGuard>>,
-    /// Steps do not run. If a result is not found, the run fails.
+    /// If true, steps do not run, and a missing result is an error.
     pub no_execute: bool,
-    /// Content that is not in the store.
+    /// Locations of content that is not in the cache.
     pub outside: OutsideContent,
     /// Objects that are open in memory.
     pub objects: OpenObjects,
@@ -70,7 +71,8 @@ impl Context {
         }
     }
 
-    /// Returns the same context, but steps may keep up to `bytes` bytes of results in memory instead of storing them.
+    /// Returns the same context, but steps may keep up to `bytes` bytes of results in memory instead of writing them to
+    /// the cache.
     #[must_use]
     pub fn with_memory_results(self, bytes: u64) -> Context {
         let room_to_keep = self.limits.memory / KEPT_MEMORY_DIVISOR;
@@ -80,7 +82,7 @@ impl Context {
         }
     }
 
-    /// Returns the context of one step, with counters of its own.
+    /// Returns the context of one step, with separate counters.
     pub(crate) fn for_step(
         &self,
         progress: Arc<Progress>,
@@ -101,7 +103,7 @@ impl Context {
     }
 
     /// Returns the same context for a step that writes files to publish. Its writers also compute SHA-256, so that the
-    /// files need not be read again.
+    /// files do not have to be read again.
     #[must_use]
     pub fn with_sha256(&self) -> Context {
         Context {
@@ -110,13 +112,13 @@ impl Context {
         }
     }
 
-    /// Claims `bytes` more memory without waiting. Returns `None` if they are not free; the step then continues with
+    /// Claims `bytes` more memory without waiting. Returns `None` if they are not free. The step then continues with
     /// its initial claim.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
         self.memory.try_claim(bytes)
     }
 
-    /// Returns the length of an object that is in memory or in the store.
+    /// Returns the length of an object that is in memory or in the cache.
     pub(crate) fn len_of(&self, object: &Digest) -> Option<u64> {
         self.objects
             .len_of(object)
@@ -124,14 +126,14 @@ impl Context {
     }
 
     /// Returns the objects of an entry that are not available. An object in memory is available only if the entry lists
-    /// it as unstored. A stored one may have been passed to code that reads the store only.
+    /// it as unstored. Otherwise the object may have been passed to code that reads only the cache on disk.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
         missing.retain(|object| !(entry.unstored.contains(object) && self.objects.holds(object)));
         missing
     }
 
-    /// Returns the same context, whose steps end with an error if this lock is lost.
+    /// Returns the same context with an additional lock. If the lock is lost, steps end with an error.
     #[must_use]
     pub fn with_lock(mut self, lock: LockGuard) -> Context {
         self.locks.push(Arc::new(lock));
@@ -149,7 +151,7 @@ impl Context {
         Ok(locks.try_for_each(|lock| lock.check())?)
     }
 
-    /// Creates an unnamed file on the store's file system. It is deleted when it is closed.
+    /// Creates an unnamed file on the cache's file system. It is deleted when it is closed.
     ///
     /// # Errors
     /// If the file cannot be created.
@@ -157,7 +159,7 @@ impl Context {
         tempfile::tempfile_in(self.temp_dir())
     }
 
-    /// Returns the directory for temporary files on the store's file system.
+    /// Returns the directory for temporary files on the cache's file system.
     pub fn temp_dir(&self) -> PathBuf {
         self.store.temp_dir()
     }

@@ -1,8 +1,8 @@
 //! Errors of steps.
 //!
 //! A step reports an unreadable file of the bundle as a failure of the input. If the underlying cause is a full disk, a
-//! lost object or a cancellation, the failure is of another kind. [`StepError::failure`] is the only place that looks
-//! for such causes.
+//! lost object or a cancellation, the failure is of a different kind. Only [`StepError::failure`] examines causes in
+//! this way.
 
 use std::error::Error;
 use std::io;
@@ -13,10 +13,10 @@ use prep_failure::{BoxError, Failure, Remedy, causes, is_system_fault, remedy};
 /// An error of a step.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
-    /// An error of the store.
+    /// An error of the cache.
     #[error("{0}")]
     Store(#[from] StoreError),
-    /// A stored value does not have the expected form.
+    /// A stored value has an unexpected format.
     #[error("the stored value {digest} cannot be read: {cause}")]
     Value {
         /// The digest of the value.
@@ -31,10 +31,10 @@ pub enum StepError {
     /// Any other failure.
     #[error("{cause}")]
     Failed {
-        /// The kind of failure, unless a cause determines another one.
+        /// The kind of failure, unless one of the causes determines a different kind.
         failure: Failure,
         #[source]
-        /// The error behind the failure.
+        /// The underlying error.
         cause: BoxError,
     },
 }
@@ -68,17 +68,19 @@ impl StepError {
         StepError::new(Failure::Internal, cause)
     }
 
-    /// Returns the kind of failure: that of the outermost cause that determines one, otherwise the one that the step
-    /// reported.
+    /// Returns the kind of failure. The outermost cause that determines a kind decides. If there is none, it is the
+    /// kind that the step reported.
     pub fn failure(&self) -> Failure {
         match self {
             StepError::Store(_) | StepError::Value { .. } => Failure::Machine,
             StepError::Cancelled => Failure::Cancelled,
-            StepError::Failed { failure, cause } => meaning(cause.as_ref()).unwrap_or(*failure),
+            StepError::Failed { failure, cause } => {
+                determined_failure(cause.as_ref()).unwrap_or(*failure)
+            }
         }
     }
 
-    /// Returns what the user can do, if the error or a cause names it.
+    /// Returns what the user can do about the error, if the error or one of its causes states it.
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
             StepError::Value { .. } => Some(Remedy::RepairCache),
@@ -86,7 +88,7 @@ impl StepError {
         }
     }
 
-    /// Returns the stored object whose damage or absence caused the error, if any.
+    /// Returns the cached object whose damage or absence caused the error, if any.
     pub fn lost_object(&self) -> Option<Digest> {
         causes(self).find_map(|cause| match cause.downcast_ref() {
             Some(StoreError::Missing { digest } | StoreError::Damaged { digest, .. }) => {
@@ -97,8 +99,8 @@ impl StepError {
     }
 }
 
-/// Returns the failure of the outermost cause that determines one.
-fn meaning(error: &(dyn Error + 'static)) -> Option<Failure> {
+/// Returns the kind of failure that the outermost cause determines, if any.
+fn determined_failure(error: &(dyn Error + 'static)) -> Option<Failure> {
     causes(error).find_map(|cause| {
         if let Some(error) = cause.downcast_ref::<StepError>() {
             return Some(error.failure());
@@ -110,7 +112,7 @@ fn meaning(error: &(dyn Error + 'static)) -> Option<Failure> {
     })
 }
 
-/// For [`io::Read`] and [`io::Write`]; [`causes`] finds the wrapped error.
+/// Wraps the error for [`io::Read`] and [`io::Write`]. [`causes`] finds it again.
 impl From<StepError> for io::Error {
     fn from(error: StepError) -> io::Error {
         io::Error::other(error)
@@ -125,10 +127,10 @@ mod tests {
 
     use super::*;
 
-    /// A bad block.
+    /// The system's error number for a bad block.
     const EIO: i32 = 5;
 
-    /// Something of another crate that wraps an I/O error.
+    /// An error of another crate that wraps an I/O error.
     #[derive(Debug, thiserror::Error)]
     enum Codec {
         #[error("member `a` is not readable")]
@@ -137,7 +139,7 @@ mod tests {
         Odd,
     }
 
-    /// Tells what was done to which file in place of the system's error, as libraries do.
+    /// An error that replaces the system's error with the operation and the file, as some libraries do.
     #[derive(Debug, thiserror::Error)]
     #[error("at path x")]
     struct WithPath;
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meaning_is_found_behind_every_wrapper() {
+    fn failure_is_found_in_every_wrapper() {
         use Failure::{Cancelled, Input, Internal, Machine};
         let inside = |error: StepError| StepError::input(Codec::Member(error.into()));
         for (error, expected) in [
@@ -186,12 +188,12 @@ mod tests {
                 StepError::input(Codec::Member(ErrorKind::UnexpectedEof.into())),
                 Input,
             ),
-            // tempfile hides the error of the system, but for its kind.
+            // The crate `tempfile` hides the system's error, but not its kind.
             (StepError::pipeline(WithPath::os_error(EIO)), Machine),
             (StepError::pipeline(WithPath::os_error(24)), Machine),
             (StepError::pipeline(WithPath::os_error(28)), Machine),
             (StepError::input(WithPath::os_error(2)), Input),
-            // A boxed error in another box is the same error.
+            // A step error inside another step error is not a separate cause.
             (StepError::input(StepError::internal(Codec::Odd)), Internal),
         ] {
             assert_eq!(error.failure(), expected, "{error:?}");
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_object_is_found_behind_every_wrapper() {
+    fn lost_object_is_found_in_every_wrapper() {
         let digest = Some(Digest::of_bytes(b"x"));
         for (error, expected) in [
             (StepError::from(lost()), digest),
@@ -219,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_tells_every_cause_once() {
+    fn chain_lists_every_cause_once() {
         let error = StepError::input(Codec::Member(io::Error::other(lost())));
         let text = chain(&error);
         assert!(
             text.starts_with("member `a` is not readable: object "),
             "{text}"
         );
-        assert_eq!(text.matches("is not in the store").count(), 1, "{text}");
+        assert_eq!(text.matches("is not in the cache").count(), 1, "{text}");
     }
 }

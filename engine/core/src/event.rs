@@ -24,7 +24,7 @@ pub enum StepOutcome {
         /// The error and its causes in one line.
         message: String,
     },
-    /// The step did not run, because something that it depends on failed.
+    /// The step did not run, because a step that it depends on failed.
     Skipped {
         /// Name of the step that failed.
         because: String,
@@ -33,7 +33,7 @@ pub enum StepOutcome {
     Cancelled,
 }
 
-/// An event of a run. `competition` and `step` identify the node.
+/// An event of a run. The fields `competition` and `step` identify the node.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// The run begins.

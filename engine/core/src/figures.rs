@@ -11,7 +11,7 @@ pub struct Figures {
     pub began: u64,
     /// Duration from start to end.
     pub wall: u64,
-    /// Processor time. It does not include the thread that helps to sort in a long query.
+    /// Processor time. It does not include the helper thread that sorts in a long query.
     pub cpu: u64,
     /// Bytes read from files and connections, without those of mapped files.
     pub read: u64,
@@ -23,14 +23,14 @@ pub struct Figures {
     pub waited: WaitTimes,
 }
 
-/// How long a step that was ready had to wait, and for what, in milliseconds.
+/// How long a ready step waited before it started, by reason, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct WaitTimes {
-    /// For a free place: the maximum number of steps was running.
+    /// Waiting because the maximum number of steps was running.
     pub turn: u64,
-    /// For another process that was working on the same thing.
+    /// Waiting because another process was running the same step or updating the same target.
     pub lock: u64,
-    /// For memory that other steps had claimed.
+    /// Waiting for memory that other steps had claimed.
     pub memory: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Values for files: an object of the store, a file outside it (a bundle), and a directory outside it.
+//! Values for files: a cached object, a file outside the cache (a bundle), and a directory outside the cache.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +21,13 @@ pub struct FileValue {
     /// Column names, if the file is a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-    /// Whether the content is outside the store. Its location is registered in the `Context`.
+    /// Whether the content is outside the cache. Its location is registered in the `Context`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
 }
 
 impl FileValue {
-    /// Returns the value of an object of the store.
+    /// Returns the value of a cached object.
     pub fn stored(stored: Stored) -> FileValue {
         FileValue {
             digest: stored.digest,
@@ -38,7 +38,7 @@ impl FileValue {
         }
     }
 
-    /// Returns the value of a stored object that is a table.
+    /// Returns the value of a cached object that is a table.
     pub fn table(stored: Stored, rows: u64, columns: Vec<String>) -> FileValue {
         FileValue {
             rows: Some(rows),
@@ -47,7 +47,7 @@ impl FileValue {
         }
     }
 
-    /// Returns the value of a file outside the store: a bundle, or a file of another source.
+    /// Returns the value of a file outside the cache: a bundle, or a file of another source.
     pub fn outside(digest: Digest, bytes: u64) -> FileValue {
         FileValue {
             outside: true,
@@ -78,7 +78,7 @@ impl FileValue {
     }
 }
 
-/// The files of a directory outside the store, as a value. Their locations are registered in the `Context`.
+/// The files of a directory outside the cache, as a value. Their locations are registered in the `Context`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "folder")]
 pub struct DirectoryValue {

@@ -33,7 +33,7 @@ pub struct Node {
     pub action: Action,
 }
 
-/// An input of a node: its name, and the name of the output that feeds it.
+/// An input of a node: its name, and the name of the output that it reads.
 #[derive(Debug, Clone)]
 pub(crate) struct Edge {
     pub input: String,
@@ -48,7 +48,7 @@ fn index(id: NodeId) -> u32 {
 /// An error in the structure of a graph.
 #[derive(Debug, Error)]
 pub enum GraphError {
-    /// A step depends on itself; holds its name.
+    /// The named step depends on itself.
     #[error("step `{0}` depends on itself")]
     Cycle(String),
     /// Two steps of a competition have the same name.
@@ -114,7 +114,7 @@ impl Graph {
                 return Err(GraphError::Duplicate(format!("{competition}/{name}")));
             }
         }
-        // Nodes are numbered from 0 without gaps, because none is ever removed.
+        // Nodes are numbered from 0 without gaps, because no node is ever removed.
         let moved = |id: NodeId| NodeId::new(before + id.index());
         let (nodes, edges) = other.nodes.into_nodes_edges();
         for node in nodes {
@@ -130,8 +130,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Groups the nodes of `order` into connected parts. Each part keeps the order.
-    pub(crate) fn parts(&self, order: &[NodeId]) -> Vec<Vec<NodeId>> {
+    /// Groups the nodes of `order` into connected components. Each component keeps the order.
+    pub(crate) fn components(&self, order: &[NodeId]) -> Vec<Vec<NodeId>> {
         let mut sets = UnionFind::<u32>::new(self.nodes.node_count());
         for edge in self.nodes.edge_references() {
             sets.union(index(edge.source()), index(edge.target()));
@@ -172,7 +172,7 @@ impl Graph {
         self.len() == 0
     }
 
-    /// Returns all nodes, inputs before their users.
+    /// Returns all nodes, so that each node comes after its inputs.
     ///
     /// # Errors
     /// If the graph has a cycle.
@@ -183,7 +183,7 @@ impl Graph {
         })
     }
 
-    /// Returns the inputs of a node: the name of each input, and the output that feeds it.
+    /// Returns the inputs of a node: the name of each input, and the output that it reads.
     pub fn inputs(&self, id: NodeId) -> Vec<(String, Port)> {
         let mut inputs: Vec<(String, Port)> = self
             .nodes
@@ -203,7 +203,7 @@ impl Graph {
         inputs
     }
 
-    /// Returns the nodes that use an output of this one, each once.
+    /// Returns the nodes that use an output of this node, each once.
     pub fn users(&self, id: NodeId) -> Vec<NodeId> {
         let mut users: Vec<NodeId> = self
             .nodes

@@ -1,8 +1,8 @@
 //! Step keys: a record of everything that a step's result depends on, and its hash.
 //!
-//! A record contains no paths, times, thread counts or batch sizes. SQL is part of `params` in parsed form, so a
-//! comment or another layout changes nothing. The record is stored with the result, so "why did this step run" is a
-//! comparison of two records.
+//! A record contains no paths, times, thread counts or batch sizes. SQL is part of `params` in parsed form, so comments
+//! and formatting do not change the key. The record is stored with the result, so comparing two records shows why a
+//! step runs.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl KeyRecord {
     pub fn to_json(&self) -> serde_json::Value {
         let inputs = self.inputs.iter();
         let inputs = inputs.map(|(name, digest)| (name.clone(), digest.to_string().into()));
-        // Built by hand, because `json!` would serialise the parameters and parse them again.
+        // Built without `json!`, which would serialise the parameters and parse them again.
         let members = [
             ("step", self.step.as_str().into()),
             ("version", self.version.into()),
@@ -44,7 +44,7 @@ impl KeyRecord {
     }
 }
 
-/// Formats JSON with sorted keys and without white space, so that equal values have equal text whatever the order in
+/// Formats JSON with sorted keys and without white space. Equal values have equal text, regardless of the order in
 /// which they were built.
 pub fn canonical(value: &serde_json::Value) -> String {
     let mut out = String::new();

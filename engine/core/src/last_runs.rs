@@ -1,4 +1,4 @@
-//! The last runs of steps, from the history. The history is read on first use: a run that finds everything up to date
+//! The last runs of steps, from the history. The history is read on first use. A run in which everything is up to date
 //! never reads it.
 
 use std::collections::{BTreeMap, HashMap};
@@ -34,7 +34,7 @@ pub struct LastRuns {
 }
 
 impl LastRuns {
-    /// Creates the view of one variant's history in `store`.
+    /// Creates the reader of one variant's history in `store`.
     pub fn new(store: &Store, variant: &str) -> LastRuns {
         LastRuns {
             store: store.clone(),
@@ -43,8 +43,8 @@ impl LastRuns {
         }
     }
 
-    /// Returns the last runs of a competition's steps. Records of other versions of this program that have another form
-    /// are left out.
+    /// Returns the last runs of a competition's steps. Records that another version of this program wrote in a
+    /// different format are omitted.
     ///
     /// # Errors
     /// If the history exists but cannot be read.

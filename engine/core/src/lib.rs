@@ -4,22 +4,23 @@
 //! graph     the steps and their connections (petgraph)
 //! key       everything that a step's result depends on, as a stored record; its hash is the step's key
 //! resolve   forward: keys and known results; backward: what has to run (work) -> Resolution
-//! reason    why a step runs: two key records compared field by field        last_runs the last run of each step
+//! reason    why a step runs: two key records compared field by field        last_runs   the last run of each step
 //! run       executes a resolution concurrently, within limits; resolves each node when its inputs are known
-//! context   what a step may use: the store, limits, and
-//!   objects   opened objects in memory, and results that are held in memory instead of being stored
-//!   outside   content that is not in the store
+//! context   what a step may use: the cache, limits, and
+//! objects   opened objects in memory, and results that stay in memory instead of being stored
+//! outside   content that is not in the cache
 //!   progress  counters for a progress bar
 //! units     sizes and durations in messages
 //! event     events of a run, as data for progress bars, logs and JSON
 //! ```
 //!
-//! A graph has three kinds of action. A [`Source`] reads bytes from outside and identifies them by digest. A [`Step`]
-//! is a pure function of the content of its inputs: its outputs are found by key, or computed. A [`Sink`] updates
-//! something outside the store so that it agrees with its inputs, and can check whether it already does.
+//! A graph has three kinds of action. A [`Source`] reads bytes from outside the cache and identifies them by digest. A
+//! [`Step`] is a pure function of the content of its inputs: its outputs are found by key, or computed. A [`Sink`]
+//! updates a target outside the cache so that it agrees with its inputs. It can also check whether the target already
+//! does.
 //!
-//! Values are opaque to this crate: a JSON body (such as a table's schema or a tree's listing) and the digests of the
-//! objects that it refers to. The crate contains no terminal output, HTTP, SQL or file formats.
+//! Values are opaque to this crate: a JSON body, such as a table's schema or a tree's listing, and the digests of the
+//! objects that it refers to. The crate does not print, and it knows nothing about HTTP, SQL or file formats.
 //!
 //! # Example
 //!

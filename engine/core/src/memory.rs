@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-/// A handle on the memory budget, with a counter of its own claims. Cheap to clone.
+/// A handle to the memory budget that counts its own claims separately. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
     budget: Arc<Budget>,
@@ -39,7 +39,7 @@ struct ClaimCounter {
 
 /// A part of the budget. Dropping it returns the memory.
 #[derive(Debug)]
-#[must_use = "the memory is given back when the claim is dropped"]
+#[must_use = "the memory is returned when the claim is dropped"]
 pub struct Claim {
     budget: Arc<Budget>,
     counter: Arc<ClaimCounter>,
@@ -63,7 +63,7 @@ impl Memory {
         }
     }
 
-    /// Returns a handle on the same budget with a counter of its own.
+    /// Returns a handle to the same budget with a separate counter.
     pub fn with_own_counter(&self) -> Memory {
         Memory {
             counter: Arc::default(),
@@ -71,8 +71,8 @@ impl Memory {
         }
     }
 
-    /// Claims `bytes`; waits until they are free and all earlier claims are served. A claim of more than the total gets
-    /// the total, once nobody else has any.
+    /// Claims `bytes`. Waits until they are free and all earlier claims are served. A claim above the total waits until
+    /// there are no other claims, and gets the total.
     pub fn claim(&self, bytes: u64) -> Claim {
         let bytes = bytes.min(self.budget.total);
         let mut free = self.budget.free();
@@ -88,7 +88,8 @@ impl Memory {
         self.claimed(bytes)
     }
 
-    /// Claims `bytes` if they are free and no claim is waiting. Returns `None` otherwise, also for more than the total.
+    /// Claims `bytes` if they are free and no claim is waiting. Returns `None` otherwise, including if `bytes` exceeds
+    /// the total.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
         let mut free = self.budget.free();
         if free.served != free.next {
@@ -99,7 +100,7 @@ impl Memory {
         Some(self.claimed(bytes))
     }
 
-    /// Returns the maximum that was claimed at one time.
+    /// Returns the maximum memory that was claimed at one time.
     pub fn peak(&self) -> u64 {
         self.counter.peak.load(Ordering::Relaxed)
     }
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_share_what_there_is_and_the_peak_is_known() {
+    fn claims_share_the_total_and_the_peak_is_counted() {
         let memory = Memory::new(100 << 20);
         let mine = memory.with_own_counter();
         let first = mine.claim(60 << 20);
@@ -146,7 +147,7 @@ mod tests {
         drop((first, second));
         assert_eq!(mine.peak(), 100 << 20);
         assert!(mine.try_claim((100 << 20) + 1).is_none());
-        // A claim above the total runs alone, and has claimed all, not more.
+        // A claim above the total waits until it is the only one, and gets the total.
         let large = memory.with_own_counter();
         let all = large.claim(1 << 40);
         assert!(memory.try_claim(1).is_none());
@@ -165,7 +166,10 @@ mod tests {
             while memory.budget.free().next < 2 {
                 std::thread::yield_now();
             }
-            assert!(memory.try_claim(10).is_none(), "the large one comes first");
+            assert!(
+                memory.try_claim(10).is_none(),
+                "the large claim is served first"
+            );
             let small = scope.spawn(|| drop(memory.claim(10)));
             std::thread::sleep(Duration::from_millis(20));
             assert!(!large.is_finished() && !small.is_finished());

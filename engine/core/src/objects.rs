@@ -1,9 +1,9 @@
 //! A cache of opened objects in memory, with three policies:
 //!
 //! - *Shared*: an object is open as long as a step uses it. Concurrent steps open it once.
-//! - *Kept*: an object also stays open after its use, until more recent ones need the room. For small objects whose
-//!   opening reads all of their bytes.
-//! - *Held*: an object is not in the store at all, because reading it back would take as long as computing it. The step
+//! - *Kept*: an object also stays open after its use, until more recent objects need its memory. This is for small
+//!   objects that have to be read entirely when they are opened.
+//! - *Held*: an object is not on disk at all, because reading it back would take as long as computing it. The step
 //!   claims memory for it, and the ledger entry lists it as unstored. The scheduler keeps it until all steps that use
 //!   it have ended. If a later run needs it, the object is missing and its step runs again, as for any lost object.
 
@@ -40,18 +40,18 @@ impl MemoryResult {
     }
 }
 
-/// Objects that are open in memory, as a step uses them. Clones share the cache. Each step has its own list of results
-/// that it holds.
+/// Objects that are open in memory, as a step sees them. Clones share the cache. Each step has a separate list of the
+/// results that it holds.
 #[derive(Clone)]
 pub struct OpenObjects {
     cache: Arc<ObjectCache>,
-    /// Results that this step holds.
+    /// Results that this step holds in memory.
     results: Arc<Mutex<Vec<Arc<MemoryResult>>>>,
 }
 
 impl OpenObjects {
-    /// Creates a cache with room for `max_kept_bytes` bytes of kept and `held_memory` bytes of held objects. `None`: no
-    /// result is held.
+    /// Creates a cache with room for `max_kept_bytes` bytes of kept and `held_memory` bytes of held objects. If
+    /// `held_memory` is `None`, all results are stored.
     pub(crate) fn new(max_kept_bytes: u64, held_memory: Option<u64>) -> OpenObjects {
         OpenObjects {
             cache: Arc::new(ObjectCache::new(max_kept_bytes, held_memory)),
@@ -67,7 +67,7 @@ impl OpenObjects {
         }
     }
 
-    /// Returns the result of `open` for a stored object. Steps that use it at the same time share one result.
+    /// Returns the result of `open` for a stored object. Steps that use the object at the same time share one result.
     ///
     /// # Errors
     /// The error of `open`.
@@ -79,8 +79,8 @@ impl OpenObjects {
         self.cache.shared(object, open)
     }
 
-    /// Like [`shared`](Self::shared), but keeps the result for later steps while there is room for its `bytes`. For
-    /// objects that are expensive to open, because opening a large table reads all of it.
+    /// Same as [`shared`](Self::shared), but keeps the result for later steps while there is room for its `bytes`. This
+    /// is for objects that are expensive to open, such as a large table, which has to be read entirely.
     ///
     /// # Errors
     /// The error of `open`.
@@ -100,8 +100,8 @@ impl OpenObjects {
         self.cache.held_memory.as_ref()?.try_claim(bytes)
     }
 
-    /// Holds a result of this step in memory, instead of storing it, for the steps that use it. [`get`](Self::get)
-    /// returns `opened` to them. `claim` is the memory that it takes.
+    /// Holds a result of this step in memory, instead of storing it, for the steps that use it. They get `opened` from
+    /// [`get`](Self::get). `claim` covers the memory of the result.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.cache.hold(object, opened, claim);
         self.results.lock().push(held);
@@ -112,7 +112,7 @@ impl OpenObjects {
         self.cache.find(object)?.opened.clone().downcast().ok()
     }
 
-    /// Whether an object is held in memory instead of being stored.
+    /// Returns whether an object is held in memory instead of being stored.
     pub fn holds(&self, object: &Digest) -> bool {
         self.cache.find(object).is_some()
     }
@@ -135,7 +135,7 @@ struct ObjectCache {
     /// Total memory of kept objects in bytes.
     max_kept_bytes: u64,
     held: Mutex<HashMap<Digest, Weak<MemoryResult>>>,
-    /// Budget of held objects. `None`: all results are stored.
+    /// Memory budget of held objects. `None` if all results are stored.
     held_memory: Option<Memory>,
 }
 
@@ -157,7 +157,7 @@ impl ObjectCache {
     ) -> Result<Arc<T>, StepError> {
         let slot = {
             let mut slots = self.slots.lock();
-            // Removes slots that nobody waits for and whose object is not used any more.
+            // Remove slots that no thread waits for and whose object is no longer used.
             slots.retain(|_, slot| {
                 let is_used = |known: &Option<Weak<_>>| {
                     known.as_ref().is_some_and(|known| known.strong_count() > 0)
@@ -180,7 +180,7 @@ impl ObjectCache {
         Ok(opened)
     }
 
-    /// Keeps an opened object that takes `bytes` of memory. Drops the least recently used ones to make room.
+    /// Keeps an opened object that needs `bytes` bytes of memory. Drops the least recently used objects to make room.
     fn keep(&self, opened: OpenedObject, bytes: u64) {
         if bytes > self.max_kept_bytes {
             return;
@@ -194,7 +194,7 @@ impl ObjectCache {
         }
     }
 
-    /// Holds an object as long as the returned value lives.
+    /// Holds an object as long as the returned value exists.
     fn hold(&self, object: Stored, opened: OpenedObject, claim: Claim) -> Arc<MemoryResult> {
         let held = Arc::new(MemoryResult {
             object,
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_is_opened_once_while_it_is_used_and_again_afterwards() {
+    fn object_in_use_is_opened_once_and_reopened_later() {
         let objects = ObjectCache::new(100, None);
         let object = Digest::of_bytes(b"a");
         let open = |number: u32| objects.shared(&object, || Ok(number)).map(|opened| *opened);
@@ -232,11 +232,11 @@ mod tests {
         assert!(matches!(open(3), Ok(3)));
         let failed = objects.shared::<u32>(&object, || Err(StepError::Cancelled));
         assert!(failed.is_err());
-        assert!(matches!(open(4), Ok(4)), "a failure is not kept");
+        assert!(matches!(open(4), Ok(4)), "an error is not cached");
     }
 
     #[test]
-    fn the_last_objects_that_have_room_are_kept() {
+    fn most_recently_used_objects_are_kept() {
         let objects = ObjectCache::new(100, None);
         let open = |name: &[u8], number: u32, bytes: u64| {
             let opened = objects
@@ -247,9 +247,9 @@ mod tests {
         };
         assert_eq!(open(b"a", 1, 40), 1);
         assert_eq!(open(b"b", 2, 40), 2);
-        assert_eq!(open(b"a", 3, 40), 1, "kept, and used last now");
+        assert_eq!(open(b"a", 3, 40), 1, "kept, and now most recently used");
         assert_eq!(open(b"c", 4, 40), 4);
-        assert_eq!(open(b"b", 5, 40), 5, "made room for c");
+        assert_eq!(open(b"b", 5, 40), 5, "removed to make room for c");
         assert_eq!(open(b"d", 6, 101), 6);
         assert_eq!(open(b"d", 7, 101), 7, "too large to be kept");
         assert_eq!(open(b"c", 8, 40), 4);
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn different_objects_are_opened_at_the_same_time() {
         let objects = ObjectCache::new(100, None);
-        // Passed only when both are being opened.
+        // Wait until both objects are being opened.
         let both = Barrier::new(2);
         std::thread::scope(|scope| {
             for name in [b"a", b"b"] {

@@ -1,4 +1,4 @@
-//! Content that is not in the store: bundles, and files on another machine.
+//! Content that is not in the cache: bundles, and files on another machine.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -7,16 +7,16 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use prep_cache::Digest;
 
-/// Location of content that is not in the store.
+/// Location of content that is not in the cache.
 #[derive(Clone)]
 pub enum Location {
-    /// A file. It may not exist any more.
+    /// A file. It may no longer exist.
     Path(PathBuf),
-    /// Another machine.
+    /// A file on another machine.
     Ranges(Arc<dyn Ranges>),
 }
 
-/// Content on another machine, read in place. Its bytes are verified.
+/// Content on another machine that is read in place. Its bytes are verified.
 pub trait Ranges: Send + Sync {
     /// Returns the length in bytes.
     fn bytes(&self) -> u64;
@@ -24,14 +24,14 @@ pub trait Ranges: Send + Sync {
     /// Reads up to `buffer.len()` bytes at `offset`. Returns 0 at the end.
     ///
     /// # Errors
-    /// With [`StoreError::Missing`](prep_cache::StoreError::Missing) inside if the content is not available.
+    /// If the content is not available, the error contains [`StoreError::Missing`](prep_cache::StoreError::Missing).
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize>;
 
-    /// Announces ranges that will be read, in any order, so that adjacent ones can be fetched together.
+    /// Announces ranges that will be read, in any order, so that adjacent ranges can be fetched together.
     fn expect(&self, ranges: Vec<std::ops::Range<u64>>);
 }
 
-/// Known locations of content that is not in the store. Clones share them.
+/// Known locations of content that is not in the cache. Clones share them.
 #[derive(Clone, Default)]
 pub struct OutsideContent {
     locations: Arc<RwLock<HashMap<Digest, Location>>>,
@@ -39,7 +39,7 @@ pub struct OutsideContent {
 }
 
 impl OutsideContent {
-    /// Registers the location of content that is not in the store, such as a bundle.
+    /// Registers the path of content that is not in the cache, such as a bundle.
     pub fn set_path(&self, content: Digest, path: PathBuf) {
         let location = Location::Path(path);
         self.locations.write().insert(content, location);
@@ -51,7 +51,7 @@ impl OutsideContent {
         self.locations.write().insert(content, location);
     }
 
-    /// Returns the location of content that is not in the store.
+    /// Returns the location of content that is not in the cache.
     pub fn location(&self, content: &Digest) -> Option<Location> {
         self.locations.read().get(content).cloned()
     }
@@ -61,8 +61,8 @@ impl OutsideContent {
         self.lost.write().insert(content);
     }
 
-    /// Whether a step needed this content and did not find it. A source that only knew the content's digest then has to
-    /// fetch it.
+    /// Returns whether a step needed this content and did not find it. A source that so far only reported the content's
+    /// digest then has to fetch the content.
     pub fn is_lost(&self, content: &Digest) -> bool {
         self.lost.read().contains(content)
     }

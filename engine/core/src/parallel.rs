@@ -1,4 +1,4 @@
-//! Parallel loops over the threads that are free.
+//! Parallel loops that use the threads that are free.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, Scope};
@@ -27,9 +27,10 @@ struct ParallelLoop<'a, S, T, Start, Each> {
 }
 
 impl Context {
-    /// Calls `each` for every number below `count`, in no particular order, and returns the results, also unordered.
-    /// The work begins on this thread. Further threads join while there are free ones and `bytes` of memory for each.
-    /// `start` creates the state that a thread keeps between its calls. The first failure ends the loop.
+    /// Calls `each` for every number below `count`, and returns the results. Neither the calls nor the results are in a
+    /// particular order. The work begins on this thread. Further threads join while threads and `bytes` bytes of memory
+    /// per thread are free. `start` creates the state that a thread keeps between its calls. The first failure ends the
+    /// loop.
     ///
     /// # Errors
     /// The first failure, or the cancellation of the run.
@@ -70,23 +71,23 @@ fn work<'scope, S, T: Send, Start, Each>(
 {
     let mut state = (shared.start)();
     let mut mine = Vec::new();
-    for turn in 0.. {
+    for iteration in 0.. {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
         if number >= shared.count {
             break;
         }
         if is_first
             && number + 1 < shared.count
-            && let Some((permit, claim)) = shared.another()
+            && let Some((permit, claim)) = shared.claim_thread()
         {
-            // If the system cannot start another thread, this one does the work of the helper.
+            // If the system cannot start another thread, this thread does all the work.
             let helper = Builder::new().spawn_scoped(scope, move || {
                 permit.work(|| work(scope, shared, false));
                 drop(claim);
             });
             drop(helper);
         }
-        let checked = match turn % ITEMS_BETWEEN_CHECKS {
+        let checked = match iteration % ITEMS_BETWEEN_CHECKS {
             0 => shared.context.check(),
             _ => Ok(()),
         };
@@ -104,7 +105,7 @@ fn work<'scope, S, T: Send, Start, Each>(
 
 impl<S, T, Start, Each> ParallelLoop<'_, S, T, Start, Each> {
     /// Takes one more thread and its memory, if both are free.
-    fn another(&self) -> Option<(Permit, Claim)> {
+    fn claim_thread(&self) -> Option<(Permit, Claim)> {
         if self.threads.load(Ordering::Relaxed) >= self.context.limits.jobs {
             return None;
         }

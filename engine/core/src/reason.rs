@@ -12,7 +12,7 @@ pub struct Change {
     pub field: String,
     /// The old value, `null` if the field did not exist.
     pub old: serde_json::Value,
-    /// The new value, `null` if the field does not exist any more.
+    /// The new value, `null` if the field no longer exists.
     pub new: serde_json::Value,
 }
 
@@ -32,7 +32,7 @@ pub enum Reason {
         /// The error message of the last execution.
         message: String,
     },
-    /// The key is known, but one of its objects is not in the store any more, and another step needs it.
+    /// The key is known, but one of its objects is no longer in the cache, and another step needs it.
     OutputMissing {
         /// The missing object.
         object: Digest,
@@ -42,20 +42,20 @@ pub enum Reason {
         /// The object that was not stored.
         object: Digest,
     },
-    /// A step that feeds this one has to run first. Whether this one runs depends on that step's output.
+    /// A step whose output this step uses has to run first. Its output determines whether this step runs.
     InputPending {
-        /// Has another name in JSON, because the fields of a reason may be merged with those of a step.
+        /// Serialized under a different name, because the fields of a reason may be merged with those of a step.
         #[serde(rename = "waits_for")]
         step: String,
     },
     /// The target of a sink does not agree with the inputs.
     NotCurrent,
-    /// A source that was never read, or has changed since.
+    /// The source was never read, or it has changed since it was read.
     Unread {
-        /// Size.
+        /// Size of the source.
         bytes: u64,
     },
-    /// A source that does not exist.
+    /// The source does not exist.
     Missing,
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_the_field_that_changed_with_both_values() {
+    fn changes_list_each_field_with_both_values() {
         let record = |sql: &str, input: &[u8]| KeyRecord {
             step: "csv".into(),
             version: 1,

@@ -1,10 +1,11 @@
-//! Determines which steps are up to date, which have to run, and why, without running any.
+//! Determines which steps are up to date, which have to run, and why, without running any step.
 //!
 //! - Forward, inputs first: a node whose input digests are known has a key, and the ledger may have outputs for that
 //!   key. A node without known outputs is *stale*. Nodes after it are *pending*, because equal outputs may still make
 //!   them up to date.
-//! - Backward: objects that the ledger names but the store lacks (removed as garbage, or never stored) are made again
-//!   only if a node that runs needs them. The node that made them runs; nodes that pass them on wait for it.
+//! - Backward: an object that the ledger names may be missing from the cache, because it was garbage-collected or never
+//!   stored. It is computed again only if a node that runs needs it. The node that computed it runs. Nodes that pass it
+//!   on wait for that node.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,13 +22,13 @@ use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, 
 pub enum NodeState {
     /// The outputs of the step are known.
     Known {
-        /// The key record; sources have none.
+        /// The key record. `None` for sources.
         record: Option<KeyRecord>,
         /// Digests of the output values by name.
         outputs: BTreeMap<String, Digest>,
         /// The objects that the outputs refer to.
         objects: Vec<Digest>,
-        /// The objects that the store lacks.
+        /// The objects among them that are missing from the cache.
         missing: Vec<MissingObject>,
     },
     /// A sink whose target agrees with its inputs.
@@ -37,7 +38,7 @@ pub enum NodeState {
     },
     /// The step has to run.
     Stale {
-        /// The key record; sources have none.
+        /// The key record. `None` for sources.
         record: Option<KeyRecord>,
         /// Why it has to run.
         reason: Reason,
@@ -62,17 +63,17 @@ impl NodeState {
     }
 }
 
-/// An object that the store lacks.
+/// An object that is missing from the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MissingObject {
-    /// Digest.
+    /// Digest of the object.
     pub object: Digest,
     /// Whether it was only kept in memory and never stored.
     pub is_unstored: bool,
 }
 
 impl MissingObject {
-    /// Returns the reason for which the step that made the object runs.
+    /// Returns the reason for which the step that produces the object runs.
     pub(crate) fn reason(&self) -> Reason {
         let object = self.object;
         match self.is_unstored {
@@ -94,10 +95,10 @@ pub struct Resolution {
     pub last: Arc<LastRuns>,
 }
 
-/// Resolves the whole graph; independent parts of it concurrently. Writes nothing.
+/// Resolves the entire graph, with independent components concurrently. Writes nothing.
 ///
 /// # Errors
-/// If the graph has a cycle, or if the store or a node cannot be examined.
+/// If the graph has a cycle, or if the cache or a node cannot be examined.
 pub fn resolve(
     graph: &Graph,
     context: &Context,
@@ -105,7 +106,7 @@ pub fn resolve(
 ) -> Result<Resolution, ResolveError> {
     let order = graph.order()?;
     let last = Arc::new(LastRuns::new(&context.store, variant));
-    let parts = graph.parts(&order);
+    let parts = graph.components(&order);
     let resolved = context.map_parallel(
         parts.len(),
         0,
@@ -148,7 +149,7 @@ pub enum ResolveError {
         /// The error.
         cause: StepError,
     },
-    /// The store cannot be read.
+    /// The cache cannot be read.
     #[error("{0}")]
     Store(#[from] prep_cache::StoreError),
 }
@@ -164,7 +165,7 @@ impl ResolveError {
     }
 }
 
-/// Returns the states of a connected part of the graph; `part` lists inputs first.
+/// Returns the states of a connected component of the graph. `part` lists inputs first.
 fn resolve_part(
     graph: &Graph,
     context: &Context,
@@ -185,7 +186,7 @@ fn resolve_part(
     Ok(states)
 }
 
-/// Returns the state of one node, given those of its inputs.
+/// Returns the state of one node, given the states of its inputs.
 fn resolve_node(
     graph: &Graph,
     context: &Context,
@@ -311,7 +312,7 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Returns why a node with the record `new` runs: `same` if the record equals that of its last run.
+/// Returns why a node with the record `new` runs. Returns `same` if the record equals that of its last run.
 fn reason(
     last: &LastRuns,
     node: &Node,

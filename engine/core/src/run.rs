@@ -1,13 +1,14 @@
 //! Executes a graph concurrently, within limits.
 //!
-//! A node starts when all nodes that feed it have ended. Each running node has a thread of its own, so the scheduler,
-//! on the caller's thread, never waits for a disk, a remote or another process. The node's thread takes these steps:
+//! A node starts when all nodes whose outputs it uses have ended. Each running node has a separate thread. Therefore
+//! the scheduler, on the caller's thread, never waits for a disk, a remote or another process. The node's thread takes
+//! these steps:
 //!
 //! 1. It resolves the node again, because its input digests are known only now. If its key is found, the node ends
 //!    without running (early cutoff).
-//! 2. It takes the lock of the node's key (for a sink, of its target), so that several processes never do the same
-//!    work. If another process has the lock, the node is set aside without using a place or memory, and is tried again
-//!    later.
+//! 2. It takes the lock of the node's key (for a sink, the lock of its target), so that several processes never do the
+//!    same work. If another process has the lock, the node is set aside and tried again later. While it is set aside,
+//!    it occupies neither a job slot nor memory.
 //! 3. It loads the inputs, claims memory, and runs.
 //!
 //! If the system cannot start a thread, the node waits until a running one has ended. If none is running, the scheduler
@@ -17,13 +18,14 @@
 //! the end of a node makes several nodes ready, the one with the largest inputs starts first, because a long step
 //! should not be left to run alone at the end.
 //!
-//! A stored object that turns out to be damaged or missing is not a failure: the graph is resolved again, which finds
-//! the step that makes the object, and the run continues. If the same object is lost again after that, it is a failure.
-//! The same holds for a source whose content is known but not available any more: it runs when a step needs the bytes.
+//! If a cached object turns out to be damaged or missing, the run does not fail. The graph is resolved again, which
+//! finds the step that produces the object, and the run continues. If the same object is lost again after that, the run
+//! fails. A source whose content is known but no longer available is treated in the same way: it runs when a step needs
+//! the bytes.
 //!
-//! A failure skips everything that depends on the failed node. Without `keep_going`, nothing starts after a failure and
-//! all remaining nodes are skipped. A cancellation lets running steps stop at their next check; none of their results
-//! becomes visible.
+//! A failure skips all nodes that depend on the failed node. Without `keep_going`, no node starts after a failure, and
+//! all remaining nodes are skipped. After a cancellation, running steps stop at their next check, and none of their
+//! results becomes visible.
 
 mod execute;
 mod history;
@@ -50,11 +52,12 @@ use scheduler::Scheduler;
 /// Options of a run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Continue with nodes that do not depend on a failed one.
+    /// Whether nodes that do not depend on a failed node still run.
     pub keep_going: bool,
     /// Variant under which the history is stored.
     pub variant: String,
-    /// Start the node that became ready first instead of the last one. Results do not depend on it.
+    /// Whether the node that became ready first starts first, instead of the one that became ready last. Results do not
+    /// depend on this.
     pub oldest_first: bool,
 }
 
@@ -67,7 +70,7 @@ pub struct RunReport {
     pub outputs: HashMap<NodeId, BTreeMap<String, Digest>>,
     /// Measurements of the nodes that ran.
     pub figures: HashMap<NodeId, Figures>,
-    /// The errors of failed nodes. Their outcomes contain the same as text.
+    /// The errors of failed nodes. Their outcomes contain the same errors as text.
     pub errors: HashMap<NodeId, StepError>,
 }
 
@@ -100,7 +103,7 @@ const STACK_BYTES: usize = 16 << 20;
 /// Runs the work of `resolution`. Blocks until it is complete.
 ///
 /// # Errors
-/// If the store or the engine itself fails. The report shows how each node ended.
+/// If the cache or the engine itself fails. The errors of nodes are part of the report instead.
 pub fn run(
     graph: Arc<Graph>,
     context: Context,
@@ -131,7 +134,7 @@ pub fn run(
     Ok(scheduler.report)
 }
 
-/// Starts nodes and processes their ends until nothing is left that can start.
+/// Starts nodes and processes ended nodes until no remaining node can start.
 fn drive<'scope>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Arc<RunShared>,
@@ -145,7 +148,7 @@ fn drive<'scope>(
         scheduler.stop |= shared.context.cancel.is_cancelled();
         while running < jobs && !scheduler.stop {
             let permit = shared.context.threads.try_take();
-            // Without a permit, one node runs nevertheless, because the scheduler's own thread is idle during that time.
+            // Without a permit, one node still runs, because the scheduler's own thread is idle during that time.
             if permit.is_none() && running > 0 {
                 break;
             }
@@ -199,7 +202,7 @@ fn start<'scope>(
     let thread = try_spawn_scoped(scope, builder, task, move |task: Box<Task>| {
         let ending = task.execute(shared);
         drop(permit);
-        // The scheduler receives all ends before it drops the channel.
+        // The scheduler receives the results of all nodes before it drops the channel.
         let _ = ended.send(ending);
     });
     thread.map(drop)

@@ -21,7 +21,7 @@ pub struct Timing {
 }
 
 impl RunReport {
-    /// Returns all steps that ran, the slowest first.
+    /// Returns the measurements of all steps that ran, the slowest first.
     pub fn timings(&self, graph: &Graph) -> Vec<Timing> {
         let timing = |(id, figures): (&NodeId, &Figures)| {
             let node = graph.node(*id);
@@ -57,15 +57,15 @@ struct TraceEvent<'a> {
     args: serde_json::Value,
 }
 
-/// Writes steps as a trace. It has as many rows as steps ran at the same time; the measurements are arguments of the
-/// events.
+/// Writes steps as a trace. The trace has as many rows as steps ran at the same time. The measurements of a step are
+/// arguments of its event.
 ///
 /// # Errors
 /// If writing fails.
 pub fn write_trace(timings: &[Timing], out: &mut impl Write) -> io::Result<()> {
     let mut sorted: Vec<&Timing> = timings.iter().collect();
     sorted.sort_by_key(|timing| (timing.figures.began, timing.figures.wall));
-    // The time at which each row becomes free.
+    // The time at which each row becomes free again.
     let mut rows: Vec<u64> = Vec::new();
     let mut events = Vec::with_capacity(sorted.len());
     for timing in sorted {
@@ -90,7 +90,7 @@ pub fn write_trace(timings: &[Timing], out: &mut impl Write) -> io::Result<()> {
             dur: None,
             pid: 1,
             tid: row,
-            args: serde_json::json!({ "name": format!("place {}", row + 1) }),
+            args: serde_json::json!({ "name": format!("job slot {}", row + 1) }),
         };
         serde_json::to_writer(&mut *out, &event)?;
         out.write_all(b",\n")?;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_ran_side_by_side_stand_in_rows_of_their_own() -> io::Result<()> {
+    fn concurrent_steps_are_in_separate_rows() -> io::Result<()> {
         let timings = [timing("b", 5, 20), timing("a", 0, 10), timing("c", 10, 3)];
         let mut text = Vec::new();
         write_trace(&timings, &mut text)?;

@@ -1,4 +1,4 @@
-//! Formats and parses sizes, durations and counts, the same way in every message.
+//! Formats and parses sizes, durations and counts in the same way for all messages.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub fn bytes(bytes: u64) -> String {
 /// Parses a size: `20GB`, `512 MiB`, `1.5G`, `1000`. Units are decimal unless they contain an `i`.
 ///
 /// # Errors
-/// A message with examples of valid sizes.
+/// If the text is not a size. The message contains examples of valid sizes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_sizes() {
+    fn sizes_are_parsed() {
         for (text, number) in [
             ("1000", Ok(1000)),
             ("20GB", Ok(20_000_000_000)),
@@ -124,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn some_durations_are_coarse_at_once() {
+    fn approximate_durations_have_one_unit() {
         for (seconds, text) in [(40, "40 s"), (720, "12 min"), (10_800, "3 h")] {
             assert_eq!(approximate_duration(Duration::from_secs(seconds)), text);
         }
     }
 
     #[test]
-    fn durations_get_coarser() {
+    fn longer_durations_have_coarser_units() {
         for (millis, text) in [
             (40, "0.04 s"),
             (12_340, "12.3 s"),

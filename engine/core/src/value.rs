@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::key::canonical;
 
-/// The result of a step: a JSON body, and the objects of the store that it refers to.
+/// The result of a step: a JSON body, and the cached objects that it refers to.
 ///
-/// The value itself is stored as an object; its digest is the value's identity. Two values are equal exactly if their
-/// digests are, regardless of the step that made them. That is what stops unnecessary runs early.
+/// The value itself is stored as an object, and its digest is the value's identity. Two values are equal if and only if
+/// their digests are equal, regardless of the step that produced them. If a step that ran again produces an equal value,
+/// the steps that use it do not run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Value {
     /// The content, opaque to the engine.
@@ -39,7 +40,7 @@ impl Value {
     /// Reads a value by its identity.
     ///
     /// # Errors
-    /// If the value is not in the store or is not valid.
+    /// If the value is not in the cache or is not valid.
     pub fn load(store: &Store, digest: &Digest) -> Result<Value, crate::StepError> {
         let bytes = store.read(digest)?;
         serde_json::from_slice(&bytes).map_err(|cause| crate::StepError::Value {

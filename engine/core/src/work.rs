@@ -1,8 +1,8 @@
 //! Determines what has to run, from the states of all nodes.
 //!
 //! Stale and pending nodes run, or may run. A node with known outputs runs only if a node that runs needs one of its
-//! objects, the store lacks the object, and the node is the one that made it. A node that received the object from an
-//! input and passes it on only waits until the object exists again.
+//! objects, the object is missing from the cache, and the node itself produces the object. A node that received the
+//! object from an input and passes it on only waits until the object exists again.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,7 +19,7 @@ pub(crate) struct Work {
 }
 
 impl Resolution {
-    /// Returns the nodes whose results were never stored, with that as the reason to run.
+    /// Returns the nodes whose results were never stored, with this as the reason to run.
     pub fn unstored(&self, graph: &Graph) -> HashMap<NodeId, Reason> {
         let made = |id: &NodeId| {
             let mut unstored = missing_of(&self.states, *id)
@@ -34,7 +34,7 @@ impl Resolution {
     }
 }
 
-/// Returns the objects of a node's known outputs that the store lacks.
+/// Returns the objects of a node's known outputs that are missing from the cache.
 fn missing_of(states: &HashMap<NodeId, NodeState>, id: NodeId) -> &[MissingObject] {
     match states.get(&id) {
         Some(NodeState::Known { missing, .. }) => missing,
@@ -42,7 +42,7 @@ fn missing_of(states: &HashMap<NodeId, NodeState>, id: NodeId) -> &[MissingObjec
     }
 }
 
-/// Returns a node that passes this object to `id`; `None` if `id` makes it.
+/// Returns a node that passes this object to `id`. `None` if `id` itself produces it.
 fn input_with_object(
     graph: &Graph,
     states: &HashMap<NodeId, NodeState>,
@@ -115,7 +115,7 @@ impl WorkFinder<'_> {
         Some(Reason::InputPending { step })
     }
 
-    /// Whether a user of the node runs, or itself waits for this object.
+    /// Returns whether a user of the node runs, or itself waits for this object.
     fn is_needed(&self, id: NodeId, missing_object: &MissingObject) -> bool {
         let users = self.graph.users(id);
         users.iter().any(|user| match self.passed_on.get(user) {

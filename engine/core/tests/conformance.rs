@@ -1,4 +1,4 @@
-//! The conformance tests accept correct implementations, and find one defect each in others.
+//! The conformance tests accept correct implementations, and find the defect of each wrong one.
 
 use std::cell::Cell;
 use std::fs;
@@ -14,7 +14,7 @@ use prep_core::{
 /// A step that copies its input, with at most one defect.
 #[derive(Clone, Copy, PartialEq)]
 enum Copying {
-    Well,
+    Correctly,
     DependsOnThreads,
     Counts,
     ForgetsObject,
@@ -63,18 +63,18 @@ fn guarantee(result: Result<(), Violation>) -> &'static str {
 }
 
 #[test]
-fn a_defect_of_a_step_is_found() {
+fn check_step_finds_each_defect() {
     let inputs = |_: &Context| {
         let value = Value::new("word".into(), Vec::new());
         Ok(Inputs::from([("text".to_owned(), value)]))
     };
     for (step, expected) in [
-        (Copying::Well, ""),
+        (Copying::Correctly, ""),
         (Copying::DependsOnThreads, "outputs depend on inputs only"),
         (Copying::Counts, "outputs depend on inputs only"),
         (
             Copying::ForgetsObject,
-            "objects of outputs are in the store",
+            "objects of outputs are in the cache",
         ),
         (Copying::LeavesFile, "no temporary files are left"),
         (
@@ -149,8 +149,8 @@ fn damage(target: &Path) -> io::Result<()> {
 }
 
 #[test]
-fn a_defect_of_a_sink_is_found() {
-    let current = "a target is current exactly after a complete run with its key";
+fn check_sink_finds_each_defect() {
+    let current = "a target is current only after a complete run with its key";
     for (defect, expected) in [
         (SinkDefect::None, ""),
         (SinkDefect::AlwaysCurrent, current),
@@ -187,7 +187,7 @@ struct Reading {
 #[derive(Clone, Copy, PartialEq)]
 enum SourceDefect {
     None,
-    WritesWhenLooking,
+    WritesInState,
     ForgetsContent,
     IgnoresChange,
     InventsContent,
@@ -204,8 +204,8 @@ impl Source for Reading {
         "file"
     }
     fn state(&self, context: &Context) -> Result<SourceState, StepError> {
-        if self.defect == SourceDefect::WritesWhenLooking {
-            context.store.put(b"looked")?;
+        if self.defect == SourceDefect::WritesInState {
+            context.store.put(b"written")?;
         }
         let Ok(content) = fs::read(&self.path) else {
             return Ok(SourceState::Missing);
@@ -247,20 +247,20 @@ impl Source for Reading {
 }
 
 #[test]
-fn a_defect_of_a_source_is_found() {
+fn check_source_finds_each_defect() {
     for (defect, expected) in [
         (SourceDefect::None, ""),
         (
-            SourceDefect::WritesWhenLooking,
-            "looking at a source writes nothing",
+            SourceDefect::WritesInState,
+            "checking the state of a source writes nothing",
         ),
         (
             SourceDefect::ForgetsContent,
-            "the state of a source that was read is the digest of its value",
+            "after `run`, the state has the digest of the value",
         ),
         (
             SourceDefect::IgnoresChange,
-            "a changed source does not have the state of its old content",
+            "the state of a changed source does not have the old digest",
         ),
         (
             SourceDefect::InventsContent,

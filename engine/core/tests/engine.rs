@@ -10,7 +10,8 @@ use prep_core::{
     StepError, StepOutcome, Value, resolve, run,
 };
 
-/// Joins its inputs and its text; counts its executions. A text `b@2` is `b`, joined by version 2 of the step.
+/// Joins its inputs and its text, and counts its executions. A text `b@2` stands for `b`, joined by version 2 of the
+/// step.
 struct Join {
     text: String,
     runs: Arc<AtomicUsize>,
@@ -81,25 +82,25 @@ impl Sink for Target {
     }
 }
 
-/// A store in its own directory, and a target that persists between runs.
-struct World {
+/// A cache in its own directory, and a target that persists between runs.
+struct TestEngine {
     _directory: tempfile::TempDir,
     store: Store,
     key: Arc<Mutex<Option<Digest>>>,
 }
 
-/// The chain a -> b -> c -> target with these texts; `c` fails on request.
+/// The chain a -> b -> c -> target, with these texts. If `fails` is true, `c` fails.
 struct Chain {
     graph: Arc<Graph>,
     runs: Vec<Arc<AtomicUsize>>,
     nodes: Vec<NodeId>,
 }
 
-impl World {
-    fn new() -> World {
+impl TestEngine {
+    fn new() -> TestEngine {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&directory.path().join("store")).unwrap();
-        World {
+        TestEngine {
             _directory: directory,
             store,
             key: Arc::default(),
@@ -178,13 +179,13 @@ impl Chain {
 }
 
 #[test]
-fn nothing_runs_twice() {
-    let world = World::new();
-    let first = world.chain(["1", "2", "3"], false);
-    world.run(&first);
+fn unchanged_steps_do_not_run_again() {
+    let engine = TestEngine::new();
+    let first = engine.chain(["1", "2", "3"], false);
+    engine.run(&first);
     assert_eq!(first.counts(), [1, 1, 1]);
-    let again = world.chain(["1", "2", "3"], false);
-    let report = world.run(&again);
+    let again = engine.chain(["1", "2", "3"], false);
+    let report = engine.run(&again);
     assert_eq!(again.counts(), [0, 0, 0]);
     assert!(
         again
@@ -195,11 +196,11 @@ fn nothing_runs_twice() {
 }
 
 #[test]
-fn a_change_runs_what_depends_on_it_and_says_why() {
-    let world = World::new();
-    world.run(&world.chain(["1", "2", "3"], false));
-    let changed = world.chain(["1", "two", "3"], false);
-    let resolution = resolve(&changed.graph, &world.context(), "v1").unwrap();
+fn changed_step_and_its_users_run_with_a_reason() {
+    let engine = TestEngine::new();
+    engine.run(&engine.chain(["1", "2", "3"], false));
+    let changed = engine.chain(["1", "two", "3"], false);
+    let resolution = resolve(&changed.graph, &engine.context(), "v1").unwrap();
     let Some(Reason::Changed { changes }) = resolution.work.get(&changed.nodes[1]) else {
         panic!("{:?}", resolution.work);
     };
@@ -213,45 +214,45 @@ fn a_change_runs_what_depends_on_it_and_says_why() {
         resolution.states[&changed.nodes[2]],
         NodeState::Pending { .. }
     ));
-    world.run(&changed);
+    engine.run(&changed);
     assert_eq!(changed.counts(), [0, 1, 1]);
 }
 
 #[test]
-fn equal_outputs_stop_the_wave() {
-    let world = World::new();
-    world.run(&world.chain(["1", "-", "3"], false));
-    let changed = world.chain(["one", "-", "3"], false);
-    let report = world.run(&changed);
+fn equal_output_keeps_later_steps_from_running() {
+    let engine = TestEngine::new();
+    engine.run(&engine.chain(["1", "-", "3"], false));
+    let changed = engine.chain(["one", "-", "3"], false);
+    let report = engine.run(&changed);
     assert_eq!(
         changed.counts(),
         [1, 1, 0],
-        "`b` made the same of another input"
+        "the output of `b` is the same for different inputs"
     );
     assert_eq!(report.outcomes[&changed.nodes[3]], StepOutcome::Reused);
 }
 
 #[test]
-fn a_lost_object_is_made_again_only_when_it_is_needed() {
-    let world = World::new();
-    let first = world.chain(["1", "2", "3"], false);
-    let report = world.run(&first);
+fn lost_object_is_computed_again_only_if_needed() {
+    let engine = TestEngine::new();
+    let first = engine.chain(["1", "2", "3"], false);
+    let report = engine.run(&first);
     let value = report.outputs[&first.nodes[1]]["value"];
-    let lost = Value::load(&world.store, &value).unwrap().objects[0];
-    std::fs::remove_file(world.store.open_object(&lost).unwrap().path()).unwrap();
-    let again = world.chain(["1", "2", "3"], false);
-    world.run(&again);
+    let lost = Value::load(&engine.store, &value).unwrap().objects[0];
+    std::fs::remove_file(engine.store.open_object(&lost).unwrap().path()).unwrap();
+    let again = engine.chain(["1", "2", "3"], false);
+    engine.run(&again);
     assert_eq!(again.counts(), [0, 0, 0], "nothing needs the lost object");
-    let changed = world.chain(["1", "2", "three"], false);
-    world.run(&changed);
-    assert_eq!(changed.counts(), [0, 1, 1], "`c` needs it");
+    let changed = engine.chain(["1", "2", "three"], false);
+    engine.run(&changed);
+    assert_eq!(changed.counts(), [0, 1, 1], "`c` needs the lost object");
 }
 
 #[test]
-fn a_failure_skips_what_depends_on_it_and_is_forgotten() {
-    let world = World::new();
-    let failing = world.chain(["1", "2", "3"], true);
-    let report = world.run(&failing);
+fn failed_step_skips_its_users_and_runs_again() {
+    let engine = TestEngine::new();
+    let failing = engine.chain(["1", "2", "3"], true);
+    let report = engine.run(&failing);
     let failed = &report.outcomes[&failing.nodes[2]];
     assert!(
         matches!(failed, StepOutcome::Failed { failure: Failure::Check, message } if message == "no good")
@@ -259,29 +260,33 @@ fn a_failure_skips_what_depends_on_it_and_is_forgotten() {
     let skipped = &report.outcomes[&failing.nodes[3]];
     assert!(matches!(skipped, StepOutcome::Skipped { because } if because == "c"));
     assert_eq!(
-        *world.key.lock().unwrap(),
+        *engine.key.lock().unwrap(),
         None,
-        "nothing reached the target"
+        "the target was not updated"
     );
-    let mended = world.chain(["1", "2", "3"], false);
-    world.run(&mended);
-    assert_eq!(mended.counts(), [0, 0, 1], "what had succeeded is kept");
+    let repaired = engine.chain(["1", "2", "3"], false);
+    engine.run(&repaired);
+    assert_eq!(
+        repaired.counts(),
+        [0, 0, 1],
+        "the results of successful steps are kept"
+    );
 }
 
 #[test]
-fn a_failed_check_is_remembered_by_runs_that_leave_it_out() {
-    let world = World::new();
-    let failing = world.chain(["1", "2", "3"], true);
-    world.run(&failing);
+fn failed_check_stays_recorded_in_runs_without_it() {
+    let engine = TestEngine::new();
+    let failing = engine.chain(["1", "2", "3"], true);
+    engine.run(&failing);
     let reason = || {
-        let resolution = resolve(&failing.graph, &world.context(), "v1").unwrap();
+        let resolution = resolve(&failing.graph, &engine.context(), "v1").unwrap();
         resolution.work.get(&failing.nodes[2]).cloned()
     };
     let failed = Some(Reason::Failed {
         message: "no good".to_owned(),
     });
     assert_eq!(reason(), failed);
-    // A run of only one new step.
+    // Run a graph that contains only one new step.
     let mut graph = Graph::new();
     let step = Join {
         text: "new".to_owned(),
@@ -289,32 +294,32 @@ fn a_failed_check_is_remembered_by_runs_that_leave_it_out() {
         fails: false,
     };
     let node = graph.add("x", "a", Action::Step(Box::new(step)), Vec::new());
-    world.run(&Chain {
+    engine.run(&Chain {
         graph: Arc::new(graph),
         runs: Vec::new(),
         nodes: vec![node.unwrap()],
     });
     assert_eq!(reason(), failed);
-    let changed = world.chain(["1", "2", "three"], false);
-    let resolution = resolve(&changed.graph, &world.context(), "v1").unwrap();
+    let changed = engine.chain(["1", "2", "three"], false);
+    let resolution = resolve(&changed.graph, &engine.context(), "v1").unwrap();
     let reason = &resolution.work[&changed.nodes[2]];
     assert!(matches!(reason, Reason::Changed { .. }), "{reason:?}");
-    world.run(&changed);
-    let last = LastRuns::new(&world.store, "v1").load("x").unwrap();
+    engine.run(&changed);
+    let last = LastRuns::new(&engine.store, "v1").load("x").unwrap();
     assert_eq!(last["c"].failed, None);
 }
 
 #[test]
-fn a_target_that_was_disturbed_is_mended_without_running_steps() {
-    let world = World::new();
-    world.run(&world.chain(["1", "2", "3"], false));
-    let last = LastRuns::new(&world.store, "v1").load("x").unwrap();
+fn changed_target_is_restored_without_running_steps() {
+    let engine = TestEngine::new();
+    engine.run(&engine.chain(["1", "2", "3"], false));
+    let last = LastRuns::new(&engine.store, "v1").load("x").unwrap();
     assert_eq!(last["target"].reason, Some(Reason::FirstRun));
-    *world.key.lock().unwrap() = None;
-    let again = world.chain(["1", "2", "3"], false);
-    let resolution = resolve(&again.graph, &world.context(), "v1").unwrap();
+    *engine.key.lock().unwrap() = None;
+    let again = engine.chain(["1", "2", "3"], false);
+    let resolution = resolve(&again.graph, &engine.context(), "v1").unwrap();
     assert_eq!(resolution.work[&again.nodes[3]], Reason::NotCurrent);
-    let report = world.run(&again);
+    let report = engine.run(&again);
     assert_eq!(again.counts(), [0, 0, 0]);
     assert!(matches!(
         report.outcomes[&again.nodes[3]],
@@ -332,24 +337,28 @@ fn cancelling_stops_before_the_next_step() {
             }
         }
     }
-    let world = World::new();
-    let chain = world.chain(["1", "2", "3"], false);
-    let context = world.context();
+    let engine = TestEngine::new();
+    let chain = engine.chain(["1", "2", "3"], false);
+    let context = engine.context();
     let reporter = CancelAtFirst(context.cancel.clone(), AtomicBool::new(false));
-    let report = world.run_with(&chain, context, Arc::new(reporter));
+    let report = engine.run_with(&chain, context, Arc::new(reporter));
     assert_eq!(chain.counts(), [1, 0, 0]);
     assert_eq!(report.outcomes[&chain.nodes[3]], StepOutcome::Cancelled);
-    let again = world.chain(["1", "2", "3"], false);
-    world.run(&again);
-    assert_eq!(again.counts(), [0, 1, 1], "the step that ended is kept");
+    let again = engine.chain(["1", "2", "3"], false);
+    engine.run(&again);
+    assert_eq!(
+        again.counts(),
+        [0, 1, 1],
+        "the result of the completed step is kept"
+    );
 }
 
 #[test]
-fn a_raised_version_makes_the_step_and_what_it_changes_run_again_and_is_the_reason() {
-    let world = World::new();
-    world.run(&world.chain(["1", "2", "3"], false));
-    let raised = world.chain(["1", "2@2", "3"], false);
-    let context = world.context();
+fn raised_version_runs_the_step_again_and_is_the_reason() {
+    let engine = TestEngine::new();
+    engine.run(&engine.chain(["1", "2", "3"], false));
+    let raised = engine.chain(["1", "2@2", "3"], false);
+    let context = engine.context();
     let resolution = resolve(&raised.graph, &context, "v1").unwrap();
     let NodeState::Stale { reason, .. } = &resolution.states[&raised.nodes[1]] else {
         panic!("{:?}", resolution.states);
@@ -359,20 +368,20 @@ fn a_raised_version_makes_the_step_and_what_it_changes_run_again_and_is_the_reas
     };
     let fields: Vec<&str> = changes.iter().map(|change| change.field.as_str()).collect();
     assert_eq!(fields, ["version"]);
-    world.run(&raised);
-    // Its text has changed, so the following steps run, too.
+    engine.run(&raised);
+    // The text depends on the version, so the steps after it run, too.
     assert_eq!(raised.counts(), [0, 1, 1]);
-    let again = world.chain(["1", "2@2", "3"], false);
-    world.run(&again);
+    let again = engine.chain(["1", "2@2", "3"], false);
+    engine.run(&again);
     assert_eq!(again.counts(), [0, 0, 0]);
-    // The result of the old version is still known.
-    let before = world.chain(["1", "2", "3"], false);
-    world.run(&before);
+    // The result of the old version is still in the cache.
+    let before = engine.chain(["1", "2", "3"], false);
+    engine.run(&before);
     assert_eq!(before.counts(), [0, 0, 0]);
 }
 
 #[test]
-fn a_panic_is_a_failure_of_its_step_only() {
+fn panic_fails_only_its_step() {
     struct Panics;
     impl Step for Panics {
         fn kind(&self) -> &'static str {
@@ -388,7 +397,7 @@ fn a_panic_is_a_failure_of_its_step_only() {
             panic!("ouch")
         }
     }
-    let world = World::new();
+    let engine = TestEngine::new();
     let mut graph = Graph::new();
     let node = graph
         .add("x", "p", Action::Step(Box::new(Panics)), Vec::new())
@@ -398,7 +407,7 @@ fn a_panic_is_a_failure_of_its_step_only() {
         runs: Vec::new(),
         nodes: vec![node],
     };
-    let report = world.run(&chain);
+    let report = engine.run(&chain);
     let outcome = &report.outcomes[&node];
     assert!(
         matches!(outcome, StepOutcome::Failed { failure: Failure::Internal, message } if message.contains("ouch"))
@@ -406,9 +415,9 @@ fn a_panic_is_a_failure_of_its_step_only() {
 }
 
 #[test]
-fn a_cycle_and_a_double_name_are_refused() {
-    let world = World::new();
-    let chain = world.chain(["1", "2", "3"], false);
+fn cycles_and_duplicate_names_are_errors() {
+    let engine = TestEngine::new();
+    let chain = engine.chain(["1", "2", "3"], false);
     assert_eq!(chain.graph.len(), 4);
     let mut graph = Graph::new();
     let step = || {
@@ -424,23 +433,23 @@ fn a_cycle_and_a_double_name_are_refused() {
     assert!(graph.add("y", "a", step(), Vec::new()).is_ok());
 }
 
-/// A signal during the last step has no effect, because the step does not check again.
+/// A cancellation during the last step has no effect, because the step does not check for it again.
 #[test]
-fn a_run_that_is_cancelled_during_its_last_step_is_complete() {
-    struct CancelsAtTheLast(Cancel);
-    impl Reporter for CancelsAtTheLast {
+fn run_cancelled_during_its_last_step_is_complete() {
+    struct CancelsAtLastStep(Cancel);
+    impl Reporter for CancelsAtLastStep {
         fn event(&self, event: &Event) {
             if matches!(event, Event::StepStarted { step, .. } if step == "target") {
                 self.0.cancel();
             }
         }
     }
-    let world = World::new();
-    let chain = world.chain(["1", "2", "3"], false);
+    let engine = TestEngine::new();
+    let chain = engine.chain(["1", "2", "3"], false);
     let cancel = Cancel::default();
-    let limits = world.context().limits;
-    let context = Context::new(world.store.clone(), limits, cancel.clone());
-    let report = world.run_with(&chain, context, Arc::new(CancelsAtTheLast(cancel.clone())));
+    let limits = engine.context().limits;
+    let context = Context::new(engine.store.clone(), limits, cancel.clone());
+    let report = engine.run_with(&chain, context, Arc::new(CancelsAtLastStep(cancel.clone())));
     assert!(cancel.is_cancelled());
     for node in &chain.nodes {
         let outcome = &report.outcomes[node];
@@ -449,9 +458,9 @@ fn a_run_that_is_cancelled_during_its_last_step_is_complete() {
 }
 
 #[test]
-fn after_a_failure_the_others_start_only_if_asked_to() {
+fn independent_steps_run_after_a_failure_only_with_keep_going() {
     for (keep_going, expected) in [(false, 1), (true, 2)] {
-        let world = World::new();
+        let engine = TestEngine::new();
         let mut graph = Graph::new();
         for competition in ["x", "y"] {
             let step = Join {
@@ -468,7 +477,7 @@ fn after_a_failure_the_others_start_only_if_asked_to() {
                 )
                 .unwrap();
         }
-        let mut context = world.context();
+        let mut context = engine.context();
         context.limits.jobs = 1;
         let graph = Arc::new(graph);
         let resolution = resolve(&graph, &context, "v1").unwrap();
@@ -488,7 +497,7 @@ fn after_a_failure_the_others_start_only_if_asked_to() {
 }
 
 #[test]
-fn of_nodes_that_become_ready_together_the_one_with_the_largest_inputs_begins_first() {
+fn node_with_the_largest_inputs_starts_first() {
     struct Began(Mutex<Vec<String>>);
     impl Reporter for Began {
         fn event(&self, event: &Event) {
@@ -498,7 +507,7 @@ fn of_nodes_that_become_ready_together_the_one_with_the_largest_inputs_begins_fi
         }
     }
     for sizes in [[1, 5000, 70], [5000, 70, 1], [70, 1, 5000]] {
-        let world = World::new();
+        let engine = TestEngine::new();
         let mut graph = Graph::new();
         let mut add = |name: &str, text: String, inputs: &[NodeId]| {
             let step = Join {
@@ -531,10 +540,10 @@ fn of_nodes_that_become_ready_together_the_one_with_the_largest_inputs_begins_fi
             runs: Vec::new(),
             nodes,
         };
-        let mut context = world.context();
+        let mut context = engine.context();
         context.limits.jobs = 1;
         let began = Arc::new(Began(Mutex::default()));
-        world.run_with(&chain, context, began.clone());
+        engine.run_with(&chain, context, began.clone());
         let began = began.0.lock().unwrap();
         let users: Vec<&str> = began
             .iter()

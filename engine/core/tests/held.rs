@@ -1,4 +1,4 @@
-//! Results that are kept in memory: a step creates one, one passes it on, and others use it.
+//! Results that are kept in memory: one step creates a result, the next passes it on, and two others use it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -9,18 +9,18 @@ use prep_core::{
     RunLimits, RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
-/// Objects in memory. The tests check whether they still exist.
+/// A weak reference to the object in memory. The tests use it to check whether the object still exists.
 type Seen = Arc<Mutex<Weak<String>>>;
 
 #[derive(Clone)]
 enum Work {
-    /// Creates the text `text`, in memory if there is room.
+    /// Creates the text `text`. The text stays in memory if there is room.
     Make(Seen),
     /// Passes on its input.
     Pass,
     /// Uses the text, and returns its own parameter.
     Use,
-    /// Has another input, and checks whether the text still exists.
+    /// Does not use the text, and checks whether it still exists.
     Late(Seen, Arc<AtomicUsize>),
 }
 
@@ -87,7 +87,7 @@ impl Step for Node {
     }
 }
 
-/// make -> pass -> one, two -> late.
+/// The graph make -> pass -> one, two -> late.
 struct Fan {
     graph: Arc<Graph>,
     nodes: Vec<NodeId>,
@@ -99,7 +99,7 @@ struct Fan {
 const NAMES: [&str; 5] = ["make", "pass", "one", "two", "late"];
 
 impl Fan {
-    /// `two` has this parameter.
+    /// Creates the graph. `two` is the parameter of the step `two`.
     fn new(two: &str) -> Fan {
         let (seen, found_late) = (Seen::default(), Arc::default());
         let works = [
@@ -186,12 +186,12 @@ fn object() -> Digest {
 }
 
 #[test]
-fn what_is_held_is_given_on_and_goes_with_its_last_user() {
+fn result_in_memory_is_dropped_after_its_last_user() {
     let (_directory, store) = fresh();
     let fan = Fan::new("two");
     fan.run(&store, ROOM);
     assert_eq!(fan.counts(), [1; 5]);
-    assert_eq!(store.len_of(&object()), None, "it was not stored");
+    assert_eq!(store.len_of(&object()), None, "the result was not stored");
     assert_eq!(fan.seen.lock().unwrap().strong_count(), 0);
     assert_eq!(fan.found_late.load(Ordering::SeqCst), 0);
     let again = Fan::new("two");
@@ -200,7 +200,7 @@ fn what_is_held_is_given_on_and_goes_with_its_last_user() {
 }
 
 #[test]
-fn who_needs_it_later_has_it_made_again_and_nothing_else_runs() {
+fn later_user_makes_the_unstored_result_run_again() {
     let (_directory, store) = fresh();
     Fan::new("two").run(&store, ROOM);
     for room in [ROOM, None] {
@@ -218,14 +218,14 @@ fn who_needs_it_later_has_it_made_again_and_nothing_else_runs() {
         assert_eq!(report.outcomes[&changed.nodes[1]], StepOutcome::Reused);
         assert_eq!(store.len_of(&object).is_some(), room.is_none());
     }
-    // Now it is stored.
+    // The result is now stored.
     let last = Fan::new("fourth");
     last.run(&store, ROOM);
     assert_eq!(last.counts(), [0, 0, 0, 1, 1]);
 }
 
 #[test]
-fn a_store_that_never_had_it_is_sound() {
+fn cache_without_the_unstored_result_is_valid() {
     let (_directory, store) = fresh();
     Fan::new("two").run(&store, ROOM);
     let verified = store.verify(false, &|_| {}).unwrap();
@@ -238,7 +238,7 @@ fn a_store_that_never_had_it_is_sound() {
 }
 
 #[test]
-fn a_lost_object_is_made_by_the_step_that_makes_it() {
+fn lost_object_is_computed_by_the_step_that_produced_it() {
     let (_directory, store) = fresh();
     Fan::new("two").run(&store, None);
     let path = store.open_object(&object()).unwrap().path().to_owned();
@@ -252,7 +252,7 @@ fn a_lost_object_is_made_by_the_step_that_makes_it() {
 }
 
 #[test]
-fn no_more_is_held_than_there_is_room_for() {
+fn results_in_memory_do_not_exceed_the_budget() {
     let (_directory, store) = fresh();
     assert!(
         context(&store, None)

@@ -45,17 +45,17 @@ impl Step for Does {
     }
 }
 
-struct World {
+struct TestEngine {
     _directory: tempfile::TempDir,
     store: Store,
     graph: Graph,
     limits: RunLimits,
 }
 
-impl World {
-    fn new(jobs: usize) -> World {
+impl TestEngine {
+    fn new(jobs: usize) -> TestEngine {
         let directory = tempfile::tempdir().unwrap();
-        World {
+        TestEngine {
             store: Store::open(&directory.path().join("store")).unwrap(),
             _directory: directory,
             graph: Graph::new(),
@@ -80,7 +80,7 @@ impl World {
         self.graph.add("x", name, action, Vec::new()).unwrap()
     }
 
-    /// Takes the lock of a step, like another process that runs it.
+    /// Takes the lock of a step, as another process does that runs the step.
     fn hold(&self, node: NodeId) -> LockGuard {
         let context = Context::new(self.store.clone(), self.limits, Cancel::default());
         let resolution = resolve(&self.graph, &context, "v1").unwrap();
@@ -89,7 +89,7 @@ impl World {
             ..
         } = &resolution.states[&node]
         else {
-            panic!("the step is to run");
+            panic!("the step has to run");
         };
         let other = Store::open(self.store.root()).unwrap();
         other
@@ -113,21 +113,21 @@ impl World {
 }
 
 #[test]
-fn who_waits_for_another_process_leaves_his_place_to_others() {
-    let mut world = World::new(1);
+fn node_waiting_for_a_lock_frees_its_job_slot() {
+    let mut engine = TestEngine::new(1);
     let lock = std::sync::Mutex::new(None);
     let lock = Arc::new(lock);
     let inner = Arc::clone(&lock);
-    // The other process finishes when this step runs, which needs the only place.
-    let other = world.add("other", move |_| {
+    // The other process finishes when this step runs. This step needs the only job slot.
+    let other = engine.add("other", move |_| {
         std::thread::sleep(Duration::from_millis(120));
         drop(inner.lock().unwrap().take());
         Ok(())
     });
-    // The last added item is tried first.
-    let waits = world.add("waits", |_| Ok(()));
-    *lock.lock().unwrap() = Some(world.hold(waits));
-    let report = world.run(Cancel::default());
+    // The node that was added last starts first.
+    let waits = engine.add("waits", |_| Ok(()));
+    *lock.lock().unwrap() = Some(engine.hold(waits));
+    let report = engine.run(Cancel::default());
     for node in [waits, other] {
         assert!(matches!(report.outcomes[&node], StepOutcome::Done { .. }));
     }
@@ -140,10 +140,10 @@ fn who_waits_for_another_process_leaves_his_place_to_others() {
 }
 
 #[test]
-fn waiting_for_another_process_ends_with_the_run() {
-    let mut world = World::new(2);
-    let waits = world.add("waits", |_| Ok(()));
-    let _lock = world.hold(waits);
+fn cancelling_the_run_ends_the_wait_for_a_lock() {
+    let mut engine = TestEngine::new(2);
+    let waits = engine.add("waits", |_| Ok(()));
+    let _lock = engine.hold(waits);
     let cancel = Cancel::default();
     let stops = cancel.clone();
     std::thread::spawn(move || {
@@ -151,7 +151,7 @@ fn waiting_for_another_process_ends_with_the_run() {
         stops.cancel();
     });
     let began = Instant::now();
-    let report = world.run(cancel);
+    let report = engine.run(cancel);
     assert_eq!(report.outcomes[&waits], StepOutcome::Cancelled);
     assert!(
         began.elapsed() < Duration::from_secs(5),
@@ -160,7 +160,7 @@ fn waiting_for_another_process_ends_with_the_run() {
     );
 }
 
-/// Increments a counter while it exists, and records the maximum.
+/// Increments a counter while the value exists, and records the maximum.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {
@@ -177,14 +177,14 @@ impl Drop for Counted<'_> {
 }
 
 #[test]
-fn all_threads_together_are_as_many_as_jobs_and_a_handful() {
+fn total_threads_hardly_exceed_the_jobs() {
     const JOBS: usize = 6;
     static NOW: AtomicUsize = AtomicUsize::new(0);
     static MOST: AtomicUsize = AtomicUsize::new(0);
     static DONE: AtomicUsize = AtomicUsize::new(0);
-    let mut world = World::new(JOBS);
+    let mut engine = TestEngine::new(JOBS);
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
-        world.add(name, |context| {
+        engine.add(name, |context| {
             let numbers = context.map_parallel(
                 40,
                 1 << 20,
@@ -202,7 +202,7 @@ fn all_threads_together_are_as_many_as_jobs_and_a_handful() {
             Ok(())
         });
     }
-    let report = world.run(Cancel::default());
+    let report = engine.run(Cancel::default());
     assert_eq!(report.failures().count(), 0);
     assert_eq!(DONE.load(Ordering::SeqCst), 400);
     let most = MOST.load(Ordering::SeqCst);
@@ -215,11 +215,11 @@ fn all_threads_together_are_as_many_as_jobs_and_a_handful() {
 }
 
 #[test]
-fn threads_that_need_more_memory_than_there_is_do_not_start() {
+fn threads_start_only_if_their_memory_is_free() {
     static NOW: AtomicUsize = AtomicUsize::new(0);
     static MOST: AtomicUsize = AtomicUsize::new(0);
-    let mut world = World::new(8);
-    world.add("large", |context| {
+    let mut engine = TestEngine::new(8);
+    engine.add("large", |context| {
         context.map_parallel(
             30,
             45 << 20,
@@ -232,18 +232,18 @@ fn threads_that_need_more_memory_than_there_is_do_not_start() {
         )?;
         Ok(())
     });
-    let report = world.run(Cancel::default());
+    let report = engine.run(Cancel::default());
     assert_eq!(report.failures().count(), 0);
-    // Of 100 MiB, the step claims 1 and two more threads claim 90.
+    // Of 100 MiB, the step claims 1 MiB, and two more threads claim 90 MiB.
     assert_eq!(MOST.load(Ordering::SeqCst), 3);
 }
 
 #[test]
-fn the_first_failure_among_many_things_ends_the_work_on_them() {
+fn first_failure_ends_a_parallel_loop() {
     let tried = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&tried);
-    let mut world = World::new(4);
-    let fails = world.add("fails", move |context| {
+    let mut engine = TestEngine::new(4);
+    let fails = engine.add("fails", move |context| {
         let done = context.map_parallel(
             10_000,
             1,
@@ -261,7 +261,7 @@ fn the_first_failure_among_many_things_ends_the_work_on_them() {
         );
         done.map(drop)
     });
-    let report = world.run(Cancel::default());
+    let report = engine.run(Cancel::default());
     assert!(
         matches!(&report.outcomes[&fails], StepOutcome::Failed { message, .. } if message == "number 7")
     );
@@ -269,11 +269,11 @@ fn the_first_failure_among_many_things_ends_the_work_on_them() {
 }
 
 #[test]
-fn work_on_many_things_stops_when_the_run_is_cancelled() {
+fn cancelling_the_run_stops_a_parallel_loop() {
     let cancel = Cancel::default();
     let stops = cancel.clone();
-    let mut world = World::new(2);
-    let node = world.add("long", move |context| {
+    let mut engine = TestEngine::new(2);
+    let node = engine.add("long", move |context| {
         context.map_parallel(
             1_000_000,
             1,
@@ -288,6 +288,6 @@ fn work_on_many_things_stops_when_the_run_is_cancelled() {
         )?;
         Ok(())
     });
-    let report = world.run(cancel);
+    let report = engine.run(cancel);
     assert_eq!(report.outcomes[&node], StepOutcome::Cancelled);
 }

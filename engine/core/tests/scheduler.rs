@@ -54,7 +54,7 @@ impl Sink for Unreadable {
     }
 
     fn run(&self, _context: &Context, _key: &Digest, _inputs: &Inputs) -> Result<(), StepError> {
-        panic!("it is never resolved");
+        panic!("a sink that cannot be resolved does not run");
     }
 }
 
@@ -89,21 +89,21 @@ impl Tier for Slow {
     fn offer(&self, _offer: Offer) {}
 }
 
-struct World {
+struct TestEngine {
     _directory: tempfile::TempDir,
     store: Store,
     graph: Graph,
     jobs: usize,
     keep_going: bool,
     oldest_first: bool,
-    /// Other users have taken all threads.
+    /// Whether all threads are taken by other users.
     without_threads: bool,
 }
 
-impl World {
-    fn new(jobs: usize) -> World {
+impl TestEngine {
+    fn new(jobs: usize) -> TestEngine {
         let directory = tempfile::tempdir().unwrap();
-        World {
+        TestEngine {
             store: Store::open(&directory.path().join("store")).unwrap(),
             _directory: directory,
             graph: Graph::new(),
@@ -163,30 +163,30 @@ fn is_done(outcome: &StepOutcome) -> bool {
 }
 
 #[test]
-fn nodes_ask_a_slow_remote_side_by_side() {
-    let mut world = World::new(4);
-    let first = world.add("first", &[]);
+fn nodes_query_a_slow_remote_concurrently() {
+    let mut engine = TestEngine::new(4);
+    let first = engine.add("first", &[]);
     for name in ["a", "b", "c", "d"] {
-        world.add(name, &[first]);
+        engine.add(name, &[first]);
     }
     let slow = Arc::new(Slow::default());
-    world.store = world.store.with_tier(slow.clone());
-    let report = world.run(Arc::new(NullReporter));
+    engine.store = engine.store.with_tier(slow.clone());
+    let report = engine.run(Arc::new(NullReporter));
     assert_eq!(count(&report, is_done), 5);
     assert_eq!(slow.most.load(Ordering::SeqCst), 4);
 }
 
 #[test]
-fn a_node_that_cannot_be_resolved_fails_like_any_other() {
+fn node_that_cannot_be_resolved_fails() {
     for (keep_going, failed, skipped) in [(true, 2, 0), (false, 1, 2)] {
-        let mut world = World::new(1);
-        world.keep_going = keep_going;
+        let mut engine = TestEngine::new(1);
+        engine.keep_going = keep_going;
         for name in ["a", "b"] {
-            let step = world.add(name, &[]);
+            let step = engine.add(name, &[]);
             let sink = Action::Sink(Box::new(Unreadable));
-            world.add_action(&format!("publish {name}"), sink, &[step]);
+            engine.add_action(&format!("publish {name}"), sink, &[step]);
         }
-        let report = world.run(Arc::new(NullReporter));
+        let report = engine.run(Arc::new(NullReporter));
         let count = |wanted| count(&report, wanted);
         assert_eq!(
             count(|one| matches!(one, StepOutcome::Failed { .. })),
@@ -202,19 +202,19 @@ fn a_node_that_cannot_be_resolved_fails_like_any_other() {
 }
 
 #[test]
-fn a_run_goes_on_while_others_have_all_threads() {
-    let mut world = World::new(3);
-    world.without_threads = true;
-    let first = world.add("first", &[]);
-    let second = world.add("second", &[first]);
-    world.add("third", &[second]);
-    world.add("other", &[]);
-    let report = world.run(Arc::new(NullReporter));
+fn run_continues_while_all_threads_are_taken() {
+    let mut engine = TestEngine::new(3);
+    engine.without_threads = true;
+    let first = engine.add("first", &[]);
+    let second = engine.add("second", &[first]);
+    engine.add("third", &[second]);
+    engine.add("other", &[]);
+    let report = engine.run(Arc::new(NullReporter));
     assert_eq!(count(&report, is_done), 4, "{:?}", report.outcomes);
 }
 
 #[test]
-fn ready_nodes_can_be_taken_in_the_opposite_order() {
+fn oldest_first_reverses_the_order_of_ready_nodes() {
     #[derive(Default)]
     struct Began(Mutex<Vec<String>>);
     impl Reporter for Began {
@@ -225,13 +225,13 @@ fn ready_nodes_can_be_taken_in_the_opposite_order() {
         }
     }
     let began = [false, true].map(|oldest_first| {
-        let mut world = World::new(1);
-        world.oldest_first = oldest_first;
+        let mut engine = TestEngine::new(1);
+        engine.oldest_first = oldest_first;
         for name in ["a", "b", "c"] {
-            world.add(name, &[]);
+            engine.add(name, &[]);
         }
         let began = Arc::new(Began::default());
-        world.run(began.clone());
+        engine.run(began.clone());
         began.0.lock().unwrap().clone()
     });
     let [mut newest, oldest] = began;
@@ -240,7 +240,7 @@ fn ready_nodes_can_be_taken_in_the_opposite_order() {
 }
 
 #[test]
-fn a_panic_of_a_step_is_its_failure() {
+fn panicking_step_fails_and_other_steps_run() {
     struct Panics;
     impl Step for Panics {
         fn kind(&self) -> &'static str {
@@ -253,17 +253,17 @@ fn a_panic_of_a_step_is_its_failure() {
             serde_json::Value::Null
         }
         fn run(&self, _context: &Context, _inputs: &Inputs) -> Result<Outputs, StepError> {
-            panic!("as it happens");
+            panic!("intended panic");
         }
     }
-    let mut world = World::new(2);
-    let panics = world.add_action("panics", Action::Step(Box::new(Panics)), &[]);
-    world.add("after", &[panics]);
-    let other = world.add("other", &[]);
-    let report = world.run(Arc::new(NullReporter));
+    let mut engine = TestEngine::new(2);
+    let panics = engine.add_action("panics", Action::Step(Box::new(Panics)), &[]);
+    engine.add("after", &[panics]);
+    let other = engine.add("other", &[]);
+    let report = engine.run(Arc::new(NullReporter));
     assert!(is_done(&report.outcomes[&other]));
     assert!(matches!(
         &report.outcomes[&panics],
-        StepOutcome::Failed { message, .. } if message == "a step panicked: as it happens"
+        StepOutcome::Failed { message, .. } if message == "a step panicked: intended panic"
     ));
 }

@@ -36,9 +36,10 @@ pub(super) struct Task {
 /// The result of a task.
 pub(super) struct TaskResult {
     pub id: NodeId,
-    /// The state in which it was to run. `None` if it was up to date, or if that could not be determined.
+    /// The state because of which the node had to run. `None` if it was up to date, or if its state could not be
+    /// determined.
     pub state: Option<NodeState>,
-    /// `Ok(None)`: another process holds its lock.
+    /// `Ok(None)` if another process holds the node's lock.
     pub result: Result<Option<NodeResult>, StepError>,
 }
 
@@ -60,7 +61,7 @@ pub(super) enum NodeResult {
 }
 
 impl NodeResult {
-    /// Outputs that the ledger knows.
+    /// Returns the outputs that the ledger has for this record.
     fn from_entry(record: KeyRecord, entry: LedgerEntry) -> NodeResult {
         NodeResult::Outputs {
             record: Some(record),
@@ -191,7 +192,7 @@ impl Task {
     }
 }
 
-/// Loads the inputs of a node, which may have to be fetched from a remote. Also returns the memory to claim, in bytes.
+/// Loads the inputs of a node, and fetches them from a remote if necessary. Also returns the memory to claim, in bytes.
 fn load(
     shared: &RunShared,
     id: NodeId,
@@ -210,7 +211,7 @@ fn load(
     Ok((inputs, bytes))
 }
 
-/// A node that has its lock, its inputs and its memory.
+/// A node that has its lock, inputs and memory, so that it can run.
 struct PreparedTask {
     id: NodeId,
     record: Option<KeyRecord>,
@@ -253,7 +254,7 @@ impl PreparedTask {
             }
             (Action::Step(step), Some(record)) => {
                 let key = record.key();
-                // Another process may have computed the result while this one waited.
+                // Another process may have computed the result while this one waited for the lock.
                 if let Some(entry) = context.store.lookup(&key)?
                     && context.missing(&entry).is_empty()
                 {

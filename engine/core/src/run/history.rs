@@ -12,7 +12,7 @@ use crate::graph::NodeId;
 use crate::resolve::NodeState;
 use crate::{Action, Failure, LastRun, StepOutcome};
 
-/// Stores the key record of each step that is up to date now, and why it last ran.
+/// Stores, for each step that is now up to date, its key record and why it last ran.
 pub(super) fn record(
     shared: &RunShared,
     scheduler: &Scheduler,
@@ -94,8 +94,8 @@ pub(super) fn record(
     Ok(())
 }
 
-/// Returns the record of a failed check. Only checks are recorded, because their result depends only on their record.
-/// Other failures may not happen again.
+/// Returns the record of a failed check. Only failed checks are recorded, because the result of a check depends only on
+/// its key record. Other failures may not occur again.
 fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,

@@ -8,7 +8,8 @@ use prep_cache::Digest;
 use crate::graph::NodeId;
 use crate::objects::MemoryResult;
 
-/// Results in memory, each with the nodes that may need it and have not ended. A result without such nodes is dropped.
+/// Results in memory, each with the nodes that may need it and have not ended. A result is dropped when no such node is
+/// left.
 #[derive(Default)]
 pub(super) struct MemoryResults(Vec<(Arc<MemoryResult>, HashSet<NodeId>)>);
 
@@ -17,9 +18,9 @@ impl MemoryResults {
         self.0.is_empty()
     }
 
-    /// Adds the results `held` of a node. Registers `users` for those of `objects` that are in memory, including
-    /// results that the node only passed on.
-    pub fn give(
+    /// Adds the results `held` of a node. Registers `users` for each result in memory that is one of `objects`,
+    /// including results that the node only passed on.
+    pub fn add(
         &mut self,
         held: Vec<Arc<MemoryResult>>,
         objects: &BTreeSet<Digest>,
@@ -27,18 +28,18 @@ impl MemoryResults {
     ) {
         self.0
             .extend(held.into_iter().map(|held| (held, HashSet::new())));
-        for (held, wanted_by) in &mut self.0 {
+        for (held, users_left) in &mut self.0 {
             if objects.contains(held.object()) {
-                wanted_by.extend(users);
+                users_left.extend(users);
             }
         }
     }
 
-    /// Drops the registrations of nodes for which `may_want` is false, and results that no node needs any more.
-    pub fn retain(&mut self, may_want: impl Fn(NodeId) -> bool) {
-        for (_, wanted_by) in &mut self.0 {
-            wanted_by.retain(|id| may_want(*id));
+    /// Drops the registrations of nodes for which `may_need` is false, and results that no node needs any more.
+    pub fn retain(&mut self, may_need: impl Fn(NodeId) -> bool) {
+        for (_, users_left) in &mut self.0 {
+            users_left.retain(|id| may_need(*id));
         }
-        self.0.retain(|(_, wanted_by)| !wanted_by.is_empty());
+        self.0.retain(|(_, users_left)| !users_left.is_empty());
     }
 }

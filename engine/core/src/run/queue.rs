@@ -8,9 +8,9 @@ use crate::graph::NodeId;
 /// Nodes that have not started: those that wait for other nodes, those that are ready, and those whose lock another
 /// process holds.
 pub(super) struct NodeQueue {
-    /// Whether the node that became ready first starts first. Otherwise the one that became ready last.
+    /// If true, the node that became ready first starts first. Otherwise the node that became ready last does.
     oldest_first: bool,
-    /// Number of feeding nodes that have not ended yet.
+    /// For each node, the number of nodes that have to end before it can start.
     waiting: HashMap<NodeId, usize>,
     ready: Vec<NodeId>,
     /// Nodes whose lock another process holds.
@@ -47,20 +47,20 @@ impl NodeQueue {
         }
     }
 
-    /// Returns a queue without nodes that has the same order.
-    pub fn emptied(&self) -> NodeQueue {
+    /// Returns an empty queue that starts nodes in the same order.
+    pub fn empty_copy(&self) -> NodeQueue {
         NodeQueue::new(self.oldest_first)
     }
 
-    /// Adds a node that starts after `feeding` other nodes have ended.
-    pub fn add(&mut self, id: NodeId, feeding: usize) {
-        self.waiting.insert(id, feeding);
-        if feeding == 0 {
+    /// Adds a node that starts after `dependencies` other nodes have ended.
+    pub fn add(&mut self, id: NodeId, dependencies: usize) {
+        self.waiting.insert(id, dependencies);
+        if dependencies == 0 {
             self.make_ready(id);
         }
     }
 
-    /// Notes that a feeding node of `id` has ended. Returns whether it was the last one.
+    /// Records that a dependency of `id` has ended. Returns whether it was the last one.
     pub fn count_down(&mut self, id: NodeId) -> bool {
         let Some(count) = self.waiting.get_mut(&id) else {
             return false;
@@ -69,7 +69,7 @@ impl NodeQueue {
         *count == 0
     }
 
-    /// Adds a ready node. Without `oldest_first`, it is the next one.
+    /// Adds a node that is ready. Without `oldest_first`, it is the next node to start.
     pub fn make_ready(&mut self, id: NodeId) {
         self.ready.push(id);
         self.times.insert(id, WaitStart::now());
@@ -86,7 +86,7 @@ impl NodeQueue {
         Some((id, times.unwrap_or_else(WaitStart::now)))
     }
 
-    /// Adds a node back that could not be started. It is the next one again.
+    /// Puts a node back that could not be started. It is the next node to start.
     pub fn put_back(&mut self, id: NodeId) {
         match self.oldest_first {
             true => self.ready.insert(0, id),
@@ -94,14 +94,14 @@ impl NodeQueue {
         }
     }
 
-    /// Sets a node aside whose lock another process holds.
+    /// Sets a node aside because another process holds its lock.
     pub fn block(&mut self, id: NodeId) {
         self.blocked.push(id);
         let times = self.times.entry(id).or_insert_with(WaitStart::now);
         times.blocked.get_or_insert_with(Instant::now);
     }
 
-    /// Whether other processes hold locks of nodes.
+    /// Returns whether nodes wait for locks of other processes.
     pub fn has_blocked(&self) -> bool {
         !self.blocked.is_empty()
     }
@@ -116,17 +116,17 @@ impl NodeQueue {
         self.blocked.clear();
     }
 
-    /// Removes ready nodes for which this does not hold.
-    pub fn retain_ready(&mut self, holds: impl Fn(&NodeId) -> bool) {
-        self.ready.retain(holds);
+    /// Removes ready nodes for which `is_kept` returns false.
+    pub fn retain_ready(&mut self, is_kept: impl Fn(&NodeId) -> bool) {
+        self.ready.retain(is_kept);
     }
 
-    /// Whether a node was added.
+    /// Returns whether a node was added.
     pub fn contains(&self, id: NodeId) -> bool {
         self.waiting.contains_key(&id)
     }
 
-    /// All nodes that were added.
+    /// Returns all nodes that were added.
     pub fn all(&self) -> impl Iterator<Item = NodeId> {
         self.waiting.keys().copied()
     }

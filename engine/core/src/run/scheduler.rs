@@ -24,15 +24,16 @@ pub(super) struct Scheduler {
     memory_results: MemoryResults,
     /// Why each started node runs.
     pub reasons: HashMap<NodeId, Reason>,
-    /// Nothing new starts.
+    /// Whether no further node starts.
     pub stop: bool,
     /// The first node that failed, if nothing starts after a failure.
     stopped_by: Option<String>,
-    /// Objects that were needed and found damaged or missing, with the number of the resolution in which that happened.
+    /// Objects that a step needed and that were damaged or missing, with the number of the resolution in which this
+    /// happened.
     lost: HashMap<Digest, usize>,
     /// Number of times the graph was resolved again.
     resolutions: usize,
-    /// The graph has to be resolved again.
+    /// Whether the graph has to be resolved again.
     pub needs_resolve: bool,
 }
 
@@ -81,8 +82,8 @@ impl Scheduler {
         self.states = resolution.states;
     }
 
-    /// Returns the scheduler of the same run after another resolution. Nodes that ended stay ended, except those whose
-    /// results were lost.
+    /// Returns the scheduler of the same run after a new resolution. Nodes that have ended are not run again, except
+    /// those whose results were lost.
     pub fn resume(self, resolution: Resolution) -> Scheduler {
         let mut next = Scheduler {
             states: HashMap::new(),
@@ -91,7 +92,7 @@ impl Scheduler {
                 errors: self.report.errors,
                 ..RunReport::default()
             },
-            queue: self.queue.emptied(),
+            queue: self.queue.empty_copy(),
             resolutions: self.resolutions + 1,
             needs_resolve: false,
             ..self
@@ -115,8 +116,8 @@ impl Scheduler {
         next
     }
 
-    /// Registers results in memory for the nodes that have not ended, including users of nodes that are now known and
-    /// pass the results on.
+    /// Registers results in memory for the nodes that have not ended. This includes users of nodes that the new
+    /// resolution found to be up to date and that pass the results on.
     fn pass_on_results(&mut self) {
         if self.memory_results.is_empty() {
             return;
@@ -124,14 +125,14 @@ impl Scheduler {
         for id in self.report.outputs.keys() {
             let objects = self.objects_of(*id).collect();
             self.memory_results
-                .give(Vec::new(), &objects, &self.unfinished_users(*id));
+                .add(Vec::new(), &objects, &self.unfinished_users(*id));
         }
         let outcomes = &self.report.outcomes;
         self.memory_results.retain(|id| !outcomes.contains_key(&id));
     }
 
     /// Records an object that a step needed and did not find. Returns `false` if the object was already lost before the
-    /// last resolution, since making it again does not help.
+    /// last resolution, because computing it again did not help.
     fn handle_lost(&mut self, error: &StepError) -> bool {
         let Some(object) = error.lost_object() else {
             return false;
@@ -243,7 +244,7 @@ impl Scheduler {
             }
         }
         if ready.len() > 1 {
-            // The last one starts first.
+            // The last node of the list starts first.
             ready.sort_by_cached_key(|user| self.input_bytes(*user));
         }
         ready
@@ -258,7 +259,7 @@ impl Scheduler {
         }
         let objects = objects.iter().copied().collect();
         let users = self.unfinished_users(id);
-        self.memory_results.give(held, &objects, &users);
+        self.memory_results.add(held, &objects, &users);
     }
 
     /// Returns the users of a node that have not ended.

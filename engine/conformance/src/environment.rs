@@ -1,4 +1,4 @@
-//! Contexts in empty stores.
+//! Contexts with empty caches.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use crate::Violation;
 use crate::violation::OrViolation;
 
-const SETUP: &str = "the test can create a store in the directory for temporary files";
+const SETUP: &str = "the test can create a cache in the directory for temporary files";
 
-/// Limits under which an implementation is tried.
+/// Limits with which each implementation is tested.
 pub(crate) const LIMITS: [RunLimits; 3] = [
     RunLimits {
         jobs: 1,
@@ -30,46 +30,46 @@ pub(crate) const LIMITS: [RunLimits; 3] = [
     },
 ];
 
-/// An empty store with a context.
-pub(crate) struct World {
+/// An empty cache and a context that uses it.
+pub(crate) struct Environment {
     directory: TempDir,
     pub context: Context,
 }
 
-impl World {
-    pub fn new(limits: RunLimits) -> Result<World, Violation> {
+impl Environment {
+    pub fn new(limits: RunLimits) -> Result<Environment, Violation> {
         let directory = tempfile::tempdir().or_violation(SETUP)?;
         let store = Store::open(&directory.path().join("store")).or_violation(SETUP)?;
         let context = Context::new(store, limits, Cancel::default());
-        Ok(World { directory, context })
+        Ok(Environment { directory, context })
     }
 
-    /// Returns the context of another run with the same store.
+    /// Returns the context of another run with the same cache.
     pub fn new_run(&self) -> Context {
         let context = &self.context;
         Context::new(context.store.clone(), context.limits, Cancel::default())
     }
 
-    /// Returns the context of a run with the same store that the user has stopped.
+    /// Returns the context of a cancelled run with the same cache.
     pub fn cancelled_run(&self) -> Context {
         let context = self.new_run();
         context.cancel.cancel();
         context
     }
 
-    /// The content of all files in the store, by their paths.
+    /// Returns the digests of all files in the cache, by path.
     pub fn files(&self) -> Result<BTreeMap<String, Digest>, Violation> {
         files(self.directory.path()).or_violation(SETUP)
     }
 
-    /// Names of files in the store's directory for temporary files.
+    /// Returns the names of files in the cache's directory for temporary files.
     pub fn leftovers(&self) -> Result<Vec<String>, Violation> {
         let temporary = files(&self.context.temp_dir()).or_violation(SETUP)?;
         Ok(temporary.into_keys().collect())
     }
 }
 
-/// The content of all files below a directory, by their paths.
+/// Returns the digests of all files below a directory, by path.
 pub(crate) fn files(root: &Path) -> io::Result<BTreeMap<String, Digest>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
