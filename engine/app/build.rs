@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Files of a competition, in the order of the fields of `catalog::Embedded`.
+/// The embedded files of each competition, in the order of the fields of `catalog::Embedded`.
 const FILES: [&str; 4] = [
     "pipeline.yaml",
     "description.md",
@@ -31,6 +31,7 @@ fn main() -> io::Result<()> {
     )
 }
 
+/// Returns code for the files of all competitions below `root`.
 fn competitions(root: &Path) -> io::Result<String> {
     let mut code = String::from("pub static EMBEDDED: &[Embedded] = &[\n");
     for directory in entries(root)?.iter().filter(|path| path.is_dir()) {
@@ -52,7 +53,7 @@ fn competitions(root: &Path) -> io::Result<String> {
     Ok(code)
 }
 
-/// `ID.zip` with the submissions `ID/*.csv`.
+/// Returns code for the sample bundles: each is `ID.zip`, with its submissions in `ID/*.csv`.
 fn samples(root: &Path) -> io::Result<String> {
     let mut code = String::from("pub static SAMPLES: &[SampleBundle] = &[\n");
     for directory in entries(root)?.iter().filter(|path| path.is_dir()) {
@@ -72,7 +73,7 @@ fn samples(root: &Path) -> io::Result<String> {
     Ok(code)
 }
 
-/// Lists the entries of a directory by name. Cargo checks the directory for new ones.
+/// Lists the entries of a directory by name. Cargo reruns this script if an entry is added.
 fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     println!("cargo::rerun-if-changed={}", directory.display());
     let mut paths = fs::read_dir(directory)?

@@ -50,9 +50,9 @@ fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
         metadata.len()
     );
 
-    let help = format!("`prep run {}` writes them again", Harbour::ID);
+    let help = format!("run `prep run {}` to restore them", Harbour::ID);
     score(&sandbox).code(4).says(&[
-        "are not those that were prepared",
+        "changed after they were prepared",
         "private/test.csv",
         &help,
     ]);

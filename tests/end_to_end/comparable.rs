@@ -31,7 +31,7 @@ fn an_own_pipeline_is_not_v1() {
     assert_eq!(report["variant"], "own");
     assert_eq!(report["comparable_with_v1"], false);
     assert!(
-        obstacles(&report).contains("not one of the benchmark"),
+        obstacles(&report).contains("does not belong to the benchmark"),
         "{report}"
     );
     let lock = fs::read_to_string(sandbox.data().join("prep.lock")).expect("lock");

@@ -122,7 +122,7 @@ fn a_locked_run_publishes_what_is_locked_and_nothing_else() {
     fs::write(&lock, "version 1\n").expect("lock");
     locked()
         .code(5)
-        .says(&["prep.lock has no entry of `harbour`"]);
+        .says(&["prep.lock has no entry for `harbour`"]);
     fs::write(&lock, "version 9\n").expect("lock");
     locked().code(4).says(&["a newer prep is needed"]);
 }

@@ -33,7 +33,7 @@ fn answers_that_are_the_published_ones_are_good_enough_to_grade_with() {
 fn other_answers_are_not() {
     let sandbox = world(|_| "00000000000000000000000000000000".to_owned());
     let ended = sandbox.prep(&["grade", Harbour::ID, SAMPLE]).code(4);
-    ended.says(&["was not made by prep", "`prep run harbour`"]);
+    ended.says(&["was not prepared by prep", "`prep run harbour`"]);
     // Without a published checksum, the answers cannot be verified.
     fs::remove_file(sandbox.path("pipelines/harbour/checksums.json")).expect("removed");
     sandbox.prep(&["grade", Harbour::ID, SAMPLE]).code(4);

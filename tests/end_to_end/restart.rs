@@ -97,7 +97,7 @@ fn a_torn_file_is_found_and_only_it_is_written_again() {
     assert_ne!(now.contents(), before.contents());
     restart(&sandbox, Gallery::ID);
     let ended = sandbox.run(Gallery::ID).code(0);
-    ended.says(&["1 published file is not whole"]);
+    ended.says(&["1 published file is damaged"]);
     let after = sandbox.tree(Gallery::ID);
     assert_eq!(after.contents(), before.contents());
     assert_eq!(after.touched_since(&now), [torn]);
@@ -117,7 +117,7 @@ fn torn_answers_are_not_graded_with() {
     sandbox
         .prep(&["grade", Harbour::ID, submission])
         .code(4)
-        .says(&["are not those that were prepared", "prep run harbour"]);
+        .says(&["changed after they were prepared", "prep run harbour"]);
     // The answers are a link to the object of the cache, which is damaged, too.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
@@ -135,7 +135,7 @@ fn a_torn_listing_is_no_proof() {
     let text = fs::read(&listing).expect("listing");
     fs::write(&listing, &text[..text.len() / 2]).expect("listing");
     restart(&sandbox, Gallery::ID);
-    sandbox.run(Gallery::ID).code(0).says(&["not whole"]);
+    sandbox.run(Gallery::ID).code(0).says(&["damaged"]);
     assert_eq!(sandbox.tree(Gallery::ID).contents(), before.contents());
     assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
 }

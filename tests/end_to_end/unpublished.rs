@@ -42,7 +42,7 @@ fn files_of_others_stay_until_their_removal_is_requested() {
 
     let run = || Ended::of(&mut sandbox.run_command(&[Gallery::ID])).code(0);
     let ended = run().says(&[
-        "left alone in the prepared directory",
+        "not removed from the prepared directory",
         "private/mine.csv, public/empty/, public/link, public/train/inner.txt, public/unpacked/",
         "`--remove-unpublished` removes it",
     ]);

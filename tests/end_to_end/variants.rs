@@ -65,7 +65,7 @@ fn the_corrected_variant_lies_beside_the_base_and_differs_in_what_it_says() {
     assert_eq!(report["variant"], "own");
     let base = report["digests"].clone();
     let report = grade(&["grade", Harbour::ID, sample, "--variant", "fixed"]);
-    // The pipeline is not one of the benchmark.
+    // The pipeline does not belong to the benchmark.
     assert_eq!(report["variant"], "own");
     assert_eq!(report["comparable_with_v1"], false);
     assert_ne!(report["digests"], base);

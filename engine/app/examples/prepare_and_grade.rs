@@ -4,12 +4,13 @@
 //! cargo run --release -p prep-app --example prepare_and_grade -- spaceship-titanic BUNDLES submission.csv DATA
 //! ```
 //!
-//! `BUNDLES` is the directory with `spaceship-titanic.zip`. Prepared data are written to `DATA`, and the cache is next to it.
+//! `BUNDLES` is the directory with `spaceship-titanic.zip`. The example writes the prepared data to `DATA`, and its
+//! cache to `DATA/store`.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "an example talks"
+    reason = "an example prints its results"
 )]
 
 use std::error::Error;
@@ -49,14 +50,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ids = [id.clone()];
 
     // Plan. This writes nothing.
-    let plan = Plan::look(&task, &ids)?;
+    let plan = Plan::preview(&task, &ids)?;
     println!(
         "{} of {} steps to run",
         plan.work().get(id).unwrap_or(&0),
         plan.steps(id)?.len()
     );
 
-    // Run. Your own reporter would get every step's begin and end.
+    // Run. Pass your own reporter to be notified when each step starts and ends.
     let run = Run::begin(&task, &ids, &Cancel::default(), &|note| eprintln!("{note}"))?;
     let preparation = run.execute(Arc::new(NullReporter))?;
     for summary in &preparation.summaries {

@@ -1,12 +1,12 @@
-//! Asking about many things at once, over the network.
+//! Sends several network requests at the same time.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Questions that are under way at the same time.
-const SIDE_BY_SIDE: usize = 8;
+/// Maximum number of concurrent calls.
+const MAX_CONCURRENT_CALLS: usize = 8;
 
-/// Calls `ask` for every item, several at the same time; results are in the order of the items.
+/// Calls `ask` for every item, several at the same time. The results are in the order of the items.
 pub fn ask_all<I: Sync, T: Send>(items: &[I], ask: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let answers = Mutex::new(Vec::new());
@@ -22,8 +22,8 @@ pub fn ask_all<I: Sync, T: Send>(items: &[I], ask: impl Fn(&I) -> T + Sync) -> V
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..SIDE_BY_SIDE.min(items.len()) {
-            // If no other thread can be started, this one handles all items.
+        for _ in 1..MAX_CONCURRENT_CALLS.min(items.len()) {
+            // If no other thread can be started, the current thread handles all items.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_keep_the_order_of_the_questions() {
+    fn answers_are_in_the_order_of_the_items() {
         let items: Vec<usize> = (0..100).collect();
         let answers = ask_all(&items, |item| item * 2);
         assert_eq!(answers, (0..100).map(|item| item * 2).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Checks a pipeline's file, without its bundle, a store or a network.
+//! Checks a pipeline file. Needs neither the bundle, a cache nor the network.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::stages::loader::Loader;
 /// The name of the directory is the competition's id.
 ///
 /// # Errors
-/// All findings; or that the file cannot be read.
+/// Returns an error that lists all mistakes, or an error if the file cannot be read.
 pub fn check(path: &Path) -> Result<(), Error> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error::reading("read the pipeline", path, &error))?;
@@ -23,7 +23,7 @@ pub fn check(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The JSON Schema of pipeline files, for editors.
+/// Returns the JSON Schema of pipeline files, for editors.
 pub fn schema() -> serde_json::Value {
     prep_spec::schema::schema(
         prep_steps::vocabulary(),

@@ -12,13 +12,14 @@ use crate::error::Error;
 use crate::prepared;
 use crate::settings::Settings;
 
-/// Digest of the file `leaderboard.csv`.
+/// Returns the digest of `leaderboard.csv`.
 pub(crate) fn leaderboard(entry: &CatalogEntry) -> Option<Sha256> {
     let text = entry.leaderboard.as_deref()?;
     Some(Sha256::of_bytes(text.as_bytes()))
 }
 
-/// Digest of the section `grade`: rules, metric, and their files, as JSON with sorted keys and without spaces.
+/// Returns the digest of the pipeline's section `grade` (rules, metric, and the files that they use), written as JSON
+/// with sorted keys and without spaces.
 pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
     let grade = &pipeline.grade.as_ref()?.value;
     let section = serde_json::json!({
@@ -29,20 +30,21 @@ pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
     Some(Sha256::of_bytes(canonical(&section).as_bytes()))
 }
 
-/// Digest of the published description. `None` if the file cannot be read, for example next to private data alone.
+/// Returns the digest of the published description. Returns `None` if the file cannot be read, for example if only
+/// private data were copied to this machine.
 pub(crate) fn description(data_dir: &Path, id: &str) -> Option<Sha256> {
     let path = data_dir.join(id).join("prepared/public/description.md");
     let (digest, _) = digest_of_file(&path).ok()?;
     Some(digest)
 }
 
-/// Writes a digest for reports.
+/// Formats a digest for reports.
 pub(crate) fn text(digest: Sha256) -> String {
     format!("sha256:{digest}")
 }
 
-/// The digests that are known without reading any file.
-pub(crate) fn noted(
+/// Returns the digests for a report, from `trees`, `description` and the catalog. Reads no file.
+pub(crate) fn report_digests(
     entry: &CatalogEntry,
     pipeline: &Pipeline,
     variant: &str,
@@ -62,11 +64,12 @@ pub(crate) fn noted(
     }
 }
 
-/// Returns the digests of a competition in the settings' data directory. If no file changed, they are those recorded at publication.
-/// Otherwise, and for data of another program, the files are read. Data of another program are treated as `v1`.
+/// Returns the digests of a prepared competition. If no file changed since it was published, the recorded digests are
+/// used. Otherwise, and for data that another program prepared, the files are read. Data of another program are treated
+/// as `v1`.
 ///
 /// # Errors
-/// When it is not prepared, or cannot be read; when its pipeline has mistakes.
+/// Returns an error if the competition is not prepared, if a file cannot be read, or if the pipeline has mistakes.
 pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<DatasetDigests, Error> {
     let entry = catalog.get(id)?;
     let directory = settings.data_dir.join(id).join("prepared");
@@ -78,8 +81,8 @@ pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Dataset
     if !directory.is_dir() {
         return Err(prepared::not_prepared(id));
     }
-    let noted = manifest.filter(|manifest| manifest.is_intact(&directory));
-    let trees = match noted.and_then(|manifest| manifest.trees) {
+    let intact_manifest = manifest.filter(|manifest| manifest.is_intact(&directory));
+    let trees = match intact_manifest.and_then(|manifest| manifest.trees) {
         Some(trees) => trees,
         None => read(settings, id)?,
     };

@@ -1,5 +1,5 @@
-//! Checks of the surroundings that do not need the network: directories, links, locks, disk. The results are plain values,
-//! which the command line prints.
+//! Checks the environment without using the network: directories, links, locks and disk space. The command line prints
+//! the results.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
 
-/// How well a check went.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Health {
     Ok,
     /// The feature works, but slower or less safely than it could.
     Warning,
-    /// Something will fail.
+    /// A command will fail because of this.
     Error,
 }
 
@@ -57,8 +57,8 @@ impl CheckResult {
     }
 }
 
-/// The file systems of the cache and of the data directory: whether they can be written, how files get from one to the
-/// other, and whether locks work. Writes some small files and removes them.
+/// Checks the file systems of the cache and of the data directory: whether they are writable, whether locks work, and
+/// how files get from the cache to the data directory. Writes some small files and removes them.
 pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (check, dir) in [("cache", &settings.store_dir), ("data", &settings.data_dir)] {
@@ -90,7 +90,7 @@ fn writable(dir: &Path) -> std::io::Result<()> {
     tempfile::tempfile_in(dir).map(drop)
 }
 
-/// Whether a lock keeps a second holder out.
+/// Checks that a lock cannot be acquired twice.
 fn locks(check: &'static str, dir: &Path) -> CheckResult {
     let shown = dir.display();
     let probe = tempfile::tempdir_in(dir);
@@ -117,7 +117,7 @@ fn locks(check: &'static str, dir: &Path) -> CheckResult {
     }
 }
 
-/// How results of the cache get into the data directory.
+/// Checks how files get from the cache to the data directory: as hard links, reflinks or copies.
 fn links(settings: &Settings) -> CheckResult {
     let check = "links";
     let mode = || -> Result<LinkMode, Error> {
@@ -134,20 +134,20 @@ fn links(settings: &Settings) -> CheckResult {
         Ok(LinkMode::Copy) => CheckResult::new(
             check,
             Health::Warning,
-            "published files are copies: each takes its space twice, in the cache and in the data directory",
+            "published files are copies: each takes space in the cache and again in the data directory",
         )
         .help(Remedy::UseOneFileSystem),
         Err(error) => CheckResult::new(check, Health::Error, error.message),
     }
 }
 
-/// Disk for the missing bundles of a selection and for what is prepared from them.
+/// Checks the disk space for the missing bundles of the competitions, and for the data that are prepared from them.
 ///
 /// # Errors
-/// If nothing can be planned.
+/// Returns an error if no competition can be planned.
 pub fn disk(task: &Task, ids: &[String]) -> Result<CheckResult, Error> {
     let check = "disk";
-    let plan = Plan::look(task, ids)?;
+    let plan = Plan::preview(task, ids)?;
     let Some(peak) = plan.peak(task, |one| one.published_bytes())? else {
         let free = prep_fetch::free_space(&task.settings.data_dir);
         let free = free.map_or_else(|| "an unknown amount".to_owned(), units::bytes);
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directories_that_can_be_used_are_ok_and_left_as_they_were() {
+    fn usable_directories_pass_and_stay_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let settings = Settings {
             data_dir: dir.path().join("data"),
@@ -199,7 +199,7 @@ mod tests {
         for path in [&settings.data_dir, &settings.store_dir] {
             assert_eq!(path.read_dir().unwrap().count(), 0, "{}", path.display());
         }
-        // There is a file in place of the directory.
+        // A file has the name of the data directory.
         std::fs::remove_dir(&settings.data_dir).unwrap();
         std::fs::write(&settings.data_dir, "").unwrap();
         let findings = file_systems(&settings);

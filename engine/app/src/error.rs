@@ -1,4 +1,4 @@
-//! Errors of requests: the party that must act, the cause, and the help.
+//! Errors of requests. An error has a cause, a suggested action, and the party that must act.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -23,9 +23,9 @@ pub enum Blame {
 #[derive(Debug, Clone)]
 pub struct Error {
     pub blame: Blame,
-    /// First line: the cause.
+    /// The cause. Shown as the first line.
     pub message: String,
-    /// The suggested action. The program writes its text.
+    /// The suggested action. The command line turns it into text.
     pub help: Option<Remedy>,
     /// Findings in a pipeline, which are more detailed than the message.
     pub diagnostics: Option<Diagnostics>,
@@ -41,7 +41,7 @@ impl Error {
         }
     }
 
-    /// Makes an error for an invalid request.
+    /// Creates an error for an invalid request.
     pub fn request(message: impl Into<String>) -> Error {
         Error {
             blame: Blame::Request,
@@ -66,7 +66,8 @@ impl Error {
         }
     }
 
-    /// An error of reading a file that the user named: a missing file is an input error, all others are system errors.
+    /// An error when reading a file that the user named. A missing file, a directory, and text that is not UTF-8 are
+    /// input errors; all others are system errors.
     pub fn reading(what: &str, path: &Path, error: &io::Error) -> Error {
         let failure = match error.kind() {
             ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::InvalidData => {
@@ -84,13 +85,13 @@ impl Error {
         )
     }
 
-    /// An error of making or writing a file or directory, which is always a system error.
+    /// An error when creating or writing a file or directory. It is always a system error.
     pub fn writing(what: &str, path: &Path, error: &io::Error) -> Error {
         let message = format!("cannot {what} {}: {error}", path.display());
         Error::new(Failure::Machine, message)
     }
 
-    /// Returns the kind of failure for the competition of this error.
+    /// Returns the kind of failure. For a competition, an invalid request is a failure of its pipeline.
     pub fn failure(&self) -> Failure {
         match self.blame {
             Blame::Request => Failure::Pipeline,
@@ -109,14 +110,16 @@ pub(crate) fn failure_of(cause: &ContentsError) -> Failure {
     }
 }
 
-/// A message without the numbers that the standard library adds to the system's errors: ` (os error 2)`.
+/// Removes the error numbers that the standard library appends to system errors, for example ` (os error 2)`.
 pub fn for_people(message: &str) -> String {
     let mut text = String::with_capacity(message.len());
     let mut rest = message;
     while let Some((before, after)) = rest.split_once(" (os error ") {
         text.push_str(before);
         rest = match after.split_once(')') {
-            Some((code, behind)) if code.bytes().all(|byte| byte.is_ascii_digit()) => behind,
+            Some((code, after_code)) if code.bytes().all(|byte| byte.is_ascii_digit()) => {
+                after_code
+            }
             _ => {
                 text.push_str(" (os error ");
                 after
@@ -212,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_do_not_show_the_numbers_of_system_errors() {
+    fn messages_omit_the_numbers_of_system_errors() {
         let cause = io::Error::from_raw_os_error(2);
         assert!(cause.to_string().contains("(os error 2)"), "{cause}");
         let error = Error::reading("read", Path::new("a.txt"), &cause);
@@ -230,9 +233,9 @@ mod tests {
         }
     }
 
-    /// A missing directory is not a missing input.
+    /// If a directory to write to is missing, no input is missing.
     #[test]
-    fn what_cannot_be_written_is_the_machines_fault() {
+    fn write_errors_are_system_errors() {
         let gone = io::Error::from_raw_os_error(2);
         let path = Path::new("a");
         assert_eq!(

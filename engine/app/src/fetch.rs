@@ -10,11 +10,11 @@ use crate::stages::sources;
 use crate::task::Task;
 use crate::team::push::remote_of;
 
-/// Makes sure that the complete bundle of a competition is in the data directory or the directory of bundles, with its published MD5 if
-/// that is checked. Returns its path.
+/// Ensures that the complete bundle of a competition is in the data directory or the directory of bundles. Downloads it
+/// if necessary, and checks the published MD5 unless that is disabled. Returns the bundle's path.
 ///
 /// # Errors
-/// When the bundle does not exist and cannot be downloaded, or differs from the published one.
+/// Returns an error if the bundle does not exist and cannot be downloaded, or differs from the published one.
 pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
     let entry = task.catalog.get(id)?;
     let pipeline = entry.load(&task.options.variant)?;
@@ -26,18 +26,18 @@ pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
     let nowhere = || {
         Error::new(
             Failure::Internal,
-            format!("the bundle of `{id}` is nowhere"),
+            format!("the bundle of `{id}` is missing after the download"),
         )
     };
-    // The directory may be new.
+    // `fetch` may have created the directory, so the bundle is located again.
     bundle.location().ok_or_else(nowhere)
 }
 
-/// Makes sure that the bundle of a competition is in the mirror. Otherwise sends the local bundle, or downloads it first. Returns
-/// whether it was sent.
+/// Ensures that the bundle of a competition is in the mirror. If it is missing, sends the local bundle, after
+/// downloading it if necessary. Returns whether the bundle was sent.
 ///
 /// # Errors
-/// As [`fetch`]; and when the remote does not accept the bundle.
+/// Same as [`fetch`]. Also returns an error if the remote does not accept the bundle.
 pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
     let link = remote_of(&task.settings)?;
     let store = Store::open(&task.settings.store_dir)?;
@@ -46,8 +46,8 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
     let published = pipeline.bundle.md5.as_deref();
     let is_published = |content: &Content| {
         published.is_none_or(|published| {
-            let told = content.md5.as_deref();
-            told.is_some_and(|told| told.eq_ignore_ascii_case(published))
+            let recorded = content.md5.as_deref();
+            recorded.is_some_and(|recorded| recorded.eq_ignore_ascii_case(published))
         })
     };
     let known = link.source(id)?;
@@ -63,13 +63,14 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
         None => store.ingest(&path, true, &|_| {})?,
     };
     let content = record.content();
-    // Results were made from the other bundle, and no checksum shows that this one is better.
+    // The remote's results were computed from a different bundle, and no published checksum shows that the local bundle
+    // is the right one.
     if let Some(known) = known
         && known.content.digest != content.digest
         && (published.is_none() || !is_published(&content))
     {
         let message = format!(
-            "{} is not the bundle of `{id}` that the remote's results were made of",
+            "{} is not the bundle of `{id}` from which the remote's results were computed",
             path.display()
         );
         return Err(Error::new(Failure::Check, message)

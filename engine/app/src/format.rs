@@ -1,5 +1,5 @@
-//! One layout for pipeline files: no space at the end of a line, no carriage return, and no empty line at the beginning, at
-//! the end or next to another one. Comments stay.
+//! Formats pipeline files: removes spaces at the end of lines, carriage returns, empty lines at the beginning and the
+//! end, and repeated empty lines. Comments stay.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,26 +10,26 @@ use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::outline::outline;
 
-/// The formatted text of the pipeline in a file; none if the file is formatted.
+/// Returns the formatted text of the pipeline in a file. Returns `None` if the file is already formatted.
 ///
 /// # Errors
-/// If the file cannot be read or has mistakes, or if its meaning depends on the layout.
+/// Returns an error if the file cannot be read or has mistakes, or if formatting would change its meaning.
 pub fn format_pipeline(path: &Path) -> Result<Option<String>, Error> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error::reading("read the pipeline", path, &error))?;
     let new = format(&text);
     if meaning(path, &text)? != meaning(path, &new)? {
         let message = format!(
-            "cannot format {} without a change of its meaning",
+            "cannot format {} without changing its meaning",
             path.display()
         );
         return Err(Error::new(Failure::Pipeline, message)
-            .help("quote the texts whose spaces or empty lines matter"));
+            .help("quote the strings whose spaces or empty lines matter"));
     }
     Ok((new != text).then_some(new))
 }
 
-/// The settings of all variants.
+/// Returns the settings of the pipeline in each of its variants.
 fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let entry = CatalogEntry::entry_of_directory(
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_layout_changes() {
+    fn formatting_changes_only_the_layout() {
         let text = "\n\nname: A  \r\n\n\n\n# why\nx: 1\n\n";
         assert_eq!(format(text), "name: A\n\n# why\nx: 1\n");
         assert_eq!(format(&format(text)), format(text));

@@ -3,22 +3,22 @@
 //! ```text
 //! settings   directories and limits, as plain values        task        a request with its options
 //! stages     from ids to a summary: choose, load, find sources, assemble, resolve, forecast, run, record, sum up
-//! grading    one competition's submissions, and lists of them
+//! grading    grades submissions, and lists of submissions
 //! inspect    audits, leaks, differences, reruns             reasons     why steps run, in words
 //! team       results for other machines                     fetch       bundles without preparing
 //! draft      a first pipeline for a bundle                  export      a copy that can be taken elsewhere
-//! catalog    all competitions (benchmark, samples)          check       mistakes of a pipeline
+//! catalog    all competitions (benchmark, samples)         check       finds mistakes in a pipeline
 //! prepared   state of a competition in a data directory    bundles     location of its bundle
-//! digests    the digests that a score depends on            note        messages that are no failures
+//! digests    the digests that a score depends on            note        messages that are not errors
 //! outline    a pipeline as a map of its settings            permissions bundles that an account may download
 //! doctor     checks of directories and disk before a run   remove     prepared data, bundles and cached results
-//! format     one layout for pipeline files             run_log     which steps ran, when and why
+//! format     formats pipeline files             run_log     which steps ran, when and why
 //! ```
 //!
-//! A [`Task`] is a request. [`Plan::look`] finds the steps that it would run, and writes nothing. [`Run::begin`] and [`Run::execute`]
-//! run them. [`Grading::open`] grades submissions. Errors ([`Error`]) name the party that must act.
+//! A [`Task`] is a request. [`Plan::preview`] finds the steps that it would run, and writes nothing. [`Run::begin`] and
+//! [`Run::execute`] run these steps. [`Grading::open`] grades submissions. An [`Error`] names the party that must act.
 //!
-//! `examples/prepare_and_grade.rs` is a complete program.
+//! `examples/prepare_and_grade.rs` is a complete program that uses the library.
 
 mod ask;
 mod bundles;
@@ -64,7 +64,7 @@ pub use grading::{
 pub use inspect::{
     Audit, BundleAudit, BundleListing, DataDifferences, Difference, ListedFile, ListedSource,
     OutputsAudit, PipelineDifference, PreviewSource, Rerun, RerunPlace, RerunResult, RerunStep,
-    Rows, RowsColumn, TreeAudit, ViewOptions, audit, diff_data, diff_moments, diff_pipelines,
+    Rows, RowsColumn, TreeAudit, ViewOptions, audit, diff_data, diff_pipelines, diff_runs,
     diff_variants, leaks, listing, rerun, rows,
 };
 pub use note::Note;
@@ -86,9 +86,9 @@ pub use stages::resolve::{Plan, PlannedStep, Runs};
 pub use stages::run::{Preparation, Run};
 pub use stages::sources::FurtherSource;
 pub use stages::summary::{Checksums, State, StepFailure, Summary};
-pub use stages::watch::LAST;
+pub use stages::watch::PUBLISH_STEP;
 pub use task::{PreparationOptions, Task};
 pub use team::{JobPlan, PushResult, Slurm, Unit, kubernetes, push, remote_of, slurm, unit};
 
-/// The program's version, for what outlasts a process.
+/// The program's version, for logs and records.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

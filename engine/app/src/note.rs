@@ -1,4 +1,4 @@
-//! Notes for the user that are not errors.
+//! Notes and warnings for the user.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use prep_core::units;
 /// A note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
-    /// The machine was restarted since this competition was prepared: its files are read once.
+    /// The system was restarted since this competition was prepared, so its files are read once to verify them.
     ReadsAgain { id: &'a str, bytes: u64 },
-    /// Some published files were damaged, and are written again. `files` is their number.
+    /// `files` published files are damaged, and will be written again.
     Damaged { id: &'a str, files: u64 },
-    /// Competitions that are left out, because a bundle or source of them is missing.
+    /// These competitions are left out, because their bundle or a source is missing.
     NotAvailable(&'a [String]),
-    /// The disk may not suffice.
+    /// The disk space may not be sufficient.
     LittleDisk(&'a str),
 }
 
@@ -29,19 +29,22 @@ impl fmt::Display for Note<'_> {
         match self {
             Note::ReadsAgain { id, bytes } => write!(
                 f,
-                "{id}: the machine was restarted since; reading {} once to see that it is whole",
+                "{id}: the system was restarted; reading {} once to check for damaged files",
                 units::bytes(*bytes)
             ),
             Note::Damaged { id, files: 1 } => {
-                write!(f, "{id}: 1 published file is not whole; it is made again")
+                write!(
+                    f,
+                    "{id}: 1 published file is damaged; it will be written again"
+                )
             }
             Note::Damaged { id, files } => write!(
                 f,
-                "{id}: {files} published files are not whole; it is made again"
+                "{id}: {files} published files are damaged; they will be written again"
             ),
             Note::NotAvailable(ids) => write!(
                 f,
-                "{} left out, whose bundle or source is not here: {}",
+                "{} left out because a bundle or source is missing: {}",
                 units::count(ids.len() as u64, "competition"),
                 ids.join(", ")
             ),

@@ -1,8 +1,9 @@
-//! Finds the bundles that an account may download. Kaggle limits the number of requests and does not document the limit. So requests are
-//! sent one at a time with a pause in between, and the first "too many requests" ends them. Accepted rules are remembered, because an
-//! account cannot withdraw them.
+//! Finds the bundles that an account may download. Kaggle limits the number of requests and does not document the
+//! limit. Therefore requests are sent one at a time with a pause in between, and stop at the first "too many requests".
+//! Competitions whose rules are accepted are remembered, because an account cannot withdraw its acceptance.
 //!
-//! `STORE/rules-v1/ACCOUNT.json` lists the accepted competitions of an account. Its name is a digest, so it shows no token.
+//! `STORE/rules-v1/ACCOUNT.json` lists the accepted competitions of an account. The name of the file is a digest, so it
+//! reveals no token.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// Interval of checks for cancellation during a pause.
+/// Interval at which a pause checks for cancellation.
 const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Options of the requests.
@@ -25,7 +26,7 @@ const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 pub struct Pace {
     /// Pause between two requests.
     pub pause: Duration,
-    /// Whether remembered competitions are requested again.
+    /// Whether requests are also sent for competitions that are remembered as accepted.
     pub again: bool,
 }
 
@@ -39,21 +40,22 @@ pub enum Permission {
     },
     /// The account may not download the bundle, for example because it has not accepted the rules.
     Refused(FetchError),
-    /// No request was sent, because Kaggle accepts no more requests or the user stopped.
+    /// No request was sent, because Kaggle accepts no more requests or the user cancelled.
     NotRequested,
 }
 
-/// Sends a request for each of `competitions`, which are Kaggle's names. Calls `asked` after each request with the number of answers.
+/// Sends a request for each of `competitions`, which are Kaggle's names. After each request, calls `progress` with the
+/// number of competitions that are done.
 ///
 /// # Errors
-/// If there are no credentials, or the file of accepted competitions cannot be read or written.
+/// Returns an error if there are no credentials, or the file of accepted competitions cannot be read or written.
 pub fn permissions(
     settings: &Settings,
     network: &Network,
     competitions: &[String],
     pace: Pace,
     cancel: &Cancel,
-    asked: &dyn Fn(usize),
+    progress: &dyn Fn(usize),
 ) -> Result<Vec<Permission>, Error> {
     let path = path(settings, &network.account_key()?);
     let mut remembered = match pace.again {
@@ -80,7 +82,7 @@ pub fn permissions(
                 Permission::Granted { remembered: false }
             }
             Err(error) => {
-                // The error of one competition applies to all: account, network, user.
+                // All other errors apply to all competitions, for example an invalid account or no network.
                 is_ended = !matches!(
                     error,
                     FetchError::RulesNotAccepted { .. }
@@ -96,12 +98,12 @@ pub fn permissions(
         };
         answers.push(answer);
         last = Some(Instant::now());
-        asked(number + 1);
+        progress(number + 1);
     }
     Ok(answers)
 }
 
-/// Waits until the next request. Returns `false` if the user stopped.
+/// Waits until the pause after the last request is over. Returns `false` if the user cancelled.
 fn wait(last: Option<Instant>, pause: Duration, cancel: &Cancel) -> bool {
     while let Some(last) = last
         && !cancel.is_cancelled()
@@ -119,7 +121,7 @@ struct Accepted {
 }
 
 impl Accepted {
-    /// Reads the file. Empty if it does not exist or is damaged, so that requests are sent again.
+    /// Reads the file. A missing or damaged file is treated as empty, so that requests are sent again.
     fn read(path: &Path) -> Accepted {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
@@ -132,7 +134,7 @@ fn path(settings: &Settings, account: &str) -> PathBuf {
     settings.store_dir.join("rules-v1").join(name)
 }
 
-/// Adds a competition to the file, which another process may have changed.
+/// Adds a competition to the file. Reads the file first, because another process may have changed it.
 fn add(path: &Path, id: &str) -> Result<(), Error> {
     let mut accepted = Accepted::read(path);
     accepted.accepted.insert(id.to_owned());

@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::note::Note;
 use crate::settings::Settings;
 
-/// The manifest that the last publication left, if there is one.
+/// Reads the manifest that the last publication wrote. Returns `None` if there is no manifest.
 ///
 /// # Errors
-/// When the manifest exists but cannot be read.
+/// Returns an error if the manifest exists but cannot be read.
 pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
     Manifest::read(data_dir, id)
         .map_err(|error| Error::new(Failure::Machine, format!("{id}: {error}")))
@@ -24,9 +24,10 @@ pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
 pub enum PreparedState {
     /// Complete and unchanged, by sizes and times.
     Prepared,
-    /// The same, but written before the system started: it is read once by the next run.
+    /// Complete and unchanged, by sizes and times. But the files were written before the system started, so the next
+    /// run reads them once to verify them.
     Unchecked,
-    /// The data was complete, and files were changed.
+    /// The data were complete, but files were changed since.
     Changed,
     /// A publication was interrupted.
     Incomplete,
@@ -34,7 +35,7 @@ pub enum PreparedState {
 }
 
 impl PreparedState {
-    /// The state of a competition whose manifest is `manifest`, in the data directory `data_dir`.
+    /// Returns the state of a competition in `data_dir`. `manifest` is its manifest, if it has one.
     pub fn new(manifest: Option<&Manifest>, data_dir: &Path, settings: &Settings) -> PreparedState {
         let Some(manifest) = manifest else {
             return PreparedState::NotPrepared;
@@ -48,7 +49,7 @@ impl PreparedState {
         }
     }
 
-    /// The problem of data that are not simply prepared; none where there are no data.
+    /// Returns the problem of prepared data. Returns `None` if there is no problem, or if there are no data.
     pub fn problem(self) -> Option<&'static str> {
         match self {
             PreparedState::Prepared | PreparedState::NotPrepared => None,
@@ -59,10 +60,10 @@ impl PreparedState {
     }
 }
 
-/// The competitions of a catalog that this program prepared in a data directory, by id.
+/// Returns the ids of the competitions that this program prepared in a data directory, sorted.
 ///
 /// # Errors
-/// If a manifest cannot be read.
+/// Returns an error if a manifest cannot be read.
 pub fn prepared_ids(catalog: &Catalog, data_dir: &Path) -> Result<Vec<String>, Error> {
     let mut ids = Vec::new();
     for entry in catalog.iter() {
@@ -73,10 +74,11 @@ pub fn prepared_ids(catalog: &Catalog, data_dir: &Path) -> Result<Vec<String>, E
     Ok(ids)
 }
 
-/// Applies `wanted` to the manifests of competitions, in order. Manifests are read in parallel, because those of many files are long.
+/// Reads the manifests of competitions in parallel, because manifests can be long. Calls `wanted` with each manifest,
+/// and returns its results in the order of `ids`.
 ///
 /// # Errors
-/// As [`manifest`], and when the run is cancelled.
+/// Same as [`manifest`]. Also returned if the run is cancelled.
 pub fn each_manifest<'i, T: Send>(
     data_dir: &Path,
     ids: &'i [String],
@@ -99,10 +101,11 @@ pub fn each_manifest<'i, T: Send>(
     Ok(found.into_iter().map(|(_, id, one)| (id, one)).collect())
 }
 
-/// After a restart of the machine, reads files once that were published before, because a loss of power may have truncated them.
+/// After a restart of the system, reads the files that were published before it once, because a loss of power may have
+/// truncated them.
 ///
 /// # Errors
-/// When a manifest cannot be read or written.
+/// Returns an error if a manifest cannot be read or written.
 pub fn verify_after_restart(
     settings: &Settings,
     variant: &str,
@@ -112,12 +115,12 @@ pub fn verify_after_restart(
 ) -> Result<(), Error> {
     let data_dir = &settings.data_dir_of(variant);
     let boot = settings.boot.as_deref();
-    let doubtful = each_manifest(data_dir, ids, context, |id, manifest| {
+    let unverified = each_manifest(data_dir, ids, context, |id, manifest| {
         let directory = data_dir.join(id).join("prepared");
-        let is_doubtful = !manifest.is_durable(boot) && manifest.is_intact(&directory);
-        is_doubtful.then_some(manifest.bytes)
+        let is_unverified = !manifest.is_durable(boot) && manifest.is_intact(&directory);
+        is_unverified.then_some(manifest.bytes)
     })?;
-    for (id, bytes) in doubtful {
+    for (id, bytes) in unverified {
         notes(Note::ReadsAgain { id, bytes });
         let verified = prep_steps::verify_after_restart(context, data_dir, id)
             .map_err(|error| Error::new(error.failure(), format!("{id}: {error}")))?;
@@ -128,7 +131,7 @@ pub fn verify_after_restart(
     Ok(())
 }
 
-/// The error for a competition that is not prepared, with help.
+/// Returns the error for a competition that is not prepared.
 pub fn not_prepared(id: &str) -> Error {
     Error::new(
         Failure::Input,
@@ -137,10 +140,10 @@ pub fn not_prepared(id: &str) -> Error {
     .help(Remedy::Prepare { id: id.to_owned() })
 }
 
-/// Prepared by another program, with another result than the published one.
-pub fn not_ours(id: &str, directory: &Path) -> Error {
+/// Returns the error for data that another program prepared and whose answers do not have the published checksum.
+pub fn unverified_foreign_data(id: &str, directory: &Path) -> Error {
     let message = format!(
-        "{} was not made by prep, and its answers do not have the published checksum",
+        "{} was not prepared by prep, and its answers do not have the published checksum",
         directory.display()
     );
     Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })

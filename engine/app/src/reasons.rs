@@ -1,11 +1,11 @@
-//! Writes the engine's reasons as text.
+//! Describes the reasons why steps run.
 
 mod diff;
 
 use prep_core::{Change, Reason, units};
 use serde_json::Value;
 
-/// Writes a reason on one line.
+/// Describes a reason in one line.
 pub fn short(reason: &Reason) -> String {
     match reason {
         Reason::FirstRun => "first run".to_owned(),
@@ -30,11 +30,11 @@ pub fn short(reason: &Reason) -> String {
                 .to_owned()
         }
         Reason::Unread { bytes } => format!("not read yet, {}", units::bytes(*bytes)),
-        Reason::Missing => "not there".to_owned(),
+        Reason::Missing => "missing".to_owned(),
     }
 }
 
-/// Writes the differences, a line per field with both values. Empty for reasons without fields.
+/// Describes the changed fields, one per line, with both values. Returns an empty list for other reasons.
 pub fn details(reason: &Reason) -> Vec<String> {
     match reason {
         Reason::Changed { changes } => changes.iter().map(detail).collect(),
@@ -42,13 +42,15 @@ pub fn details(reason: &Reason) -> Vec<String> {
     }
 }
 
-/// `sql changed`, `input train changed`.
+/// Describes a change, for example `sql changed` or ``input `train` changed``.
 fn format_change(change: &Change) -> String {
     let field = name(&change.field);
     match (&change.old, &change.new) {
-        _ if change.field == "version" => "this version of prep does it differently".to_owned(),
-        (Value::Null, _) => format!("{field} is new"),
-        (_, Value::Null) => format!("{field} is gone"),
+        _ if change.field == "version" => {
+            "this version of prep implements it differently".to_owned()
+        }
+        (Value::Null, _) => format!("{field} was added"),
+        (_, Value::Null) => format!("{field} was removed"),
         _ => format!("{field} changed"),
     }
 }
@@ -65,7 +67,7 @@ fn detail(change: &Change) -> String {
     }
 }
 
-/// Writes a field as in the pipeline: parameters without a prefix, inputs by name.
+/// Returns the name of a field as in the pipeline: parameters without a prefix, inputs by name.
 fn name(field: &str) -> String {
     if let Some(input) = field.strip_prefix("inputs.") {
         return format!("input `{input}`");
@@ -77,12 +79,12 @@ fn name(field: &str) -> String {
     }
 }
 
-/// Texts of several words are compared word by word.
+/// Returns whether a text has at least three words. Such texts are compared word by word.
 fn is_query(text: &str) -> bool {
     text.split_whitespace().nth(2).is_some()
 }
 
-/// A value, shortened: digests to 12 digits, the rest to 60 characters.
+/// Formats a value. Digests are shortened to 12 digits, other values to 60 characters.
 fn value(value: &Value) -> String {
     let text = match value {
         Value::Null => return "nothing".to_owned(),
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_has_words() {
+    fn reasons_are_described_in_one_line() {
         let changed = Reason::Changed {
             changes: vec![
                 change("inputs.train", json!("a"), json!("b")),
@@ -131,7 +133,7 @@ mod tests {
             (Reason::FirstRun, "first run"),
             (
                 changed,
-                "input `train` changed, sql changed, this version of prep does it differently",
+                "input `train` changed, sql changed, this version of prep implements it differently",
             ),
             (
                 Reason::InputPending {
@@ -146,7 +148,7 @@ mod tests {
                 "it failed: `a.csv` has MD5 1",
             ),
             (Reason::Unread { bytes: 1_900_000 }, "not read yet, 1.90 MB"),
-            (Reason::Missing, "not there"),
+            (Reason::Missing, "missing"),
         ] {
             assert_eq!(short(&reason), expected);
         }

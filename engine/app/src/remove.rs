@@ -1,4 +1,4 @@
-//! Removes what this machine has of competitions: prepared data, downloaded bundles, cached results.
+//! Removes the files of competitions from this machine: prepared data, downloaded bundles, cached results.
 //!
 //! `prep.lock` keeps its entries, so that a later run can be compared with the removed data.
 
@@ -18,7 +18,7 @@ use crate::settings::Settings;
 pub struct Removal {
     pub bundles: bool,
     pub cache: bool,
-    /// Only report what would be removed.
+    /// Only report the data that would be removed.
     pub dry_run: bool,
 }
 
@@ -26,11 +26,11 @@ pub struct Removal {
 #[derive(Debug, Default)]
 pub struct RemovalResult {
     pub competitions: Vec<RemovedCompetition>,
-    /// The cached results of all competitions; none without a cache.
+    /// The removed results of the cache. `None` if the cache does not exist or stays.
     pub cache: Option<GcReport>,
 }
 
-/// Files of one competition.
+/// The removed files of one competition.
 #[derive(Debug, Default, Serialize)]
 pub struct RemovedCompetition {
     pub id: String,
@@ -40,7 +40,7 @@ pub struct RemovedCompetition {
     pub bundle: Space,
 }
 
-/// Space on disk.
+/// Number of files, and their size.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Space {
     pub files: u64,
@@ -55,30 +55,30 @@ impl RemovalResult {
     }
 }
 
-/// Removes what `what` selects of the competitions `ids`.
+/// Removes the prepared data of the competitions `ids`, and the bundles and cached results that `removal` selects.
 ///
 /// # Errors
-/// If an id is not known, a run uses the cache, or a file cannot be removed.
+/// Returns an error if an id is unknown, a run uses the cache, or a file cannot be removed.
 pub fn remove(
     settings: &Settings,
     catalog: &Catalog,
     ids: &[String],
-    what: Removal,
+    removal: Removal,
 ) -> Result<RemovalResult, Error> {
     for id in ids {
         catalog.get(id)?;
     }
-    let store = match what.dry_run {
+    let store = match removal.dry_run {
         true => Store::open_existing(&settings.store_dir)?,
         false => Store::open_existing(&settings.store_dir)?
             .map(|_| Store::open(&settings.store_dir))
             .transpose()?,
     };
-    // This is first, because it fails if a run is in progress.
+    // The cache comes first, because this step fails if a run is in progress.
     let cache = match store {
-        Some(store) if what.cache => {
+        Some(store) if removal.cache => {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            Some(store.forget(&ids, what.dry_run)?)
+            Some(store.forget(&ids, removal.dry_run)?)
         }
         _ => None,
     };
@@ -90,22 +90,22 @@ pub fn remove(
         };
         for variant in settings.variants() {
             let home = settings.data_dir_of(&variant).join(id);
-            // The manifest first: without it, a tree that is left by a failure is not prepared.
+            // The manifest is removed first. If a later removal fails, the remaining files are not treated as prepared.
             for name in [
                 "prepared.json",
                 "prepared",
                 "prepared.files",
                 "prepared.lock",
             ] {
-                delete(&home.join(name), what.dry_run, &mut removed.prepared)?;
+                delete(&home.join(name), removal.dry_run, &mut removed.prepared)?;
             }
-            if what.bundles {
+            if removal.bundles {
                 for path in bundle_files(&home, id)? {
-                    delete(&path, what.dry_run, &mut removed.bundle)?;
+                    delete(&path, removal.dry_run, &mut removed.bundle)?;
                 }
             }
-            if !what.dry_run {
-                // It stays if it holds other files.
+            if !removal.dry_run {
+                // The directory stays if it contains other files.
                 let _ = fs::remove_dir(&home);
             }
         }
@@ -117,7 +117,7 @@ pub fn remove(
     })
 }
 
-/// The bundle of a competition, its parts, what unfinished downloads left, and further sources.
+/// Returns the bundle of a competition, its parts, files of unfinished downloads, and further sources.
 fn bundle_files(home: &Path, id: &str) -> Result<Vec<PathBuf>, Error> {
     let entries = match home.read_dir() {
         Ok(entries) => entries,
@@ -139,7 +139,7 @@ fn bundle_files(home: &Path, id: &str) -> Result<Vec<PathBuf>, Error> {
     Ok(paths.collect())
 }
 
-/// Deletes a file or tree, and adds its space.
+/// Deletes a file or directory, and adds its size to `space`.
 fn delete(path: &Path, dry_run: bool, space: &mut Space) -> Result<(), Error> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -166,7 +166,7 @@ fn delete(path: &Path, dry_run: bool, space: &mut Space) -> Result<(), Error> {
     }
 }
 
-/// Adds the space of a tree.
+/// Adds the size of a directory to `space`.
 fn measure(directory: &Path, space: &mut Space) -> Result<(), Error> {
     let failed = |error| Error::reading("list", directory, &error);
     for entry in directory.read_dir().map_err(failed)? {

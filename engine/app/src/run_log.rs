@@ -1,7 +1,8 @@
-//! Logs of runs: which steps ran, when, why, and with what result. The same events feed the progress display.
+//! Logs each run: the steps that ran, when and why they ran, and their outcomes. The progress display gets the same
+//! events.
 //!
-//! Each run has a file with one JSON object per line in the cache. The last [`MAX_LOGS`] files are kept. A log that cannot be
-//! written does not make a run fail.
+//! Each run has a file with one JSON object per line in the cache. Only the last [`MAX_LOGS`] files are kept. If a log
+//! cannot be written, the run continues.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -21,7 +22,7 @@ use crate::error::Error;
 use crate::settings::Settings;
 use crate::task::Task;
 
-/// Number of logs that are kept.
+/// Number of log files that are kept.
 const MAX_LOGS: usize = 100;
 
 /// A line of a log.
@@ -41,30 +42,30 @@ enum Line {
     },
 }
 
-/// A step that ran, or did not because another one failed.
+/// A step that ran, or that was skipped because another step failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoggedStep {
     #[serde(rename = "id")]
     pub competition: String,
     pub step: String,
     pub kind: String,
-    /// When it ended, in seconds since 1970.
+    /// When the step ended, in seconds since 1970.
     pub at: u64,
-    /// Why it ran; none if it did not begin.
+    /// Why the step ran. `None` if it did not start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Reason>,
     #[serde(flatten)]
     pub outcome: StepOutcome,
 }
 
-/// A run, as its log has it.
+/// A run, read from its log.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoggedRun {
     /// 0 for the latest run.
     pub number: usize,
     /// In seconds since 1970.
     pub started: u64,
-    /// None if the process was killed, or the run is in progress.
+    /// `None` if the process was killed, or the run is in progress.
     pub finished: Option<u64>,
     pub program: String,
     pub variant: String,
@@ -79,16 +80,17 @@ impl LoggedStep {
     }
 }
 
-/// Writes the log of a run, and passes the events on.
+/// Writes the log of a run, and passes the events on to another reporter.
 pub(crate) struct RunLog {
     file: Mutex<BufWriter<File>>,
-    /// Why the running steps run, by competition and step.
+    /// The reasons of the steps that are running, by competition and step.
     reasons: Mutex<HashMap<(String, String), Reason>>,
     next: Arc<dyn Reporter>,
 }
 
 impl RunLog {
-    /// A reporter that logs, or `next` if the log cannot be created.
+    /// Returns a reporter that writes a log and passes events on to `next`. If the log cannot be created, returns
+    /// `next`.
     pub(crate) fn start(task: &Task, ids: &[String], next: Arc<dyn Reporter>) -> Arc<dyn Reporter> {
         let dir = Store::run_logs(&task.settings.store_dir);
         let at = now();
@@ -115,7 +117,7 @@ impl RunLog {
             return;
         };
         let mut file = self.file.lock();
-        // A log that stops is the only consequence.
+        // Errors are ignored. Their only consequence is an incomplete log.
         let _ = writeln!(file, "{text}").and_then(|()| file.flush());
     }
 }
@@ -161,7 +163,7 @@ fn now() -> u64 {
     time.map_or(0, |time| time.as_secs())
 }
 
-/// The logs of a directory, the latest first.
+/// Returns the log files of a directory, the latest first.
 fn logs(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries
@@ -174,15 +176,16 @@ fn logs(dir: &Path) -> Vec<PathBuf> {
 
 fn remove_old(dir: &Path) {
     for path in logs(dir).iter().skip(MAX_LOGS) {
-        // Another process may have removed it.
+        // Errors are ignored, because another process may have removed the file.
         let _ = fs::remove_file(path);
     }
 }
 
-/// The logged runs, the latest first. Lines that cannot be read are skipped: a killed process leaves half a line.
+/// Returns the logged runs, the latest first. Invalid lines are skipped, because a killed process may leave an
+/// incomplete line.
 ///
 /// # Errors
-/// If a log cannot be read.
+/// Returns an error if a log cannot be read.
 pub fn logged_runs(settings: &Settings) -> Result<Vec<LoggedRun>, Error> {
     let mut runs = Vec::new();
     for path in logs(&Store::run_logs(&settings.store_dir)) {
@@ -228,7 +231,7 @@ fn parse(text: &str, number: usize) -> Option<LoggedRun> {
     Some(run)
 }
 
-/// Seconds since 1970 in local time: `2026-11-25 13:05:12`.
+/// Formats seconds since 1970 as local time, for example `2026-11-25 13:05:12`.
 pub fn local_time(seconds: u64) -> String {
     let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
     let time = Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -241,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_that_breaks_off_is_a_run_without_an_end() {
+    fn an_incomplete_log_is_an_unfinished_run() {
         let step = LoggedStep {
             competition: "a".into(),
             step: "t".into(),

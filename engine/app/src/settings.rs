@@ -1,4 +1,4 @@
-//! Directories and limits, as plain values. The program that links this library chooses them. The library does not read the
+//! Directories and limits. The program that uses this library sets them, because the library does not read the
 //! environment.
 
 use std::collections::BTreeSet;
@@ -9,38 +9,39 @@ use prep_core::RunLimits;
 use prep_remote::Link;
 use prep_spec::{BASE_VARIANT, known_variants, variant_directory, variant_of_directory};
 
-/// Settings of all tasks of a program.
+/// Settings that all tasks of a program share.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// `DATA/ID/prepared`, `DATA/ID/ID.zip`.
+    /// The data directory. It contains `DATA/ID/prepared` and `DATA/ID/ID.zip`.
     pub data_dir: PathBuf,
-    /// The content-addressed store.
+    /// The directory of the cache.
     pub store_dir: PathBuf,
-    /// Pipelines besides the built-in ones: `DIR/ID/pipeline.yaml`.
+    /// A directory with the user's pipelines, `DIR/ID/pipeline.yaml`, in addition to the built-in ones.
     pub pipelines: Option<PathBuf>,
-    /// Maximum steps that run in parallel, and threads of one step.
+    /// Maximum number of steps that run in parallel, and of threads in one step.
     pub jobs: usize,
-    /// Maximum memory of all running steps, in bytes.
+    /// Maximum memory of all running steps together, in bytes.
     pub memory: u64,
-    /// Identifies the build of the program. Checks of pipelines by another build are not trusted.
+    /// Identifies the build of the program. If another build checked a pipeline, it is checked again.
     pub program: String,
-    /// Identifies the boot of the machine. `None` if the system has no boot ids.
+    /// Identifies the current boot of the system. `None` if the system has no boot ids.
     pub boot: Option<String>,
     /// The remote from which results are read and to which they are sent.
     pub remote: Option<Link>,
 }
 
 impl Settings {
-    /// Opens the store, with the remote as a tier if there is one.
-    pub(crate) fn open_tier(&self, store: Store) -> Store {
+    /// Adds the remote as a tier to the store, if a remote is configured.
+    pub(crate) fn with_remote_tier(&self, store: Store) -> Store {
         match &self.remote {
             Some(link) => link.attach(&store),
             None => store,
         }
     }
 
-    /// Returns the data directory of a variant: of `v1` the data directory itself, of `fixed` `DATA/fixed`, of `fixed:30,63`
-    /// `DATA/fixed-30-63`. So variants of a competition exist next to each other, and `v1` is where upstream has it.
+    /// Returns the data directory of a variant: `DATA` for `v1`, `DATA/fixed` for `fixed`, and `DATA/fixed-30-63` for
+    /// `fixed:30,63`. Therefore several variants of a competition can exist at the same time, and `v1` has the location
+    /// that upstream uses.
     pub fn data_dir_of(&self, variant: &str) -> PathBuf {
         match variant {
             BASE_VARIANT => self.data_dir.clone(),
@@ -59,7 +60,7 @@ impl Settings {
         known_variants().map(str::to_owned).chain(found).collect()
     }
 
-    /// Returns settings with the data directory of a variant.
+    /// Returns a copy of the settings with the data directory of a variant.
     #[must_use]
     pub fn of_variant(&self, variant: &str) -> Settings {
         Settings {
@@ -68,20 +69,20 @@ impl Settings {
         }
     }
 
-    /// Makes a directory for files of one call. The store removes the files of killed processes.
+    /// Returns the directory for temporary files. The cache removes the temporary files of killed processes.
     pub fn temp_dir(&self) -> PathBuf {
         self.store_dir.join("tmp")
     }
 
-    /// Returns limits for decoding untrusted content, for this number of files at a time.
+    /// Returns limits for decoding untrusted content, if `at_once` files are decoded at the same time.
     pub(crate) fn content_limits(&self, at_once: usize) -> prep_formats::limits::DecodingLimits {
         let memory = self.memory / at_once.max(1) as u64;
-        // If the free space is unknown, the disk itself is the limit.
+        // If the free space is unknown, there is no limit besides the disk itself.
         let disk = prep_fetch::free_space(&self.store_dir).unwrap_or(u64::MAX);
         prep_formats::limits::DecodingLimits::from_budgets(memory, disk)
     }
 
-    /// Returns limits for comparing content, with as many files at a time as jobs.
+    /// Returns limits for comparing content, if each job compares one file at a time.
     pub(crate) fn resources<'a>(&self, temp: &'a std::path::Path) -> prep_contents::Resources<'a> {
         prep_contents::Resources {
             limits: self.content_limits(self.jobs),

@@ -11,7 +11,7 @@ use crate::catalog::Catalog;
 use crate::inspect::ViewOptions;
 use crate::settings::Settings;
 
-/// Everything that planning, preparing and moving competitions depend on.
+/// All inputs of planning, preparing and moving competitions.
 #[derive(Clone)]
 pub struct Task {
     pub settings: Settings,
@@ -21,7 +21,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// The data directory of the task's variant.
+    /// Returns the data directory of the task's variant.
     pub fn data_dir(&self) -> PathBuf {
         self.settings.data_dir_of(&self.options.variant)
     }
@@ -30,41 +30,41 @@ impl Task {
 /// Options of a preparation.
 #[derive(Debug, Clone)]
 pub struct PreparationOptions {
-    /// `v1`: byte-identical to the benchmark; `fixed`: with its known mistakes corrected.
+    /// The variant: `v1` is byte-identical to the benchmark, `fixed` corrects its known mistakes.
     pub variant: String,
     /// A directory with existing bundles.
     pub source: Option<PathBuf>,
     /// Whether missing bundles are downloaded.
     pub download: bool,
-    /// Only the members that a pipeline reads.
+    /// Whether only the members that a pipeline reads are downloaded.
     pub partial: bool,
     /// Whether bundles are compared with their published MD5.
     pub check_bundle: bool,
-    /// Outputs are compared with their published checksums.
+    /// Whether outputs are compared with their published checksums.
     pub check_outputs: bool,
-    /// How archives of `public` are unpacked in the data directory, if they are.
+    /// How archives of `public` are unpacked in the data directory. `None` if they stay packed.
     pub expand: Option<Expand>,
-    /// Only data that match `prep.lock` are published.
+    /// Whether only data that match `prep.lock` are published.
     pub locked: bool,
     /// Whether files in the prepared directories that no run published are removed.
     pub remove_unpublished: bool,
-    /// The cheapest way in which files may share bytes with the cache. `None`: hard links.
+    /// The cheapest way in which published files may share bytes with the cache. `None` means hard links.
     pub link_mode: Option<LinkMode>,
     /// Directory with descriptions that are published instead of the built-in ones: `DIR/ID.md` or
     /// `DIR/ID/description.md`.
     pub descriptions: Option<PathBuf>,
-    /// Competitions with a missing bundle or source are left out, and nothing is downloaded.
+    /// Whether competitions with a missing bundle or source are left out. If so, nothing is downloaded.
     pub available_only: bool,
     /// Whether other competitions continue if one failed.
     pub keep_going: bool,
-    /// Downloaded bundles are kept after their competition is prepared.
+    /// Whether downloaded bundles are kept after their competition is prepared.
     pub keep_bundles: bool,
-    /// A query that is run in place of the outputs.
+    /// A query to run instead of preparing the outputs.
     pub view: Option<ViewOptions>,
 }
 
 impl Default for PreparationOptions {
-    /// All checks, and complete bundles, which are kept.
+    /// Enables all checks, and downloads and keeps complete bundles.
     fn default() -> PreparationOptions {
         PreparationOptions {
             variant: BASE_VARIANT.to_owned(),
@@ -87,12 +87,12 @@ impl Default for PreparationOptions {
 }
 
 impl PreparationOptions {
-    /// The directories with bundles that the user named.
+    /// Returns the directories with bundles that the user named.
     pub(crate) fn source_dirs(&self) -> Vec<&Path> {
         self.source.iter().map(PathBuf::as_path).collect()
     }
 
-    /// Whether bundles, and files of further sources, are compared with their published checksums.
+    /// Returns whether bundles and the files of further sources are compared with their published checksums.
     pub(crate) fn checks_sources(&self) -> bool {
         self.check_outputs && self.check_bundle
     }

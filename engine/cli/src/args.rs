@@ -1,4 +1,4 @@
-//! The command line: the options of all verbs and one verb.
+//! Parses the command line: the common options and one verb.
 
 use clap::{CommandFactory, Parser};
 
@@ -21,7 +21,7 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-/// A macro, so that it can be part of two constant texts.
+/// The examples. This is a macro so that two constants can contain the text.
 macro_rules! examples {
     () => {
         "Examples:
@@ -32,21 +32,21 @@ macro_rules! examples {
   prep run --lite --source ~/bundles   the same, with bundles that you have
   prep grade ID submission.csv         grade a submission
 
-`prep VERB -h` shows the options of a verb, `prep VERB --help` also those of all verbs."
+`prep VERB -h` shows the options of a verb, `prep VERB --help` also shows the common options."
     };
 }
 
 const EXAMPLES: &str = examples!();
 const EXAMPLES_AND_CODES: &str = concat!(examples!(), "\n\n", crate::exit_codes!());
 
-/// The command line as clap knows it, with the verbs in groups.
+/// Returns clap's definition of the command line, with the verbs in groups.
 pub fn command() -> clap::Command {
     let command = Cli::command();
     let template = template(&command);
     command.help_template(template)
 }
 
-/// The help of the program. clap knows no groups of subcommands.
+/// Returns the help template of the program. It lists the verbs in groups, which clap does not support.
 fn template(command: &clap::Command) -> String {
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
     for (heading, verbs) in GROUPS {
@@ -67,14 +67,14 @@ fn template(command: &clap::Command) -> String {
 mod tests {
     use super::*;
 
-    /// Longest summary of a verb, in characters.
+    /// Maximum length of a verb's summary, in characters.
     const MAX_ABOUT: usize = 60;
-    /// Longest summary of an option, in characters.
+    /// Maximum length of an option's summary, in characters.
     const MAX_OPTION: usize = 80;
-    /// Longest `-h` of a verb, in lines.
+    /// Maximum length of a verb's `-h`, in lines.
     const MAX_HELP: usize = 60;
 
-    /// Every verb with its words, as `pipeline new`; those with verbs of their own, too.
+    /// Returns all verbs with their full names, for example `pipeline new`. Verbs with subcommands are included.
     fn verbs() -> Vec<(String, clap::Command)> {
         fn add_subcommands(
             path: &str,

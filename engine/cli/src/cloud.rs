@@ -1,11 +1,12 @@
-//! Credentials for the clouds: from their own variables, and from the file of Amazon's own tools.
+//! Finds credentials for cloud storage: in the variables that each cloud's own tools use, and in the credentials file
+//! of Amazon's tools.
 
 use std::path::PathBuf;
 
 use crate::places::Directories;
 
-/// Variables with credentials, as the clouds' own tools read them.
-const CLOUD: [&str; 33] = [
+/// Variables from which the clouds' own tools read credentials.
+const CREDENTIAL_VARIABLES: [&str; 33] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -42,17 +43,19 @@ const CLOUD: [&str; 33] = [
 ];
 
 impl Directories {
-    /// Reads credentials for clouds from variables, and for Amazon also from the file of its own tools.
+    /// Reads cloud credentials from variables. If the variables have no key for Amazon, also reads the credentials file
+    /// of Amazon's tools.
     pub fn cloud(&self) -> Vec<(String, String)> {
         let set = |name: &&str| Some(((*name).to_owned(), self.text(name)?));
-        let mut found: Vec<(String, String)> = CLOUD.iter().filter_map(set).collect();
+        let mut found: Vec<(String, String)> =
+            CREDENTIAL_VARIABLES.iter().filter_map(set).collect();
         if !found.iter().any(|(name, _)| name == "AWS_ACCESS_KEY_ID") {
             found.extend(self.aws_profile());
         }
         found
     }
 
-    /// The profile that Amazon's own tools would use.
+    /// Reads the profile that Amazon's tools would use.
     fn aws_profile(&self) -> Vec<(String, String)> {
         let usual = || Some(self.home.as_ref()?.join(".aws/credentials"));
         let named = self.text("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);

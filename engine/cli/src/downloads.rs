@@ -1,4 +1,4 @@
-//! Limits and credentials of downloads.
+//! Sets up the network for downloads: limits and credentials.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ const HEADING: &str = "Downloads";
 /// Limits of all downloads together.
 #[derive(Debug, Default, Clone, Args)]
 pub struct DownloadLimits {
-    /// Bytes per second of all downloads together, as 20MB
+    /// Bytes per second of all downloads together, such as 20MB
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING)]
     pub max_rate: Option<u64>,
     /// Connections of all downloads together [default: 16]
@@ -25,31 +25,31 @@ pub struct DownloadLimits {
     pub connections: Option<usize>,
 }
 
-/// The purpose of the network.
+/// The purpose for which a verb uses the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Nothing: `--no-download`.
-    Nothing,
-    /// A request whose answer the user waits for.
-    Question,
-    /// A download, which continues after up to ten minutes without a network.
+    /// The network is not used, because of `--no-download` or because the verb does not need it.
+    Unused,
+    /// A short request, while the user waits for the answer.
+    Request,
+    /// A download, which may wait for the network for up to ten minutes and then continues.
     Download,
 }
 
 impl Purpose {
-    /// Returns the purpose of a plan or a listing.
-    pub fn question_unless(no_download: bool) -> Purpose {
+    /// Returns the purpose of a verb that only sends requests, unless `no_download` is set.
+    pub fn request_unless(no_download: bool) -> Purpose {
         match no_download {
-            true => Purpose::Nothing,
-            false => Purpose::Question,
+            true => Purpose::Unused,
+            false => Purpose::Request,
         }
     }
 }
 
-/// Maximum attempts of a request.
-const ATTEMPTS: u32 = 3;
+/// Maximum number of attempts of a request.
+const MAX_REQUEST_ATTEMPTS: u32 = 3;
 
-/// Returns the network, which is set up on first use. A message then names its credentials.
+/// Returns the network. It is set up on first use, and then a message shows which credentials are used.
 pub fn network(session: &CliSession, limits: &DownloadLimits, purpose: Purpose) -> LazyNetwork {
     let (session, limits) = (session.clone(), limits.clone());
     LazyNetwork::new(move || connect(&session, &limits, purpose))
@@ -62,8 +62,8 @@ fn connect(
 ) -> Result<Network, FetchError> {
     let usual = DownloadOptions::default();
     let attempts = match purpose {
-        Purpose::Nothing => return Err(FetchError::NotAllowed),
-        Purpose::Question => ATTEMPTS,
+        Purpose::Unused => return Err(FetchError::NotAllowed),
+        Purpose::Request => MAX_REQUEST_ATTEMPTS,
         Purpose::Download => usual.attempts,
     };
     let options = DownloadOptions {
@@ -78,16 +78,16 @@ fn connect(
     Network::with_finder(options, move || credentials(&session))
 }
 
-/// Between two messages about waiting: several downloads may wait for the same server.
-const SHOW_EVERY: Duration = Duration::from_secs(5);
+/// Minimum time between two messages about waiting. Several downloads may wait for the same server.
+const MESSAGE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Shows the reason of a wait.
+/// Returns a watcher that prints why a download waits.
 fn watcher(printer: &Printer) -> Watcher {
     let printer = printer.clone();
     let shown: Mutex<Option<Instant>> = Mutex::default();
     Watcher::new(move |waiting| {
         let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if shown.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY) {
+        if shown.is_none_or(|shown| shown.elapsed() >= MESSAGE_INTERVAL) {
             *shown = Some(Instant::now());
             printer.message_aside(waiting);
         }

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::remedy;
 
-/// Why a verb could not do its work.
+/// The error that ends a verb.
 #[derive(Debug, Clone)]
 pub struct CliError {
     pub exit: Exit,
-    /// First line: the cause.
+    /// The cause. Shown as the first line.
     pub message: String,
     /// The suggested action.
     pub help: Option<String>,
@@ -31,7 +31,7 @@ impl CliError {
         }
     }
 
-    /// Names the competition in the message, unless the message does.
+    /// Adds the competition to the message, unless the message names it already.
     #[must_use]
     pub fn for_competition(mut self, id: &str) -> CliError {
         if self.diagnostics.is_none() && !self.message.contains(id) {
@@ -40,7 +40,7 @@ impl CliError {
         self
     }
 
-    /// The error in JSON output.
+    /// Returns the error for JSON output.
     pub fn json(&self) -> Value {
         let first = self.diagnostics.as_ref().and_then(|found| {
             let one = found.iter().next()?;
@@ -84,7 +84,7 @@ impl fmt::Display for CliError {
     }
 }
 
-/// Assigns exit codes to errors of the libraries. No other code does that.
+/// Assigns exit codes to errors of the libraries. This is the only place that does so.
 impl<E: Into<Error>> From<E> for CliError {
     fn from(error: E) -> CliError {
         let Error {

@@ -1,11 +1,14 @@
-//! Ends the program with a message and exit code 6 if the system lacks threads, memory or file length.
+//! Ends the program with a message and exit code 6 if the system is out of threads or memory. Also lets writes beyond
+//! the file size limit fail with an error.
 //!
-//! * **Threads.** The threads of this workspace are optional, but libraries panic without theirs. The panic hook ends the
-//!   program: unwinding would not do, since a runtime that is half started waits for its other half.
-//! * **Memory.** A failed allocation aborts, after the standard library has printed its size. The allocator records
-//!   the failure, and the handler of the abort then ends the program. Libraries that request memory in a way that can
-//!   fail get their error as before.
-//! * **Length of files.** A signal would end the program at the limit (`ulimit -f`). It is caught, so the write fails.
+//! * * **Threads.** This workspace can run without additional threads, but libraries panic if they cannot start one.
+//!   The panic hook then ends the program. Unwinding is not enough, because a runtime of which only some threads were
+//!   started waits forever.
+//! * * **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records
+//!   the failure, and the handler of the abort signal ends the program. Libraries that handle failed allocations get an
+//!   error as usual.
+//! * * **File size.** By default, a signal ends the program if a file exceeds the limit (`ulimit -f`). The signal is
+//!   caught, so that the write fails with an error.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -15,21 +18,21 @@ use std::panic::PanicHookInfo;
 use crate::exit::Exit;
 
 const NO_THREAD: &str = "\
-error: the system starts no further thread
-help: raise the limit of processes (`ulimit -u`, or that of the container), or lower --jobs and --connections
+error: the system cannot start another thread
+help: raise the process limit (`ulimit -u`, or the container's limit), or lower --jobs and --connections
 ";
 
 const NO_MEMORY: &str = "\
-error: the system has no more memory
-help: raise the limit (`ulimit -v`, or that of the container), or lower --memory and --jobs
+error: the system is out of memory
+help: raise the memory limit (`ulimit -v`, or the container's limit), or lower --memory and --jobs
 ";
 
-const DEFECT: &str = "\
-error: this is a defect of prep
+const BUG: &str = "\
+error: this is a bug in prep
 help: report it with the lines above, your command, and the output of `prep --version` and `prep doctor --offline`
 ";
 
-/// Panic messages of the standard library and tokio if a thread cannot be started or set up.
+/// Panic messages of the standard library and of tokio if a thread cannot be started or set up.
 const OUT_OF_THREADS: [&str; 3] = [
     "failed to spawn thread",
     "OS can't spawn worker thread",
@@ -42,7 +45,7 @@ unsafe extern "C" {
     fn _exit(code: c_int) -> !;
 }
 
-// signal.h: the same numbers on all systems that this program is built for.
+// Signal numbers from signal.h. They are the same on all systems for which this program is built.
 const SIGABRT: c_int = 6;
 const SIGXFSZ: c_int = 25;
 
@@ -53,8 +56,8 @@ pub fn set_up() {
         true => end(NO_THREAD),
         false => {
             usual(panic);
-            // The thread that waits for this one ends the program with the code of a defect.
-            print(DEFECT);
+            // The thread that joins this one ends the program with the exit code of a bug.
+            print(BUG);
         }
     }));
     #[allow(
@@ -63,7 +66,7 @@ pub fn set_up() {
     )]
     // SAFETY: the handlers read a thread-local of plain data without a destructor, and call write(2) and _exit(2).
     unsafe {
-        // Without a handler, the default stays.
+        // If a handler cannot be registered, the default action of the signal applies.
         let _ = signal_hook_registry::register(SIGABRT, || {
             if FAILED.get() {
                 end(NO_MEMORY);
@@ -78,24 +81,25 @@ fn is_out_of_threads(panic: &PanicHookInfo<'_>) -> bool {
     OUT_OF_THREADS.iter().any(|one| text.starts_with(one))
 }
 
-/// Ends at once. Nothing unfinished is visible under a final name, so this is safe at any moment.
+/// Prints `text` and ends the process at once. This is safe at any time, because unfinished files do not have their
+/// final names yet.
 fn end(text: &str) -> ! {
     print(text);
     #[allow(
         unsafe_code,
-        reason = "also called where only few functions of the system are allowed"
+        reason = "also called in signal handlers, where only few functions are allowed"
     )]
-    // SAFETY: it may be called at any time.
+    // SAFETY: _exit(2) may be called at any time.
     unsafe {
         _exit(Exit::Machine as c_int)
     }
 }
 
-/// Writes to stderr without a lock or an allocation. If that fails, the exit code is the message.
+/// Writes to stderr without a lock or an allocation. Errors are ignored, because the exit code shows the cause too.
 fn print(text: &str) {
     #[allow(
         unsafe_code,
-        reason = "also called where only few functions of the system are allowed"
+        reason = "also called in signal handlers, where only few functions are allowed"
     )]
     // SAFETY: `text` is valid for reads of its length, and the function may be called at any time.
     unsafe {
@@ -108,37 +112,41 @@ thread_local! {
     static FAILED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's allocator, which notes failures.
+/// The system's allocator. It also records failed allocations.
 pub struct Allocator;
 
-fn noted(block: *mut u8) -> *mut u8 {
+/// Records a failure if `block` is null. Returns `block`.
+fn record_failure(block: *mut u8) -> *mut u8 {
     if block.is_null() {
         FAILED.set(true);
     }
     block
 }
 
-#[allow(unsafe_code, reason = "an allocator cannot be written without")]
-// SAFETY: every call is passed on as it is to the system's allocator, and so is what it returns. `noted` neither allocates
-// nor unwinds: the thread-local is plain data.
+#[allow(
+    unsafe_code,
+    reason = "an allocator cannot be written without unsafe code"
+)]
+// SAFETY: every call is forwarded unchanged to the system's allocator, and its result is returned unchanged.
+// `record_failure` neither allocates nor unwinds, because the thread-local is plain data.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
-        noted(unsafe { System.alloc(layout) })
+        // SAFETY: the caller upholds the contract of this method, and the system's allocator has the same contract.
+        record_failure(unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's.
-        noted(unsafe { System.alloc_zeroed(layout) })
+        // SAFETY: the caller upholds the contract of this method, and the system's allocator has the same contract.
+        record_failure(unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of this method, and the system's allocator has the same contract.
         unsafe { System.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's.
-        noted(unsafe { System.realloc(block, layout, size) })
+        // SAFETY: the caller upholds the contract of this method, and the system's allocator has the same contract.
+        record_failure(unsafe { System.realloc(block, layout, size) })
     }
 }

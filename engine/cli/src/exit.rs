@@ -1,4 +1,4 @@
-//! Exit codes. They are part of the command line's contract: scripts rely on them.
+//! Exit codes. Scripts rely on them, so they must not change.
 
 use prep_core::Failure;
 
@@ -7,29 +7,29 @@ use prep_core::Failure;
 pub enum Exit {
     /// The command did its work.
     Success = 0,
-    /// The command did its work, and the answer is no: a submission is not valid, two things differ.
+    /// The command succeeded and the answer is no: for example, a submission is invalid, or two variants differ.
     No = 1,
     /// The command line is wrong.
     Usage = 2,
     /// A pipeline has mistakes.
     Pipeline = 3,
-    /// A bundle or another input is missing, damaged, or not as declared.
+    /// A bundle or another input is missing, damaged, or does not match its declaration.
     Input = 4,
     /// A check fails, or a published checksum differs.
     Check = 5,
-    /// The system: disk full, permission denied, a damaged cache.
+    /// A system error: disk full, permission denied, or a damaged cache.
     Machine = 6,
     /// A server cannot be reached or asks to wait. The command may succeed later.
     Away = 7,
-    /// Several competitions failed, in different ways.
+    /// Several competitions failed with different exit codes.
     Several = 8,
-    /// A defect of this program.
+    /// A bug in this program.
     Defect = 101,
     /// Stopped by Ctrl-C or SIGTERM. Finished steps are kept.
     Interrupted = 130,
 }
 
-/// The codes in words, for `--help`. A macro, so that it can be part of a constant text.
+/// The descriptions of the codes for `--help`. This is a macro so that a constant can contain the text.
 #[macro_export]
 macro_rules! exit_codes {
     () => {
@@ -43,13 +43,13 @@ macro_rules! exit_codes {
   6    the system: disk full, permission denied, damaged cache
   7    a server cannot be reached or asks to wait: try again later
   8    several competitions failed in different ways
-  101  a defect of prep
+  101  a bug in prep
   130  stopped by Ctrl-C or SIGTERM"
     };
 }
 
 impl Exit {
-    /// The code of one failure.
+    /// Returns the exit code of a failure.
     pub fn from_failure(failure: Failure) -> Exit {
         match failure {
             Failure::Input => Exit::Input,
@@ -62,8 +62,9 @@ impl Exit {
         }
     }
 
-    /// The code of several endings: that of the failures if they agree. An interruption outweighs a defect, and that the
-    /// other failures; any failure outweighs a no.
+    /// Combines the exit codes of several competitions. If their failures have the same code, returns it; otherwise
+    /// [`Exit::Several`]. An interruption takes precedence over a bug, a bug over other failures, and a failure over
+    /// [`Exit::No`].
     pub fn combine(exits: impl IntoIterator<Item = Exit>) -> Exit {
         exits
             .into_iter()
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_endings_make_one_code() {
+    fn several_exit_codes_are_combined() {
         for (exits, expected) in [
             (vec![], Exit::Success),
             (vec![Exit::Success, Exit::Input], Exit::Input),
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_no_failure() {
+    fn no_failure_has_exit_code_1() {
         for failure in [
             Failure::Input,
             Failure::Check,

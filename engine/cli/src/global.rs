@@ -10,20 +10,20 @@ use crate::values::at_least_one;
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Common options";
 
-/// Options that every verb takes.
+/// Options that every verb has.
 #[derive(Debug, Default, Clone, Args)]
 pub struct Global {
     /// Directory of prepared competitions [env: MLE_BENCH_DATA_DIR]
     ///
-    /// The default is `mle-bench/data` in the user's directory for caches.
+    /// The default is `mle-bench/data` in the user's cache directory.
     #[arg(long, global = true, value_name = "DIR", help_heading = HEADING, hide_short_help = true)]
     pub data_dir: Option<PathBuf>,
     /// Directory of the cache [env: PREP_CACHE_DIR]
     ///
-    /// The default is `prep` in the user's directory for caches.
+    /// The default is `prep` in the user's cache directory.
     #[arg(long, global = true, value_name = "DIR", help_heading = HEADING, hide_short_help = true)]
     pub cache_dir: Option<PathBuf>,
-    /// Directory of further pipelines: DIR/ID/pipeline.yaml [env: PREP_PIPELINES]
+    /// Directory of additional pipelines: DIR/ID/pipeline.yaml [env: PREP_PIPELINES]
     ///
     /// A pipeline with the id of a built-in one replaces it.
     #[arg(long, global = true, value_name = "DIR", help_heading = HEADING, hide_short_help = true)]
@@ -33,7 +33,7 @@ pub struct Global {
     /// It also limits the threads of one step.
     #[arg(long, short = 'j', global = true, value_name = "N", value_parser = at_least_one, help_heading = HEADING, hide_short_help = true)]
     pub jobs: Option<usize>,
-    /// Memory of all running steps, such as 8GB or 4GiB [default: half of the RAM]
+    /// Memory for all running steps, such as 8GB or 4GiB [default: half of the RAM]
     #[arg(long, global = true, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING, hide_short_help = true)]
     pub memory: Option<u64>,
     /// Print results as JSON
@@ -42,7 +42,7 @@ pub struct Global {
     /// Print errors and results only
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = HEADING, hide_short_help = true)]
     pub quiet: bool,
-    /// Print more
+    /// Print more details
     #[arg(long, short, global = true, help_heading = HEADING, hide_short_help = true)]
     pub verbose: bool,
     /// Colours: auto (on terminals, unless NO_COLOR is set), always, never
@@ -62,7 +62,7 @@ pub struct Global {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On terminals.
+    /// Colours on terminals only.
     #[default]
     Auto,
     Always,

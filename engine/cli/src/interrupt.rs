@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: the first one lets running steps stop cleanly, the second one ends the program at once.
+//! Handles Ctrl-C and SIGTERM. After the first signal, running steps stop cleanly. The second signal ends the program
+//! at once.
 
 use std::io;
 use std::sync::mpsc;
@@ -13,18 +14,18 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::printer::Printer;
 
-/// The message at the first signal.
+/// The message that is printed after the first signal.
 pub const STOPPING: &str = "stopping; press Ctrl-C again to end at once";
 
-/// Signals are watched until this is dropped.
+/// Handles signals until it is dropped.
 pub struct Watching {
     _stop: oneshot::Sender<()>,
 }
 
-/// Watches for signals, and what the first one cancels.
+/// Starts to handle signals. Returns a flag that the first signal sets.
 ///
 /// # Errors
-/// As [`watch`].
+/// Same as [`watch`].
 pub fn watched(printer: &Printer) -> Result<(Watching, Cancel), CliError> {
     let cancel = Cancel::default();
     let printer = printer.clone();
@@ -32,30 +33,30 @@ pub fn watched(printer: &Printer) -> Result<(Watching, Cancel), CliError> {
     Ok((watching, cancel))
 }
 
-/// Watches for signals on a thread of its own. `notice` is called at the first one. If the system starts no further thread,
-/// a signal ends the program at once.
+/// Handles signals on a separate thread. The first signal sets `cancel` and calls `notice`. If the thread cannot be
+/// started, a signal ends the program at once.
 ///
 /// # Errors
-/// When the operating system does not let signals be watched.
+/// Returns an error if the signal handlers cannot be installed.
 pub fn watch(cancel: Cancel, notice: impl FnOnce() + Send + 'static) -> Result<Watching, CliError> {
     let (stop, stopped) = oneshot::channel();
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let work = move || {
         let (runtime, interrupt, terminate) = match signals() {
             Ok(signals) => signals,
             Err(error) => {
-                let _ = tell.send(Err(error));
+                let _ = sender.send(Err(error));
                 return;
             }
         };
-        let _ = tell.send(Ok(()));
+        let _ = sender.send(Ok(()));
         runtime.block_on(wait(stopped, interrupt, terminate, &cancel, notice));
     };
     let thread = thread::Builder::new().name("signals".to_owned());
     if thread.spawn(work).is_ok()
-        && let Ok(Err(error)) = told.recv()
+        && let Ok(Err(error)) = receiver.recv()
     {
-        let message = format!("cannot watch for signals: {error}");
+        let message = format!("cannot handle signals: {error}");
         return Err(CliError::new(Exit::Machine, message));
     }
     Ok(Watching { _stop: stop })
@@ -95,8 +96,8 @@ async fn wait(
     }
 }
 
-/// Ends at once. Nothing unfinished is visible under a final name, so this is safe at any moment.
-#[allow(clippy::exit)] // The user insists, and a step that does not look at its flag cannot be waited for.
+/// Ends the process at once. This is safe at any time, because unfinished files do not have their final names yet.
+#[allow(clippy::exit)] // The user requested it twice, and a step that does not check its flag may run for a long time.
 fn end() -> ! {
     std::process::exit(Exit::Interrupted as i32)
 }

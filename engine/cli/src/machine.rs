@@ -1,4 +1,5 @@
-//! This process and its system: processors, memory, limits, boot. The only module that reads the environment.
+//! Properties of this process and its system: processors, memory, limits, boot id. No other module reads the
+//! environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,13 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     pub current_dir: Option<PathBuf>,
     pub processors: usize,
-    /// Bytes of memory that this process may use, if they are known.
+    /// Memory that this process may use, in bytes. `None` if unknown.
     pub memory: Option<u64>,
-    /// Files that this process may have open, if that is limited.
+    /// Maximum number of open files. `None` if there is no limit.
     pub open_files: Option<u64>,
+    /// Identifies the build of this program.
     pub program: String,
+    /// Identifies the current boot of the system.
     pub boot: Option<String>,
 }
 
@@ -35,7 +38,7 @@ impl Environment {
     }
 }
 
-/// Raises the limit of open files as far as it goes; returns what it is then.
+/// Raises the limit of open files to the maximum. Returns the new limit.
 fn open_files() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -48,7 +51,7 @@ fn open_files() -> Option<u64> {
     }
 }
 
-/// RAM, or the limit of the control group if that is lower.
+/// Returns the size of the RAM, or the limit of the control group if that is lower.
 fn machine_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = text
@@ -67,7 +70,7 @@ fn machine_memory() -> Option<u64> {
     Some((kibibytes * 1024).min(group.unwrap_or(u64::MAX)))
 }
 
-/// The kernel's name for the time since the machine started. Linux has one.
+/// Returns the kernel's id of the current boot. Only Linux has such an id.
 fn boot() -> Option<String> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let id = text.trim();

@@ -1,21 +1,21 @@
 //! `prep`: prepares and grades the competitions of MLE-bench.
 //!
 //! ```text
-//! args       the entire command line          usage      messages about a wrong command line
+//! args       the entire command line          usage      errors in the command line
 //! verbs/     one file per verb: its options and its output
 //! session    the context of a verb            request    common parts of planning, preparing and moving
 //! global     options of all verbs             options    how competitions are prepared
 //! select     selection of competitions        values     values of options
 //! settings   directories and limits           places, machine    variables, the user's directory, the system
-//! remote     the shared remote                prep_toml, cloud   its file, credentials of clouds
+//! remote     the shared remote                prep_toml, cloud   configuration file, credentials of clouds
 //! downloads  limits and credentials of downloads
 //! output/    printer, progress, tables, diagnostics
 //! samples    small bundles for the demo       exit, error, interrupt   the end of the program
 //! allocator  reuse of freed memory            exhausted  no more threads or memory
 //! ```
 //!
-//! Everything that plans, prepares or grades is in the library `prep-app` and those below it. This crate parses the
-//! command line, prints results, and ends with an exit code.
+//! All code that plans, prepares or grades is in the library `prep-app` and in the libraries that it uses. This crate
+//! parses the command line, prints results, and ends with an exit code.
 
 mod allocator;
 mod args;
@@ -51,8 +51,9 @@ use crate::output::printer::Printer;
 use crate::session::CliSession;
 use crate::settings::ResolvedSettings;
 
-/// Queries are processed recursively. Queries within the language's limits need a larger stack than a main thread has.
-const STACK: usize = 64 << 20;
+/// Stack of the thread that runs the verb, in bytes. Queries are processed recursively, and a query within the
+/// language's limits can need more stack than the main thread has.
+const STACK_BYTES: usize = 64 << 20;
 
 #[global_allocator]
 static ALLOCATOR: exhausted::Allocator = exhausted::Allocator;
@@ -60,12 +61,14 @@ static ALLOCATOR: exhausted::Allocator = exhausted::Allocator;
 fn main() -> ExitCode {
     allocator::set_up();
     exhausted::set_up();
-    let own = std::thread::Builder::new().stack_size(STACK).spawn(prep);
-    match own.map(std::thread::JoinHandle::join) {
+    let thread = std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(prep);
+    match thread.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
-        // The hook has printed the panic.
+        // The panic hook has printed the message.
         Ok(Err(_)) => ExitCode::from(Exit::Defect),
-        // If no thread can be started, this one runs the verb.
+        // If no thread can be started, the main thread runs the verb.
         Err(_) => prep(),
     }
 }

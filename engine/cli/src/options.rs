@@ -16,21 +16,21 @@ const HEADING: &str = "Preparation";
 /// The variant of the pipelines.
 #[derive(Debug, Default, Clone, Args)]
 pub struct VariantArg {
-    /// v1: as upstream, fixed: without known mistakes, fixed:63,30: without these
+    /// v1 (as upstream), fixed (all corrections), or e.g. fixed:63,30 (only these)
     ///
-    /// `v1` is byte-identical to upstream. `fixed` has all corrections, `fixed:63,30` only those of these issues of upstream.
-    /// Mistakes that upstream does not list have words as names; `prep list --json` shows the names.
+    /// `v1` is byte-identical to upstream. `fixed` has all corrections, `fixed:63,30` only those for upstream's issues
+    /// 63 and 30. Corrections of other mistakes are named by words. `prep list --json` shows all names.
     #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, value_parser = variant_name, help_heading = HEADING)]
     pub variant: String,
 }
 
-/// Parses the name of a variant, and orders its corrections.
+/// Parses the name of a variant, and sorts its corrections.
 pub fn variant_name(text: &str) -> Result<String, String> {
     Corrections::parse(text).map(|variant| variant.to_string())
 }
 
 impl VariantArg {
-    /// Settings with the data directory of the variant.
+    /// Returns the settings with the data directory of the variant.
     pub fn settings(&self, session: &CliSession) -> Settings {
         session.settings.of_variant(&self.variant)
     }
@@ -48,12 +48,12 @@ pub struct SourceArg {
 }
 
 impl SourceArg {
-    /// The directory of the option.
+    /// Returns the directory that the option names.
     pub fn dir(&self) -> Option<&Path> {
         self.source.as_deref()
     }
 
-    /// The directory of the option or of the settings.
+    /// Returns the directory that the option or the settings name.
     pub fn or_setting<'a>(&'a self, session: &'a CliSession) -> Option<&'a Path> {
         self.dir().or(session.source.as_deref())
     }
@@ -68,7 +68,7 @@ pub struct PreparationArgs {
     pub source: SourceArg,
     /// Download only the members of a bundle that the pipeline reads
     ///
-    /// The MD5 of the bundle cannot be checked then.
+    /// The MD5 of the bundle is then not checked.
     #[arg(long, help_heading = HEADING)]
     pub partial: bool,
     /// Accept a bundle whose MD5 is not the published one
@@ -84,7 +84,7 @@ pub struct PreparationArgs {
 }
 
 impl PreparationArgs {
-    /// Options that download what is missing.
+    /// Converts the arguments to options of the library. Missing bundles are downloaded.
     pub fn options(&self) -> PreparationOptions {
         PreparationOptions {
             variant: self.variant.variant.clone(),
@@ -107,7 +107,7 @@ pub enum LinkModeArg {
 }
 
 impl LinkModeArg {
-    /// Parses the value of a variable or a file.
+    /// Parses the value from a variable or a configuration file.
     pub fn parse(text: &str) -> Result<LinkModeArg, String> {
         let unknown = |_| "expected hardlink, reflink or copy".to_owned();
         LinkModeArg::from_str(text, false).map_err(unknown)
@@ -129,15 +129,15 @@ impl From<LinkModeArg> for LinkMode {
 pub struct ExpandArgs {
     /// Unpack archives in `public`: train.zip as train/ [HOW: beside, instead]
     ///
-    /// `beside` keeps the archive, `instead` replaces it. Checksums stay those of the archives, and a run without this
-    /// option removes the directories.
+    /// `beside` keeps the archive, `instead` replaces it. Checksums are still those of the archives. A later run
+    /// without this option removes the directories.
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "beside", hide_possible_values = true, help_heading = HEADING)]
-    expand_archives: Option<Place>,
+    expand_archives: Option<ExpandArg>,
 }
 
-/// The place of an unpacked archive.
+/// Where the directory of an unpacked archive goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Place {
+enum ExpandArg {
     Beside,
     Instead,
 }
@@ -145,13 +145,13 @@ enum Place {
 impl ExpandArgs {
     pub fn expand(&self) -> Option<Expand> {
         self.expand_archives.map(|place| match place {
-            Place::Beside => Expand::Beside,
-            Place::Instead => Expand::Instead,
+            ExpandArg::Beside => Expand::Beside,
+            ExpandArg::Instead => Expand::Instead,
         })
     }
 }
 
-/// Where a text result goes.
+/// Where a text result is written.
 #[derive(Debug, Default, Clone, Args)]
 pub struct OutputArg {
     /// Write to FILE instead of stdout
@@ -167,7 +167,7 @@ impl OutputArg {
     /// Writes a text to the file, or prints it.
     ///
     /// # Errors
-    /// If the file or stdout cannot be written.
+    /// Returns an error if the file or stdout cannot be written.
     pub fn write(&self, session: &CliSession, text: &str) -> Result<(), CliError> {
         match &self.output {
             Some(path) => Ok(write_atomically(path, |out| {

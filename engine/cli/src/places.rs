@@ -1,9 +1,9 @@
-//! The directories and variables of this process.
+//! The directories and environment variables of this process.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Where settings may be.
+/// The places from which settings and credentials are read.
 #[derive(Debug, Clone)]
 pub struct Directories {
     pub variable: fn(&str) -> Option<OsString>,
@@ -11,25 +11,25 @@ pub struct Directories {
     pub config_dir: Option<PathBuf>,
     pub home: Option<PathBuf>,
     pub current_dir: Option<PathBuf>,
-    /// The names of settings that are not defaults, and where each comes from.
+    /// The names of settings that are not defaults, with the origin of each.
     pub origins: Vec<(&'static str, String)>,
 }
 
 impl Directories {
-    /// Where a setting comes from: an option, a variable, a file, or `default`.
+    /// Returns the origin of a setting: an option, a variable, a file, or `default`.
     pub fn origin(&self, setting: &str) -> &str {
         let mut origins = self.origins.iter();
         let origin = origins.find(|(name, _)| *name == setting);
         origin.map_or("default", |(_, origin)| origin)
     }
 
-    /// A variable that is set and not empty.
+    /// Returns the value of a variable, if it is set and not empty.
     pub fn text(&self, name: &str) -> Option<String> {
         let text = (self.variable)(name)?.into_string().ok()?;
         (!text.is_empty()).then_some(text)
     }
 
-    /// The directory of keys.
+    /// Returns the directory of signing keys.
     pub fn keys(&self) -> Option<PathBuf> {
         Some(self.config_dir.as_ref()?.join("keys"))
     }

@@ -1,7 +1,8 @@
-//! `prep.toml`: that of the project, of the data directory, and of the user.
+//! Reads the configuration files `prep.toml`: of the project, of the data directory, and of the user.
 //!
-//! The project's is the nearest one upwards from the current directory. A file decides where results go and whose results
-//! are trusted, so a file that another user could have written is an error, as a repository of another owner is for git.
+//! The project's file is the nearest one in the current directory and its parents. A file decides where results are
+//! sent and whose results are trusted. Therefore a file that another user could have written is an error, like a
+//! repository of another owner in git.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -18,7 +19,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::places::Directories;
 
-/// Name of the file.
+/// Name of the configuration file.
 pub const FILE: &str = "prep.toml";
 
 /// The keys outside of `[remote]`.
@@ -33,39 +34,39 @@ pub const SETTINGS: [&str; 8] = [
     "memory",
 ];
 
-/// Content of a `prep.toml`. Relative paths are relative to its directory.
+/// The content of a `prep.toml`. Paths are relative to the directory of the file.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigFile {
-    /// Prepared competitions.
+    /// Directory of prepared competitions.
     pub data_dir: Option<PathBuf>,
-    /// The cache.
+    /// Directory of the cache.
     pub cache_dir: Option<PathBuf>,
-    /// Bundles.
+    /// Directory with bundles.
     pub source: Option<PathBuf>,
     /// How published files share bytes with the cache: `hardlink`, `reflink` or `copy`.
     pub link_mode: Option<String>,
-    /// Descriptions that are published instead of the built-in ones.
+    /// Directory with descriptions that are published instead of the built-in ones.
     pub descriptions: Option<PathBuf>,
-    /// Further pipelines.
+    /// Directory of additional pipelines.
     pub pipelines: Option<PathBuf>,
     /// Number of steps that run at once.
     pub jobs: Option<NonZeroUsize>,
-    /// Memory of running steps, such as `8GB`.
+    /// Memory for all running steps, such as `8GB`.
     pub memory: Option<String>,
     #[serde(default)]
     pub remote: ConfigSection,
 }
 
-/// `[remote]`.
+/// The section `[remote]`.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigSection {
-    /// The remote.
+    /// Address of the remote.
     pub url: Option<String>,
-    /// Name of the key that signs what is offered.
+    /// Name of the key that signs the results that are sent.
     pub key: Option<String>,
-    /// Public keys of those whose results are believed.
+    /// Public keys whose signed results are trusted.
     #[serde(default)]
     pub trusted: Vec<TrustedKey>,
     /// Other addresses of the same remote.
@@ -73,22 +74,23 @@ pub struct ConfigSection {
     pub same_as: Vec<String>,
     /// Whether bundles that were downloaded are sent to the mirror.
     pub mirror: Option<bool>,
-    /// Address of an S3 server that is not Amazon's.
+    /// Address of an S3-compatible server that is not Amazon's.
     pub endpoint: Option<String>,
     pub region: Option<String>,
-    /// Directories whose file is used although other users can write it. Only for the user's own file.
+    /// Directories whose `prep.toml` is used although other users can write it. Only allowed in the user's own file.
     #[serde(default)]
     pub safe_data_dirs: Vec<PathBuf>,
 }
 
-/// A key whose results are believed: `"ed25519:..."`, or `{ key = "ed25519:...", competitions = [...], until = 2027-06-30 }`.
+/// A key whose results are trusted: `"ed25519:..."`, or `{ key = "ed25519:...", competitions = [...], until =
+/// 2027-06-30 }`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "ConfigValue")]
 pub struct TrustedKey {
     pub key: String,
-    /// For which competitions; `None` for all.
+    /// The competitions for which the key is trusted. `None` for all.
     pub competitions: Option<Vec<String>>,
-    /// The last day.
+    /// The last day on which the key is trusted.
     pub until: Option<Datetime>,
 }
 
@@ -133,8 +135,8 @@ impl From<ConfigValue> for TrustedKey {
 }
 
 impl TrustedKey {
-    /// # Errors
-    /// When it is not a public key.
+    /// Parses the key. ¶ # Errors
+    /// Returns an error if the text is not a public key.
     pub fn parse(&self) -> Result<TrustedSigner, KeyError> {
         let competitions = self.competitions.as_ref();
         let date = self.until.and_then(|until| until.date);
@@ -159,19 +161,19 @@ impl fmt::Display for TrustedKey {
     }
 }
 
-/// When a day ends, in UTC, in seconds since 1970.
+/// Returns the end of a day in UTC, in seconds since 1970.
 fn end_of_day(date: Date) -> u64 {
     // Days since 0000-03-01, so that the leap day is the last one of its year (Howard Hinnant, `days_from_civil`).
     let (year, month) = match u64::from(date.month) {
         month @ 3.. => (u64::from(date.year), month - 3),
         month => (u64::from(date.year).saturating_sub(1), month + 9),
     };
-    let of_year = (153 * month + 2) / 5 + u64::from(date.day);
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + of_year;
+    let day_of_year = (153 * month + 2) / 5 + u64::from(date.day);
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + day_of_year;
     days.saturating_sub(719_468).saturating_mul(86_400)
 }
 
-/// The files that exist, and all places that were searched. The first file has precedence.
+/// The configuration files that exist, in order of precedence, and all paths that were searched.
 #[derive(Debug, Default)]
 pub struct ConfigFiles {
     pub found: Vec<(PathBuf, ConfigFile)>,
@@ -179,10 +181,10 @@ pub struct ConfigFiles {
 }
 
 impl ConfigFiles {
-    /// Reads the project's file, the data directory's if that is known, and the user's.
+    /// Reads the file of the project, of the data directory if it is known, and of the user.
     ///
     /// # Errors
-    /// If a file cannot be read, has an unknown key, or could have been written by another user.
+    /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user.
     pub fn read(places: &Directories, data_dir: Option<&Path>) -> Result<ConfigFiles, CliError> {
         let mut files = ConfigFiles::default();
         let home = places.home.as_deref();
@@ -227,7 +229,7 @@ impl ConfigFiles {
         Ok(files)
     }
 
-    /// The first value of a key, and its file.
+    /// Returns the value of a key with the highest precedence, and the file that contains it.
     pub fn first<T>(&self, key: impl Fn(&ConfigFile) -> Option<T>) -> Option<(T, String)> {
         let mut values = self
             .found
@@ -251,7 +253,7 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
     if safe.iter().any(|safe| canonical(safe) == dir) {
         return Ok(());
     }
-    // Also its real place: another user may be able to replace it there.
+    // If the file is a link, its target is checked too, because another user may be able to replace the target.
     let real = canonical(path);
     let directory = real.parent().unwrap_or(Path::new("/"));
     for place in [&*real, directory, &*dir] {
@@ -273,12 +275,12 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
     Ok(())
 }
 
-/// How another user than `user` and root could write here.
+/// Returns how a user other than `user` and root could write a file or directory. Returns `None` if that is impossible.
 fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
     const OTHERS_WRITE: u32 = 0o022;
     const STICKY: u32 = 0o1000;
     let mode = metadata.mode();
-    // In such a directory, only owners can remove and replace files.
+    // In a sticky directory, only owners can remove and replace files.
     let is_shared_safely = metadata.is_dir() && mode & STICKY != 0;
     if metadata.uid() != user && metadata.uid() != 0 {
         Some("belongs to another user")
@@ -354,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_can_write_is_not_used() {
+    fn a_file_that_other_users_can_write_is_an_error() {
         let (user, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let file = data.path().join(FILE);
         fs::write(&file, EXAMPLE).unwrap();
@@ -402,14 +404,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_user_is_not_used() {
+    fn a_file_of_another_user_is_an_error() {
         let data = tempfile::tempdir().unwrap();
         let metadata = data.path().metadata().unwrap();
         let owner = metadata.uid();
         assert_eq!(fault(&metadata, owner), None);
         let is_root = owner == 0;
         assert_eq!(fault(&metadata, owner + 1).is_none(), is_root);
-        // A link leads to where others can write.
+        // The file is a link to a directory that other users can write.
         let (user, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(elsewhere.path().join("file"), EXAMPLE).unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("file"), data.path().join(FILE)).unwrap();
@@ -419,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_file_upwards_is_the_projects() {
+    fn the_nearest_file_in_parent_directories_is_used() {
         let (user, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let project = tempfile::tempdir().unwrap();
         let inner = project.path().join("a/b");
@@ -473,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn days_are_counted_from_1970() {
+    fn the_end_of_a_day_is_in_seconds_since_1970() {
         for (year, month, day, end) in [
             (1970, 1, 1, 86_400),
             (1970, 3, 1, 60 * 86_400),

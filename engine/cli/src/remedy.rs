@@ -1,17 +1,17 @@
-//! Words for remedies. Only the command line knows its verbs and options.
+//! Describes suggested actions. The libraries do not know verbs and options, so the command line writes the texts.
 
 use prep_app::Remedy;
 
-/// The help of an error: one action, or several of which each helps.
+/// Returns the help text of an error: one action, or several alternatives.
 pub fn words(remedy: &Remedy) -> String {
     match remedy {
         Remedy::Words(words) => words.clone(),
-        Remedy::NameSource => "name the directory that has it with --source".to_owned(),
+        Remedy::NameSource => "name the directory that contains it with --source".to_owned(),
         Remedy::AllowDownloads => "run without --no-download and --available".to_owned(),
         Remedy::AcceptBundle => {
-            "--skip-bundle-verification accepts it; outputs are still compared with their published checksums".to_owned()
+            "--skip-bundle-verification accepts the bundle; outputs are still compared with their published checksums".to_owned()
         }
-        Remedy::AcceptOutputs => "--skip-verification accepts it".to_owned(),
+        Remedy::AcceptOutputs => "--skip-verification accepts the outputs".to_owned(),
         Remedy::RaiseMemory => "raise --memory".to_owned(),
         Remedy::KeepArchives => "run without --expand-archives".to_owned(),
         Remedy::RepairCache => "run `prep cache verify --repair`".to_owned(),
@@ -21,16 +21,16 @@ pub fn words(remedy: &Remedy) -> String {
         }
         Remedy::NameDataDir => "name a directory on another disk with --data-dir".to_owned(),
         Remedy::DiscardBundles => {
-            "--discard-bundle deletes each bundle once its competition is prepared".to_owned()
+            "--discard-bundle deletes each bundle after its competition is prepared".to_owned()
         }
         Remedy::Prepare { id } => format!("run `prep run {id}`"),
         Remedy::ListCompetitions => "`prep list` shows all competitions".to_owned(),
         Remedy::NamePipelines { parent: None } => {
-            "--pipelines names a directory with ID/pipeline.yaml".to_owned()
+            "name a directory that contains ID/pipeline.yaml with --pipelines".to_owned()
         }
         Remedy::NamePipelines {
             parent: Some(parent),
-        } => format!("--pipelines names the directory above: {parent}"),
+        } => format!("name the parent directory with --pipelines {parent}"),
         Remedy::NameRemote => {
             "name one with --remote URL, or with `url` in `[remote]` of prep.toml".to_owned()
         }

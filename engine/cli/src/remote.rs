@@ -1,4 +1,4 @@
-//! The remote: from options, variables and `prep.toml` to a link.
+//! Sets up the remote from options, variables and `prep.toml`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::session::CliSession;
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Remote";
 
-/// Which remote is used.
+/// Options that choose the remote.
 #[derive(Debug, Default, Clone, Args)]
 pub struct RemoteArgs {
     /// Cache that machines share, such as s3://BUCKET/PREFIX [env: PREP_REMOTE]
     ///
-    /// Others are gs://, az://, file:///DIR, and https:// for reading. Before a step runs, prep searches its result there;
-    /// after the step ran, prep sends the result if there is a key.
+    /// Other addresses begin with gs://, az:// or file:///DIR, or with https:// for reading only. Before a step runs,
+    /// prep searches the remote for its result. After the step, prep sends the result if you have a signing key.
     #[arg(long, value_name = "URL", help_heading = HEADING)]
     pub remote: Option<String>,
     /// Use no remote, even if prep.toml names one
@@ -29,14 +29,14 @@ pub struct RemoteArgs {
     pub no_remote: bool,
 }
 
-/// A value, and where it comes from.
+/// A value and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteSetting<T> {
     pub value: T,
     pub origin: String,
 }
 
-/// Everything about the remote that is in settings.
+/// All settings of the remote.
 #[derive(Debug, Default, Clone)]
 pub struct RemoteSettings {
     pub url: Option<RemoteSetting<String>>,
@@ -49,10 +49,11 @@ pub struct RemoteSettings {
 }
 
 impl RemoteSettings {
-    /// Precedence, highest first: options, variables, files. Lists of all files are joined.
+    /// Collects the settings of the remote. Options have precedence over variables, and variables over files. Lists
+    /// from all files are joined.
     ///
     /// # Errors
-    /// If a file cannot be read, has an unknown key, or could have been written by another user.
+    /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user.
     pub fn resolve(
         args: &RemoteArgs,
         places: &Directories,
@@ -114,10 +115,11 @@ impl RemoteSettings {
         CloudCredentials::new(variables)
     }
 
-    /// Returns the key that signs: the configured one. Without a configured one, the only key in the directory of keys.
+    /// Returns the key that signs results: the configured key, otherwise the key in the directory of keys if it is the
+    /// only one.
     ///
     /// # Errors
-    /// When the configured key cannot be used.
+    /// Returns an error if the configured key cannot be used.
     pub fn signing(&self, places: &Directories) -> Result<Option<SigningKey>, CliError> {
         let Some(directory) = places.keys() else {
             return Ok(None);
@@ -135,7 +137,7 @@ impl RemoteSettings {
     }
 }
 
-/// Errors of a key belong to the system: its file, or the mode of the file.
+/// Converts an error of a key. A wrong key or name is a usage error; a key file that cannot be used is a system error.
 pub fn key(error: prep_remote::KeyError) -> CliError {
     let exit = match error {
         prep_remote::KeyError::Public(_)
@@ -147,10 +149,10 @@ pub fn key(error: prep_remote::KeyError) -> CliError {
 }
 
 impl CliSession {
-    /// The same session, with the remote that is in force, if there is one.
+    /// Returns the session with the configured remote, if there is one.
     ///
     /// # Errors
-    /// When it cannot be used as it is named.
+    /// Returns an error if the address or a key of the remote is invalid.
     pub fn linked(&self, args: &RemoteArgs) -> Result<CliSession, CliError> {
         let settings = RemoteSettings::resolve(args, &self.places, &self.settings.data_dir)?;
         let Some(url) = &settings.url else {
@@ -168,15 +170,15 @@ impl CliSession {
             same_as: same_as.collect::<Result<_, _>>()?,
             mirror: settings.mirror.as_ref().is_some_and(|mirror| mirror.value),
         };
-        // A remote of the command line needs no mention.
+        // If the remote is an option of the command line, it is not printed.
         if args.remote.is_none() {
             let (shown, by) = (config.address.without_secrets(), &url.origin);
             self.printer
                 .message(format!("remote: {shown} (set in {by})"));
         }
         let printer = self.printer.clone();
-        let say = Arc::new(move |text: &str| printer.warning(text));
-        let link = Link::new(config, say).map_err(prep_app::Error::from)?;
+        let warn = Arc::new(move |text: &str| printer.warning(text));
+        let link = Link::new(config, warn).map_err(prep_app::Error::from)?;
         let mut session = self.clone();
         session.settings.remote = Some(link);
         Ok(session)
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn options_go_before_variables_before_files_and_trust_adds_up() {
+    fn options_precede_variables_and_files_and_trusted_keys_are_joined() {
         let (user, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let write = |dir: &tempfile::TempDir, text: &str| {
             std::fs::write(dir.path().join(FILE), text).unwrap();
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_in_a_file_is_told_with_its_line() {
+    fn a_mistake_in_a_file_is_reported_with_its_line() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(
             dir.path().join(FILE),

@@ -1,4 +1,4 @@
-//! Common parts of the verbs that plan, prepare or move competitions have in common: a task of the library, and a loop over ids.
+//! Common parts of the verbs that plan, prepare or move competitions: the library's task, and a loop over ids.
 
 use prep_app::{Catalog, PreparationOptions, Task};
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use crate::options::PreparationArgs;
 use crate::session::CliSession;
 
 impl CliSession {
-    /// The competitions that exist.
+    /// Returns the catalog of all competitions.
     pub fn catalog(&self) -> Result<Catalog, CliError> {
         Ok(Catalog::open(&self.settings)?)
     }
 
-    /// A task with these options, whose network is for `purpose`.
+    /// Creates a task with these options. `purpose` is the purpose for which it uses the network.
     pub fn task(
         &self,
         options: PreparationOptions,
@@ -37,12 +37,12 @@ impl CliSession {
         })
     }
 
-    /// A task that downloads nothing.
+    /// Creates a task that downloads nothing.
     pub fn local_task(&self, args: &PreparationArgs) -> Result<Task, CliError> {
-        self.task(args.options(), &DownloadLimits::default(), Purpose::Nothing)
+        self.task(args.options(), &DownloadLimits::default(), Purpose::Unused)
     }
 
-    /// Calls `work` for each competition, and prints the errors. An interruption ends the loop.
+    /// Calls `work` for each competition, and prints its errors. An interruption ends the loop.
     pub fn for_each_id<T>(
         &self,
         ids: &[String],
@@ -69,13 +69,14 @@ impl CliSession {
 pub struct IdResults<T>(Vec<(String, Result<T, CliError>)>);
 
 impl<T> IdResults<T> {
-    /// The competitions without an error.
+    /// Returns the competitions that succeeded, with their results.
     pub fn results(&self) -> impl Iterator<Item = (&str, &T)> {
         let outcomes = self.0.iter();
         outcomes.filter_map(|(id, outcome)| Some((id.as_str(), outcome.as_ref().ok()?)))
     }
 
-    /// The members of `competitions` in JSON output: an error in place of the result if there is one.
+    /// Returns the elements of `competitions` in JSON output. A competition that failed has an error instead of a
+    /// result.
     pub fn json(&self, result: impl Fn(&str, &T) -> Value) -> Vec<Value> {
         let outcomes = self.0.iter();
         let members = outcomes.map(|(id, outcome)| match outcome {
@@ -85,7 +86,7 @@ impl<T> IdResults<T> {
         members.collect()
     }
 
-    /// The exit code of the errors.
+    /// Returns the combined exit code of all errors.
     pub fn exit(&self) -> Exit {
         let outcomes = self.0.iter();
         let errors = outcomes.filter_map(|(_, outcome)| outcome.as_ref().err());

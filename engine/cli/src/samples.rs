@@ -1,7 +1,7 @@
-//! The directory into which the demo unpacks the sample bundles into.
+//! Unpacks the sample bundles into the directory of the demo.
 //!
 //! ```text
-//! DIR/prep-demo.txt                marks the directory of a demo: only such a directory, or an empty one, is used
+//! DIR/prep-demo.txt                marks the directory of a demo; other directories are used only if they are empty
 //! DIR/prep.toml                    settings for commands in the directory
 //! DIR/bundles/ID.zip
 //! DIR/submissions/ID/NAME.csv
@@ -17,18 +17,18 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::prep_toml::FILE;
 
-const MARK: &str = "prep-demo.txt";
+const MARKER_FILE: &str = "prep-demo.txt";
 /// Settings for commands in the demo's directory.
 const SETTINGS: &str = "data_dir = \"data\"\ncache_dir = \"cache\"\nsource = \"bundles\"\n";
-const MARK_TEXT: &str = "`prep demo` wrote this directory from sample data. You can delete it.\n";
+const MARKER_TEXT: &str = "`prep demo` wrote this directory from sample data. You can delete it.\n";
 
-/// Makes `dir` a demonstration's directory with all bundles and submissions. Files that are there already as they should be
-/// are left alone, so that nothing looks changed.
+/// Writes all bundles and submissions of the demo to `dir`. Files that already have the right content are not written
+/// again, so that their times do not change.
 ///
 /// # Errors
-/// When `dir` has other files than those of a demo, or cannot be written.
+/// Returns an error if `dir` contains files that are not from a demo, or cannot be written.
 pub fn unpack(dir: &Path) -> Result<(), CliError> {
-    if !dir.join(MARK).is_file() {
+    if !dir.join(MARKER_FILE).is_file() {
         let occupied = match fs::read_dir(dir) {
             Ok(mut entries) => entries.next().is_some(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
@@ -40,7 +40,7 @@ pub fn unpack(dir: &Path) -> Result<(), CliError> {
                 .help("name a new or empty directory with --output"));
         }
     }
-    put(&dir.join(MARK), MARK_TEXT.as_bytes())?;
+    put(&dir.join(MARKER_FILE), MARKER_TEXT.as_bytes())?;
     put(&dir.join(FILE), SETTINGS.as_bytes())?;
     for sample in SAMPLES {
         put(
@@ -54,12 +54,12 @@ pub fn unpack(dir: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The directory of bundles.
+/// Returns the directory of bundles.
 pub fn bundles(dir: &Path) -> PathBuf {
     dir.join("bundles")
 }
 
-/// Where the submissions of a sample are.
+/// Returns the paths of a sample's submissions.
 pub fn submissions(sample: &SampleBundle, dir: &Path) -> impl Iterator<Item = PathBuf> {
     let names = sample.submissions.iter();
     names.map(|(name, _)| submission(dir, sample.id, name))
@@ -69,7 +69,7 @@ fn submission(dir: &Path, id: &str, name: &str) -> PathBuf {
     dir.join("submissions").join(id).join(name)
 }
 
-/// Writes a file and its parent directories, unless it exists with this content.
+/// Writes a file and creates its parent directories, unless the file already has this content.
 pub fn put(path: &Path, content: &[u8]) -> Result<(), CliError> {
     if fs::read(path).is_ok_and(|found| found == content) {
         return Ok(());
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_are_of_built_in_competitions_and_small() {
+    fn samples_are_small_and_belong_to_built_in_competitions() {
         let catalog = prep_app::Catalog::embedded();
         assert!(SAMPLES.len() >= 4);
         for sample in SAMPLES {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_demo_unpacks_into_nothing_an_empty_folder_and_its_own() {
+    fn a_demo_unpacks_into_new_empty_and_demo_directories() {
         let dir = tempfile::tempdir().unwrap();
         unpack(dir.path()).unwrap();
         let bundle = bundles(dir.path()).join(format!("{}.zip", SAMPLES[0].id));
@@ -113,11 +113,11 @@ mod tests {
         assert_eq!(fs::read(&bundle).unwrap(), SAMPLES[0].bundle);
         let nested = dir.path().join("not/there");
         unpack(&nested).unwrap();
-        assert!(nested.join(MARK).is_file());
+        assert!(nested.join(MARKER_FILE).is_file());
     }
 
     #[test]
-    fn a_directory_with_other_files_is_left_alone() {
+    fn a_directory_with_other_files_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("thesis.txt"), "mine").unwrap();
         let error = unpack(dir.path()).unwrap_err();

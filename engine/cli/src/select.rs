@@ -1,4 +1,4 @@
-//! Which competitions a command is about.
+//! Selects the competitions of a command.
 
 use std::path::{Path, PathBuf};
 
@@ -52,10 +52,10 @@ impl Selection {
             && self.ids_from.is_none()
     }
 
-    /// Returns the selected ids, or those of `otherwise` if nothing is selected.
+    /// Returns the selected ids. If nothing is selected, returns the ids from `otherwise`.
     ///
     /// # Errors
-    /// As [`ids`](Self::ids) and of `otherwise`.
+    /// Same as [`ids`](Self::ids). Also returns the error of `otherwise`.
     pub fn ids_or(
         &self,
         otherwise: impl FnOnce() -> Result<Vec<String>, CliError>,
@@ -66,10 +66,11 @@ impl Selection {
         }
     }
 
-    /// The selected ids, each once, in the order of sets, list, single ones. Whether they exist is not checked.
+    /// Returns the selected ids without duplicates: first those of sets, then those of the list, then single ids. Does
+    /// not check that they exist.
     ///
     /// # Errors
-    /// When nothing is selected, a set is unknown, or the list cannot be read or is empty.
+    /// Returns an error if nothing is selected, a set is unknown, or the list cannot be read or is empty.
     pub fn ids(&self) -> Result<Vec<String>, CliError> {
         if self.is_empty() {
             return Err(CliError::usage("no competition is selected")
@@ -91,11 +92,12 @@ impl Selection {
     }
 }
 
-/// Sets whose names are this program's: their lists are made of the benchmark's.
+/// Sets that have a different name or content than in the benchmark.
 const SCORED: &str = "scored";
 const ALL: &str = "all";
 
-/// The ids of a set. `all` is every competition; the benchmark's list of that name has the scored ones only.
+/// Returns the ids of a set. `all` contains all competitions, unlike the benchmark's list `all`, which contains only
+/// the scored ones.
 fn set(name: &str) -> Result<Vec<&'static str>, CliError> {
     let lists: &[&str] = match name {
         SCORED => &["all"],
@@ -142,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selections_add_up_without_repeats() {
+    fn selections_are_joined_without_duplicates() {
         let dir = tempfile::tempdir().unwrap();
         let list = dir.path().join("list.txt");
         std::fs::write(&list, "# two\nb\r\n\n  a \n").unwrap();
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_usage_errors_with_a_way_out() {
+    fn mistakes_are_usage_errors_with_help() {
         let set = |name: &str| Selection {
             set: vec![name.into()],
             ..Selection::default()

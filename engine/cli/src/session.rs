@@ -1,4 +1,4 @@
-//! Everything that a verb gets besides its own options.
+//! The context that a verb gets in addition to its own options.
 
 use std::path::PathBuf;
 
@@ -14,18 +14,18 @@ use crate::settings::Kaggle;
 #[derive(Debug, Clone)]
 pub struct CliSession {
     pub settings: Settings,
-    /// Directory of bundles that a setting names.
+    /// Directory of bundles from the settings.
     pub source: Option<PathBuf>,
-    /// How published files share bytes with the cache. `None` without a setting.
+    /// How published files share bytes with the cache. `None` if it is not set.
     pub link_mode: Option<LinkMode>,
-    /// Directory of descriptions that a setting names.
+    /// Directory of descriptions from the settings.
     pub descriptions: Option<PathBuf>,
     pub kaggle: Kaggle,
     pub places: Directories,
     pub printer: Printer,
-    /// Describes the command line.
+    /// Returns clap's definition of the command line.
     pub command: fn() -> clap::Command,
 }
 
-/// How a verb ends: an exit code, or the error that ended it.
+/// The result of a verb: an exit code, or the error that ended the verb.
 pub type VerbResult = Result<Exit, CliError>;

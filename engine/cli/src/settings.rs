@@ -1,4 +1,4 @@
-//! Directories and limits: from options, variables, `prep.toml`, or the system.
+//! Resolves directories and limits from options, variables, `prep.toml` and the system.
 
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
@@ -16,7 +16,7 @@ use crate::places::Directories;
 use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
 use crate::values::at_least_one;
 
-/// All settings.
+/// All settings of the program.
 #[derive(Debug, Clone)]
 pub struct ResolvedSettings {
     /// Settings for the library.
@@ -30,11 +30,11 @@ pub struct ResolvedSettings {
     pub color: Color,
     pub kaggle: Kaggle,
     pub places: Directories,
-    /// Warnings about them.
+    /// A warning about a setting.
     pub warning: Option<String>,
 }
 
-/// Kaggle's API, and where credentials for it may be.
+/// The address of Kaggle's API, and where its credentials are searched.
 #[derive(Debug, Clone)]
 pub struct Kaggle {
     pub endpoint: String,
@@ -44,10 +44,10 @@ pub struct Kaggle {
 }
 
 impl Kaggle {
-    /// The credentials, from variables or files.
+    /// Finds the credentials in variables or files.
     ///
     /// # Errors
-    /// When there are none, or those that are found first cannot be used.
+    /// Returns an error if there are no credentials, or if the first ones that are found cannot be used.
     pub fn credentials(&self) -> Result<FoundCredentials, CredentialsError> {
         let variable = |name: &str| (self.variable)(name)?.into_string().ok();
         prep_fetch::find_credentials(&prep_fetch::CredentialVariables {
@@ -58,11 +58,11 @@ impl Kaggle {
     }
 }
 
-/// Memory where the machine's is unknown.
-const UNKNOWN_MEMORY: u64 = 8 << 30;
+/// Assumed memory of the system if it is unknown, in bytes.
+const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
 
 impl Environment {
-    /// A variable that is set and not empty.
+    /// Returns the value of a variable, if it is set and not empty.
     fn set(&self, name: &str) -> Option<OsString> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
@@ -71,7 +71,7 @@ impl Environment {
         self.set(name).map(PathBuf::from)
     }
 
-    /// The user's directory for caches: `XDG_CACHE_HOME`, otherwise the system's usual place below the home directory.
+    /// Returns the user's cache directory: `XDG_CACHE_HOME`, otherwise the system's default in the home directory.
     fn cache_home(&self) -> Option<PathBuf> {
         let usual = if cfg!(target_os = "macos") {
             "Library/Caches"
@@ -83,7 +83,7 @@ impl Environment {
             .or_else(|| self.home.as_ref().map(|home| home.join(usual)))
     }
 
-    /// The places of settings, before any is read.
+    /// Returns the places from which settings are read.
     fn places(&self) -> Directories {
         let config = self
             .path("XDG_CONFIG_HOME")
@@ -98,7 +98,7 @@ impl Environment {
         }
     }
 
-    /// Kaggle's own client searches its files in these directories.
+    /// Returns Kaggle's settings. The directories are those in which Kaggle's own client searches its files.
     fn kaggle(&self) -> Kaggle {
         let config = self
             .path("XDG_CONFIG_HOME")
@@ -119,15 +119,16 @@ impl Environment {
     }
 }
 
-/// Chooses values of settings, and notes where they come from.
+/// Chooses the values of settings, and records their origins.
 struct Chooser<'a> {
-    around: &'a Environment,
+    environment: &'a Environment,
     files: ConfigFiles,
     origins: Vec<(&'static str, String)>,
 }
 
 impl Chooser<'_> {
-    /// The value of a setting: from the option, the variable, or a file; none for the default.
+    /// Returns the value of a setting from the option, otherwise from the variable, otherwise from a file. Returns
+    /// `None` if the default applies.
     fn choose<T>(
         &mut self,
         name: &'static str,
@@ -136,7 +137,7 @@ impl Chooser<'_> {
         key: impl Fn(&ConfigFile) -> Option<T>,
     ) -> Result<Option<T>, CliError> {
         let (variable, parse) = variable;
-        let found = match (option, self.around.set(variable)) {
+        let found = match (option, self.environment.set(variable)) {
             (Some(value), _) => Some((value, "option".to_owned())),
             (None, Some(text)) => Some((parse(text)?, variable.to_owned())),
             (None, None) => self.files.first(key),
@@ -172,21 +173,27 @@ fn parse_variable<T>(
 }
 
 impl ResolvedSettings {
-    /// Precedence, highest first: options, variables, files, defaults.
+    /// Resolves all settings. Options have precedence over variables, variables over files, and files over defaults.
     ///
     /// # Errors
-    /// If a file or variable cannot be used, or a directory is not set and there is no home directory.
-    pub fn resolve(global: &Global, around: &Environment) -> Result<ResolvedSettings, CliError> {
-        let mut places = around.places();
+    /// Returns an error if a file or variable is invalid, or if a directory is not set and there is no home directory.
+    pub fn resolve(
+        global: &Global,
+        environment: &Environment,
+    ) -> Result<ResolvedSettings, CliError> {
+        let mut places = environment.places();
         let mut chooser = Chooser {
-            around,
+            environment,
             files: ConfigFiles::read(&places, None)?,
             origins: Vec::new(),
         };
         let directory = |chosen: Option<PathBuf>, default: &str, help: &str| {
             chosen
-                .or_else(|| around.cache_home().map(|home| home.join(default)))
-                .ok_or_else(|| CliError::usage("there is no home directory for data").help(help))
+                .or_else(|| environment.cache_home().map(|home| home.join(default)))
+                .ok_or_else(|| {
+                    CliError::usage("there is no home directory for the default directory")
+                        .help(help)
+                })
         };
         let data_dir = directory(
             chooser.path("data_dir", global.data_dir.as_ref(), DATA_DIR, |file| {
@@ -195,7 +202,7 @@ impl ResolvedSettings {
             "mle-bench/data",
             "name a directory with --data-dir or MLE_BENCH_DATA_DIR",
         )?;
-        // The file of the data directory decides the other settings.
+        // The data directory is known now, so its file applies to the other settings.
         chooser.files = ConfigFiles::read(&places, Some(&data_dir))?;
         let store_dir = directory(
             chooser.path("cache_dir", global.cache_dir.as_ref(), CACHE_DIR, |file| {
@@ -243,15 +250,15 @@ impl ResolvedSettings {
                 Some(units::parse_bytes(text).map_err(error))
             },
         )?;
-        let no_color = around.set("NO_COLOR").is_some();
-        let wanted = jobs.unwrap_or(around.processors).max(1);
-        let jobs = around
+        let no_color = environment.set("NO_COLOR").is_some();
+        let wanted = jobs.unwrap_or(environment.processors).max(1);
+        let jobs = environment
             .open_files
             .map_or(wanted, |files| jobs_within(files, wanted));
         let warning = (jobs < wanted).then(|| {
             format!(
                 "only {} files may be open at once, which is enough for {} instead of {wanted}; `ulimit -n` raises the limit",
-                around.open_files.unwrap_or_default(),
+                environment.open_files.unwrap_or_default(),
                 units::count(jobs as u64, "job"),
             )
         });
@@ -262,9 +269,9 @@ impl ResolvedSettings {
             jobs,
             memory: memory
                 .transpose()?
-                .unwrap_or_else(|| around.memory.unwrap_or(UNKNOWN_MEMORY) / 2),
-            program: around.program.clone(),
-            boot: around.boot.clone(),
+                .unwrap_or_else(|| environment.memory.unwrap_or(ASSUMED_MEMORY_BYTES) / 2),
+            program: environment.program.clone(),
+            boot: environment.boot.clone(),
             remote: None,
         };
         places.origins = chooser.origins;
@@ -277,14 +284,14 @@ impl ResolvedSettings {
                 Color::Auto if no_color => Color::Never,
                 color => color,
             },
-            kaggle: around.kaggle(),
+            kaggle: environment.kaggle(),
             places,
             warning,
         })
     }
 }
 
-/// Variables of settings.
+/// The environment variables of settings.
 const DATA_DIR: &str = "MLE_BENCH_DATA_DIR";
 const CACHE_DIR: &str = "PREP_CACHE_DIR";
 const PIPELINES: &str = "PREP_PIPELINES";
@@ -294,14 +301,14 @@ const DESCRIPTIONS: &str = "PREP_DESCRIPTIONS";
 const JOBS: &str = "PREP_JOBS";
 const MEMORY: &str = "PREP_MEMORY";
 
-/// Files that are open whatever runs: standard streams, the store's locks, the network.
-const FILES_ALWAYS: u64 = 24;
-/// Files that a step may have open for each of its threads.
-const FILES_PER_JOB: u64 = 8;
+/// Number of files that are always open: standard streams, locks of the cache, the network.
+const BASE_OPEN_FILES: u64 = 24;
+/// Number of files that a step may have open per thread.
+const OPEN_FILES_PER_JOB: u64 = 8;
 
-/// The number of jobs for which this number of open files suffices, at least one.
+/// Returns the number of jobs for which `files` open files are enough, at most `wanted` and at least one.
 fn jobs_within(files: u64, wanted: usize) -> usize {
-    let possible = files.saturating_sub(FILES_ALWAYS) / FILES_PER_JOB;
+    let possible = files.saturating_sub(BASE_OPEN_FILES) / OPEN_FILES_PER_JOB;
     let possible = usize::try_from(possible).unwrap_or(usize::MAX);
     wanted.min(possible).max(1)
 }
@@ -326,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_come_from_home_and_machine() {
+    fn defaults_depend_on_the_home_directory_and_the_system() {
         let ResolvedSettings {
             settings, color, ..
         } = ResolvedSettings::resolve(&Global::default(), &bare(|_| None)).unwrap();
@@ -338,8 +345,8 @@ mod tests {
     }
 
     #[test]
-    fn variables_go_before_defaults_and_options_before_variables() {
-        let around = bare(|name| match name {
+    fn options_precede_variables_and_variables_precede_defaults() {
+        let environment = bare(|name| match name {
             "PREP_JOBS" => Some("5".into()),
             "PREP_MEMORY" => Some("9B".into()),
             "PREP_LINK_MODE" => Some("reflink".into()),
@@ -351,7 +358,7 @@ mod tests {
             source,
             places,
             ..
-        } = ResolvedSettings::resolve(&Global::default(), &around).unwrap();
+        } = ResolvedSettings::resolve(&Global::default(), &environment).unwrap();
         assert_eq!(source.as_deref(), Some(Path::new("/env/PREP_SOURCE")));
         assert_eq!((settings.jobs, settings.memory), (5, 9));
         assert_eq!(places.origin("jobs"), "PREP_JOBS");
@@ -373,7 +380,7 @@ mod tests {
         };
         let ResolvedSettings {
             settings, color, ..
-        } = ResolvedSettings::resolve(&global, &around).unwrap();
+        } = ResolvedSettings::resolve(&global, &environment).unwrap();
         assert_eq!(settings.data_dir, Path::new("/d"));
         assert_eq!(settings.store_dir, Path::new("/c"));
         assert_eq!(settings.pipelines.as_deref(), Some(Path::new("/p")));
@@ -384,24 +391,24 @@ mod tests {
     }
 
     #[test]
-    fn empty_variables_and_relative_cache_homes_count_as_unset() {
-        let around = bare(|name| match name {
+    fn empty_variables_and_relative_cache_homes_are_ignored() {
+        let environment = bare(|name| match name {
             "XDG_CACHE_HOME" => Some("relative".into()),
             _ => Some(OsString::new()),
         });
-        let settings = ResolvedSettings::resolve(&Global::default(), &around)
+        let settings = ResolvedSettings::resolve(&Global::default(), &environment)
             .unwrap()
             .settings;
         assert!(settings.store_dir.starts_with("/home/u"));
-        let around = bare(|name| (name == "XDG_CACHE_HOME").then(|| "/x".into()));
-        let settings = ResolvedSettings::resolve(&Global::default(), &around)
+        let environment = bare(|name| (name == "XDG_CACHE_HOME").then(|| "/x".into()));
+        let settings = ResolvedSettings::resolve(&Global::default(), &environment)
             .unwrap()
             .settings;
         assert_eq!(settings.store_dir, Path::new("/x/prep"));
     }
 
     #[test]
-    fn kaggle_is_asked_where_its_variables_say() {
+    fn kaggles_endpoint_and_credentials_come_from_its_variables() {
         let settings = ResolvedSettings::resolve(&Global::default(), &bare(|_| None)).unwrap();
         assert_eq!(settings.kaggle.endpoint, prep_fetch::ENDPOINT);
         assert_eq!(
@@ -411,12 +418,12 @@ mod tests {
                 Path::new("/home/u/.config/kaggle")
             ]
         );
-        let around = bare(|name| match name {
+        let environment = bare(|name| match name {
             "KAGGLE_API_ENDPOINT" => Some("http://localhost:1/api".into()),
             "KAGGLE_API_TOKEN" => Some("not-shown".into()),
             _ => None,
         });
-        let kaggle = ResolvedSettings::resolve(&Global::default(), &around)
+        let kaggle = ResolvedSettings::resolve(&Global::default(), &environment)
             .unwrap()
             .kaggle;
         assert_eq!(kaggle.endpoint, "http://localhost:1/api");
@@ -425,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_get_along_with_the_files_that_may_be_open() {
+    fn the_limit_of_open_files_limits_the_jobs() {
         for (files, wanted, expected) in [
             (1024, 8, 8),
             (1_048_576, 64, 64),
@@ -436,11 +443,11 @@ mod tests {
         ] {
             assert_eq!(jobs_within(files, wanted), expected, "{files} {wanted}");
         }
-        let around = Environment {
+        let environment = Environment {
             open_files: Some(64),
             ..bare(|_| None)
         };
-        let resolved = ResolvedSettings::resolve(&Global::default(), &around).unwrap();
+        let resolved = ResolvedSettings::resolve(&Global::default(), &environment).unwrap();
         assert_eq!(resolved.settings.jobs, 5);
         let warning = resolved.warning.unwrap();
         assert!(
@@ -450,12 +457,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_home_the_folders_must_be_named() {
-        let around = Environment {
+    fn directories_must_be_named_if_there_is_no_home_directory() {
+        let environment = Environment {
             home: None,
             ..bare(|_| None)
         };
-        let error = ResolvedSettings::resolve(&Global::default(), &around).unwrap_err();
+        let error = ResolvedSettings::resolve(&Global::default(), &environment).unwrap_err();
         assert!(error.help.unwrap().contains("--data-dir"));
     }
 }

@@ -1,5 +1,5 @@
-//! Messages about a wrong command line: clap's, but without hidden or unsafe suggestions, and with help for the verbs and
-//! options of other programs and of earlier versions.
+//! Messages about a wrong command line. They are clap's messages without hidden or unsafe suggestions. Verbs and
+//! options of other programs and of earlier versions have their own suggestions.
 
 use clap::FromArgMatches;
 use clap::builder::StyledStr;
@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::args::{Cli, command};
 use crate::error::CliError;
 
-/// Verbs of other programs and of earlier versions, and what to write here.
-const OTHER_VERBS: [(&str, &str); 27] = [
+/// Verbs of other programs and of earlier versions, each with its replacement.
+const REPLACED_VERBS: [(&str, &str); 27] = [
     ("check", "pipeline check"),
     ("clean", "cache gc"),
     ("definitions", "pipeline show --json"),
@@ -40,8 +40,8 @@ const OTHER_VERBS: [(&str, &str); 27] = [
     ("version", "--version"),
 ];
 
-/// Options of upstream's command, and what to write here.
-const OTHER_OPTIONS: [(&str, &str); 5] = [
+/// Options of upstream's command, each with its replacement.
+const REPLACED_OPTIONS: [(&str, &str); 5] = [
     ("--dev", "--set dev"),
     ("--keep-raw", "nothing: bundles are not extracted"),
     ("--list", "--ids-from FILE"),
@@ -49,12 +49,13 @@ const OTHER_OPTIONS: [(&str, &str); 5] = [
     ("--submission", "the path without an option"),
 ];
 
-/// The command line of this process. Prints help and usage errors itself, and ends with 0 or 2.
+/// Parses the command line of this process. Prints help and usage errors, and then ends the process with exit code 0 or
+/// 2.
 pub fn parse() -> Cli {
     let matches = command().try_get_matches();
     let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
     cli.unwrap_or_else(|error| {
-        let error = mended(error);
+        let error = with_suggestions(error);
         if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
             let text = error.render().to_string();
             let message = text.lines().next().unwrap_or_default();
@@ -66,8 +67,8 @@ pub fn parse() -> Cli {
     })
 }
 
-/// The error, with suggestions that can be followed.
-fn mended(mut error: Error) -> Error {
+/// Replaces the suggestions of an error with ones that the user can follow.
+fn with_suggestions(mut error: Error) -> Error {
     let text = |error: &Error, kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
@@ -75,9 +76,9 @@ fn mended(mut error: Error) -> Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let verb = text(&error, ContextKind::InvalidSubcommand);
-            let known = OTHER_VERBS.iter().find(|(other, _)| *other == verb);
+            let known = REPLACED_VERBS.iter().find(|(other, _)| *other == verb);
             let names = match (known, error.remove(ContextKind::SuggestedSubcommand)) {
-                (Some((_, own)), _) => vec![(*own).to_owned()],
+                (Some((_, replacement)), _) => vec![(*replacement).to_owned()],
                 (None, Some(ContextValue::Strings(names))) => names,
                 (None, Some(ContextValue::String(name))) => vec![name],
                 _ => Vec::new(),
@@ -92,12 +93,14 @@ fn mended(mut error: Error) -> Error {
         ErrorKind::UnknownArgument => {
             let found = text(&error, ContextKind::InvalidArg);
             let near = text(&error, ContextKind::SuggestedArg);
-            if let Some((_, own)) = OTHER_OPTIONS.iter().find(|(other, _)| *other == found) {
+            if let Some((_, replacement)) =
+                REPLACED_OPTIONS.iter().find(|(other, _)| *other == found)
+            {
                 error.remove(ContextKind::SuggestedArg);
-                let tip = StyledStr::from(format!("write {own}"));
+                let tip = StyledStr::from(format!("write {replacement}"));
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
             } else if near.starts_with("--skip-") && !found.starts_with("--skip") {
-                // Usage shows the suggested option, too.
+                // The usage is removed too, because it contains the suggested option.
                 error.remove(ContextKind::SuggestedArg);
                 error.remove(ContextKind::Usage);
             }
@@ -116,7 +119,7 @@ mod tests {
     fn message(arguments: &[&str]) -> String {
         let all = std::iter::once(&"prep").chain(arguments);
         let error = command().try_get_matches_from(all).unwrap_err();
-        mended(error).render().to_string()
+        with_suggestions(error).render().to_string()
     }
 
     #[test]
@@ -142,9 +145,9 @@ mod tests {
         }
     }
 
-    /// The verb of upstream's command.
+    /// `prepare` is the verb of upstream's command.
     #[test]
-    fn prepare_is_run() {
+    fn prepare_is_an_alias_of_run() {
         let cli = Cli::try_parse_from(["prep", "prepare", "--lite"]).unwrap();
         assert!(matches!(cli.verb, crate::verbs::Verb::Run(_)));
     }

@@ -1,9 +1,9 @@
-//! Values of options that more than one module reads.
+//! Parses values of options that several modules use.
 
-/// Reads an integer of at least 1.
+/// Parses an integer of at least 1.
 ///
 /// # Errors
-/// If the text is not such a number.
+/// Returns an error if the text is not an integer of at least 1.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("expected an integer of at least 1".to_owned()),

@@ -27,7 +27,8 @@ pub type GroupReport = Result<PathBuf, SkipReason>;
 /// Reads the table in a file. Run groups keep their order. A header and empty lines are skipped.
 ///
 /// # Errors
-/// When the file cannot be read, is empty, has a line without a comma, or assigns a run group to an experiment twice.
+/// Returns an error if the file cannot be read, is empty, has a line without a comma, or assigns a run group to an
+/// experiment twice.
 pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     let text = report::read(path)?;
     let text = text.trim_start_matches('\u{feff}');
@@ -67,7 +68,7 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
 /// Finds the report of each run group in the directory `runs`, in order of the groups' names, which begin with dates.
 ///
 /// # Errors
-/// When a group has more than one report, or its directory cannot be read.
+/// Returns an error if a group has more than one report, or its directory cannot be read.
 pub fn collect<'a>(
     groups: impl IntoIterator<Item = &'a str>,
     runs: &Path,
@@ -83,7 +84,7 @@ pub fn collect<'a>(
 /// Finds the grading reports in a directory and below it, in order of their paths. Links to directories are not followed.
 ///
 /// # Errors
-/// When a directory cannot be read, or there is no report.
+/// Returns an error if a directory cannot be read, or there is no report.
 pub fn reports_in(directory: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     let (mut reports, mut directories) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(path) = directories.pop() {

@@ -75,7 +75,7 @@ pub type SubmissionList = Vec<Submission>;
 /// Lists the submissions of the run group at `path`: a directory, or its `metadata.json`.
 ///
 /// # Errors
-/// When the group cannot be read, or its metadata are malformed.
+/// Returns an error if the group cannot be read, or its metadata are malformed.
 pub fn list(path: &Path, places: &ListPlaces) -> Result<SubmissionList, ExperimentsError> {
     let metadata = match path.is_dir() {
         true => path.join("metadata.json"),

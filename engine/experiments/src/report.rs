@@ -52,7 +52,7 @@ impl GradingReport {
     /// Reads the report in a file.
     ///
     /// # Errors
-    /// When the file cannot be read, or is not a report.
+    /// Returns an error if the file cannot be read, or is not a report.
     pub fn read(path: &Path) -> Result<GradingReport, ExperimentsError> {
         parse(&read(path)?, path)
     }
@@ -75,7 +75,7 @@ pub(crate) fn read(path: &Path) -> Result<String, ExperimentsError> {
 /// Parses a report of a list of submissions or of a single one.
 ///
 /// # Errors
-/// When the text is not a report. The error names `path`.
+/// Returns an error if the text is not a report. The error names `path`.
 pub fn parse(text: &str, path: &Path) -> Result<GradingReport, ExperimentsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value: Value =

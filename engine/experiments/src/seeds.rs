@@ -49,7 +49,7 @@ pub struct LeftOut {
 /// Makes seeds for the competitions of a set. `runs` are in order of time.
 ///
 /// # Errors
-/// When a competition has no run, or there are fewer seeds than requested.
+/// Returns an error if a competition has no run, or there are fewer seeds than requested.
 pub fn seeds(
     runs: &[GradedRun],
     competitions: &[String],

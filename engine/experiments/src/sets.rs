@@ -26,7 +26,7 @@ impl Set {
     /// Reads a set from a text file with one id per line.
     ///
     /// # Errors
-    /// When the file cannot be read, or is empty.
+    /// Returns an error if the file cannot be read, or is empty.
     pub fn read(path: &Path) -> Result<Set, ExperimentsError> {
         let text = report::read(path)?;
         let lines = text.lines().map(str::trim);

@@ -39,7 +39,7 @@ impl McpOptions {
     /// The prepared answers of a competition. With scores, its gradings are noted in the log of the data directory.
     ///
     /// # Errors
-    /// If the competition is not prepared, or its answers changed since.
+    /// Returns an error if the competition is not prepared, or its answers changed since.
     pub(crate) fn grading(&self, id: &str) -> Result<Grading, Error> {
         let grading = Grading::open(&self.catalog, &self.settings, id)?;
         Ok(match self.scores {
@@ -58,7 +58,7 @@ impl McpOptions {
 /// Answers the client, one message after the other, until it closes its side.
 ///
 /// # Errors
-/// If a message cannot be read, is not UTF-8 or too long, or if a response cannot be written.
+/// Returns an error if a message cannot be read, is not UTF-8 or too long, or if a response cannot be written.
 pub fn serve(
     options: &McpOptions,
     mut input: impl BufRead,

@@ -35,7 +35,7 @@ pub struct ReportSubject<'a> {
 /// Makes the page. Reads prepared data and writes nothing.
 ///
 /// # Errors
-/// When a competition is unknown, or the cache or the data directory cannot be read.
+/// Returns an error if a competition is unknown, or the cache or the data directory cannot be read.
 pub fn html(task: &Task, wanted: &ReportSubject<'_>) -> Result<String, Error> {
     let report = collect::collect(task, wanted)?;
     page::render(&report)

@@ -74,7 +74,7 @@ impl Server {
     /// Begins to listen. [`run`](Self::run) answers clients.
     ///
     /// # Errors
-    /// When the address is not available.
+    /// Returns an error if the address is not available.
     pub fn bind(
         options: ServerOptions,
         settings: Settings,
@@ -119,7 +119,7 @@ impl Server {
     /// Returns the address.
     ///
     /// # Errors
-    /// When the operating system does not return it.
+    /// Returns an error if the operating system does not return it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -127,7 +127,7 @@ impl Server {
     /// Answers clients until `stop` completes. Unanswered requests are then dropped.
     ///
     /// # Errors
-    /// When threads cannot be started.
+    /// Returns an error if threads cannot be started.
     pub fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         prep_cache::check_threads(THREADS + 1)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()

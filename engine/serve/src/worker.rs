@@ -44,7 +44,7 @@ impl Worker {
 /// Runs the job.
 ///
 /// # Errors
-/// When the job panicked, with the panic's message.
+/// Returns an error if the job panicked, with the panic's message.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|said| {
         let text = said.downcast_ref::<String>().map(String::as_str);

@@ -54,7 +54,7 @@ fn every_damaged_object_is_found_repaired_and_made_again() {
     sandbox
         .prep(&["cache", "verify"])
         .code(0)
-        .shows(&["the cache is sound"]);
+        .shows(&["the cache is intact"]);
     fs::remove_dir_all(sandbox.data()).expect("remove");
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());

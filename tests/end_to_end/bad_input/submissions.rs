@@ -170,5 +170,5 @@ fn what_is_not_prepared_or_was_changed_is_not_graded() {
     sandbox
         .prep(&["grade", Harbour::ID, "files/a.csv"])
         .code(4)
-        .says(&["not complete", "prep run harbour"]);
+        .says(&["incomplete", "prep run harbour"]);
 }

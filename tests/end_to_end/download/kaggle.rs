@@ -244,7 +244,7 @@ fn missing_credentials_are_one_error_before_anything_starts() {
     assert!(line.contains("spooky-author-identification"), "{line}");
     assert!(sandbox.prepared(Harbour::ID).exists());
     let ended = sandbox.prep(&["run", "--lite", "--available"]).code(4);
-    ended.says(&["no bundle is here"]);
+    ended.says(&["bundles or sources are missing"]);
 }
 
 /// With credentials but without a network, the first message appears within seconds.

@@ -1,18 +1,19 @@
-//! Upstream's own facts about its competitions: names, types, names of metrics, and paths of answers and submissions. Pipelines do not
-//! need them, but programs that were written for upstream do.
+//! Upstream's metadata of its competitions: names, types, names of metrics, and paths of answers and submissions.
+//! Pipelines do not need this metadata, but programs that were written for upstream do.
 
 use prep_spec::{BASE_VARIANT, Pipeline};
 use serde_json::{Value, json};
 
 use super::CatalogEntry;
 
-/// Upstream's facts about its 82 competitions, by id.
+/// Upstream's metadata of its 82 competitions, sorted by id.
 const TABLE: &str = include_str!("../../data/benchmark.csv");
 
-/// Upstream's files that list competitions: name, and the set or the single competition in it.
+/// Upstream's files that list competitions. Each line has the file's name, and the set or the single competition that
+/// it lists.
 const LISTS: &str = include_str!("../../data/lists.csv");
 
-/// One competition of the benchmark. Paths are below `prepared`.
+/// Upstream's metadata of one competition. Paths are relative to `prepared`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompetitionDefinition {
     pub id: &'static str,
@@ -27,7 +28,7 @@ pub struct CompetitionDefinition {
     pub gold_submission: &'static str,
 }
 
-/// All of them, in order of their ids.
+/// Returns the definitions of all competitions of the benchmark, sorted by id.
 pub fn definitions() -> impl Iterator<Item = CompetitionDefinition> {
     TABLE.lines().skip(1).filter_map(|line| {
         let mut cells = line.split(',');
@@ -44,13 +45,14 @@ pub fn definitions() -> impl Iterator<Item = CompetitionDefinition> {
     })
 }
 
-/// The one with this id.
+/// Returns the definition of the competition with this id.
 pub fn definition(id: &str) -> Option<CompetitionDefinition> {
     definitions().find(|one| one.id == id)
 }
 
-/// Returns all facts and files of a competition for programs that were written for upstream. For competitions of the benchmark, these
-/// are upstream's facts, for others those of the pipeline. `None` if they do not suffice for grading.
+/// Returns the metadata and files of a competition for programs that were written for upstream. The metadata of a
+/// benchmark competition are upstream's; those of other competitions come from the pipeline. Returns `None` for a
+/// pipeline without grading.
 pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
     let (name, facts) = match definition(&entry.id) {
         Some(one) => {
@@ -65,7 +67,7 @@ pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
             });
             (one.name.to_owned(), facts)
         }
-        None => of_pipeline(&entry.load(BASE_VARIANT).ok()?)?,
+        None => pipeline_metadata(&entry.load(BASE_VARIANT).ok()?)?,
     };
     let description = match entry.description.as_deref() {
         Some(text) if !text.trim().is_empty() => text.to_owned(),
@@ -85,7 +87,7 @@ pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
     Some(all)
 }
 
-fn of_pipeline(pipeline: &Pipeline) -> Option<(String, Value)> {
+fn pipeline_metadata(pipeline: &Pipeline) -> Option<(String, Value)> {
     let grade = &pipeline.grade.as_ref()?.value;
     let answers = &grade.answers.value;
     let mut outputs = pipeline.public.iter().map(|output| &output.path.value);
@@ -114,7 +116,7 @@ pub fn lists() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
             Some(set) => set.to_vec(),
             None => vec![listed],
         };
-        // Upstream sorts the list of all by name, and its sets by hand.
+        // Upstream sorts the list of all competitions by id. Its other lists have a manual order.
         if listed == "all" {
             ids.sort_unstable();
         }
@@ -128,7 +130,7 @@ mod tests {
     use crate::catalog::Catalog;
 
     #[test]
-    fn lists_name_competitions() {
+    fn lists_contain_known_competitions() {
         let names: Vec<&str> = lists().map(|(name, _)| name).collect();
         assert_eq!(names.len(), 7);
         for (name, ids) in lists() {
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_lie_where_the_pipelines_have_them() {
+    fn definitions_have_the_answer_paths_of_the_pipelines() {
         let catalog = Catalog::embedded();
         assert_eq!(definitions().count(), 82);
         assert!(definitions().is_sorted_by_key(|one| one.id));

@@ -1,7 +1,7 @@
-//! The catalog of competitions: built-in ones, and those of the user's directory.
+//! The catalog of competitions: the built-in ones, and those in the user's directory of pipelines.
 //!
 //! ```text
-//! benchmark   upstream's facts about its competitions         samples   small bundles for the demo
+//! benchmark   upstream's metadata of its competitions         samples   small bundles for the demo
 //! ```
 
 mod benchmark;
@@ -20,7 +20,7 @@ use crate::settings::Settings;
 pub use self::benchmark::{CompetitionDefinition, definition, definitions, lists, upstream_facts};
 pub use self::samples::{SAMPLES, SampleBundle};
 
-/// A competition's files in the binary.
+/// A competition's files that are embedded in the binary.
 pub struct Embedded {
     id: &'static str,
     pipeline: Option<&'static str>,
@@ -38,7 +38,7 @@ const SIZES: &str = include_str!("../../data/sizes.csv");
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogEntry {
     pub id: String,
-    /// The name of `pipeline.yaml` in messages.
+    /// The path of `pipeline.yaml` that messages show.
     pub file_name: String,
     /// The directory of the pipeline's file. `None` if it is built in.
     pub directory: Option<PathBuf>,
@@ -54,14 +54,14 @@ pub struct Catalog {
     entries: BTreeMap<String, CatalogEntry>,
 }
 
-/// Minimum letters of a part of an id that is suggested.
-const PART: usize = 4;
+/// Minimum length of a part of an id for which [`Catalog::suggestion`] suggests the id.
+const MIN_PART_LENGTH: usize = 4;
 
 impl Catalog {
-    /// Returns the built-in competitions, and those of the settings' directory of pipelines.
+    /// Returns the built-in competitions, and those in the directory of pipelines that the settings name.
     ///
     /// # Errors
-    /// When that directory cannot be read, or has no pipeline.
+    /// Returns an error if the directory of pipelines cannot be read or contains no pipeline.
     pub fn open(settings: &Settings) -> Result<Catalog, Error> {
         let mut catalog = Catalog::embedded();
         if let Some(folder) = &settings.pipelines {
@@ -87,11 +87,11 @@ impl Catalog {
         }
     }
 
-    /// Adds the directories of `dir` with a `pipeline.yaml`. Such a directory replaces a built-in competition with the same id entirely,
-    /// also its leaderboard, checksums and description.
+    /// Adds a competition for each subdirectory of `dir` that contains a `pipeline.yaml`. It replaces a built-in
+    /// competition with the same id entirely, including its leaderboard, checksums and description.
     ///
     /// # Errors
-    /// When the directory cannot be read, or has no pipeline.
+    /// Returns an error if the directory cannot be read or contains no pipeline.
     pub fn add_directory(&mut self, dir: &Path) -> Result<(), Error> {
         let failed =
             |error: std::io::Error| Error::reading("read the directory of pipelines", dir, &error);
@@ -112,7 +112,7 @@ impl Catalog {
         if found {
             return Ok(());
         }
-        let error = Error::request(format!("{} holds no pipeline", dir.display()));
+        let error = Error::request(format!("{} contains no pipeline", dir.display()));
         Err(match (dir.join("pipeline.yaml").is_file(), dir.parent()) {
             (true, Some(parent)) => error.help(Remedy::NamePipelines {
                 parent: Some(parent.display().to_string()),
@@ -121,20 +121,20 @@ impl Catalog {
         })
     }
 
-    /// All competitions, by id.
+    /// Returns all competitions, sorted by id.
     pub fn iter(&self) -> impl Iterator<Item = &CatalogEntry> {
         self.entries.values()
     }
 
-    /// A competition, if it is one of them.
+    /// Returns the competition with this id, if it exists.
     pub fn find(&self, id: &str) -> Option<&CatalogEntry> {
         self.entries.get(id)
     }
 
-    /// A competition.
+    /// Returns the competition with this id.
     ///
     /// # Errors
-    /// When there is no competition with this id. The error suggests a similar one.
+    /// Returns an error if there is no competition with this id. The error suggests a similar one.
     pub fn get(&self, id: &str) -> Result<&CatalogEntry, Error> {
         self.entries.get(id).ok_or_else(|| {
             let error = Error::request(format!("there is no competition `{id}`"));
@@ -145,10 +145,10 @@ impl Catalog {
         })
     }
 
-    /// Requires that each correction that a variant names is one of a competition.
+    /// Checks that at least one competition has each correction that `variant` names.
     ///
     /// # Errors
-    /// When a name is unknown. The error lists the names.
+    /// Returns an error if no competition has one of the corrections. The error lists the known corrections.
     pub fn require_variant(&self, variant: &str) -> Result<(), Error> {
         let corrections = Corrections::parse(variant).map_err(Error::request)?;
         let Corrections::Some(named) = corrections else {
@@ -167,7 +167,8 @@ impl Catalog {
         Err(Error::request(message).help(format!("the corrections are {}", known.join(", "))))
     }
 
-    /// Returns the id to suggest for an unknown one: a typing error, or a part that only one id has.
+    /// Returns the id to suggest in place of an unknown `id`. Recognizes spelling mistakes, and parts of an id that
+    /// occur in only one id.
     pub fn suggestion(&self, id: &str) -> Option<&str> {
         let ids = || self.entries.keys().map(String::as_str);
         let part = id.to_lowercase();
@@ -175,15 +176,16 @@ impl Catalog {
             let mut having = ids().filter(|one| one.to_lowercase().contains(&part));
             having.next().filter(|_| having.next().is_none())
         };
-        prep_spec::nearest(id, ids()).or_else(|| (part.len() >= PART).then(only).flatten())
+        prep_spec::nearest(id, ids())
+            .or_else(|| (part.len() >= MIN_PART_LENGTH).then(only).flatten())
     }
 }
 
 impl CatalogEntry {
-    /// Reads a competition of the user: a pipeline's text, and the other files of its directory.
+    /// Creates the entry of a user's competition from the pipeline's text and the other files in its directory.
     ///
     /// # Errors
-    /// When one of them cannot be read.
+    /// Returns an error if a file of the directory exists but cannot be read.
     pub(crate) fn entry_of_directory(
         id: String,
         file: &Path,
@@ -201,7 +203,7 @@ impl CatalogEntry {
         })
     }
 
-    /// A pipeline without other files.
+    /// Creates the entry of a pipeline that has no other files.
     pub(crate) fn of_text(id: &str, file_name: &str, text: String) -> CatalogEntry {
         CatalogEntry {
             id: id.to_owned(),
@@ -214,10 +216,10 @@ impl CatalogEntry {
         }
     }
 
-    /// The text of the pipeline.
+    /// Returns the text of the pipeline.
     ///
     /// # Errors
-    /// When there is none.
+    /// Returns an error if the competition has no pipeline.
     pub fn pipeline(&self) -> Result<&str, Error> {
         self.pipeline.as_deref().ok_or_else(|| {
             Error::new(
@@ -228,8 +230,8 @@ impl CatalogEntry {
         })
     }
 
-    /// Returns the names of its files that differ from those of the built-in competition with this id. `None` if there is no such
-    /// competition.
+    /// Returns the names of the files that differ from those of the built-in competition with the same id. Returns
+    /// `None` if there is no such built-in competition.
     pub fn own_files(&self) -> Option<Vec<&'static str>> {
         let built_in = EMBEDDED.iter().find(|one| one.id == self.id)?;
         let files = [
@@ -244,23 +246,23 @@ impl CatalogEntry {
         Some(own.map(|(name, ..)| name).collect())
     }
 
-    /// The pipeline as it reads. Its queries are not planned.
+    /// Parses and checks the pipeline, but does not plan its queries.
     ///
     /// # Errors
-    /// When there is none, or it has mistakes.
+    /// Returns an error if the competition has no pipeline, or if the pipeline has mistakes.
     pub fn load(&self, variant: &str) -> Result<Pipeline, Error> {
         let (text, vocabulary) = (self.pipeline()?, prep_steps::vocabulary());
         let pipeline = prep_spec::load(vocabulary, &self.id, &self.file_name, text, variant)?;
         Ok(pipeline)
     }
 
-    /// Returns Kaggle's name of the competition: the one in the pipeline, otherwise the id.
+    /// Returns Kaggle's name of the competition: the name in the pipeline, otherwise the id.
     pub fn kaggle(&self) -> String {
         let pipeline = self.load(prep_spec::BASE_VARIANT).ok();
         pipeline.map_or_else(|| self.id.clone(), |pipeline| pipeline.bundle.kaggle)
     }
 
-    /// The bundle's size in bytes, where it is published.
+    /// Returns the bundle's size in bytes, if upstream publishes it.
     pub fn size(&self) -> Option<u64> {
         SIZES.lines().find_map(|line| {
             let gigabytes: f64 = line
@@ -268,13 +270,14 @@ impl CatalogEntry {
                 .strip_prefix(',')?
                 .parse()
                 .ok()?;
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a literal of ours
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            // Sizes are constants, positive and small.
             Some((gigabytes * 1e9).round() as u64)
         })
     }
 }
 
-/// A text file that may be missing.
+/// Reads a text file. Returns `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Cow<'static, str>>, Error> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(Cow::Owned(text))),
@@ -317,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_pen_is_recognised() {
+    fn misspelled_and_partial_ids_get_a_suggestion() {
         let error = Catalog::embedded()
             .get("spooky-author-identificaton")
             .unwrap_err();
@@ -328,7 +331,7 @@ mod tests {
         );
         let catalog = Catalog::embedded();
         assert_eq!(catalog.suggestion("Titanic"), Some("spaceship-titanic"));
-        assert_eq!(catalog.suggestion("herbarium"), None, "which of three?");
+        assert_eq!(catalog.suggestion("herbarium"), None, "three ids match");
         assert_eq!(
             catalog.suggestion("dog"),
             None,
@@ -337,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_adds_competitions_and_replaces_them_entirely() {
+    fn a_directory_adds_competitions_and_replaces_built_in_ones() {
         let dir = tempfile::tempdir().unwrap();
         let mut catalog = Catalog::embedded();
         assert!(catalog.clone().add_directory(dir.path()).is_err());

@@ -1,10 +1,10 @@
-//! Small made-up bundles that are part of the library, for the demo.
+//! Small bundles with made-up data, which are embedded in the library for the demo.
 
-/// A bundle with the layout of a competition's, and submissions for it.
+/// A bundle with the layout of a real competition's bundle, and submissions to grade.
 pub struct SampleBundle {
     pub id: &'static str,
     pub bundle: &'static [u8],
-    /// Names and contents.
+    /// Names and contents of the submissions.
     pub submissions: &'static [(&'static str, &'static str)],
 }
 

@@ -1,7 +1,7 @@
-//! Metadata of the public files for programs, in the Croissant 1.1 format of MLCommons.
+//! Writes machine-readable metadata of the public files, in the Croissant 1.1 format of MLCommons.
 //!
-//! Files at the top of `public` are file objects with their MD5. Directories are sets of files. Each table is a record set with a field
-//! per column, of the type that pandas infers. URLs are relative to the copy's directory.
+//! Files at the top level of `public` become file objects with an MD5. Directories become file sets. Each table becomes
+//! a record set with a field per column, of the type that pandas infers. URLs are relative to the copy's directory.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{CopyContent, ExportedFile};
 const CONTEXT: &str = include_str!("../../data/croissant_context.json");
 const PUBLIC: &str = "prepared/public/";
 
-/// The text of `croissant.json`.
+/// Returns the text of `croissant.json`.
 pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
     let mut distribution = Vec::new();
     let mut records = Vec::new();
@@ -47,7 +47,7 @@ pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
         "https://www.kaggle.com/competitions/{}",
         pipeline.bundle.kaggle
     );
-    // The constant is valid JSON.
+    // Does not fail, because the constant is valid JSON.
     let context: Value = serde_json::from_str(CONTEXT).unwrap_or_default();
     let description = json!({
         "@context": context,
@@ -60,7 +60,7 @@ pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
         ),
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "url": address,
-        // The origin of the files.
+        // The page from which the files come.
         "prov:wasDerivedFrom": { "@id": address },
         "license": format!("{address}/rules"),
         "version": "1.0.0",
@@ -130,7 +130,7 @@ fn record(schema: &Schema, name: &str) -> Value {
     })
 }
 
-/// Escapes a name as a part of an identifier: all characters except letters, digits, `.`, `-` and `_` become `%XX`.
+/// Escapes a name for use in an identifier: all bytes except ASCII letters, digits, `.`, `-` and `_` become `%XX`.
 fn identifier(name: &str) -> String {
     name.bytes()
         .map(|byte| match byte {

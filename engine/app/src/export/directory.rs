@@ -1,4 +1,4 @@
-//! A copy as plain files.
+//! Writes a copy as plain files.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
@@ -10,15 +10,15 @@ use prep_core::Cancel;
 use super::{Copier, ExportedFile, Item, Reading};
 
 pub struct DirectoryCopier {
-    made: PathBuf,
+    target: PathBuf,
     root: PathBuf,
 }
 
 impl DirectoryCopier {
-    pub fn new(made: &Path, id: &str) -> DirectoryCopier {
+    pub fn new(target: &Path, id: &str) -> DirectoryCopier {
         DirectoryCopier {
-            made: made.to_owned(),
-            root: made.join(id),
+            target: target.to_owned(),
+            root: target.join(id),
         }
     }
 }
@@ -48,7 +48,8 @@ impl Copier for DirectoryCopier {
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
-        // Temporary directories are private, but this one becomes the copy.
-        fs::set_permissions(&self.made, fs::Permissions::from_mode(0o755))
+        // Temporary directories are private to the user. This directory becomes the copy, so other users must be able
+        // to read it.
+        fs::set_permissions(&self.target, fs::Permissions::from_mode(0o755))
     }
 }

@@ -1,7 +1,7 @@
 //! The temporary directory of an export.
 //!
-//! It is next to the target, so that a rename completes the copy. It is removed at the end of the export. The next export removes the
-//! directory of a killed one, because its lock is free.
+//! It is next to the target, so that a rename completes the copy. The export removes it at the end. If an export was
+//! killed, the next one removes its directory, because the lock in it is free.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,16 +20,17 @@ pub struct TemporaryCopy {
 }
 
 impl TemporaryCopy {
-    /// Makes a directory in `parent`, and removes abandoned ones.
+    /// Creates a temporary directory in `parent`, and removes those of killed exports.
     ///
     /// # Errors
-    /// When `parent` cannot be written.
+    /// Returns an error if `parent` cannot be written.
     pub fn new(parent: &Path) -> io::Result<TemporaryCopy> {
-        // One process at a time, because a directory that is not locked yet would look abandoned. On file systems without locks, that
-        // moment is short.
-        let _turn = File::open(parent).and_then(|directory| directory.lock().map(|()| directory));
-        for left in left_in(parent) {
-            // A directory that cannot be removed does no harm.
+        // Only one process may do this at a time, because a new directory without its lock looks abandoned. On file
+        // systems without locks, this can go wrong, but only for a short time.
+        let _parent_lock =
+            File::open(parent).and_then(|directory| directory.lock().map(|()| directory));
+        for left in temporary_directories(parent) {
+            // If the directory cannot be removed, it only takes space.
             if let Ok(Some(_lock)) = try_lock_file(&left.join(LOCK)) {
                 let _ = fs::remove_dir_all(&left);
             }
@@ -45,7 +46,7 @@ impl TemporaryCopy {
 }
 
 /// Returns the directories of running and abandoned exports.
-fn left_in(parent: &Path) -> Vec<PathBuf> {
+fn temporary_directories(parent: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let drafts = entries.filter(|entry| {
         let name = entry.file_name();
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_works_in_goes_and_the_rest_stays() {
+    fn only_abandoned_temporary_directories_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let left = dir.path().join(".prep-export-left");
         fs::create_dir_all(left.join("made")).unwrap();

@@ -1,8 +1,8 @@
 //! Unpacks archives of `public` to directories, for agents that would unpack them by hand.
 //!
-//! `train.zip` becomes the directory `train`. If all members of an archive are in a directory of that name already, there is no second
-//! one around it. The data do not change: checksums, the store and the data directory are independent of it. Nested archives stay
-//! packed.
+//! `train.zip` becomes the directory `train`. If all members of the archive are in a directory `train` already, no
+//! second directory is created around it. Only the copy is unpacked: checksums, the cache and the data directory do not
+//! change. Nested archives stay packed.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -20,10 +20,11 @@ use prep_steps::Expand;
 use super::{CopyInputs, Item, list};
 use crate::error::Error;
 
-/// Unpacks the archives among the found files into `staging`, and adds their members to the found files.
+/// Unpacks the archives of `public` into `staging`, and adds their members to the files to copy. With
+/// [`Expand::Instead`], the archives themselves are not copied.
 ///
 /// # Errors
-/// When an archive cannot be read, or a member exists already.
+/// Returns an error if an archive cannot be read, or if a member has the path of a different file.
 pub fn expand(
     found: &mut CopyInputs,
     wanted: Expand,
@@ -37,7 +38,7 @@ pub fn expand(
         .filter(|item| item.path.starts_with("prepared/public/") && kind(&item.path).is_some())
         .cloned()
         .collect();
-    let mut there: HashMap<String, PathBuf> = found
+    let mut sources_by_path: HashMap<String, PathBuf> = found
         .items
         .iter()
         .map(|item| (item.path.clone(), item.source.clone()))
@@ -58,18 +59,18 @@ pub fn expand(
         list(&staging, base(&staging, directory), &mut inside)?;
         found.empty.append(&mut inside.empty);
         for item in inside.items {
-            if let Some(other) = there.get(&item.path) {
-                // Some competitions publish an archive and its members.
-                if is_same(other, &item.source) {
+            if let Some(other) = sources_by_path.get(&item.path) {
+                // Some competitions publish an archive and also its members.
+                if has_same_bytes(other, &item.source) {
                     continue;
                 }
                 let message = format!(
-                    "{} has a file {}, which is there already and differs",
+                    "{} contains {}, but a different file with this path already exists",
                     archive.path, item.path
                 );
                 return Err(Error::new(Failure::Input, message).help(Remedy::KeepArchives));
             }
-            there.insert(item.path.clone(), item.source.clone());
+            sources_by_path.insert(item.path.clone(), item.source.clone());
             found.items.push(item);
         }
         if wanted == Expand::Instead {
@@ -79,8 +80,8 @@ pub fn expand(
     Ok(())
 }
 
-/// Whether two files have the same bytes, as far as they can be read.
-fn is_same(one: &Path, other: &Path) -> bool {
+/// Returns whether two files have the same bytes. Returns `false` if the first cannot be read.
+fn has_same_bytes(one: &Path, other: &Path) -> bool {
     let length = |path: &Path| fs::metadata(path).map(|file| file.len()).ok();
     let digest = |path: &Path| digest_of_file(path).ok();
     length(one).is_some() && length(one) == length(other) && digest(one) == digest(other)
@@ -107,8 +108,8 @@ fn kind(path: &str) -> Option<(Kind, &str)> {
         .find_map(|(suffix, kind)| Some((kind, path.strip_suffix(suffix)?)))
 }
 
-/// Returns the place of the unpacked members: in a directory with the archive's name, or next to the archive, if all are in a directory
-/// of that name.
+/// Returns the directory below which the members are copied. This is a directory with the archive's name. If all
+/// members are in a directory of that name already, it is the directory of the archive.
 fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
     let (around, own) = directory.rsplit_once('/').unwrap_or(("", directory));
     let alone = fs::read_dir(staging).is_ok_and(|entries| entries.count() == 1);
@@ -118,7 +119,8 @@ fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
     }
 }
 
-/// Unpacks the files and directories of an archive into a directory, which also exists if the archive is empty.
+/// Unpacks the files and directories of an archive into `staging`. The directory is created even if the archive is
+/// empty.
 fn unpack(
     archive: &Item,
     staging: &Path,
@@ -137,7 +139,7 @@ fn unpack(
         if let Some(parent) = to.parent() {
             fs::create_dir_all(parent)?;
         }
-        // If a path occurs twice in a tar archive, the last one is used.
+        // If a path occurs twice in a tar archive, the last member overwrites the first.
         io::copy(&mut cancel.reader(content), &mut File::create(&to)?)?;
         Ok(())
     };
@@ -206,9 +208,9 @@ mod tests {
         Ok(found)
     }
 
-    /// An empty archive, and one with empty directories.
+    /// Expands an empty archive, and an archive with empty directories.
     #[test]
-    fn empty_archives_are_empty_folders() {
+    fn empty_archives_become_empty_directories() {
         let dir = tempfile::tempdir().unwrap();
         let nothing = archive(dir.path(), "a.tar", &[]);
         let directories = archive(dir.path(), "b.tar", &[("c/", ""), ("d/x.txt", "1")]);
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_stands_beside_an_archive_or_in_its_place() {
+    fn an_archive_is_copied_next_to_its_directory_or_left_out() {
         let dir = tempfile::tempdir().unwrap();
         let plain = archive(dir.path(), "a.tar", &[("x.txt", "1"), ("y/z.txt", "2")]);
         let own = archive(dir.path(), "b.tar", &[("b/x.txt", "3")]);
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_already_and_equal_stays() {
+    fn an_existing_file_must_equal_the_member() {
         let dir = tempfile::tempdir().unwrap();
         let one = archive(dir.path(), "a.tar", &[("x.txt", "1")]);
         let source = dir.path().join("x.txt");
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_way_or_no_archive_is_refused() {
+    fn conflicting_files_and_broken_archives_are_errors() {
         let dir = tempfile::tempdir().unwrap();
         let one = archive(dir.path(), "a.tar", &[("x.txt", "1")]);
         let there = Item {
@@ -279,7 +281,7 @@ mod tests {
             source: PathBuf::new(),
         };
         let refused = expanded(&[&one, &there], Expand::Beside, &dir.path().join("one"));
-        assert!(refused.unwrap_err().message.contains("there already"));
+        assert!(refused.unwrap_err().message.contains("already exists"));
         let source = dir.path().join("b.zip");
         fs::write(&source, "no zip").unwrap();
         let broken = Item {

@@ -1,13 +1,14 @@
-//! Copies a prepared competition: plain files or a tar archive, with relative paths and a manifest.
+//! Copies a prepared competition to a directory or a tar archive, with a manifest.
 //!
-//! Files of the data directory share their bytes with the store and are read-only. Files of a copy are independent. The copy has the
-//! layout of a data directory (`ID/prepared/public/...`), so graders and harnesses can read it. Private files are copied only on
-//! request. `manifest.json` and `croissant.json`, which describes the public files for programs, are next to `prepared`.
+//! Files of the data directory share their bytes with the cache and are read-only. Files of a copy are independent of
+//! the cache. The copy has the layout of a data directory (`ID/prepared/public/...`), so graders and harnesses can read
+//! it. Private files are copied only on request. `manifest.json` and `croissant.json`, which describes the public files
+//! for programs, are next to `prepared`.
 //!
 //! ```text
 //! draft    the temporary directory                      expand      archives of `public` as directories
 //! croissant   metadata of tables and columns
-//! folder   plain files       tar   an archive
+//! directory   plain files       tar   an archive
 //! ```
 
 mod croissant;
@@ -35,7 +36,7 @@ use crate::settings::Settings;
 const MANIFEST: &str = "manifest.json";
 const CROISSANT: &str = "croissant.json";
 
-/// The form of a copy.
+/// Whether a copy is a directory or an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportForm {
     /// A directory.
@@ -45,12 +46,13 @@ pub enum ExportForm {
 }
 
 impl ExportForm {
-    /// The form of a target with this name: `.tar` is an archive, any other name a directory.
+    /// Returns the form that a target's name requests: an archive for `.tar`, a directory for most other names.
     ///
     /// # Errors
-    /// When the name has the ending of another archive format, because a directory of that name would be a mistake.
+    /// Returns an error if the name has the suffix of another archive format, because the user probably does not expect
+    /// a directory.
     pub fn from_target(target: &Path) -> Result<ExportForm, Error> {
-        const OTHERS: [&str; 14] = [
+        const UNSUPPORTED_SUFFIXES: [&str; 14] = [
             "7z", "bz2", "gz", "img", "rar", "sfs", "sqfs", "squashfs", "tbz2", "tgz", "txz", "xz",
             "zip", "zst",
         ];
@@ -58,8 +60,8 @@ impl ExportForm {
         let suffix = suffix.unwrap_or_default().to_ascii_lowercase();
         match suffix.as_str() {
             "tar" => Ok(ExportForm::Tar),
-            other if OTHERS.contains(&other) => {
-                let message = format!("copies are not written as .{other}");
+            other if UNSUPPORTED_SUFFIXES.contains(&other) => {
+                let message = format!("cannot write a copy as .{other}");
                 Err(Error::request(message)
                     .help("name a .tar file or a directory, and convert the copy"))
             }
@@ -68,7 +70,7 @@ impl ExportForm {
     }
 }
 
-/// The requested copy.
+/// The options of a copy.
 #[derive(Debug, Clone)]
 pub struct Export {
     pub form: ExportForm,
@@ -76,7 +78,7 @@ pub struct Export {
     pub private: bool,
     /// Whether archives in `public` are unpacked.
     pub expand: Option<Expand>,
-    /// The directory or archive to make. It must not exist.
+    /// The directory or archive to create. It must not exist.
     pub target: PathBuf,
 }
 
@@ -99,7 +101,7 @@ pub struct ExportedFile {
     pub path: String,
     pub bytes: u64,
     pub md5: String,
-    /// Columns of a table.
+    /// The columns, if the file is a table.
     #[serde(skip)]
     schema: Option<Schema>,
 }
@@ -120,23 +122,26 @@ struct CopyInputs {
     empty: Vec<String>,
 }
 
-/// The target of a copy.
+/// Writes the files of a copy to a directory or archive.
 trait Copier {
     /// Copies a file to `ID/path`.
     fn file(&mut self, item: &Item, cancel: &Cancel) -> io::Result<ExportedFile>;
-    /// Makes an empty directory `ID/path`.
+    /// Creates an empty directory `ID/path`.
     fn directory(&mut self, path: &str) -> io::Result<()>;
     /// Writes a text to `ID/name`.
     fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
-    /// Completes it.
+    /// Completes the copy.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Makes a copy. It gets its name when it is complete. Otherwise it is removed.
+/// Copies a prepared competition. The copy gets its final name when it is complete; an incomplete copy is removed.
 ///
 /// # Errors
-/// When the competition is not prepared, or incomplete; when the target exists or cannot be written; when an archive cannot be
-/// unpacked; when `cancel` is set during the copy.
+/// Returns an error if:
+/// - the competition is not prepared, or its prepared data are incomplete;
+/// - the target exists or cannot be written;
+/// - an archive cannot be unpacked;
+/// - `cancel` is set during the copy.
 pub fn export(
     catalog: &Catalog,
     settings: &Settings,
@@ -150,12 +155,12 @@ pub fn export(
     };
     let home = settings.data_dir.join(id);
     if !manifest.is_intact(&home.join("prepared")) {
-        let message = format!("the prepared data of `{id}` is not complete, or was changed since");
+        let message = format!("the prepared data of `{id}` are incomplete or were modified");
         return Err(Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() }));
     }
     let target = &wanted.target;
     if fs::symlink_metadata(target).is_ok() {
-        let message = format!("{} is there already", target.display());
+        let message = format!("{} already exists", target.display());
         return Err(Error::request(message).help("name a directory or file that does not exist"));
     }
     let mut found = CopyInputs::default();
@@ -216,10 +221,10 @@ pub fn export(
 }
 
 fn interrupted() -> Error {
-    Error::new(Failure::Cancelled, "interrupted; nothing was made")
+    Error::new(Failure::Cancelled, "interrupted; no copy was created")
 }
 
-/// Lists the files below a directory, and the empty directories.
+/// Adds the files below a directory, and the empty directories, to `found`.
 fn list(folder: &Path, name: &str, found: &mut CopyInputs) -> Result<(), Error> {
     let failed = |error: io::Error| Error::reading("read", folder, &error);
     let mut is_empty = true;
@@ -250,7 +255,7 @@ fn list(folder: &Path, name: &str, found: &mut CopyInputs) -> Result<(), Error> 
     Ok(())
 }
 
-/// Reads a file once, and computes its checksum and the columns of a table.
+/// Reads a file once, and computes its checksum. If the file is a table, also infers its columns.
 struct Reading {
     path: String,
     inner: CancellableReader<File>,
@@ -280,7 +285,7 @@ impl Reading {
             path: self.path,
             bytes: self.bytes,
             md5: sum.iter().map(|byte| format!("{byte:02x}")).collect(),
-            // A file that pandas cannot read as a table is copied like any other.
+            // A file that pandas cannot read as a table has no schema in the metadata, but is copied anyway.
             schema: self
                 .scanner
                 .and_then(|scanner| scanner.finish().ok())
@@ -306,7 +311,7 @@ impl Read for Reading {
 
 impl CopyContent {
     fn manifest(&self) -> String {
-        // Plain values have a form in JSON.
+        // Does not fail, because all fields can be written as JSON.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 }

@@ -1,4 +1,4 @@
-//! A copy as a tar archive.
+//! Writes a copy as a tar archive.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read};

@@ -1,7 +1,8 @@
 //! Verifies prepared answers before grading.
 //!
-//! Grading reads the answers anyway, so it always compares them with the digest that was recorded when they were published, even if times
-//! and sizes are unchanged. Answers of another program, for example of upstream's scripts, are compared with the published checksum.
+//! Grading reads the answers anyway. Therefore it always compares them with the digest that was recorded when they were
+//! published, even if their time and size are unchanged. Answers that another program prepared, for example upstream's
+//! scripts, are compared with the published checksum.
 
 use std::path::{Path, PathBuf};
 
@@ -24,8 +25,8 @@ pub(crate) struct PreparedDirectory<'a> {
 }
 
 impl<'a> PreparedDirectory<'a> {
-    /// # Errors
-    /// When the record cannot be read, or the directory is not complete.
+    /// Opens the prepared directory of a competition. ¶ # Errors
+    /// Returns an error if the record of its publication cannot be read, or if the directory is incomplete.
     pub(crate) fn open(
         settings: &'a Settings,
         id: &'a str,
@@ -35,11 +36,9 @@ impl<'a> PreparedDirectory<'a> {
         if let Some(manifest) = &manifest
             && !manifest.is_intact(&directory)
         {
-            let message =
-                format!("the prepared data of `{id}` is not complete, or was changed since");
-            return Err(
-                Error::new(Failure::Input, message).help(format!("`prep run {id}` mends it"))
-            );
+            let message = format!("the prepared data of `{id}` are incomplete or were modified");
+            return Err(Error::new(Failure::Input, message)
+                .help(format!("run `prep run {id}` to restore them")));
         }
         Ok(PreparedDirectory {
             settings,
@@ -55,27 +54,27 @@ impl<'a> PreparedDirectory<'a> {
         manifest.map(|manifest| manifest.variant.as_str())
     }
 
-    /// The record of its publication, if this program published it.
+    /// The record of the publication. `None` if another program prepared the data.
     pub(crate) fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref()
     }
 
-    /// Recorded digests of its two sections.
+    /// The recorded digests of the sections `public` and `private`.
     pub(crate) fn trees(&self) -> Option<Trees> {
         self.manifest.as_ref()?.trees
     }
 
-    /// Returns the location of the file `path` (`private/test.csv`).
-    pub(crate) fn place(&self, path: &str) -> PathBuf {
+    /// Returns the full path of a prepared file, for example of `private/test.csv`.
+    pub(crate) fn path_of(&self, path: &str) -> PathBuf {
         self.directory.join(path)
     }
 
     /// Reads the answers in `path`, if they are the published ones.
     ///
     /// # Errors
-    /// When they are missing or differ.
+    /// Returns an error if the answers are missing, or if they differ from the published ones.
     pub(crate) fn answers(&self, entry: &CatalogEntry, path: &str) -> Result<Vec<u8>, Error> {
-        let place = self.place(path);
+        let place = self.path_of(path);
         if self.manifest.is_none() && !place.exists() {
             return Err(prepared::not_prepared(self.id));
         }
@@ -83,7 +82,7 @@ impl<'a> PreparedDirectory<'a> {
             .map_err(|error| Error::reading("read the answers", &place, &error))?;
         match &self.manifest {
             None if has_published_checksum(&bytes, entry, path) != Some(true) => {
-                Err(prepared::not_ours(self.id, &self.directory))
+                Err(prepared::unverified_foreign_data(self.id, &self.directory))
             }
             Some(manifest) if !manifest.has_published(&self.settings.data_dir, path, &bytes) => {
                 Err(self.modified_answers(path, &place))
@@ -92,18 +91,18 @@ impl<'a> PreparedDirectory<'a> {
         }
     }
 
-    /// The error for modified answers. Also removes their record, so that the next run writes them again although their time is
-    /// unchanged.
+    /// Returns the error for modified answers. Also removes the record of the file. Otherwise the next run would not
+    /// write it again if its time and size are unchanged.
     fn modified_answers(&self, path: &str, place: &Path) -> Error {
         let id = self.id;
         let message = format!(
-            "the answers of `{id}` are not those that were prepared: {} was changed since",
+            "the answers of `{id}` changed after they were prepared: {} was modified",
             place.display()
         );
         let noted = prep_steps::invalidate(&self.settings.data_dir, id, path);
         Error::new(Failure::Input, message).help(match noted {
-            Ok(()) => format!("`prep run {id}` writes them again"),
-            Err(_) => format!("remove that file, then `prep run {id}` writes it again"),
+            Ok(()) => format!("run `prep run {id}` to restore them"),
+            Err(_) => format!("remove that file, then run `prep run {id}`"),
         })
     }
 }

@@ -1,16 +1,18 @@
-//! Decides whether scores are comparable with upstream's.
+//! Decides whether scores are comparable with upstream's scores.
 //!
-//! A score depends on the answers, the rules of grading and the leaderboard. Its meaning for a participant also depends on the public
-//! files. It is comparable with upstream's scores if all of these are those of the built-in pipeline in variant `v1`:
+//! A score depends on the answers, the rules of grading and the leaderboard. Its meaning for a participant also depends
+//! on the public files. A score is comparable with upstream's scores under three conditions:
 //!
-//! - The competition is one of the benchmark, and all of its files (pipeline, description, leaderboard, checksums) are the built-in
-//!   ones, when the data are prepared and when the submission is graded.
-//! - Outputs with a published checksum were compared with it, and have it. Answers are compared again when they are read.
-//! - The variant changes neither test rows, answers, rules nor metric. The pipeline alone shows that: the section
-//!   `grade`, the output with the answers, and every table that both variants have must be the same. A correction that only
-//!   concerns public files therefore adds tables instead of changing them.
+//! - The competition belongs to the benchmark. Its files (pipeline, description, leaderboard, checksums) are the
+//!   built-in ones, both when the data are prepared and when the submission is graded.
+//! - Every output that has a published checksum was checked and matches it. Answers are checked again when they are
+//!   read.
+//! - The variant has the test rows, answers, rules and metric of `v1`. This is decided from the pipeline: the section
+//!   `grade`, the output with the answers, and every table of `v1` must be the same in both variants. Therefore a
+//!   correction that only concerns public files adds tables instead of changing them.
 //!
-//! If something is unknown, the score is not comparable. For data of another program, only the answers are compared.
+//! If one of these facts is unknown, the score is not comparable. For data that another program prepared, only the
+//! answers are checked.
 
 use std::fmt;
 
@@ -32,61 +34,66 @@ pub struct Comparability(Vec<Obstacle>);
 /// A reason why scores are not comparable with upstream's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Obstacle {
-    /// The competition is not one of the benchmark.
+    /// The competition does not belong to the benchmark.
     OwnCompetition,
     /// These files are not the built-in ones.
     OwnFiles(Vec<&'static str>),
-    /// The data were prepared with other files than the built-in ones.
+    /// The data were prepared with files that are not the built-in ones.
     PreparedWithOwnFiles,
-    /// A leaderboard was given for this grading.
+    /// The user passed a leaderboard for this grading.
     GivenLeaderboard,
     /// These outputs do not have their published checksums.
     Differ(Vec<String>),
     /// The answers do not have their published checksum.
     AnswersDiffer,
-    /// Checksums were not compared.
+    /// The outputs were not compared with the published checksums.
     NotCompared,
-    /// The records do not show whether checksums were compared.
-    NotNoted,
-    /// The answers have no published checksum, and are not known to be prepared by this program.
-    NothingPublished,
-    /// The variant has other test rows, answers or rules.
+    /// There is no record of whether the outputs were compared with the published checksums.
+    NotRecorded,
+    /// The answers have no published checksum, and there is no record that this program prepared them.
+    NoPublishedChecksum,
+    /// The variant has different test rows, answers or rules.
     Variant(String),
 }
 
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Obstacle::OwnCompetition => write!(f, "the competition is not one of the benchmark"),
+            Obstacle::OwnCompetition => {
+                write!(f, "the competition does not belong to the benchmark")
+            }
             Obstacle::OwnFiles(names) => {
-                write!(f, "own pipeline: {} not built in", is_or_are(names))
+                write!(f, "custom pipeline: {} not built in", is_or_are(names))
             }
             Obstacle::PreparedWithOwnFiles => {
-                write!(f, "the data were prepared with an own pipeline")
+                write!(f, "the data were prepared with a custom pipeline")
             }
             Obstacle::GivenLeaderboard => write!(f, "the leaderboard is not the built-in one"),
             Obstacle::Differ(outputs) => {
-                let what = is_or_are(outputs);
-                write!(f, "checksums differ: {what} not as published")
+                let names = is_or_are(outputs);
+                write!(f, "checksums differ: {names} not as published")
             }
             Obstacle::AnswersDiffer => {
                 write!(f, "the answers do not have their published checksum")
             }
             Obstacle::NotCompared => write!(f, "the published checksums were not compared"),
-            Obstacle::NotNoted => {
-                write!(f, "it was not noted whether the published checksums hold")
+            Obstacle::NotRecorded => {
+                write!(
+                    f,
+                    "there is no record of whether the published checksums match"
+                )
             }
-            Obstacle::NothingPublished => {
-                write!(f, "no checksum of the answers is published to compare with")
+            Obstacle::NoPublishedChecksum => {
+                write!(f, "the answers have no published checksum to compare with")
             }
             Obstacle::Variant(variant) => {
-                write!(f, "`{variant}` has other test rows, answers or rules")
+                write!(f, "`{variant}` has different test rows, answers or rules")
             }
         }
     }
 }
 
-/// `a, b are`; `a is`.
+/// Joins names with the verb, for example `a, b are` or `a is`.
 fn is_or_are(names: &[impl AsRef<str>]) -> String {
     let verb = if names.len() == 1 { "is" } else { "are" };
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
@@ -95,22 +102,23 @@ fn is_or_are(names: &[impl AsRef<str>]) -> String {
 
 /// The answers of a grading.
 pub(crate) enum Answers<'a> {
-    /// Answers that this program prepared.
+    /// Answers that this program prepared: the record of their publication, and their bytes.
     Prepared(&'a Manifest, &'a [u8]),
-    /// Answers of another program, or of the user.
+    /// The bytes of answers that another program or the user provided.
     Foreign(&'a [u8]),
 }
 
 impl Comparability {
-    /// Returns the comparability of scores on prepared data, as far as it is known without reading them.
+    /// Returns whether scores on prepared data are comparable. Reads only the record of their publication.
     ///
     /// # Errors
-    /// When the pipeline has mistakes.
+    /// Returns an error if the pipeline has mistakes.
     pub fn of_prepared(entry: &CatalogEntry, manifest: &Manifest) -> Result<Comparability, Error> {
         Comparability::of_data(entry, &manifest.variant, manifest.origin.as_ref())
     }
 
-    /// Returns the comparability of scores on data of a variant with this origin.
+    /// Returns whether scores on data of `variant` are comparable. `origin` is the record of how the data were
+    /// prepared.
     pub(crate) fn of_data(
         entry: &CatalogEntry,
         variant: &str,
@@ -122,17 +130,18 @@ impl Comparability {
         Ok(found)
     }
 
-    /// Returns the comparability of thresholds, which need no prepared data.
+    /// Returns whether medal thresholds are comparable. They depend only on the competition's files.
     pub(crate) fn of_files(entry: &CatalogEntry) -> Comparability {
         let mut found = Comparability::default();
         found.judge_files(entry);
         found
     }
 
-    /// Returns the comparability of a grading against `answers`, which the pipeline has at `path` (`private/test.csv`).
+    /// Returns whether a score that was computed with `answers` is comparable. `path` is the path of the answers in the
+    /// pipeline, for example `private/test.csv`.
     ///
     /// # Errors
-    /// When the pipeline has mistakes.
+    /// Returns an error if the pipeline has mistakes.
     pub(crate) fn of_grading(
         entry: &CatalogEntry,
         path: &str,
@@ -145,15 +154,15 @@ impl Comparability {
             Answers::Foreign(bytes) => (Comparability::of_files(entry), bytes),
         };
         match (has_published_checksum(bytes, entry, path), answers) {
-            // A variant that changes the answers has none.
+            // A variant that changes the answers has no published checksum.
             (Some(false), _) if !found.is_other_variant() => found.0.push(Obstacle::AnswersDiffer),
-            (None, Answers::Foreign(_)) => found.0.push(Obstacle::NothingPublished),
+            (None, Answers::Foreign(_)) => found.0.push(Obstacle::NoPublishedChecksum),
             _ => {}
         }
         Ok(found)
     }
 
-    /// Adds the reason of a given leaderboard, if there is one.
+    /// Adds an obstacle if the user passed a leaderboard.
     #[must_use]
     pub(crate) fn with_override(mut self, given: &GradeOverrides) -> Comparability {
         if given.leaderboard.is_some() {
@@ -170,7 +179,7 @@ impl Comparability {
         }
     }
 
-    /// The variants of an own pipeline are never comparable.
+    /// Adds an obstacle if the variant changes the grading. Skipped for custom pipelines, which are never comparable.
     fn judge_variant(&mut self, entry: &CatalogEntry, variant: &str) -> Result<(), Error> {
         if variant == BASE_VARIANT || self.is_own() {
             return Ok(());
@@ -183,7 +192,7 @@ impl Comparability {
 
     fn judge_origin(&mut self, origin: Option<&DataOrigin>) {
         let Some(origin) = origin else {
-            self.0.push(Obstacle::NotNoted);
+            self.0.push(Obstacle::NotRecorded);
             return;
         };
         if !origin.is_built_in && !self.is_own() {
@@ -196,17 +205,17 @@ impl Comparability {
         }
     }
 
-    /// Whether scores can be compared.
+    /// Returns whether scores are comparable with upstream's.
     pub fn is_comparable(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the reasons as texts.
+    /// Returns the reasons why scores are not comparable, as messages.
     pub fn obstacles(&self) -> Vec<String> {
         self.0.iter().map(ToString::to_string).collect()
     }
 
-    /// Returns whether a file is not the built-in one.
+    /// Returns whether a file that the score depends on is not the built-in one.
     pub fn is_own(&self) -> bool {
         self.0.iter().any(|one| {
             matches!(
@@ -219,18 +228,18 @@ impl Comparability {
         })
     }
 
-    /// Returns whether checksums differ.
+    /// Returns whether an output or the answers differ from their published checksum.
     pub fn differs(&self) -> bool {
         let mut obstacles = self.0.iter();
         obstacles.any(|one| matches!(one, Obstacle::Differ(_) | Obstacle::AnswersDiffer))
     }
 
-    /// Returns whether checksums were not compared.
+    /// Returns whether it is unknown if the published checksums match.
     pub fn is_unverified(&self) -> bool {
         let unknown = |one: &Obstacle| {
             matches!(
                 one,
-                Obstacle::NotCompared | Obstacle::NotNoted | Obstacle::NothingPublished
+                Obstacle::NotCompared | Obstacle::NotRecorded | Obstacle::NoPublishedChecksum
             )
         };
         self.0.iter().any(unknown)
@@ -241,7 +250,8 @@ impl Comparability {
         obstacles.any(|one| matches!(one, Obstacle::Variant(_)))
     }
 
-    /// Returns the mark of prepared data. `None` if they are verified data of their variant.
+    /// Returns the mark that listings show for prepared data. Returns `None` for verified data of the built-in
+    /// pipeline.
     pub fn mark(&self) -> Option<&'static str> {
         match self {
             _ if self.is_own() => Some("own pipeline"),
@@ -251,7 +261,8 @@ impl Comparability {
         }
     }
 
-    /// Returns the name of the variant in reports. Only verified data of the built-in pipeline have the variant's own name.
+    /// Returns the name of the variant for reports. Only verified data of the built-in pipeline have the plain name,
+    /// for example `v1`. Other names have a suffix, or are `own`.
     pub(crate) fn variant(&self, prepared: &str) -> GradedData {
         let name = match self {
             _ if self.is_own() => "own".to_owned(),
@@ -266,8 +277,8 @@ impl Comparability {
     }
 }
 
-/// Returns whether the answers have the published checksum of the file `path` (`private/test.csv`). `None` if there is no such
-/// checksum.
+/// Returns whether the answers have the published checksum of the file `path`, for example `private/test.csv`. Returns
+/// `None` if that file has no published checksum.
 pub(crate) fn has_published_checksum(
     answers: &[u8],
     entry: &CatalogEntry,
@@ -283,7 +294,8 @@ pub(crate) fn has_published_checksum(
     Some(expected.eq_ignore_ascii_case(&found))
 }
 
-/// Whether a variant of the entry's pipeline has the test rows, answers, rules and metric of the base.
+/// Returns whether `other`, a variant of the entry's pipeline, has the same test rows, answers, rules and metric as
+/// `v1`.
 fn has_same_grading(entry: &CatalogEntry, other: &Pipeline) -> Result<bool, Error> {
     if !other.variant.differs {
         return Ok(true);
@@ -321,7 +333,7 @@ mod tests {
     use crate::catalog::Catalog;
 
     #[test]
-    fn what_takes_a_leak_away_is_comparable_and_another_split_is_not() {
+    fn only_corrections_that_keep_the_split_are_comparable() {
         let catalog = Catalog::embedded();
         for (id, expected) in [
             ("siim-isic-melanoma-classification", true),
@@ -396,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn any_own_file_makes_an_own_pipeline() {
+    fn any_changed_file_makes_a_custom_pipeline() {
         let catalog = Catalog::embedded();
         let built_in = catalog.get(ID).unwrap();
         let same = |text: &Option<Cow<'static, str>>| {
@@ -446,7 +458,7 @@ mod tests {
             let found = example(&own, "v1", passed());
             assert_eq!(
                 found.obstacles(),
-                [format!("own pipeline: {file} is not built in")]
+                [format!("custom pipeline: {file} is not built in")]
             );
             assert_eq!(found.variant("v1").name, "own");
         }
@@ -472,7 +484,7 @@ mod tests {
         for (checksums, obstacle) in [
             (sums(md5), None),
             (sums(&"0".repeat(32)), Some(Obstacle::AnswersDiffer)),
-            (None, Some(Obstacle::NothingPublished)),
+            (None, Some(Obstacle::NoPublishedChecksum)),
         ] {
             let entry = CatalogEntry {
                 checksums,

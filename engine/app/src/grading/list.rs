@@ -19,9 +19,9 @@ use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// The results of a list of submissions.
+/// The results of grading a list of submissions.
 pub struct GradedList {
-    /// Results in the order of the list, with an error for each entry that could not be graded.
+    /// A report or an error for each entry, in the order of the list.
     pub results: Vec<(ListedSubmission, Result<CompetitionReport, Error>)>,
     /// The text of the report.
     pub text: String,
@@ -32,7 +32,8 @@ pub struct GradedList {
 /// Grades the submissions of the list in the file `list` and writes the report into the directory `output_dir`.
 ///
 /// # Errors
-/// When the list cannot be used or the report cannot be written. Errors of single entries are in the result.
+/// Returns an error if the list cannot be used or the report cannot be written. Errors of single entries are in the
+/// result.
 pub fn grade_list(
     settings: &Settings,
     catalog: &Catalog,
@@ -44,22 +45,22 @@ pub fn grade_list(
         .map_err(|error| Error::reading("read the list", list, &error))?;
     let entries = list::parse(&text)
         .map_err(|error| Error::request(format!("{}: {error}", list.display())))?;
-    // The directory is made first, so that an error of it costs no work.
+    // The directory and the file are created first. If that fails, no time is lost with grading.
     std::fs::create_dir_all(output_dir)
         .map_err(|error| Error::writing("create the directory", output_dir, &error))?;
     let cannot_write = |error| Error::writing("write a report into", output_dir, &error);
-    let file = draft(output_dir).map_err(cannot_write)?;
+    let file = create_report_file(output_dir).map_err(cannot_write)?;
     let results = grade_all(settings, catalog, &entries, log);
     let results: Vec<_> = entries.into_iter().zip(results).collect();
     let mut reports = Vec::new();
-    let mut refused = Vec::new();
+    let mut errors = Vec::new();
     for (entry, result) in &results {
         match result {
             Ok(report) => reports.push(report.clone()),
-            Err(error) => refused.push((entry, error)),
+            Err(error) => errors.push((entry, error)),
         }
     }
-    let text = pretty(list_report(&reports, &refused));
+    let text = pretty(list_report(&reports, &errors));
     let path = save(file, output_dir, &text, Timestamp::now()).map_err(cannot_write)?;
     Ok(GradedList {
         results,
@@ -68,7 +69,7 @@ pub fn grade_list(
     })
 }
 
-/// Grades in parallel. Results are in the order of the entries.
+/// Grades the entries in parallel. The results are in the order of the entries.
 fn grade_all(
     settings: &Settings,
     catalog: &Catalog,
@@ -97,61 +98,65 @@ fn grade_all(
             let report = match grading {
                 Some(Ok(grading)) => Ok(grading.report(Path::new(&entry.submission_path))),
                 Some(Err(error)) => Err(error.clone()),
-                None => Err(defect()),
+                None => Err(not_graded_error()),
             };
-            // Every index is used once.
+            // Does not fail, because each index is processed only once.
             let _ = result.set(report);
         }
     };
     std::thread::scope(|scope| {
         for _ in 1..settings.jobs.min(entries.len()) {
-            // If no other thread can be started, this one grades all entries.
+            // If no other thread can be started, the current thread grades all entries.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });
     results
         .into_iter()
-        .map(|result| result.into_inner().unwrap_or_else(|| Err(defect())))
+        .map(|result| {
+            result
+                .into_inner()
+                .unwrap_or_else(|| Err(not_graded_error()))
+        })
         .collect()
 }
 
-fn defect() -> Error {
+fn not_graded_error() -> Error {
     Error::new(
         Failure::Internal,
-        "this entry was not graded, which is a defect of prep",
+        "this entry was not graded, which is a bug in prep",
     )
 }
 
-/// Upstream's report, followed by the entries that could not be graded, if there are any.
+/// Returns upstream's report. If some entries could not be graded, the key `not_graded` lists them.
 fn list_report(
     reports: &[CompetitionReport],
-    refused: &[(&ListedSubmission, &Error)],
+    errors: &[(&ListedSubmission, &Error)],
 ) -> JsonObject {
     let mut report = aggregate(reports);
-    let not_graded = refused.iter().map(|(entry, error)| {
+    let not_graded = errors.iter().map(|(entry, error)| {
         JsonValue::from(JsonObject::from_iter([
             ("competition_id", entry.competition_id.as_str().into()),
             ("submission_path", entry.submission_path.as_str().into()),
             ("message", error.message.as_str().into()),
         ]))
     });
-    if !refused.is_empty() {
+    if !errors.is_empty() {
         report.insert("not_graded".into(), not_graded.collect::<Vec<_>>().into());
     }
     report
 }
 
-/// The temporary file of a report.
-fn draft(directory: &Path) -> std::io::Result<NamedTempFile> {
+/// Creates the temporary file of a report.
+fn create_report_file(directory: &Path) -> std::io::Result<NamedTempFile> {
     tempfile::Builder::new()
         .prefix(".report-")
         .permissions(std::fs::Permissions::from_mode(0o666))
         .tempfile_in(directory)
 }
 
-/// Writes a report under a unique name, also if other processes grade into the same directory in the same second. The file appears
-/// complete or not at all.
+/// Writes a report under a unique name, even if other processes write reports into the same directory in the same
+/// second. The file appears complete or not at all.
 fn save(
     mut file: NamedTempFile,
     directory: &Path,
@@ -181,7 +186,7 @@ mod tests {
     use prep_grade::report::medals::Leaderboard;
 
     #[test]
-    fn entries_that_cannot_be_graded_stand_after_the_benchmarks_keys() {
+    fn ungraded_entries_follow_upstreams_keys() {
         let leaderboard = Leaderboard::parse("score\n2\n1\n").unwrap();
         let report = CompetitionReport::new(
             "a",
@@ -224,16 +229,16 @@ mod tests {
         names
     }
 
-    /// Every report has its own file, although all are of the same second, and no other file is left.
+    /// Every report gets its own file although all have the same time stamp, and no temporary file is left.
     #[test]
-    fn reports_of_one_second_do_not_meet() {
+    fn reports_of_the_same_second_get_different_files() {
         let dir = tempfile::tempdir().unwrap();
         let now = Timestamp::UNIX_EPOCH;
         std::thread::scope(|scope| {
             for number in 0..6 {
                 let directory = dir.path();
                 scope.spawn(move || {
-                    let file = draft(directory).unwrap();
+                    let file = create_report_file(directory).unwrap();
                     save(file, directory, &number.to_string(), now).unwrap()
                 });
             }

@@ -1,8 +1,8 @@
-//! The log of gradings, `DATA/grades.jsonl`.
+//! Writes the log of gradings, `DATA/grades.jsonl`.
 //!
-//! Each submission that is graded against prepared answers adds a line: time, competition, variant, digests of the submission and of the
-//! answers, the score or the reason why there is no score, and the program's version. Each line is appended by one write, so several
-//! graders can use the same file.
+//! Each submission that is graded against prepared answers adds a line: time, competition, variant, digests of the
+//! submission and of the answers, the score or the reason why there is no score, and the program's version. Each line
+//! is appended with a single write, so several processes can use the same file.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -13,13 +13,13 @@ use prep_digests::Sha256;
 use prep_grade::report::CompetitionReport;
 use serde_json::json;
 
-/// The name of the file in the data directory.
-pub(crate) const NAME: &str = "grades.jsonl";
+/// The name of the log in the data directory.
+pub(crate) const FILE_NAME: &str = "grades.jsonl";
 
-/// Adds a line.
+/// Appends the line of a graded submission.
 ///
 /// # Errors
-/// When the data directory cannot be written.
+/// Returns an error if the data directory cannot be written.
 pub(crate) fn append(
     data_dir: &Path,
     report: &CompetitionReport,
@@ -27,7 +27,7 @@ pub(crate) fn append(
     answers: Sha256,
 ) -> io::Result<()> {
     let hex = |digest: Sha256| format!("sha256:{digest}");
-    // JSON has no numbers for NaN and infinity.
+    // JSON cannot represent NaN and infinity as numbers, so they are written as strings.
     let score = report.score.map(|score| match score.is_finite() {
         true => json!(score),
         false => json!(score.to_string()),
@@ -45,6 +45,6 @@ pub(crate) fn append(
     let mut file = OpenOptions::new()
         .create(true)
         .append(true)
-        .open(data_dir.join(NAME))?;
+        .open(data_dir.join(FILE_NAME))?;
     file.write_all(format!("{line}\n").as_bytes())
 }

@@ -41,7 +41,7 @@ pub use self::list::{GradedList, grade_list};
 pub use self::validation::{Validation, one_line};
 use crate::digests;
 
-/// Name of the manifest in the directory of a competition.
+/// Name of the manifest in the data directory of a competition.
 const MANIFEST: &str = "prepared.json";
 
 /// Grades submissions of one competition. One value grades many submissions, from several threads.
@@ -49,29 +49,30 @@ pub struct Grading {
     id: String,
     /// `None` if the competition has no leaderboard, and therefore no medals.
     leaderboard: Option<Leaderboard>,
-    /// Origin of the prepared data.
+    /// The name of the prepared variant, and the reasons why scores are not comparable.
     variant: GradedData,
     grader: Grader,
     answers: Frame,
     /// Digest of the file with the answers.
     answers_digest: Sha256,
     digests: Digests,
-    /// The data directory of the log.
+    /// The data directory and the options of the log. `None` if gradings are not logged.
     log: Option<(PathBuf, GradingLog)>,
-    /// The files that were read, as they were.
+    /// The prepared files, with their metadata when they were read.
     read: ReadFiles,
 }
 
-/// Whether gradings are logged in the data directory, and the function that receives errors of the log.
+/// Whether gradings are logged in the data directory, and a function that receives errors from writing the log.
 #[derive(Clone, Default)]
-pub struct GradingLog(Option<Arc<Trouble>>);
+pub struct GradingLog(Option<Arc<LogErrorHandler>>);
 
-type Trouble = dyn Fn(&Error) + Send + Sync;
+type LogErrorHandler = dyn Fn(&Error) + Send + Sync;
 
 impl GradingLog {
-    /// Logs gradings. A read-only data directory does not prevent grading.
-    pub fn new(trouble: impl Fn(&Error) + Send + Sync + 'static) -> GradingLog {
-        GradingLog(Some(Arc::new(trouble)))
+    /// Logs gradings, and passes errors from writing the log to `on_error`. Such errors do not prevent grading, for
+    /// example in a read-only data directory.
+    pub fn new(on_error: impl Fn(&Error) + Send + Sync + 'static) -> GradingLog {
+        GradingLog(Some(Arc::new(on_error)))
     }
 
     /// Logs nothing.
@@ -84,18 +85,20 @@ impl Grading {
     /// Reads the prepared data of a competition.
     ///
     /// # Errors
-    /// When the competition is not prepared, incomplete, or modified; when another program prepared it and its answers are not the published
-    /// ones; when it has no grading, or an invalid leaderboard.
+    /// Returns an error if:
+    /// - the competition is not prepared, or its prepared data are incomplete or were modified;
+    /// - another program prepared it, and the answers do not have their published checksum;
+    /// - it has no section `grade`, or its leaderboard is invalid.
     pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         entry.pipeline()?;
         let mut files = ReadFiles::default();
-        files.note(&settings.data_dir.join(id).join(MANIFEST));
+        files.record(&settings.data_dir.join(id).join(MANIFEST));
         let prepared = PreparedDirectory::open(settings, id)?;
         let variant = prepared.variant().unwrap_or(BASE_VARIANT);
         let pipeline = entry.load(variant)?;
         let (grader, answers) = grader(entry, &pipeline)?;
-        files.note(&prepared.place(&answers));
+        files.record(&prepared.path_of(&answers));
         let bytes = prepared.answers(entry, &answers)?;
         let data = match prepared.manifest() {
             Some(manifest) => Answers::Prepared(manifest, &bytes),
@@ -104,12 +107,12 @@ impl Grading {
         let comparability = Comparability::of_grading(entry, &answers, &data)?;
         Ok(Grading {
             id: id.to_owned(),
-            leaderboard: leaderboard_of(entry, Some(grader.direction()))?,
+            leaderboard: parse_leaderboard(entry, Some(grader.direction()))?,
             variant: comparability.variant(variant),
-            answers: read(&grader, &bytes, &prepared.place(&answers))?,
+            answers: read(&grader, &bytes, &prepared.path_of(&answers))?,
             grader,
             answers_digest: Sha256::of_bytes(&bytes),
-            digests: digests::noted(
+            digests: digests::report_digests(
                 entry,
                 &pipeline,
                 variant,
@@ -121,7 +124,7 @@ impl Grading {
         })
     }
 
-    /// Also logs every grading in the settings' data directory.
+    /// Enables logging: every grading is logged in the data directory of `settings`.
     #[must_use]
     pub fn logged(self, settings: &Settings, log: &GradingLog) -> Grading {
         Grading {
@@ -130,10 +133,11 @@ impl Grading {
         }
     }
 
-    /// Grades against given answers by a competition's rules. The answers are not verified.
+    /// Grades submissions with the rules of a competition and the answers that the user passed. The answers are not
+    /// verified.
     ///
     /// # Errors
-    /// When the answers or the leaderboard cannot be read; when the competition has no grading.
+    /// Returns an error if the answers or the leaderboard cannot be read, or if the competition has no grading.
     pub fn with_answers(
         catalog: &Catalog,
         id: &str,
@@ -142,7 +146,7 @@ impl Grading {
         let entry = catalog.get(id)?;
         let (grader, path) = grader(entry, &entry.load(BASE_VARIANT)?)?;
         let mut files = ReadFiles::default();
-        files.note(&given.answers);
+        files.record(&given.answers);
         let bytes = std::fs::read(&given.answers)
             .map_err(|error| Error::reading("read the answers", &given.answers, &error))?;
         let comparability = Comparability::of_grading(entry, &path, &Answers::Foreign(&bytes))?
@@ -167,7 +171,7 @@ impl Grading {
     /// verified.
     ///
     /// # Errors
-    /// As [`open`](Self::open), except for unverified answers.
+    /// Same as [`open`](Self::open), but unverified answers are not an error.
     pub fn of_any_origin(
         catalog: &Catalog,
         settings: &Settings,
@@ -188,19 +192,19 @@ impl Grading {
             leaderboard: None,
         };
         let mut grading = Grading::with_answers(catalog, id, &given)?;
-        // A run may prepare the competition later.
+        // `is_current` also detects that a run prepares the competition later.
         grading
             .read
-            .note(&settings.data_dir.join(id).join(MANIFEST));
+            .record(&settings.data_dir.join(id).join(MANIFEST));
         Ok(grading)
     }
 
-    /// Whether the files that were read are still the same, by size, time and inode.
+    /// Returns whether the files that were read have not changed since, according to size, modification time and inode.
     pub fn is_current(&self) -> bool {
         self.read.are_unchanged()
     }
 
-    /// Validates and scores a submission. `None` if there is no file of that name with the ending `.csv`.
+    /// Validates and scores a submission. Returns `None` if the file does not exist or its name does not end in `.csv`.
     pub fn grade(&self, path: &Path) -> Option<GradeOutcome> {
         submission::exists(path).then(|| {
             let outcome = File::open(path).and_then(|file| self.grade_file(&file));
@@ -211,10 +215,10 @@ impl Grading {
         })
     }
 
-    /// Validates and scores a typed frame (`*.frame`) or a submission. `None` if there is no such file.
+    /// Validates and scores a typed frame (`*.frame`) or a submission. Returns `None` if a submission does not exist.
     ///
     /// # Errors
-    /// If a typed frame cannot be read.
+    /// Returns an error if a typed frame cannot be read.
     pub fn grade_table(&self, path: &Path) -> Result<Option<GradeOutcome>, Error> {
         if !is_frame(path) {
             return Ok(self.grade(path));
@@ -226,20 +230,20 @@ impl Grading {
         Ok(Some(self.grader.grade(&self.answers, &frame)))
     }
 
-    /// Validates and scores a submission of any name.
+    /// Validates and scores a submission in an open file, whatever the file's name is.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn grade_file(&self, file: &File) -> io::Result<GradeOutcome> {
         self.grader.grade_file(&self.answers, file)
     }
 
-    /// Grades a submission, and returns a report with the present time.
+    /// Grades a submission, and returns a report with the current time.
     pub fn report(&self, path: &Path) -> CompetitionReport {
         self.report_of(path, self.grade(path))
     }
 
-    /// Returns a report of an outcome with the present time. The report names the submission `path`.
+    /// Returns the report of an outcome, with the current time and with `path` as the name of the submission.
     pub fn report_of(&self, path: &Path, outcome: Option<GradeOutcome>) -> CompetitionReport {
         let now = Zoned::now().datetime();
         let submission = outcome.as_ref().and_then(|_| digest_of_file(path).ok());
@@ -260,24 +264,24 @@ impl Grading {
             },
             ..report
         };
-        self.note(&report, submission);
+        self.log(&report, submission);
         report
     }
 
-    /// Logs a grading, if the log is on.
-    fn note(&self, report: &CompetitionReport, submission: Option<Sha256>) {
-        let Some((data_dir, GradingLog(Some(trouble)))) = &self.log else {
+    /// Logs a grading, if logging is enabled.
+    fn log(&self, report: &CompetitionReport, submission: Option<Sha256>) {
+        let Some((data_dir, GradingLog(Some(on_error)))) = &self.log else {
             return;
         };
-        let noted = log::append(data_dir, report, submission, self.answers_digest);
-        if let Err(error) = noted {
-            let place = data_dir.join(log::NAME);
-            trouble(&Error::writing("note the grading in", &place, &error));
+        let appended = log::append(data_dir, report, submission, self.answers_digest);
+        if let Err(error) = appended {
+            let place = data_dir.join(log::FILE_NAME);
+            on_error(&Error::writing("log the grading in", &place, &error));
         }
     }
 }
 
-/// Answers, and optionally a leaderboard, in place of those of the data directory and the competition.
+/// Answers and a leaderboard that replace those of the data directory and the competition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GradeOverrides {
     pub answers: PathBuf,
@@ -287,7 +291,7 @@ pub struct GradeOverrides {
 impl GradeOverrides {
     fn leaderboard(&self, entry: &CatalogEntry) -> Result<Option<Leaderboard>, Error> {
         match &self.leaderboard {
-            None => own_leaderboard(entry),
+            None => find_leaderboard(entry),
             Some(path) => read_leaderboard(path).map(Some),
         }
     }
@@ -296,7 +300,7 @@ impl GradeOverrides {
 /// Reads the leaderboard in a file.
 ///
 /// # Errors
-/// When the file cannot be read, or is not a leaderboard.
+/// Returns an error if the file cannot be read or is not a leaderboard.
 pub fn read_leaderboard(path: &Path) -> Result<Leaderboard, Error> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error::reading("read the leaderboard", path, &error))?;
@@ -304,7 +308,7 @@ pub fn read_leaderboard(path: &Path) -> Result<Leaderboard, Error> {
         .map_err(|error| Error::new(Failure::Input, format!("{}: {error}", path.display())))
 }
 
-/// A competition's grader, and where its answers are below `prepared`.
+/// Returns a competition's grader, and the path of its answers relative to `prepared`.
 pub(crate) fn grader(entry: &CatalogEntry, pipeline: &Pipeline) -> Result<(Grader, String), Error> {
     let no_grading = || {
         let message = format!("the pipeline of `{}` has no section `grade`", entry.id);
@@ -337,17 +341,17 @@ pub(crate) fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame,
     })
 }
 
-/// Whether a file contains a typed frame: its name ends in `.frame`.
+/// Returns whether the name of a typed frame (`*.frame`) is given.
 fn is_frame(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension == "frame")
 }
 
-/// Grades one submission against prepared or given answers. Without a submission, the report has only the thresholds of medals, which
-/// need no prepared data.
+/// Grades one submission with the prepared answers, or with those in `given`. If there is no submission, the report has
+/// only the medal thresholds, which do not depend on prepared data.
 ///
 /// # Errors
-/// As [`Grading::open`], if there is a submission.
+/// Same as [`Grading::open`] if the submission exists. Also returned if the leaderboard or the manifest cannot be read.
 pub fn report(
     catalog: &Catalog,
     settings: &Settings,
@@ -365,7 +369,7 @@ pub fn report(
     }
     let entry = catalog.get(id)?;
     let leaderboard =
-        given.map_or_else(|| own_leaderboard(entry), |given| given.leaderboard(entry))?;
+        given.map_or_else(|| find_leaderboard(entry), |given| given.leaderboard(entry))?;
     let manifest = crate::prepared::manifest(&settings.data_dir, id)?;
     let (comparability, variant) = match &manifest {
         Some(manifest) => (
@@ -390,22 +394,22 @@ pub fn report(
     ))
 }
 
-/// The competition's leaderboard.
+/// Returns the competition's leaderboard.
 ///
 /// # Errors
-/// When it has none.
+/// Returns an error if the competition has no leaderboard or the leaderboard is invalid.
 pub fn leaderboard(entry: &CatalogEntry) -> Result<Leaderboard, Error> {
-    own_leaderboard(entry)?.ok_or_else(|| {
+    find_leaderboard(entry)?.ok_or_else(|| {
         let message = format!("competition `{}` has no leaderboard.csv", entry.id);
         Error::new(Failure::Pipeline, message)
             .help("put one next to the pipeline: a CSV with the column `score`, best first")
     })
 }
 
-/// The competition's leaderboard, if it has one.
-fn own_leaderboard(entry: &CatalogEntry) -> Result<Option<Leaderboard>, Error> {
+/// Returns the competition's leaderboard, if it has one.
+fn find_leaderboard(entry: &CatalogEntry) -> Result<Option<Leaderboard>, Error> {
     let pipeline = entry.load(BASE_VARIANT).ok();
-    leaderboard_of(entry, pipeline.as_ref().and_then(direction))
+    parse_leaderboard(entry, pipeline.as_ref().and_then(direction))
 }
 
 /// Returns whether higher or lower scores of a pipeline's metric are better.
@@ -415,11 +419,11 @@ pub(crate) fn direction(pipeline: &Pipeline) -> Option<Direction> {
     Some(grader.direction())
 }
 
-/// The competition's leaderboard, if it has one.
+/// Parses the competition's leaderboard, if it has one. If `direction` is known, also checks the order of the scores.
 ///
 /// # Errors
-/// When it cannot be read, or does not begin with the score that is the best in this direction.
-pub(crate) fn leaderboard_of(
+/// Returns an error if it is invalid, or if it is not sorted from the best score to the worst.
+pub(crate) fn parse_leaderboard(
     entry: &CatalogEntry,
     direction: Option<Direction>,
 ) -> Result<Option<Leaderboard>, Error> {
@@ -434,7 +438,7 @@ pub(crate) fn leaderboard_of(
     if let Some(direction) = direction {
         leaderboard.check_order(direction).map_err(|error| {
             failed(error).help(
-                "sort the scores, best first, or set `direction` in `grade` if the metric runs the other way",
+                "sort the scores, best first, or set `direction` in `grade` if scores of the metric have the opposite order",
             )
         })?;
     }

@@ -1,9 +1,9 @@
-//! Files as they were when they were read, to find out later whether they changed.
+//! Remembers the metadata of files that are read, to detect later whether they changed.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Files with their metadata.
+/// Paths of files, each with its metadata when it was read.
 #[derive(Debug, Default)]
 pub(super) struct ReadFiles(Vec<(PathBuf, Option<Stamp>)>);
 
@@ -16,7 +16,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    /// The metadata of a file; `None` if there is none.
+    /// Reads the metadata of a file. Returns `None` if the file does not exist.
     fn from_path(path: &Path) -> Option<Stamp> {
         let metadata = std::fs::metadata(path).ok()?;
         Some(Stamp {
@@ -29,8 +29,8 @@ impl Stamp {
 }
 
 impl ReadFiles {
-    /// Notes a file before it is read.
-    pub(super) fn note(&mut self, path: &Path) {
+    /// Records the metadata of a file. Call it before reading the file.
+    pub(super) fn record(&mut self, path: &Path) {
         self.0.push((path.to_owned(), Stamp::from_path(path)));
     }
 

@@ -1,21 +1,22 @@
-//! Validates submissions, without a score. The texts are upstream's, because scripts search for them.
+//! Validates submissions, without a score. The messages are upstream's, because scripts search for them.
 
 use std::path::Path;
 
 use prep_grade::GradeOutcome;
 use prep_grade::table::submission;
 
-/// The answer to "is this submission valid?".
+/// Whether a submission is valid, with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validation {
     pub valid: bool,
     pub message: String,
-    /// The kind of error, for programs.
+    /// A stable name of the kind of error, for programs.
     pub reason: Option<&'static str>,
 }
 
 impl Validation {
-    /// Returns the result that is known before grading: the file does not exist.
+    /// Returns an invalid result if the file does not exist or has the wrong suffix. Returns `None` if it can be
+    /// graded.
     pub fn before_grading(path: &Path) -> Option<Validation> {
         let refused = |message: String| {
             Some(Validation {
@@ -75,7 +76,7 @@ mod tests {
     use prep_grade::{Refusal, RefusalKind};
 
     #[test]
-    fn words_are_the_benchmarks() {
+    fn messages_equal_upstreams_messages() {
         let dir = tempfile::tempdir().unwrap();
         let text = dir.path().join("a.txt");
         std::fs::write(&text, "").unwrap();

@@ -1,4 +1,4 @@
-//! Audits a competition: the bundle, the prepared files, and a tree of another program.
+//! Audits a competition: the bundle, the prepared files, and a directory tree that another program prepared.
 
 use std::path::{Path, PathBuf};
 
@@ -21,23 +21,23 @@ use crate::prepared;
 use crate::settings::Settings;
 use crate::stages::load;
 
-/// One competition's audit.
+/// The audit of one competition. Its parts are the bundle, the outputs, and a tree of another program.
 #[derive(Debug, Clone, Serialize)]
 pub struct Audit {
     pub id: String,
-    /// The worst of its corners.
+    /// The worst verdict of the parts.
     pub verdict: Verdict,
-    /// The side that differs, as far as the corners show.
+    /// A sentence that names the part that differs, as far as the audit shows.
     pub conclusion: String,
-    /// `None` without a bundle.
+    /// `None` if there is no bundle.
     pub bundle: Option<BundleAudit>,
-    /// `None` without prepared data.
+    /// `None` if the competition is not prepared.
     pub outputs: Option<OutputsAudit>,
-    /// `None` without a tree.
+    /// `None` if no tree was passed.
     pub tree: Option<TreeAudit>,
 }
 
-/// The bundle compared with its published MD5 and the good bundle's members.
+/// The comparison of the bundle with its published MD5, and with the recorded members of the published bundle.
 #[derive(Debug, Clone, Serialize)]
 pub struct BundleAudit {
     pub path: PathBuf,
@@ -47,39 +47,40 @@ pub struct BundleAudit {
     pub report: AuditReport,
 }
 
-/// Prepared files compared with their published checksums.
+/// The comparison of prepared files with their published checksums.
 #[derive(Debug, Clone, Serialize)]
 pub struct OutputsAudit {
     pub variant: String,
     /// Files whose published checksum matches.
     pub equal: Vec<String>,
-    /// Files with a published checksum.
+    /// Number of files that have a published checksum.
     pub published: usize,
     pub report: AuditReport,
 }
 
 impl OutputsAudit {
-    /// Whether every published checksum matches.
-    fn hold(&self) -> bool {
+    /// Returns whether every published checksum matches.
+    fn all_match(&self) -> bool {
         self.published > 0 && self.equal.len() == self.published
     }
 }
 
-/// A tree compared with the prepared data.
+/// The comparison of another program's tree with the prepared data.
 #[derive(Debug, Clone, Serialize)]
 pub struct TreeAudit {
     pub path: PathBuf,
-    /// Files with equal bytes, and files of both trees.
+    /// Number of files that have the same bytes in both trees.
     pub equal: u64,
+    /// Number of files that exist in both trees.
     pub common: u64,
     pub report: AuditReport,
 }
 
-/// Audits one competition. `sources` are directories with bundles, in addition to the data directory. `tree` has a `prepared` directory
-/// of another program.
+/// Audits one competition. `sources` are directories with bundles, in addition to the data directory. `tree` is a
+/// directory with data that another program prepared.
 ///
 /// # Errors
-/// When there is nothing to audit, or it cannot be read.
+/// Returns an error if there is neither a bundle nor prepared data, or if a file cannot be read.
 pub fn audit(
     entry: &CatalogEntry,
     settings: &Settings,
@@ -114,8 +115,8 @@ pub fn audit(
         }),
         (false, _) => None,
     };
-    let hold = outputs.as_ref().is_some_and(OutputsAudit::hold);
-    let bundle = audit_bundle(entry, &pipeline, settings, sources, hold)?;
+    let all_match = outputs.as_ref().is_some_and(OutputsAudit::all_match);
+    let bundle = audit_bundle(entry, &pipeline, settings, sources, all_match)?;
     let tree = match tree {
         None => None,
         Some(_) if !is_prepared => return Err(nothing_to_compare(&entry.id)),
@@ -137,9 +138,9 @@ pub fn audit(
         }));
     }
     let reports = [
-        bundle.as_ref().map(|corner| &corner.report),
-        outputs.as_ref().map(|corner| &corner.report),
-        tree.as_ref().map(|corner| &corner.report),
+        bundle.as_ref().map(|part| &part.report),
+        outputs.as_ref().map(|part| &part.report),
+        tree.as_ref().map(|part| &part.report),
     ];
     let verdict = reports.iter().flatten().map(|report| report.verdict).max();
     Ok(Audit {
@@ -153,7 +154,7 @@ pub fn audit(
 }
 
 fn nothing_to_compare(id: &str) -> Error {
-    let message = format!("there is nothing to compare the tree with: `{id}` is not prepared here");
+    let message = format!("cannot compare the tree: `{id}` is not prepared in the data directory");
     Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
 }
 
@@ -170,7 +171,7 @@ fn audit_bundle(
     pipeline: &Pipeline,
     settings: &Settings,
     sources: &[&Path],
-    outputs_hold: bool,
+    outputs_match: bool,
 ) -> Result<Option<BundleAudit>, Error> {
     let Some(path) = bundles::path(settings, &entry.id, sources) else {
         return Ok(None);
@@ -193,12 +194,12 @@ fn audit_bundle(
     };
     let mut checked =
         bundle::check(&path, &expected, &settings.content_limits(1)).map_err(failed)?;
-    for finding in checked.findings.iter_mut().filter(|_| outputs_hold) {
+    for finding in checked.findings.iter_mut().filter(|_| outputs_match) {
         if finding.cause.id == cause::BUNDLE_OTHER_MD5.id {
             finding.harm = Harm::Form;
             let proof = finding.proof.take().unwrap_or_default();
             finding.proof = Some(format!(
-                "{proof}; still, all prepared files have their published checksums"
+                "{proof}; nevertheless, all prepared files have their published checksums"
             ));
         }
     }
@@ -266,7 +267,8 @@ fn audit_outputs(
         if unknown.is_empty() {
             break;
         }
-        // An unreadable bundle proves nothing about outputs. Its own corner has the reason.
+        // An unreadable bundle proves nothing about outputs. The part `bundle` of the audit reports why it is
+        // unreadable.
         let found = match published::members(bundle, resources, &wanted) {
             Ok(found) => found,
             Err(error) if error.is_of_the_system() => {
@@ -291,7 +293,7 @@ fn audit_outputs(
     })
 }
 
-/// Finds the prepared directory of a competition in a foreign tree.
+/// Finds the prepared directory of a competition in a tree of another program.
 fn prepared_in(tree: &Path, id: &str) -> PathBuf {
     let places = [
         tree.join(id).join("prepared"),
@@ -321,7 +323,7 @@ fn audit_tree(
             theirs.display(),
             entry.id
         );
-        let help = "name a directory with `public` and `private`, or one with ID/prepared in it";
+        let help = "name a directory that contains `public` and `private`, or ID/prepared";
         return Err(Error::new(Failure::Input, message).help(help));
     }
     let roles = roles(pipeline);
@@ -342,16 +344,16 @@ fn audit_tree(
     })
 }
 
-/// Rules of grading that pair rows by ids. Without any, rows are paired by position. `align_groups` pairs the rows
-/// of a group in their order; `same_ids` checks names and pairs nothing.
+/// Grading rules that pair rows by ids. Without one of these rules, rows are paired by position. Other rules do not
+/// change that: `align_groups` pairs the rows of a group in their order, and `same_ids` only checks ids.
 const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
 
-/// Whether a part of the grading section pairs columns by their place.
-fn pairs_columns_by_place(value: &serde_json::Value) -> bool {
+/// Returns whether a part of the section `grade` pairs columns by position.
+fn pairs_columns_by_position(value: &serde_json::Value) -> bool {
     match value {
-        serde_json::Value::Array(items) => items.iter().any(pairs_columns_by_place),
+        serde_json::Value::Array(items) => items.iter().any(pairs_columns_by_position),
         serde_json::Value::Object(members) => members.iter().any(|(key, value)| {
-            key == "match" && value.as_str() == Some("position") || pairs_columns_by_place(value)
+            key == "match" && value.as_str() == Some("position") || pairs_columns_by_position(value)
         }),
         _ => false,
     }
@@ -366,7 +368,7 @@ fn roles(pipeline: &Pipeline) -> Roles {
         .rules
         .get("rules")
         .and_then(|rules| rules.as_array());
-    // Metrics of boxes find the rows of an image by its name.
+    // Metrics of boxes find the rows of an image by its name, not by position.
     let metric = grade
         .value
         .rules
@@ -382,13 +384,14 @@ fn roles(pipeline: &Pipeline) -> Roles {
     Roles {
         answers: Some(grade.value.answers.value.clone()),
         sample: Some(grade.value.sample.value.clone()),
-        columns_by_place: pairs_columns_by_place(&grade.value.rules),
+        columns_by_place: pairs_columns_by_position(&grade.value.rules),
         by_place: !names.any(|name| PAIR_BY_NAME.contains(&name.as_str())) && !by_image,
         ..Roles::default()
     }
 }
 
-/// The split of rows, if its parts determine the original order.
+/// Returns the parameters of a plain shuffle split, for which the original order can be reconstructed from both parts.
+/// Returns `None` for other splits.
 fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     let shuffles = pipeline
         .tables
@@ -425,17 +428,17 @@ fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     })
 }
 
-/// The conclusion from all corners.
+/// Returns the conclusion from all parts of an audit.
 fn conclusion(
     bundle: Option<&BundleAudit>,
     outputs: Option<&OutputsAudit>,
     tree: Option<&TreeAudit>,
 ) -> String {
     let other = |block: &prep_audit::Block| block.cause == cause::BUNDLE_OTHER_MD5.id;
-    let good_bundle = bundle.map(|corner| {
-        corner.report.verdict <= Verdict::SameContent && !corner.report.blocks.iter().any(other)
+    let good_bundle = bundle.map(|part| {
+        part.report.verdict <= Verdict::SameContent && !part.report.blocks.iter().any(other)
     });
-    let is_published = bundle.is_some_and(|corner| corner.published.as_ref() == Some(&corner.md5));
+    let is_published = bundle.is_some_and(|part| part.published.as_ref() == Some(&part.md5));
     let of_writer = |block: &prep_audit::Block| {
         [
             writer::PARQUET_VERSIONS.id,
@@ -444,22 +447,22 @@ fn conclusion(
         .contains(&block.cause)
     };
     let all_hold = outputs
-        .filter(|corner| corner.published > 0)
-        .map(|corner| corner.report.blocks.iter().all(of_writer));
-    let same_tree = tree.map(|corner| corner.report.verdict <= Verdict::SameContent);
+        .filter(|part| part.published > 0)
+        .map(|part| part.report.blocks.iter().all(of_writer));
+    let same_tree = tree.map(|part| part.report.verdict <= Verdict::SameContent);
     let text = match (good_bundle, all_hold, same_tree) {
         (_, Some(true), Some(false)) => {
-            "the data prepared here has its published checksums, so the tree is the one that differs"
+            "the prepared data have their published checksums, so the tree is the side that differs"
         }
         (Some(false), Some(true), _) => {
             "the bundle is not the published one, but all outputs have their published checksums, so the members that the pipeline reads did not change"
         }
         (Some(false), Some(false), _) => {
-            "the bundle is not the published one, and outputs differ with it"
+            "the bundle is not the published one, and outputs differ too"
         }
         (Some(false), None, _) => "the bundle is not the published one",
         (Some(true), Some(false), _) if is_published => {
-            "the bundle is the published one, so the published checksums depend on the environment, or prep is wrong"
+            "the bundle is the published one, so either the published checksums depend on the environment, or prep has a bug"
         }
         (_, Some(false), _) => {
             "outputs do not have their published checksums; the bundle was not checked"
@@ -467,8 +470,8 @@ fn conclusion(
         (_, _, Some(false)) => {
             "the tree differs, and no published checksum shows which side is right"
         }
-        (_, Some(true), Some(true)) => "content is as published, here and in the tree",
-        (_, Some(true), None) => "content is as published",
+        (_, Some(true), Some(true)) => "the prepared data and the tree have the published content",
+        (_, Some(true), None) => "the prepared data have the published content",
         (_, None, Some(true)) => "both trees have the same content",
         (Some(true), None, None) if is_published => "the bundle is the published one",
         _ => "no checksum is published to compare with",

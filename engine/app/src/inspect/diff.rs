@@ -1,4 +1,5 @@
-//! Compares two variants, two pipelines, or two data directories: the settings of the pipelines, then the outputs.
+//! Compares two variants, two pipeline files, or two data directories. Compares the settings of the pipelines and the
+//! outputs, as far as both sides have them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +18,7 @@ use crate::settings::Settings;
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DataDifferences {
     pub pipeline: Vec<PipelineDifference>,
-    /// `None` if the outputs of a side do not exist.
+    /// `None` if the outputs of either side do not exist.
     pub outputs: Option<Vec<FileDifference>>,
 }
 
@@ -39,7 +40,7 @@ impl DataDifferences {
 /// Compares two variants of a competition, and their outputs in the data directory if both are prepared.
 ///
 /// # Errors
-/// When a pipeline has mistakes, or something cannot be read.
+/// Returns an error if a pipeline has mistakes or an output cannot be read.
 pub fn diff_variants(
     catalog: &Catalog,
     settings: &Settings,
@@ -58,7 +59,7 @@ pub fn diff_variants(
 /// Compares two pipeline files, both in the same variant.
 ///
 /// # Errors
-/// When one cannot be read, or has mistakes.
+/// Returns an error if one of the files cannot be read or has mistakes.
 pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<DataDifferences, Error> {
     let load = |path: &Path| {
         let text = std::fs::read_to_string(path)
@@ -83,7 +84,7 @@ pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<DataDiffe
 /// Compares one competition in two data directories.
 ///
 /// # Errors
-/// When it is not in both, or something cannot be read.
+/// Returns an error if the competition is not prepared in both directories, or if an output cannot be read.
 pub fn diff_data(
     settings: &Settings,
     old: &Path,
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_correction_is_told_word_by_word() {
+    fn the_changed_settings_of_a_variant_are_listed() {
         let catalog = Catalog::embedded();
         let load = |variant| {
             let entry = catalog
@@ -201,9 +202,9 @@ private:
         found.map(|one| (one.path, one.old, one.new)).collect()
     }
 
-    /// Settings are shown as in the file, every section is compared, and layout does not matter.
+    /// Every section is compared. Differences show settings as they are written in the file. Layout does not matter.
     #[test]
-    fn settings_are_shown_as_they_are_written() {
+    fn differences_show_settings_as_written() {
         for (from, to, path, old, new) in [
             ("kaggle: a", "kaggle: b", "bundle/kaggle", "a", "b"),
             (

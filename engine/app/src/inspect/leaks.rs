@@ -17,11 +17,11 @@ use crate::grading;
 use crate::prepared;
 use crate::settings::Settings;
 
-/// Searches the prepared data of a competition in the settings' data directory, and its bundle if that is in `directories` or in the data
-/// directory.
+/// Searches the prepared data of a competition in the data directory. Also searches its bundle, if that is in
+/// `directories` or in the data directory.
 ///
 /// # Errors
-/// When it is not prepared, has no grading, or something cannot be read.
+/// Returns an error if the competition is not prepared, has no section `grade`, or a file cannot be read.
 pub fn leaks(
     catalog: &Catalog,
     settings: &Settings,
@@ -43,7 +43,7 @@ pub fn leaks(
     let grade = &pipeline.grade.as_ref().ok_or_else(no_grading)?.value;
     let answers = directory.join(&grade.answers.value);
     let rows = rows_of_records(settings, entry, &pipeline, &answers)?;
-    let place = LeakInput {
+    let input = LeakInput {
         public: directory.join("public"),
         answers: rows.as_ref().map_or(answers, |rows| rows.to_path_buf()),
         sample: directory.join(&grade.sample.value),
@@ -56,7 +56,7 @@ pub fn leaks(
     let accepted: BTreeMap<String, String> = accepted
         .map(|(name, why)| (name.value.clone(), why.clone()))
         .collect();
-    prep_leaks::find(&place, &accepted).map_err(|error| {
+    prep_leaks::find(&input, &accepted).map_err(|error| {
         let failure = match &error {
             LeaksError::Read { cause, .. } => failure_of(cause),
             LeaksError::NoIds(_) => Failure::Input,
@@ -65,14 +65,15 @@ pub fn leaks(
     })
 }
 
-/// Returns the answers as a table, if grading makes rows from their records.
+/// Writes the answers as a temporary CSV file if they are JSON records. Returns `None` if the answers are a table
+/// already.
 fn rows_of_records(
     settings: &Settings,
     entry: &CatalogEntry,
     pipeline: &Pipeline,
     answers: &Path,
 ) -> Result<Option<TempPath>, Error> {
-    // Answers that cannot be graded may be a table anyway.
+    // If the section `grade` has mistakes, the answers are treated as a table.
     let Ok((grader, _)) = grading::grader(entry, pipeline) else {
         return Ok(None);
     };
@@ -98,7 +99,7 @@ fn rows_of_records(
                     Some(ObjectValue::Text(text)) => text,
                     _ => "",
                 },
-                // Rows made from records are texts.
+                // Rows that are created from records have only texts.
                 _ => "",
             });
             line(&mut out, cells)?;
@@ -110,7 +111,7 @@ fn rows_of_records(
     Ok(Some(written))
 }
 
-/// A line of CSV, with every cell in quotes.
+/// Writes a line of CSV, with every cell in quotes.
 fn line<'a>(out: &mut impl Write, cells: impl Iterator<Item = &'a str>) -> io::Result<()> {
     let cells: Vec<String> = cells
         .map(|cell| format!("\"{}\"", cell.replace('"', "\"\"")))

@@ -1,4 +1,4 @@
-//! Lists the files of a bundle: of a local one from the archive, of another one from Kaggle, without downloading it.
+//! Lists the files of a bundle. If the bundle is not on this machine, Kaggle lists its files, without a download.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ use crate::task::Task;
 #[derive(Debug, Default, Serialize)]
 pub struct BundleListing {
     pub id: String,
-    /// The path of the bundle; none if Kaggle listed it.
+    /// The path of the bundle. `None` if Kaggle listed it.
     pub bundle: Option<PathBuf>,
     pub bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
-    /// Bytes that a partial download moves; none without a pipeline.
+    /// Size of a partial download, in bytes. `None` if the competition has no pipeline.
     pub used_bytes: Option<u64>,
     pub files: Vec<ListedFile>,
-    /// Sources besides the bundle.
+    /// Sources in addition to the bundle.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<ListedSource>,
 }
@@ -37,23 +37,23 @@ pub struct ListedFile {
     pub path: String,
     pub bytes: u64,
     pub compressed_bytes: u64,
-    /// Whether the pipeline reads it.
+    /// Whether the pipeline reads the file.
     pub used: bool,
 }
 
-/// A source besides the bundle.
+/// A source in addition to the bundle.
 #[derive(Debug, Serialize)]
 pub struct ListedSource {
     #[serde(flatten)]
     pub source: FurtherSource,
-    /// The length of its file, if it is known.
+    /// The length of the source's file, if it is known.
     pub bytes: Option<u64>,
 }
 
 /// Lists the bundle of `id`, and the further sources of its pipeline. The competition need not have a pipeline.
 ///
 /// # Errors
-/// If the bundle cannot be read, or is not here and Kaggle does not list it.
+/// Returns an error if the local bundle cannot be read, or if there is no local bundle and Kaggle does not list it.
 pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
     let entry = task.catalog.find(id);
     let pipeline = entry.and_then(|entry| entry.load(BASE_VARIANT).ok());
@@ -109,7 +109,7 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
     })
 }
 
-/// The length of a bundle, and its members.
+/// Returns the length of a bundle, and its members.
 fn read(task: &Task, path: &Path) -> Result<(u64, Vec<ZipEntry>), Error> {
     let failed = |error| Error::reading("read the bundle", path, &error);
     let file = File::open(path).map_err(failed)?;
@@ -122,7 +122,8 @@ fn read(task: &Task, path: &Path) -> Result<(u64, Vec<ZipEntry>), Error> {
     Ok((bytes, listing.entries))
 }
 
-/// The length of the file of a source: of the file that is here, else what its server reports, else what is published.
+/// Returns the length of the file of a source: the length of the local file, otherwise the length that its server
+/// reports, otherwise the published length.
 fn bytes(task: &Task, source: &FurtherSource) -> Option<u64> {
     match (&source.path, source.remote()) {
         (Some(path), Some(_)) => path.metadata().map(|file| file.len()).ok(),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! audit      causes of mismatches                       leaks      leaks of answers
-//! diff       variants or directories compared           moments    two runs compared
+//! diff       variants or directories compared           runs       two runs compared
 //! rerun      steps run again and compared               listing    the files of a bundle
 //! rows       rows of a pipeline's tables
 //! ```
@@ -11,9 +11,9 @@ pub(crate) mod audit;
 mod diff;
 mod leaks;
 mod listing;
-mod moments;
 mod rerun;
 mod rows;
+mod runs;
 
 pub use self::audit::{Audit, BundleAudit, OutputsAudit, TreeAudit, audit};
 pub use self::diff::{
@@ -21,6 +21,6 @@ pub use self::diff::{
 };
 pub use self::leaks::leaks;
 pub use self::listing::{BundleListing, ListedFile, ListedSource, listing};
-pub use self::moments::diff_moments;
 pub use self::rerun::{Difference, Rerun, RerunPlace, RerunResult, RerunStep, rerun};
 pub use self::rows::{PreviewSource, Rows, RowsColumn, ViewOptions, rows};
+pub use self::runs::diff_runs;

@@ -1,9 +1,10 @@
 //! Runs steps again, with other limits and in another order, and compares their results with the cache.
 //!
-//! A step's key does not have memory, threads or order, so its result must not depend on them. The steps of a competition run in a
-//! scratch cache: with a quarter of the memory, with another number of jobs, and with the ready step first that waited longest. Each
-//! result is compared with the entry of the same key in the cache, and in the remote, if there is one. The cache is only read, nothing
-//! is published or downloaded, and the scratch cache of a competition is removed before the next one begins.
+//! The key of a step does not contain memory, threads or order, so its result must not depend on them. The steps of a
+//! competition run in a scratch cache: with a quarter of the memory, with a different number of jobs, and in a
+//! different order (the ready step that waited longest runs first). Each result is compared with the entry of the same
+//! key in the cache, and in the remote, if one is configured. The cache is only read, and nothing is published or
+//! downloaded. The scratch cache of a competition is removed before the next competition begins.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,8 +23,8 @@ use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
 
-/// The memory of a rerun is the memory of a run divided by this number.
-const PART_OF_MEMORY: u64 = 4;
+/// A rerun gets the memory of a run divided by this number.
+const MEMORY_DIVISOR: u64 = 4;
 
 /// The results of the steps of a competition that ran again.
 #[derive(Debug, Clone, Serialize)]
@@ -52,11 +53,11 @@ pub enum RerunResult {
     Equal,
     /// The result differs.
     Differs { differences: Vec<Difference> },
-    /// The cache has no entry for its key: it never ran, or ran with other inputs.
+    /// There is no entry for the key of the step: it never ran, or it ran with different inputs.
     Unrecorded,
     /// The step could not run.
     Failed { failure: Failure, message: String },
-    /// The step did not run, because another step did not.
+    /// The step did not run, because a step before it failed.
     Skipped { because: String },
 }
 
@@ -65,8 +66,9 @@ pub enum RerunResult {
 pub struct Difference {
     pub recorded_in: RerunPlace,
     pub output: String,
-    /// `None` if there is no such output.
+    /// `None` if the recorded result does not have this output.
     pub recorded: Option<Digest>,
+    /// `None` if the rerun did not produce this output.
     pub made: Option<Digest>,
 }
 
@@ -78,18 +80,19 @@ pub enum RerunPlace {
 }
 
 impl Rerun {
-    /// Returns the number of steps with this result.
+    /// Returns the number of steps whose result satisfies `wanted`.
     pub fn count(&self, wanted: impl Fn(&RerunResult) -> bool) -> usize {
         let results = self.steps.iter().map(|step| &step.result);
         results.filter(|result| wanted(result)).count()
     }
 }
 
-/// Runs the steps of competitions again, one competition after the other. `done` gets each result. Scratch caches are made
-/// in the directory `scratch`.
+/// Runs the steps of competitions again, one competition after the other, and calls `done` with each result. Scratch
+/// caches are created in the directory `scratch`.
 ///
 /// # Errors
-/// When a competition cannot be planned, the cache or the remote cannot be read, or the run is cancelled.
+/// Returns an error if a competition cannot be planned, the cache or the remote cannot be read, or the run is
+/// cancelled.
 pub fn rerun(
     task: &Task,
     ids: &[String],
@@ -106,8 +109,8 @@ pub fn rerun(
             .tempdir_in(scratch);
         let directory =
             directory.map_err(|error| Error::writing("create a directory in", scratch, &error))?;
-        // While the directory is locked, the cache does not treat it as left over by a killed process. Without locks, only its age
-        // decides.
+        // The lock shows the cache that a process still uses the directory. On file systems without locks, the cache
+        // decides by the directory's age whether to remove it.
         let lock = File::open(directory.path());
         let _lock = lock.map(|lock| lock.try_lock().map(|()| lock));
         let one = Rerunning {
@@ -116,8 +119,8 @@ pub fn rerun(
             task: &Task {
                 settings: Settings {
                     store_dir: directory.path().join("store"),
-                    jobs: other_jobs(task.settings.jobs),
-                    memory: task.settings.memory / PART_OF_MEMORY,
+                    jobs: different_jobs(task.settings.jobs),
+                    memory: task.settings.memory / MEMORY_DIVISOR,
                     ..task.settings.clone()
                 },
                 ..task.clone()
@@ -130,7 +133,7 @@ pub fn rerun(
     Ok(all)
 }
 
-fn other_jobs(jobs: usize) -> usize {
+fn different_jobs(jobs: usize) -> usize {
     match jobs {
         0 | 1 => 2,
         more => more / 2,
@@ -139,21 +142,22 @@ fn other_jobs(jobs: usize) -> usize {
 
 struct Rerunning<'a> {
     id: &'a str,
-    /// The cache that is verified.
+    /// The cache whose results are verified.
     recorded: &'a Store,
-    /// With the scratch cache.
+    /// The task, with the scratch cache as its cache.
     task: &'a Task,
 }
 
 impl Rerunning<'_> {
     fn call(&self, cancel: &Cancel, reporter: &Arc<dyn Reporter>) -> Result<Rerun, Error> {
         let (settings, variant) = (&self.task.settings, &self.task.options.variant);
-        // The remote may have the bundle. It is not a tier of this store, so no result is read from it or sent to it.
+        // The bundle may come from the remote. But the remote is not a tier of the scratch cache, so no results are
+        // read from it or sent to it.
         let store = Store::open(&settings.store_dir)?;
         let context = Context::new(store.clone(), settings.limits(), cancel.clone());
         let engine = prep_sql::Session::new(&store.temp_dir());
         let ids = [self.id.to_owned()];
-        let plan = Plan::make(self.task, &ids, &engine, &context)?.complete()?;
+        let plan = Plan::create(self.task, &ids, &engine, &context)?.complete()?;
         let graph = plan.graph.clone();
         let mut resolution = plan.resolution;
         resolution
@@ -173,14 +177,15 @@ impl Rerunning<'_> {
             reporter.clone(),
         )?;
         context.check()?;
-        // Now every step that ran has a key and outputs.
+        // Resolving again finds the key and the outputs of every step that ran.
         let made = resolve(&graph, &context, variant)?;
         let mut steps = Vec::new();
         for node in order {
             let step = match &graph.node(node).action {
                 Action::Step(step) => step,
                 Action::Source(source) => {
-                    // A source has no result of its own, but without it there are no results.
+                    // A source has no recorded result to compare with. But if it failed, its dependents have no
+                    // results, so its failure is reported.
                     if let result @ RerunResult::Failed { .. } = without_result(&report, node) {
                         steps.push(RerunStep {
                             step: graph.node(node).name.clone(),
@@ -221,7 +226,7 @@ impl Rerunning<'_> {
         })
     }
 
-    /// Compares the result of a step with the entry of its key.
+    /// Compares the result of a step with the entries of its key in the cache and in the remote.
     fn compare(
         &self,
         key: &Digest,
@@ -231,11 +236,11 @@ impl Rerunning<'_> {
     ) -> Result<RerunResult, Error> {
         let mut entries = vec![(RerunPlace::Cache, self.recorded.lookup(key)?)];
         if let Some(link) = self.task.settings.remote.as_ref().filter(|_| is_shared) {
-            // This store has no entries and is only read, so it finds only the remote's entries.
-            let nothing = Store::open_or_empty(&scratch.root().join("nothing"))?;
+            // This store is empty, so a lookup finds only entries of the remote.
+            let empty_store = Store::open_or_empty(&scratch.root().join("nothing"))?;
             entries.push((
                 RerunPlace::Remote,
-                link.attach(&nothing).find(key, self.id)?,
+                link.attach(&empty_store).find(key, self.id)?,
             ));
         }
         let mut is_recorded = false;
@@ -283,7 +288,7 @@ fn without_result(report: &RunReport, node: NodeId) -> RerunResult {
         Some(StepOutcome::Skipped { because }) => RerunResult::Skipped {
             because: because.clone(),
         },
-        // Only a source has no entry.
+        // Only a source that did not fail has no result.
         _ => RerunResult::Unrecorded,
     }
 }

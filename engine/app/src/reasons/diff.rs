@@ -1,9 +1,10 @@
-//! The difference of two short texts (queries), word by word, on one line.
+//! Compares two short texts such as queries word by word, and shows the differences in one line.
 
-/// Unchanged words shown on either side of a change.
-const CONTEXT: usize = 3;
+/// Number of unchanged words that are shown before and after a change.
+const CONTEXT_WORDS: usize = 3;
 
-/// Longer texts are shown whole: the comparison takes time in proportion to the product of their lengths.
+/// Maximum number of words to compare. Longer texts are shown completely, because the time of the comparison grows with
+/// the product of the lengths.
 const MAX_WORDS: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +14,8 @@ enum Part<'a> {
     New(&'a str),
 }
 
-/// `SELECT id, [-text-] {+author+} FROM train`; unchanged words far from a change become `...`.
+/// Marks removed and added words, for example `SELECT id, [-text-] {+author+} FROM train`. Unchanged words far from a
+/// change become `...`.
 pub fn words(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (
         old.split_whitespace().collect(),
@@ -26,7 +28,11 @@ pub fn words(old: &str, new: &str) -> String {
     let changed: Vec<usize> = (0..parts.len())
         .filter(|at| !matches!(parts[*at], Part::Same(_)))
         .collect();
-    let near = |at: usize| changed.iter().any(|change| change.abs_diff(at) <= CONTEXT);
+    let near = |at: usize| {
+        changed
+            .iter()
+            .any(|change| change.abs_diff(at) <= CONTEXT_WORDS)
+    };
     let mut text: Vec<String> = Vec::new();
     let mut at = 0;
     while at < parts.len() {
@@ -56,7 +62,7 @@ pub fn words(old: &str, new: &str) -> String {
     text.join(" ")
 }
 
-/// Longest common subsequence; removed words come before added ones.
+/// Compares two lists of words by their longest common subsequence. Removed words come before added words.
 fn compare<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Part<'a>> {
     // common[i][j]: length of the longest common subsequence of old[i..] and new[j..].
     let mut common = vec![vec![0_u32; new.len() + 1]; old.len() + 1];
@@ -91,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_what_went_and_what_came() {
+    fn removed_and_added_words_are_marked() {
         for (old, new, expected) in [
             ("", "", ""),
             ("a b", "a b", "..."),

@@ -1,4 +1,4 @@
-//! Fourth stage: one graph of the steps of all chosen competitions.
+//! Fourth stage: builds one graph with the steps of all selected competitions.
 
 use std::path::PathBuf;
 
@@ -18,39 +18,39 @@ use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::task::Task;
 
-/// A competition in the graph.
+/// A competition whose steps are in the graph.
 pub struct Competition {
     pub id: String,
     pub verification: Verification,
-    /// The bundle, if it is there.
+    /// The path of the bundle, if it exists.
     pub bundle: Option<PathBuf>,
-    /// Sources besides the bundle.
+    /// Sources in addition to the bundle.
     pub sources: Vec<FurtherSource>,
-    /// Kaggle's name of it.
+    /// Kaggle's name of the competition.
     pub(crate) kaggle: String,
-    /// Published MD5 of the bundle, if it is compared.
+    /// Published MD5 with which the bundle is compared. `None` if the comparison is disabled.
     pub(crate) md5: Option<String>,
     /// Published MD5 of the bundle.
     pub(crate) published_md5: Option<String>,
     pub(crate) entry: CatalogEntry,
     /// The members of the bundle that the pipeline reads.
     pub(crate) members: Members,
-    /// The partial bundle in its place, with `--partial`.
+    /// The part of the bundle that is used instead of the complete bundle, if the user requested a partial download.
     pub(crate) part: Option<PartOfBundle>,
     /// Outputs for which no checksum is published.
     pub(crate) without_checksum: Vec<String>,
-    /// Entry of `prep.lock`, but for the trees, which are known when it is prepared.
+    /// Entry of `prep.lock`, without the digests of the trees, which are known only after the competition is prepared.
     pub(crate) locked: LockedDataset,
 }
 
 impl Competition {
-    /// Whether only a part of the bundle was downloaded.
+    /// Returns whether only a part of the bundle was downloaded.
     pub(crate) fn is_partial(&self) -> bool {
         self.part.as_ref().is_some_and(PartOfBundle::is_part)
     }
 }
 
-/// All chosen competitions.
+/// The graph of all selected competitions.
 pub(crate) struct Assembly {
     pub graph: Graph,
     pub competitions: Vec<Competition>,
@@ -58,10 +58,10 @@ pub(crate) struct Assembly {
     pub refused: Vec<(String, Error)>,
 }
 
-/// Builds the graph. Reads pipelines, looks for bundles, writes nothing.
+/// Builds the graph. Reads pipelines and searches for bundles, but writes nothing.
 ///
 /// # Errors
-/// If the work is cancelled; the errors of single competitions are in the result.
+/// Returns an error if the work is cancelled. Errors of single competitions are in the result.
 pub(crate) fn assemble(
     chosen: &Chosen<'_>,
     task: &Task,
@@ -79,7 +79,7 @@ pub(crate) fn assemble(
         competitions: Vec::new(),
         refused: Vec::new(),
     };
-    // Each competition separately: if one fails half-way, its steps are left out.
+    // Each competition gets its own graph, so that the steps of a competition that fails can be left out.
     let mut built = context.map_parallel(
         chosen.entries.len(),
         0,

@@ -1,5 +1,5 @@
-//! Handles missing bundles before any step runs: leaves competitions out with `--available`, and reports missing credentials as one
-//! error.
+//! Handles missing bundles before any step runs: leaves competitions out on request, and reports missing credentials as
+//! one error.
 
 use prep_core::{Remedy, units};
 use prep_fetch::FetchError;
@@ -10,11 +10,11 @@ use crate::error::Error;
 use crate::note::Note;
 use crate::task::Task;
 
-/// Removes the competitions with a missing bundle or source from `ids`, if the task prepares only competitions with existing bundles. Returns
-/// whether any was removed.
+/// Removes competitions with a missing bundle or source from `ids`, if the task prepares only available competitions.
+/// Returns whether any competition was removed.
 ///
 /// # Errors
-/// If none is left.
+/// Returns an error if no competition is left.
 pub(crate) fn leave_out(
     task: &Task,
     plan: &Plan,
@@ -35,7 +35,7 @@ pub(crate) fn leave_out(
     }
     ids.retain(|id| !absent.contains(id));
     if ids.is_empty() {
-        let message = format!("no bundle is here: {}", absent.join(", "));
+        let message = format!("bundles or sources are missing: {}", absent.join(", "));
         let remedy = Remedy::AllowDownloads.or(Remedy::NameSource);
         return Err(Error::new(prep_core::Failure::Input, message).help(remedy));
     }
@@ -43,11 +43,11 @@ pub(crate) fn leave_out(
     Ok(true)
 }
 
-/// Fails if several competitions are selected, bundles are missing and there are no credentials to download them. For a single
-/// competition, the step of its bundle has the same error, with the searched places.
+/// Fails if several competitions are selected, bundles are missing and there are no credentials to download them. For a
+/// single competition, the step of its bundle reports the same error, with the directories that were searched.
 ///
 /// # Errors
-/// One error with a list.
+/// Returns one error that lists all missing bundles.
 pub(crate) fn require_credentials(task: &Task, plan: &Plan) -> Result<(), Error> {
     let missing = plan
         .missing()
@@ -56,25 +56,25 @@ pub(crate) fn require_credentials(task: &Task, plan: &Plan) -> Result<(), Error>
     let missing: Vec<&str> = missing.map(|one| one.competition.id.as_str()).collect();
     match plan.competitions.len() {
         ..2 => Ok(()),
-        _ => with_credentials(task, &missing),
+        _ => check_credentials(task, &missing),
     }
 }
 
-/// The same, for bundles that are only fetched.
+/// Same as `require_credentials`, for competitions whose bundles are fetched but not prepared.
 ///
 /// # Errors
-/// As `require_credentials`; if a competition is unknown.
+/// Returns one error that lists all missing bundles.
 pub fn require_credentials_for(task: &Task, ids: &[String]) -> Result<(), Error> {
     let dirs = task.options.source_dirs();
     let is_missing = |id: &&String| bundles::path(&task.settings, id, &dirs).is_none();
     let missing: Vec<&str> = ids.iter().filter(is_missing).map(String::as_str).collect();
     match missing.len() {
         ..2 => Ok(()),
-        _ => with_credentials(task, &missing),
+        _ => check_credentials(task, &missing),
     }
 }
 
-fn with_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
+fn check_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
     if missing.is_empty() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! First stage: the entries of the catalog that a task is about.
+//! First stage: finds the catalog entries of a task's competitions.
 
 use prep_core::Failure;
 use prep_digests::Lockfile;
@@ -8,9 +8,9 @@ use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::task::Task;
 
-/// The chosen competitions.
+/// The selected competitions.
 pub(crate) struct Chosen<'a> {
-    /// In the order of the ids.
+    /// The catalog entries, in the order of the ids.
     pub entries: Vec<&'a CatalogEntry>,
     /// `prep.lock`, if the prepared data must agree with it.
     pub lock: Option<Lockfile>,
@@ -19,7 +19,8 @@ pub(crate) struct Chosen<'a> {
 /// Finds the entries of `ids`.
 ///
 /// # Errors
-/// If a competition does not exist, the directory of bundles does not exist, or `prep.lock` cannot be read.
+/// Returns an error if a competition does not exist, the directory of bundles does not exist, or `prep.lock` cannot be
+/// read.
 pub(crate) fn choose<'a>(task: &'a Task, ids: &[String]) -> Result<Chosen<'a>, Error> {
     let source = task.options.source.as_ref();
     if let Some(source) = source.filter(|source| !source.is_dir()) {

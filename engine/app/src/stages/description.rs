@@ -1,7 +1,7 @@
 //! Descriptions that the user publishes instead of the built-in ones.
 //!
-//! They change the text that an agent reads, and nothing that a score depends on. The digests of `public` differ from those
-//! with the built-in text, so results can name the text that was read.
+//! They change the text that an agent reads, but nothing that a score depends on. The digest of `public` includes the
+//! description, so results record which text was used.
 
 use std::io::ErrorKind;
 
@@ -10,10 +10,12 @@ use prep_core::Failure;
 use crate::error::Error;
 use crate::task::PreparationOptions;
 
-/// The text of the user for a competition; `None` if none are used.
+/// Returns the user's description of a competition. Returns `None` if the user did not pass a directory with
+/// descriptions.
 ///
 /// # Errors
-/// If the directory has no text for it, or the text cannot be read.
+/// Returns an error if the directory has no description of the competition, or if the description is empty or cannot be
+/// read.
 pub(super) fn user_text(options: &PreparationOptions, id: &str) -> Result<Option<String>, Error> {
     let Some(dir) = &options.descriptions else {
         return Ok(None);
@@ -33,7 +35,7 @@ pub(super) fn user_text(options: &PreparationOptions, id: &str) -> Result<Option
             Err(error) => return Err(Error::reading("read the description", path, &error)),
         }
     }
-    let [one, other] = paths.map(|path| path.display().to_string());
-    let message = format!("`{id}` has no description: there is neither {one} nor {other}");
+    let [first, second] = paths.map(|path| path.display().to_string());
+    let message = format!("`{id}` has no description: there is neither {first} nor {second}");
     Err(Error::new(Failure::Input, message))
 }

@@ -6,7 +6,7 @@ use prep_core::{Failure, Remedy, units};
 
 use crate::error::Error;
 
-/// The space of one competition.
+/// The disk space that one competition needs.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
     /// Bytes to download, 0 if unknown.
@@ -15,7 +15,7 @@ pub struct Need {
     pub prepared: u64,
 }
 
-/// Maximum bytes at the same time.
+/// The maximum disk space that a run needs at any time, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Peak {
     /// Bytes of bundles.
@@ -27,7 +27,8 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// All bundles stay if they are `kept`; else as many as there are competitions side by side.
+    /// Estimates the space for competitions. If bundles are `kept`, they all exist at the end. Otherwise at most
+    /// `side_by_side` of them exist at the same time, and the largest are assumed.
     pub fn new(needs: &[Need], kept: bool, side_by_side: usize, data_dir: &Path) -> Peak {
         let mut bundles: Vec<u64> = needs.iter().map(|need| need.bundle).collect();
         bundles.sort_unstable_by(|a, b| b.cmp(a));
@@ -41,11 +42,11 @@ impl Peak {
         }
     }
 
-    /// Compares the space with the free space. If bundles do not fit, that is an error. If prepared files may not fit, whose sizes are
-    /// estimates, that is a warning.
+    /// Compares the needed space with the free space. Bundles that do not fit are an error. Prepared files that may not
+    /// fit are only a warning, because their sizes are estimates.
     ///
     /// # Errors
-    /// When the bundles alone do not fit.
+    /// Returns an error if the bundles alone do not fit.
     pub fn check(&self, data_dir: &Path) -> Result<Option<String>, Error> {
         let Some(free) = self.free else {
             return Ok(None);
@@ -55,7 +56,7 @@ impl Peak {
             return Ok(None);
         }
         let message = format!(
-            "not enough disk: bundles take {}, what is prepared from them about {}; {} has {} free",
+            "not enough disk space: bundles take {}, prepared files about {}; {} has {} free",
             units::bytes(self.bundles),
             units::bytes(self.prepared),
             data_dir.display(),
@@ -68,7 +69,7 @@ impl Peak {
         Ok(Some(message))
     }
 
-    /// `12.3 GB of bundles and about 20 GB of prepared files, 100 GB free`.
+    /// Describes the space, for example `12.3 GB of bundles and about 20 GB of prepared files, 100 GB free`.
     pub fn text(&self) -> String {
         let mut text = format!(
             "{} of bundles and about {} of prepared files",
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_peak_depends_on_what_is_kept() {
+    fn the_peak_depends_on_whether_bundles_are_kept() {
         let need = |bundle, prepared| Need { bundle, prepared };
         let needs = [need(10, 20), need(30, 5), need(20, 0)];
         let dir = tempfile::tempdir().unwrap();
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_sure_to_be_missing_is_an_error() {
+    fn only_bundles_that_do_not_fit_are_an_error() {
         let peak = |bundles, prepared, free| Peak {
             bundles,
             prepared,

@@ -1,4 +1,4 @@
-//! Sixth stage: the bytes and the disk space of downloads, before any of them begins.
+//! Sixth stage: computes the size and the disk space of downloads before they begin.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,18 +21,18 @@ use crate::task::Task;
 #[derive(Clone, Copy)]
 pub struct MissingInput<'p> {
     pub competition: &'p Competition,
-    /// The source. `None`: the bundle.
+    /// The further source. `None` for the bundle.
     pub source: Option<&'p FurtherSource>,
 }
 
 impl MissingInput<'_> {
-    /// Competition and source.
+    /// Returns the id of the competition and the name of the source.
     pub fn key(&self) -> (String, Option<String>) {
         let source = self.source.map(|source| source.name.clone());
         (self.competition.id.clone(), source)
     }
 
-    /// Published length in bytes.
+    /// Returns the published length in bytes.
     pub fn published_bytes(&self) -> Option<u64> {
         match self.source {
             None => self.competition.entry.size(),
@@ -46,17 +46,17 @@ impl MissingInput<'_> {
 pub struct Download {
     /// Bytes of the entire file.
     pub bytes: Option<u64>,
-    /// Bytes of a partial download, of the members that the pipeline reads.
+    /// Bytes of a partial download, which has only the members that the pipeline reads.
     pub partial_bytes: Option<u64>,
-    /// The size is the published one, without a request to a server.
+    /// Whether the size is the published one, because the server was not queried or did not answer.
     pub estimated: bool,
-    /// The reason why it cannot be downloaded.
+    /// The reason why the file cannot be downloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl Download {
-    /// Bytes to download, if they are known.
+    /// Returns the number of bytes to download, if it is known.
     pub fn moves(&self, partial: bool) -> Option<u64> {
         match partial {
             true => self.partial_bytes,
@@ -94,7 +94,8 @@ impl Plan {
         missing
     }
 
-    /// Returns the competitions with steps to run whose bundle is only in the mirror. Queries the remote, if there is one.
+    /// Returns the competitions that have steps to run and whose bundle is only in the mirror. Queries the remote, if
+    /// one is configured.
     pub fn mirrored(&self, task: &Task) -> HashSet<String> {
         let Some(link) = &task.settings.remote else {
             return HashSet::new();
@@ -103,7 +104,7 @@ impl Plan {
         let gone = self.competitions.iter();
         let gone = gone.filter(|one| one.bundle.is_none() && work.contains_key(&one.id));
         let gone: Vec<&str> = gone.map(|one| one.id.as_str()).collect();
-        // A remote without an answer was reported when the plan was made.
+        // If the remote does not answer, this was already reported when the plan was created.
         let known = ask_all(&gone, |id| link.source(id).ok().flatten());
         let known = gone.into_iter().zip(known);
         let known = known.filter(|(_, known)| known.as_ref().is_some_and(|known| known.mirrored));
@@ -117,7 +118,7 @@ impl Plan {
         if missing.is_empty() {
             return HashMap::new();
         }
-        // The credentials are found and reported once.
+        // Credentials are resolved once, so that an error is reported once.
         let for_bundles = missing.iter().any(|one| one.source.is_none());
         let kaggle = for_bundles.then(|| task.network.get());
         let network = task.network.any();
@@ -152,10 +153,11 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the disk space for downloads. `bytes` returns the size of each. `None` if nothing is downloaded.
+    /// Returns the disk space that the downloads and the prepared files need. `bytes` returns the size of a download.
+    /// Returns `None` if nothing is downloaded.
     ///
     /// # Errors
-    /// If a manifest cannot be read.
+    /// Returns an error if a manifest cannot be read.
     pub fn peak(
         &self,
         task: &Task,
@@ -189,7 +191,7 @@ impl Plan {
     /// Checks that the disk has space for the downloads.
     ///
     /// # Errors
-    /// If the bundles alone do not fit.
+    /// Returns an error if the bundles alone do not fit.
     pub(crate) fn require_disk(&self, task: &Task, notes: &dyn Fn(Note)) -> Result<(), Error> {
         // If downloads are turned off or impossible, they need no disk space. The step of each bundle then reports the reason.
         let network = |one: &MissingInput<'_>| match one.source {
@@ -199,7 +201,7 @@ impl Plan {
         if !self.missing().iter().any(|one| network(one).is_ok()) {
             return Ok(());
         }
-        // The size of a part is unknown before its listing.
+        // The size of a partial download is unknown until Kaggle lists the bundle.
         let peak = self.peak(task, |one| {
             let is_part = one.source.is_none() && one.competition.part.is_some();
             one.published_bytes().filter(|_| !is_part)
@@ -213,8 +215,8 @@ impl Plan {
     }
 }
 
-/// Returns the size of a bundle by Kaggle's listing. If it cannot be listed and has no published size, the sum of its files is used,
-/// which Kaggle returns also to accounts that have not accepted the rules.
+/// Returns the size of a bundle from Kaggle's listing. If the bundle cannot be listed and has no published size, the
+/// total size of its files is used. Kaggle returns that even to accounts that have not accepted the rules.
 fn listed_size(one: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
     let competition = one.competition;
     let cancel = Cancel::default();
@@ -254,20 +256,20 @@ fn published(one: &MissingInput<'_>, error: Option<String>) -> Download {
     }
 }
 
-/// Returns the disk space of a competition with `download` bytes to download.
+/// Returns the disk space that a competition with `download` bytes to download needs.
 fn need(task: &Task, one: &MissingInput<'_>, download: u64) -> Result<Need, Error> {
     let competition = one.competition;
     let prepared = match prepared::manifest(&task.data_dir(), &competition.id)? {
         // Existing files are replaced one by one.
         Some(_) => 0,
-        // The estimate is the size of the bundle: images keep their size, and tables that inflate are small.
+        // The size of the bundle is the estimate: images keep their size, and compressed tables are small.
         None => competition.entry.size().unwrap_or(download),
     };
     // The bytes of an interrupted download use space already.
     let file = one.source.and_then(|source| source.file.as_deref());
-    let there = prep_fetch::partial_bytes(&task.settings.data_dir, &competition.id, file);
+    let partial_bytes = prep_fetch::partial_bytes(&task.settings.data_dir, &competition.id, file);
     Ok(Need {
-        bundle: download.saturating_sub(there),
+        bundle: download.saturating_sub(partial_bytes),
         prepared,
     })
 }
@@ -277,7 +279,7 @@ mod tests {
     use prep_core::units;
 
     #[test]
-    fn a_size_is_spelled_alike_in_every_message() {
+    fn sizes_have_the_same_format_in_all_crates() {
         let mut size = 1_u64;
         while size < 1 << 60 {
             for size in [size - 1, size, size + size / 3, size / 1000 * 999] {

@@ -1,4 +1,4 @@
-//! Second stage: a competition's pipeline, checked, and its published checksums.
+//! Second stage: loads and checks a competition's pipeline, and reads its published checksums.
 
 use prep_core::Failure;
 use prep_digests::{LockedDataset, Sha256};
@@ -20,7 +20,7 @@ pub enum Verification {
     Checked,
     /// No checksums are published for this variant.
     NotPublished,
-    /// The user does not want them compared.
+    /// The user disabled the comparison.
     Skipped,
 }
 
@@ -37,14 +37,14 @@ impl LoadedCompetition {
     /// Loads the pipeline of an entry.
     ///
     /// # Errors
-    /// If the entry has no pipeline, or a file of it has mistakes.
+    /// Returns an error if the entry has no pipeline, or if one of its files has mistakes.
     pub(crate) fn load(
         entry: &CatalogEntry,
         options: &PreparationOptions,
         loader: &Loader,
     ) -> Result<LoadedCompetition, Error> {
         let pipeline = loader.load(entry, &options.variant)?;
-        // The published checksums are those of the base.
+        // Checksums are published only for the base variant.
         let published = match pipeline.variant.differs {
             true => None,
             false => published(entry)?,
@@ -62,7 +62,7 @@ impl LoadedCompetition {
         })
     }
 
-    /// The part of an entry of `prep.lock` that is known before the competition is prepared.
+    /// Returns the part of the entry of `prep.lock` that is known before the competition is prepared.
     pub(crate) fn to_lock_entry(&self) -> LockedDataset {
         let text = self.entry.pipeline.as_deref().unwrap_or_default();
         LockedDataset::new(
@@ -72,10 +72,10 @@ impl LoadedCompetition {
         .with_origin(Sha256::of_bytes(text.as_bytes()), crate::VERSION)
     }
 
-    /// A sentence about the metric of the section `grade`, for the description.
+    /// Returns a sentence about the metric of the section `grade`, for the description.
     pub(crate) fn metric(&self) -> Option<String> {
         let grade = self.pipeline.grade.as_ref()?;
-        // The section was checked when the pipeline was loaded.
+        // Does not fail, because the section was checked when the pipeline was loaded.
         let grader = Grader::parse(&grade.value.rules).ok()?;
         let better = match grader.direction() {
             Direction::HigherIsBetter => "Higher",
@@ -88,7 +88,7 @@ impl LoadedCompetition {
         ))
     }
 
-    /// The outputs for which no checksum is published.
+    /// Returns the outputs for which no checksum is published.
     pub(crate) fn without_checksum(&self) -> Vec<String> {
         let none = PublishedChecksums::default();
         let sums = self.checksums.as_ref().unwrap_or(&none);
@@ -107,10 +107,10 @@ impl LoadedCompetition {
     }
 }
 
-/// The published checksums of a competition, if there are any.
+/// Returns the published checksums of a competition, if it has any.
 ///
 /// # Errors
-/// If `checksums.json` has mistakes.
+/// Returns an error if `checksums.json` has mistakes.
 pub(crate) fn published(entry: &CatalogEntry) -> Result<Option<PublishedChecksums>, Error> {
     let parse = |text: &str| {
         serde_json::from_str(text).map_err(|error| {

@@ -1,7 +1,7 @@
 //! Loads and checks the pipeline of a competition.
 //!
-//! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer. So the store records that
-//! this build of the program found this text sound, and later runs skip the planning.
+//! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer. Therefore
+//! the cache records that this build of the program found no mistakes in this text, and later runs skip the planning.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::grading;
 
-/// Loads pipelines.
+/// Loads pipelines, and remembers which ones were checked.
 pub struct Loader<'a> {
     store: Option<&'a Store>,
     program: &'a str,
@@ -25,7 +25,7 @@ pub struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    /// Records checks in `store` if it can be written. `program` identifies this build.
+    /// Creates a loader that records checks in `store`, if it can be written. `program` identifies this build.
     pub fn new(store: &'a Store, program: &'a str) -> Loader<'a> {
         Loader {
             store: Some(store),
@@ -34,7 +34,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Records nothing, and checks every time.
+    /// Creates a loader that records nothing and checks a pipeline each time.
     pub fn without_notes() -> Loader<'a> {
         Loader {
             store: None,
@@ -43,18 +43,19 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The pipeline of a competition, with every query and the grading section of every variant checked, and its
+    /// Loads the pipeline of a competition. Checks the queries and the section `grade` of all variants, and the
     /// leaderboard.
     ///
     /// # Errors
-    /// All findings in the file; the error of the leaderboard; or that there is no pipeline.
+    /// Returns an error that lists all mistakes in the file. Also returned if the leaderboard is invalid or the
+    /// competition has no pipeline.
     pub fn load(&self, entry: &CatalogEntry, variant: &str) -> Result<Pipeline, Error> {
         let text = entry.pipeline()?;
         let mut draft =
             prep_spec::read(prep_steps::vocabulary(), &entry.id, &entry.file_name, text);
-        let note = self.note(entry, text);
+        let check_record = self.check_record(entry, text);
         if let Some(store) = self.store
-            && store.lookup(&note.key())?.is_some()
+            && store.lookup(&check_record.key())?.is_some()
         {
             return Ok(draft.finish(variant)?);
         }
@@ -66,10 +67,10 @@ impl<'a> Loader<'a> {
         }
         draft.report(findings);
         let pipeline = draft.finish(variant)?;
-        grading::leaderboard_of(entry, grading::direction(&pipeline))?;
+        grading::parse_leaderboard(entry, grading::direction(&pipeline))?;
         if let Some(store) = self.store.filter(|store| !store.is_read_only()) {
             let entry = LedgerEntry {
-                record: note.to_json(),
+                record: check_record.to_json(),
                 outputs: BTreeMap::new(),
                 references: Vec::new(),
                 unstored: Vec::new(),
@@ -80,12 +81,12 @@ impl<'a> Loader<'a> {
                 lengths: Vec::new(),
                 is_remote: false,
             };
-            store.record(&note.key(), &entry)?;
+            store.record(&check_record.key(), &entry)?;
         }
         Ok(pipeline)
     }
 
-    fn note(&self, entry: &CatalogEntry, text: &str) -> KeyRecord {
+    fn check_record(&self, entry: &CatalogEntry, text: &str) -> KeyRecord {
         KeyRecord {
             step: "pipeline-check".to_owned(),
             version: 3,
@@ -100,7 +101,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Returns the findings of prep-grade in the section `grade`, each with its place in the file.
+/// Returns the mistakes that prep-grade finds in the section `grade`, each with its position in the file.
 fn check_grading(pipeline: &Pipeline) -> Vec<Diagnostic> {
     let Some(grade) = &pipeline.grade else {
         return Vec::new();
@@ -123,7 +124,7 @@ fn mistake_in_grading(grade: &Spanned<Grade>, error: &GradeSpecError) -> Diagnos
             PathSegment::Index(index) => pointer.push_str(&index.to_string()),
         }
     }
-    // A missing key has no place, so the place of its section is used.
+    // A missing key has no position, so the position of its section is used.
     let mut place = pointer.as_str();
     let span = loop {
         match (grade.value.places.get(place), place.rfind('/')) {
@@ -173,14 +174,14 @@ grade:
   metric: { accuracy: y }
 ";
 
-    /// Without a store.
+    /// Loads a pipeline without a cache.
     fn load(text: &str) -> Result<Pipeline, Error> {
         let nowhere = Store::open_or_empty(std::path::Path::new("/not-there")).unwrap();
         Loader::new(&nowhere, "p").load(&entry(text), "v1")
     }
 
     #[test]
-    fn a_mistake_in_the_grading_section_is_found_at_its_place() {
+    fn a_mistake_in_grade_is_reported_with_its_position() {
         let text = TEXT.replace("accuracy", "acuracy");
         let error = load(&text).unwrap_err();
         let shown = error.to_string();
@@ -188,9 +189,10 @@ grade:
         assert!(shown.contains("did you mean `accuracy`?"), "{shown}");
     }
 
-    /// The language's own rules, queries, grading and a variant: four checks, one list, from top to bottom.
+    /// The rules of the language, queries, grading and variants are checked separately. Their mistakes form one list,
+    /// sorted by position.
     #[test]
-    fn all_mistakes_of_a_file_come_at_once() {
+    fn all_mistakes_of_a_file_are_reported_together() {
         let text = TEXT
             .replace("category", "categroy")
             .replace("train.csv: SELECT id, y", "train.csv: SELECT id, z")
@@ -218,9 +220,9 @@ grade:
         assert_eq!(found, expected, "{shown}");
     }
 
-    /// A misspelled type of a column is one mistake, not one for each query that computes with the column.
+    /// A misspelled column type is one mistake. Queries that use the column do not add further mistakes.
     #[test]
-    fn what_follows_from_a_mistake_is_no_mistake() {
+    fn consequences_of_a_mistake_are_not_reported() {
         let text = TEXT
             .replace("id: integer", "id: intger")
             .replace("SELECT id, y FROM all", "SELECT id + 1 AS id, y FROM all");
@@ -229,9 +231,9 @@ grade:
         assert_eq!(count, 1, "{error}");
     }
 
-    /// Medals would go to the worst submissions.
+    /// With the opposite order, the worst submissions would get medals.
     #[test]
-    fn a_leaderboard_begins_with_the_best_score() {
+    fn a_leaderboard_must_begin_with_the_best_score() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let lower = TEXT.replace("accuracy", "root_mean_squared_error");
@@ -268,20 +270,20 @@ grade:
     }
 
     #[test]
-    fn a_sound_pipeline_is_noted_and_a_note_is_believed() {
+    fn a_valid_pipeline_is_recorded_per_build() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let loader = Loader::new(&store, "p");
         loader.load(&entry(TEXT), "v1").unwrap();
         assert_eq!(store.stat().unwrap().ledger.files, 1);
-        let note = loader.note(&entry(TEXT), TEXT);
-        assert!(store.lookup(&note.key()).unwrap().is_some());
-        let other = Loader::new(&store, "q").note(&entry(TEXT), TEXT);
-        assert_ne!(note.key(), other.key());
+        let check_record = loader.check_record(&entry(TEXT), TEXT);
+        assert!(store.lookup(&check_record.key()).unwrap().is_some());
+        let other = Loader::new(&store, "q").check_record(&entry(TEXT), TEXT);
+        assert_ne!(check_record.key(), other.key());
     }
 
     #[test]
-    fn nothing_is_noted_of_a_pipeline_with_mistakes() {
+    fn a_pipeline_with_mistakes_is_not_recorded() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let text = TEXT.replace("SELECT id, y", "SELECT id, z");

@@ -11,17 +11,17 @@ use prep_digests::{LockedDataset, Lockfile, Trees};
 
 use crate::error::Error;
 
-/// How long another process may keep the file to itself.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Maximum time to wait for another process that writes the lockfile.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn path(data_dir: &Path) -> PathBuf {
     data_dir.join("prep.lock")
 }
 
-/// Reads the lockfile. Empty if it does not exist.
+/// Reads the lockfile. Returns an empty lockfile if it does not exist.
 ///
 /// # Errors
-/// When it cannot be read, or is of a newer version.
+/// Returns an error if the file cannot be read or has a newer format version.
 pub(crate) fn read(data_dir: &Path) -> Result<Lockfile, Error> {
     let path = path(data_dir);
     let text = match std::fs::read_to_string(&path) {
@@ -31,47 +31,49 @@ pub(crate) fn read(data_dir: &Path) -> Result<Lockfile, Error> {
     };
     Lockfile::parse(&text).map_err(|error| {
         let message = format!("{}: {error}", path.display());
-        Error::new(Failure::Input, message)
-            .help("move it away; the next run that need not agree with it writes it again")
+        Error::new(Failure::Input, message).help(
+            "move the file away; the next run that does not have to match it writes a new one",
+        )
     })
 }
 
-/// Returns the lockfile's entry of a competition, whose leaderboard and rules are `found`.
+/// Returns the digests of a competition's outputs from the lockfile. `found` has the current digests of its leaderboard
+/// and rules.
 ///
 /// # Errors
-/// When there is no entry, or it differs.
+/// Returns an error if the lockfile has no entry for the competition, or if the entry differs from `found`.
 pub(crate) fn require(
     lock: &Lockfile,
     id: &str,
     variant: &str,
     found: &LockedDataset,
 ) -> Result<Trees, Error> {
-    let nothing = || {
-        let message = format!("prep.lock has no entry of `{id}` {variant}");
+    let no_entry = || {
+        let message = format!("prep.lock has no entry for `{id}` {variant}");
         Error::new(Failure::Check, message).help(Remedy::Unlock)
     };
-    let locked = lock.find(id, variant).ok_or_else(nothing)?;
+    let locked = lock.find(id, variant).ok_or_else(no_entry)?;
     let differences = locked.differences(found);
     if !differences.is_empty() {
-        let said: Vec<String> = differences.iter().map(ToString::to_string).collect();
+        let messages: Vec<String> = differences.iter().map(ToString::to_string).collect();
         let message = format!(
-            "`{id}` {variant} is not what is locked: {}",
-            said.join("; ")
+            "`{id}` {variant} does not match prep.lock: {}",
+            messages.join("; ")
         );
         return Err(Error::new(Failure::Check, message).help(
-            Remedy::from("use the pipelines with which prep.lock was written").or(Remedy::Unlock),
+            Remedy::from("use the same pipelines as when prep.lock was written").or(Remedy::Unlock),
         ));
     }
-    locked.trees().ok_or_else(nothing)
+    locked.trees().ok_or_else(no_entry)
 }
 
-/// Records the prepared data. If nothing changes, nothing is written.
-pub(crate) fn note(
+/// Records prepared data in the lockfile. The file is written only if an entry changes.
+pub(crate) fn update(
     data_dir: &Path,
     variant: &str,
     prepared: &[(&str, LockedDataset)],
 ) -> Result<(), Error> {
-    let with_news = || {
+    let updated_lockfile = || {
         let before = read(data_dir)?;
         let mut lock = before.clone();
         for (id, locked) in prepared {
@@ -79,13 +81,13 @@ pub(crate) fn note(
         }
         Ok::<_, Error>((lock != before).then_some(lock))
     };
-    if prepared.is_empty() || with_news()?.is_none() {
+    if prepared.is_empty() || updated_lockfile()?.is_none() {
         return Ok(());
     }
-    // Another process may have written it, so it is read again.
+    // Another process may have written the lockfile, so it is read again while it is locked.
     let path = path(data_dir);
-    let _alone = alone(&path)?;
-    let Some(lock) = with_news()? else {
+    let _write_lock = lock_for_writing(&path)?;
+    let Some(lock) = updated_lockfile()? else {
         return Ok(());
     };
     let written = tempfile::Builder::new()
@@ -101,16 +103,16 @@ pub(crate) fn note(
         .map_err(|error| Error::writing("write", &path, &error))
 }
 
-/// The right to write the lockfile.
-fn alone(path: &Path) -> Result<prep_cache::LockGuard, Error> {
+/// Acquires the lock that a process must hold to write the lockfile.
+fn lock_for_writing(path: &Path) -> Result<prep_cache::LockGuard, Error> {
     let guard = path.with_file_name(".prep.lock.guard");
     let began = Instant::now();
     loop {
         if let Some(lock) = prep_cache::try_lock_file(&guard)? {
             return Ok(lock);
         }
-        if began.elapsed() > PATIENCE {
-            let message = format!("another process keeps {} locked", guard.display());
+        if began.elapsed() > LOCK_TIMEOUT {
+            let message = format!("{} is locked by another process", guard.display());
             return Err(Error::new(Failure::Machine, message));
         }
         std::thread::sleep(Duration::from_millis(20));

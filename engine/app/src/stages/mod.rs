@@ -1,16 +1,16 @@
-//! The stages of a task, from ids to a summary, one per file. Each stage takes the result of the one before it.
+//! The stages of a task, from ids to a summary, one per file. Each stage uses the result of the previous one.
 //!
 //! ```text
-//! stage      takes        gives
-//! choose     ids          Chosen: the entries of the catalog, and prep.lock if the task must agree with it
-//! load       an entry     Loaded: the checked pipeline, and its published checksums    (loader: notes of earlier checks)
-//! sources    Loaded       Found: the bundle and the further sources, each where it is or how it is downloaded
+//! stage      input        result
+//! choose     ids          Chosen: the entries of the catalog, and prep.lock if the data must match it
+//! load       an entry     Loaded: the checked pipeline, and its published checksums    (loader: records of earlier checks)
+//! sources    Loaded       Found: the bundle and the further sources, each with its path or its download
 //! assemble   Chosen       Assembly: one graph of all steps; calls load and sources for each competition
 //! resolve    Assembly     Plan: the steps that would run, and why
-//! availability Plan       what is done if bundles are missing: leave competitions out, or one error
+//! availability Plan       leaves out competitions with missing bundles, or reports one error
 //! forecast   Plan         bytes to download, and the disk that they take               (disk)
 //! run        Plan         Ended: the report of the engine                              (watch: times; origins: sources)
-//! record     Ended        what a data directory notes about prepared data              (provenance, lock)
+//! record     Ended        records about prepared data              (provenance, lock)
 //! summary    Ended        Preparation: one summary per competition
 //! ```
 //!

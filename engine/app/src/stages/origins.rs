@@ -1,5 +1,5 @@
-//! The contents from which a competition's results were made. The store records them as the bundle of the competition, and the remote
-//! gets the same record. A bundle that was only read is not recorded, because it may be the wrong one.
+//! Records the bundle and the sources from which a competition's results were computed, in the cache and in the remote.
+//! A bundle is recorded only after all steps succeeded, because it may be the wrong one.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use prep_core::{Action, FileValue, Graph, NodeId, StepOutcome};
 
 use super::assemble::Competition;
 use super::run::Ended;
-use super::sources::remembered_as;
+use super::sources::source_record_name;
 use crate::error::Error;
 
 /// The file of a source that steps used.
 pub(crate) struct Origin {
-    /// The name of the source in the store and the remote.
+    /// The name of the source in the cache and the remote.
     pub(crate) name: String,
     pub(crate) record: SourceRecord,
     /// The path of the file, if it exists.
@@ -21,8 +21,8 @@ pub(crate) struct Origin {
     pub(crate) is_bundle: bool,
 }
 
-/// Returns the files that the steps of a competition used. `value` returns the digest of a source's value, from which all keys of the
-/// competition's steps follow.
+/// Returns the files that the steps of a competition used. `value` returns the digest of a source's value. The keys of
+/// all steps depend on these digests.
 pub(crate) fn origins(
     graph: &Graph,
     nodes: &[NodeId],
@@ -38,29 +38,29 @@ pub(crate) fn origins(
         };
         let further = node.name.strip_prefix("source/");
         let name = match further {
-            // A part is not the bundle.
+            // A part of the bundle is not recorded as the bundle.
             None if competition.is_partial() => None,
             None => Some(competition.id.clone()),
             Some(name) => {
                 let mut sources = competition.sources.iter();
                 let file = sources.find(|one| one.name == name);
-                // A directory has no content of its own.
+                // A directory is not recorded, because it is not a single file.
                 let file = file.and_then(|source| source.file.as_ref());
-                file.map(|file| remembered_as(&competition.id, name, file))
+                file.map(|file| source_record_name(&competition.id, name, file))
             }
         };
         let Some(name) = name else { continue };
         let path = source.location();
         // A bundle that was deleted during the run is not an error, because the cache has its record.
-        let here = path.as_deref();
-        let here = here.and_then(|path| store.source(path).ok().flatten());
-        let at_path = here.as_ref().map(|record| record.digest);
-        let mut records = here.into_iter().chain(store.named_sources(&name)?);
-        let is_given = |record: &SourceRecord| {
-            let given = FileValue::outside(record.digest, record.len());
-            given.into_value().digest() == value
+        let local_record = path.as_deref();
+        let local_record = local_record.and_then(|path| store.source(path).ok().flatten());
+        let at_path = local_record.as_ref().map(|record| record.digest);
+        let mut records = local_record.into_iter().chain(store.named_sources(&name)?);
+        let has_value = |record: &SourceRecord| {
+            let file_value = FileValue::outside(record.digest, record.len());
+            file_value.into_value().digest() == value
         };
-        if let Some(record) = records.find(is_given) {
+        if let Some(record) = records.find(has_value) {
             let path = path.filter(|_| at_path == Some(record.digest));
             origins.push(Origin {
                 name,
@@ -73,8 +73,8 @@ pub(crate) fn origins(
     Ok(origins)
 }
 
-/// Records the contents from which the results of a competition were made, here and in the remote. An incomplete competition changes
-/// nothing. If no step ran, there is nothing new.
+/// Records the files from which the results of a competition were computed, in the cache and in the remote. Records
+/// nothing if a step failed, or if no step ran.
 pub(crate) fn confirm(ended: &Ended, competition: &Competition) -> Result<(), Error> {
     let (report, store) = (&ended.report, &ended.context.store);
     let nodes = ended.nodes_of(&competition.id);

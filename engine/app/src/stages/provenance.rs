@@ -1,4 +1,4 @@
-//! The origin of a competition's data after a run: the bundle, and the state of the published checksums.
+//! Determines the origin of a competition's data after a run: the bundle, and whether the published checksums match.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,7 +12,7 @@ use super::load::Verification;
 use super::run::Ended;
 use crate::error::Error;
 
-/// Returns the digest of the bundle from which the data were made. `None` if it is not known any more.
+/// Returns the digest of the bundle from which the data were prepared. Returns `None` if it is no longer known.
 pub(crate) fn bundle(ended: &Ended, competition: &Competition) -> Option<BundleDigest> {
     let store = &ended.context.store;
     let mut nodes = ended.nodes_of(&competition.id).iter();
@@ -23,10 +23,10 @@ pub(crate) fn bundle(ended: &Ended, competition: &Competition) -> Option<BundleD
     if competition.is_partial() {
         return Some(blake3(&digest, BundleStatus::Part));
     }
-    let here = competition.bundle.as_deref();
-    let here = here.and_then(|path| store.source(path).ok().flatten());
+    let local_record = competition.bundle.as_deref();
+    let local_record = local_record.and_then(|path| store.source(path).ok().flatten());
     let named = store.named_sources(&competition.id).unwrap_or_default();
-    let mut records = here.into_iter().chain(named);
+    let mut records = local_record.into_iter().chain(named);
     let record = records.find(|record| record.digest == digest);
     let Some(md5) = record.and_then(|record| record.md5) else {
         return Some(blake3(&digest, BundleStatus::NotVerified));
@@ -51,17 +51,17 @@ fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
     }
 }
 
-/// Returns the origin of complete data from this bundle.
+/// Returns the origin of complete data that were prepared from `bundle`.
 ///
 /// # Errors
-/// When the history cannot be read.
+/// Returns an error if the history cannot be read.
 pub(crate) fn origin(
     ended: &Ended,
     competition: &Competition,
     bundle: Option<&BundleDigest>,
 ) -> Result<DataOrigin, Error> {
     let checksums = match competition.verification {
-        // Data whose checksums do not match are never complete.
+        // If checksums had not matched, the data would not be complete.
         Verification::Checked => ChecksumStatus::Passed,
         Verification::Skipped => match known_to_differ(ended, competition)? {
             outputs if outputs.is_empty() => ChecksumStatus::Skipped,
@@ -84,7 +84,7 @@ pub(crate) fn origin(
     })
 }
 
-/// Returns the unchanged outputs that did not have their published checksum when it was last compared.
+/// Returns the outputs that failed the last comparison with their published checksum and have not changed since.
 fn known_to_differ(ended: &Ended, competition: &Competition) -> Result<Vec<String>, Error> {
     let sums = competition.entry.checksums.as_deref();
     let sums = sums.and_then(|text| serde_json::from_str::<PublishedChecksums>(text).ok());

@@ -1,4 +1,4 @@
-//! Eighth stage: records about prepared data in the cache, the data directory and `prep.lock`, after a run.
+//! Eighth stage: after a run, records facts about the prepared data in the cache, the data directory and `prep.lock`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,10 +16,11 @@ use crate::error::Error;
 use crate::grading::comparable::Comparability;
 use crate::prepared;
 
-/// Records the origin of complete data, and adds it to the summaries, which are in the order of the competitions.
+/// Records the origin of complete data, and adds the number and size of published files to `summaries`, which have the
+/// same order as the competitions.
 ///
 /// # Errors
-/// If a manifest, the history or `prep.lock` cannot be read, or `prep.lock` cannot be written.
+/// Returns an error if a manifest, the history or `prep.lock` cannot be read, or `prep.lock` cannot be written.
 pub(crate) fn record(ended: &Ended, summaries: &mut [Summary]) -> Result<(), Error> {
     let (task, data_dir) = (&ended.task, &ended.task.data_dir());
     let ids: Vec<String> = ended
@@ -33,7 +34,7 @@ pub(crate) fn record(ended: &Ended, summaries: &mut [Summary]) -> Result<(), Err
     let mut published: HashMap<&str, Published> = published.into_iter().collect();
     let mut locked = Vec::new();
     for (competition, summary) in ended.competitions.iter().zip(summaries) {
-        bundle(ended, competition, summary);
+        finish_bundle(ended, competition, summary);
         let published = published.remove(competition.id.as_str());
         let Some(published) = published.filter(|_| summary.failures.is_empty()) else {
             continue;
@@ -46,17 +47,17 @@ pub(crate) fn record(ended: &Ended, summaries: &mut [Summary]) -> Result<(), Err
             locked.push((&*competition.id, facts));
         }
     }
-    // The lockfile has the outputs, independent of how they are published.
+    // The lockfile describes outputs with packed archives. If archives are expanded, it is not updated.
     if task.options.locked || task.options.expand.is_some() {
         return Ok(());
     }
-    lock::note(&task.settings.data_dir, &task.options.variant, &locked)
+    lock::update(&task.settings.data_dir, &task.options.variant, &locked)
 }
 
-/// Removes the bundle if it is not kept; else remembers its members for audits.
-fn bundle(ended: &Ended, competition: &Competition, summary: &Summary) {
+/// Removes the bundle if bundles are not kept. Records the members of a bundle with the published MD5, for audits.
+fn finish_bundle(ended: &Ended, competition: &Competition, summary: &Summary) {
     let (settings, options) = (&ended.task.settings, &ended.task.options);
-    // Competitions with steps to run lost their bundle when they were complete.
+    // If steps ran, the bundle was already removed when the competition was complete.
     if !options.keep_bundles && summary.state == State::UpToDate {
         prep_fetch::discard(&settings.data_dir, &competition.id);
     }
@@ -68,7 +69,7 @@ fn bundle(ended: &Ended, competition: &Competition, summary: &Summary) {
     }
 }
 
-/// Records the origin of a competition's data. Returns its entry of `prep.lock`.
+/// Records the origin of a competition's data. Returns the competition's entry of `prep.lock`.
 fn origin(
     ended: &Ended,
     competition: &Competition,
@@ -86,11 +87,11 @@ fn origin(
         .with_comparability(&comparable.obstacles()))
 }
 
-/// The part of a summary about a publication.
+/// The facts about a publication that the record and the summary need.
 struct Published {
     files: u64,
     bytes: u64,
-    /// Figures of a complete publication.
+    /// Digests of a complete publication.
     trees: Option<Trees>,
     key: Digest,
     origin: Option<DataOrigin>,
@@ -109,14 +110,15 @@ impl Published {
         }
     }
 
-    /// Adds the origin to the earlier record. Returns the entire record.
+    /// Merges the origin with the origin that was recorded earlier, and records the result. Returns the merged origin.
     fn note(&self, data_dir: &Path, id: &str, origin: DataOrigin) -> DataOrigin {
         let known = match &self.origin {
             Some(before) => origin.or(before),
             None => origin,
         };
         if self.origin.as_ref() != Some(&known) {
-            // An origin that cannot be recorded stays unknown, so scores on the data are not comparable.
+            // Errors are ignored. If the origin cannot be recorded, it is unknown, and scores on the data are not
+            // comparable.
             let _ = prep_steps::record_origin(data_dir, id, &self.key, known.clone());
         }
         known

@@ -1,4 +1,4 @@
-//! Fifth stage: the steps that would run, and why. `plan`, `run` and `why` use it.
+//! Fifth stage: finds the steps that have to run, and why. Used by `plan`, `run` and `why`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Plan {
 #[serde(rename_all = "snake_case")]
 pub enum Runs {
     Yes,
-    /// If the result of an earlier step changes.
+    /// The step runs if the result of an earlier step changes.
     Maybe,
     No,
 }
@@ -46,20 +46,20 @@ pub struct PlannedStep {
 }
 
 impl Plan {
-    /// The plan of a task. Writes nothing, not even a store.
+    /// Creates the plan of a task without writing anything. A missing cache is not created.
     ///
     /// # Errors
-    /// When nothing can be planned. Errors of single competitions are in the result.
-    pub fn look(task: &Task, ids: &[String]) -> Result<Plan, Error> {
+    /// Returns an error if no competition can be planned. Errors of single competitions are in the result.
+    pub fn preview(task: &Task, ids: &[String]) -> Result<Plan, Error> {
         let store = task
             .settings
-            .open_tier(Store::open_or_empty(&task.settings.store_dir)?);
+            .with_remote_tier(Store::open_or_empty(&task.settings.store_dir)?);
         let context = Context::new(store, task.settings.limits(), Cancel::default());
-        Plan::make(task, ids, &prep_sql::Session::planner(), &context)
+        Plan::create(task, ids, &prep_sql::Session::planner(), &context)
     }
 
-    /// The plan of a task with this engine and context.
-    pub(crate) fn make(
+    /// Creates the plan of a task with this SQL engine and context.
+    pub(crate) fn create(
         task: &Task,
         ids: &[String],
         engine: &prep_sql::Session,
@@ -89,7 +89,7 @@ impl Plan {
     /// Returns the plan if all competitions can be prepared.
     ///
     /// # Errors
-    /// The error of the first competition that cannot be prepared.
+    /// Returns the error of the first competition that cannot be prepared.
     pub fn complete(mut self) -> Result<Plan, Error> {
         match self.refused.is_empty() {
             true => Ok(self),
@@ -97,10 +97,10 @@ impl Plan {
         }
     }
 
-    /// The steps of a competition, inputs first.
+    /// Returns the steps of a competition, inputs first.
     ///
     /// # Errors
-    /// When the history cannot be read.
+    /// Returns an error if the history cannot be read.
     pub fn steps(&self, id: &str) -> Result<Vec<PlannedStep>, Error> {
         let last = self.last_runs(id)?;
         let nodes = self.nodes_of(id).iter();
@@ -110,12 +110,12 @@ impl Plan {
     /// Returns the record of the last run of each step of a competition.
     ///
     /// # Errors
-    /// When the history cannot be read.
+    /// Returns an error if the history cannot be read.
     pub fn last_runs(&self, id: &str) -> Result<Arc<LastSteps>, Error> {
         Ok(self.resolution.last.load(id)?)
     }
 
-    /// Counts the steps of each competition that run, or may run.
+    /// Returns the number of steps that run or may run, by competition.
     pub fn work(&self) -> HashMap<String, usize> {
         let mut work = HashMap::new();
         for node in self.resolution.work.keys() {
@@ -135,7 +135,7 @@ impl Plan {
         let state = self.resolution.states.get(&id);
         let (runs, reason) = match (state, self.resolution.work.get(&id).cloned()) {
             (_, None) => (Runs::No, None),
-            // Without an earlier run, there is no earlier result to compare with.
+            // The step has never run, so it runs whether or not its inputs change.
             (Some(NodeState::Pending { .. }), Some(_)) if !ran => {
                 (Runs::Yes, Some(Reason::FirstRun))
             }

@@ -1,4 +1,4 @@
-//! Seventh stage: runs the steps that are not up to date. The last stage, the summary, follows from its result.
+//! Seventh stage: runs the steps that are not up to date. The last stage creates the summary from its result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,11 +22,12 @@ use crate::prepared;
 use crate::run_log::RunLog;
 use crate::task::Task;
 
-/// Interval of checks whether results are sent.
+/// Interval at which the run checks whether all results were sent to the remote.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Memory for held results, as a part of the memory of running steps, in addition to it.
-const PART_TO_HOLD: u64 = 4;
+/// Results that are held in memory may use the memory of the running steps divided by this number. This memory is used
+/// in addition to that of the steps.
+const HELD_MEMORY_DIVISOR: u64 = 4;
 
 /// A run that is about to begin.
 pub struct Run {
@@ -37,15 +38,15 @@ pub struct Run {
     _in_use: LockGuard,
 }
 
-/// How a run over several competitions ended.
+/// The result of a run of several competitions.
 pub struct Preparation {
     /// Summaries, one per competition, in the order of the request.
     pub summaries: Vec<Summary>,
-    /// Competitions that could not be planned, and why.
+    /// Competitions that could not be planned, with the reason.
     pub refused: Vec<(String, Error)>,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,
-    /// The figures of every step that ran, the slowest first.
+    /// Time and resources of every step that ran, the slowest first.
     pub timings: Vec<Timing>,
 }
 
@@ -54,21 +55,21 @@ pub(crate) struct Ended {
     pub task: Task,
     pub graph: Arc<Graph>,
     pub competitions: Vec<Competition>,
-    /// Never cancelled, because the summary is made even after an interruption.
+    /// A context that is never cancelled, because the summary is created even after an interruption.
     pub context: Context,
     pub report: RunReport,
     pub watch: Arc<Watch>,
     nodes: HashMap<String, Vec<NodeId>>,
     cancel: Cancel,
-    /// Keeps everything in the cache from being collected.
+    /// Prevents garbage collection of the cache.
     _in_use: LockGuard,
 }
 
 impl Run {
-    /// Plans a run and checks that there is disk for it. The run stops soon after `cancel` is set.
+    /// Plans a run and checks that the disk has enough space. The run stops soon after `cancel` is set.
     ///
     /// # Errors
-    /// If nothing can be run at all, or too little disk is free for the downloads.
+    /// Returns an error if no competition can run, or if the free disk space is too small for the downloads.
     pub fn begin(
         task: &Task,
         ids: &[String],
@@ -80,19 +81,20 @@ impl Run {
         // Keeps garbage collection from removing objects, from the first lookup to the end of the run.
         let in_use = cancel.in_use(&store)?;
         let engine = prep_sql::Session::new(&store.temp_dir());
-        let store = settings.open_tier(store);
+        let store = settings.with_remote_tier(store);
         let context = Context::new(store, settings.limits(), cancel.clone());
-        // Tables that are not stored are read from the bundle again, by a later run or another machine.
-        let stays_here = options.keep_bundles && settings.remote.is_none();
-        let context = match stays_here {
-            true => context.with_memory_results(settings.memory / PART_TO_HOLD),
+        // Tables may stay in memory only if a later run can read them from the bundle again. This is not the case if
+        // bundles are removed, or if other machines use the results.
+        let can_read_again = options.keep_bundles && settings.remote.is_none();
+        let context = match can_read_again {
+            true => context.with_memory_results(settings.memory / HELD_MEMORY_DIVISOR),
             false => context,
         };
         prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
         let mut ids = ids.to_vec();
-        let mut plan = Plan::make(task, &ids, &engine, &context)?;
+        let mut plan = Plan::create(task, &ids, &engine, &context)?;
         if availability::leave_out(task, &plan, &mut ids, notes)? {
-            plan = Plan::make(task, &ids, &engine, &context)?;
+            plan = Plan::create(task, &ids, &engine, &context)?;
         }
         if !options.keep_going {
             plan = plan.complete()?;
@@ -108,15 +110,15 @@ impl Run {
         })
     }
 
-    /// Runs no step but checks: the results of the other steps are found in the cache or in the remote, or the run fails.
-    pub fn find_only(&mut self) {
+    /// Runs only checks. The results of all other steps must be in the cache or in the remote; otherwise the run fails.
+    pub fn forbid_execution(&mut self) {
         self.context.no_execute = true;
     }
 
     /// Executes the run, and blocks until its end.
     ///
     /// # Errors
-    /// If the engine itself fails; the errors of single competitions are in the result.
+    /// Returns an error if the engine itself fails. Errors of single competitions are in the result.
     pub fn execute(mut self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
         let refused = std::mem::take(&mut self.plan.refused);
         let ids = std::mem::take(&mut self.ids);
@@ -140,9 +142,9 @@ impl Run {
             interrupted: ended.cancel.is_cancelled() && unfinished(&ended.report),
             timings: ended.report.timings(&ended.graph),
         };
-        // Freeing the plan of many competitions takes longer than showing the result, and nobody waits for it.
+        // Freeing the plan of many competitions takes a noticeable time, so a separate thread does it.
         let freed = std::thread::Builder::new().spawn(move || drop((ended.graph, ended.nodes)));
-        // Where there is no thread, it is freed already.
+        // If the thread could not be started, the plan is freed already.
         drop(freed);
         Ok(preparation)
     }
@@ -184,12 +186,12 @@ impl Run {
 }
 
 impl Ended {
-    /// The nodes of a competition, inputs first.
+    /// Returns the nodes of a competition, inputs first.
     pub(crate) fn nodes_of(&self, id: &str) -> &[NodeId] {
         self.nodes.get(id).map_or(&[][..], Vec::as_slice)
     }
 
-    /// Records the contents from which the results of complete competitions were made, here and in the remote.
+    /// Records the files from which the results of complete competitions were computed, in the cache and in the remote.
     fn confirm_sources(&self) -> Result<(), Error> {
         for competition in &self.competitions {
             origins::confirm(self, competition)?;
@@ -197,7 +199,7 @@ impl Ended {
         Ok(())
     }
 
-    /// Waits for results that are being sent to the remote. It does not wait for results that the remote rejects.
+    /// Waits until all results are sent to the remote, or rejected by it.
     fn wait_until_sent(&self) {
         let pending = || self.task.settings.remote.as_ref().map_or(0, Link::pending);
         while pending() > 0 && !self.cancel.is_cancelled() {
@@ -206,7 +208,7 @@ impl Ended {
     }
 }
 
-/// Returns whether a step was kept from ending. A signal after the end of all steps is not an interruption.
+/// Returns whether a step was cancelled. A signal after the end of all steps is not an interruption.
 fn unfinished(report: &RunReport) -> bool {
     let mut outcomes = report.outcomes.values();
     outcomes.any(|outcome| matches!(outcome, StepOutcome::Cancelled))
@@ -218,7 +220,7 @@ mod tests {
     use prep_core::NodeId;
 
     #[test]
-    fn a_run_is_unfinished_when_a_step_was_stopped() {
+    fn a_run_with_a_cancelled_step_is_unfinished() {
         let mut report = RunReport::default();
         let ends = [StepOutcome::Reused, StepOutcome::Done { millis: 1 }];
         for (number, outcome) in ends.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Third stage: the bundle of a competition, and further sources of its pipeline.
+//! Third stage: finds the bundle of a competition, and the further sources of its pipeline.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,11 @@ use crate::task::Task;
 /// The sources of a competition.
 pub(crate) struct FoundSources {
     pub bundle: Box<dyn Source>,
-    /// Published MD5 of the bundle, if it is compared.
+    /// Published MD5 with which the bundle is compared. `None` if the comparison is disabled.
     pub md5: Option<String>,
     /// The members of the bundle that the pipeline reads.
     pub members: Members,
-    /// The partial bundle in its place, with `--partial`.
+    /// The part of the bundle that is used instead of the complete bundle, if the user requested a partial download.
     pub part: Option<PartOfBundle>,
     pub further: Further,
 }
@@ -34,7 +34,7 @@ impl FoundSources {
     /// Finds the bundle and the further sources of a competition.
     ///
     /// # Errors
-    /// If the pipeline names something that cannot be a source.
+    /// Returns an error if the pipeline names an invalid source.
     pub(crate) fn find(loaded: &LoadedCompetition, task: &Task) -> Result<FoundSources, Error> {
         let (entry, pipeline) = (&loaded.entry, &loaded.pipeline);
         let whole = bundle(&entry.id, pipeline, task);
@@ -59,7 +59,7 @@ impl FoundSources {
     }
 }
 
-/// The bundle of a competition, downloaded if it is in none of the directories.
+/// Returns the bundle of a competition. It is downloaded if it is not in one of the directories.
 pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle {
     let bundle = &pipeline.bundle;
     let md5 = bundle.md5.as_deref();
@@ -73,7 +73,8 @@ pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle
     )
 }
 
-/// A source that is looked up in the mirror first, if there is one. The cache remembers its content under `name`.
+/// Wraps a source so that it is searched in the mirror first, if a remote is configured. `name` is the name of the
+/// source in the cache.
 fn mirrored(
     settings: &Settings,
     source: Box<dyn Source>,
@@ -91,21 +92,21 @@ fn mirrored(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FurtherSource {
     pub name: String,
-    /// The URL of its file. `None` for a directory.
+    /// The URL of the source's file. `None` for a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The name of its file. `None` for a directory.
+    /// The name of the source's file. `None` for a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Path. `None` if it does not exist.
+    /// The path of the file or directory. `None` if it does not exist.
     pub path: Option<PathBuf>,
-    /// Length of its file, if the pipeline declares it.
+    /// Length of the source's file, if the pipeline declares it.
     #[serde(skip)]
     pub published_bytes: Option<u64>,
 }
 
 impl FurtherSource {
-    /// Address and name of a file.
+    /// Returns the URL and the name of the source's file. Returns `None` for a directory.
     pub fn remote(&self) -> Option<(&str, &str)> {
         Some((self.url.as_deref()?, self.file.as_deref()?))
     }
@@ -116,15 +117,15 @@ impl FurtherSource {
 pub(crate) struct Further {
     /// The sources as nodes of the graph, by name.
     pub sources: BTreeMap<String, Box<dyn Source>>,
-    /// The same sources for messages.
+    /// The same sources, for messages and listings.
     pub listed: Vec<FurtherSource>,
 }
 
 impl Further {
-    /// The further sources that a pipeline names.
+    /// Finds the further sources that a pipeline names.
     ///
     /// # Errors
-    /// If the pipeline names something that cannot be a source.
+    /// Returns an error if the pipeline names an invalid source.
     pub(crate) fn find(
         entry: &CatalogEntry,
         pipeline: &Pipeline,
@@ -136,9 +137,9 @@ impl Further {
             let (source, remote): (Box<dyn Source>, _) = match &source.place {
                 SourceLocation::Url(remote) => {
                     let web = web_file(entry, &name, remote, task)?;
-                    let known_as = remembered_as(&entry.id, &name, &remote.file);
+                    let record_name = source_record_name(&entry.id, &name, &remote.file);
                     let (md5, sha256) = (remote.md5.as_deref(), remote.sha256.as_deref());
-                    let web = mirrored(&task.settings, Box::new(web), &known_as, md5, sha256);
+                    let web = mirrored(&task.settings, Box::new(web), &record_name, md5, sha256);
                     (web, Some(remote))
                 }
                 SourceLocation::Folder(folder) => {
@@ -159,8 +160,8 @@ impl Further {
     }
 }
 
-/// Returns the name of a further source in the store.
-pub(crate) fn remembered_as(id: &str, source: &str, file: &str) -> String {
+/// Returns the name of a further source in the cache.
+pub(crate) fn source_record_name(id: &str, source: &str, file: &str) -> String {
     format!("{id}/{source}/{file}")
 }
 
@@ -211,7 +212,7 @@ mod tests {
     use crate::catalog::Catalog;
 
     #[test]
-    fn a_folder_is_relative_to_its_pipeline() {
+    fn a_source_directory_is_relative_to_its_pipeline() {
         let catalog = Catalog::embedded();
         let mut entry = catalog.get("spooky-author-identification").unwrap().clone();
         let absolute = resolve(&entry, "s", "/a/b").unwrap();

@@ -1,4 +1,4 @@
-//! Last stage: one summary per competition of a run.
+//! Last stage: creates one summary per competition of a run.
 
 use prep_core::{Failure, Remedy, StepError, StepOutcome};
 use prep_spec::Diagnostics;
@@ -19,7 +19,7 @@ pub enum State {
     /// Nothing had to run.
     UpToDate,
     Failed,
-    /// Stopped by the user, or left out after another one's failure.
+    /// Stopped by the user, or left out because another competition failed.
     Stopped,
 }
 
@@ -38,7 +38,7 @@ pub enum Checksums {
 /// A step that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepFailure {
-    /// The step. `None`: the competition could not be planned.
+    /// The name of the step. `None` if the competition could not be planned.
     pub step: Option<String>,
     pub failure: Failure,
     /// The message, which begins with the cause.
@@ -46,7 +46,7 @@ pub struct StepFailure {
     /// The suggested action.
     #[serde(skip)]
     pub help: Option<Remedy>,
-    /// The same as a finding in the pipeline's file, if it is about one of its words.
+    /// The position of the mistake in the pipeline file, if the failure is caused by a mistake in it.
     #[serde(skip)]
     pub place: Option<Diagnostics>,
 }
@@ -57,27 +57,30 @@ pub struct Summary {
     pub id: String,
     pub variant: String,
     pub state: State,
-    /// Figures of the data directory, if it is complete.
+    /// Number of published files, if the data directory is complete.
     pub files: Option<u64>,
+    /// Size of the published files, if the data directory is complete.
     pub bytes: Option<u64>,
     pub seconds: f64,
     pub steps_run: usize,
     pub steps_reused: usize,
     pub checksums: Checksums,
-    /// Checks that were impossible because only a part of the bundle was downloaded.
+    /// Data that could not be verified, because only a part of the bundle was downloaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
-    /// Files with another MD5 than the published one, which is allowed because their bytes depend on the library that writes them.
+    /// Files whose MD5 differs from the published one, which is allowed because their bytes depend on the library that
+    /// writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on_writer: Vec<String>,
-    /// Files and directories in the prepared directory that no run published. They stay.
+    /// Files and directories in the prepared directory that no run published. A run does not remove them.
     #[serde(skip_serializing_if = "Unpublished::is_empty")]
     pub unpublished: Unpublished,
     pub failures: Vec<StepFailure>,
 }
 
 impl Summary {
-    /// The end of a competition's steps. Figures of published files are added by `record`.
+    /// Creates the summary of a competition whose steps have ended. `record` adds the number and size of published
+    /// files.
     pub(crate) fn of_finished(ended: &Ended, competition: &Competition) -> Summary {
         let (graph, report, id) = (&ended.graph, &ended.report, &competition.id);
         let nodes = ended.nodes_of(id);
@@ -170,12 +173,12 @@ impl Summary {
         }
     }
 
-    /// Whether everything is prepared.
+    /// Returns whether the competition is completely prepared.
     pub fn is_complete(&self) -> bool {
         matches!(self.state, State::Prepared | State::UpToDate)
     }
 
-    /// A competition that could not be planned.
+    /// Creates the summary of a competition that could not be planned.
     pub fn refused(id: &str, variant: &str, error: &Error) -> Summary {
         let failure = StepFailure {
             step: None,

@@ -1,5 +1,5 @@
-//! Handles the events of a run in the library: measures the time of every competition, and deletes bundles with `--discard-bundle` as
-//! soon as their competition is prepared.
+//! Handles the events of a run: measures the time of every competition and, if requested, deletes a bundle as soon as
+//! its competition is prepared.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, MutexGuard};
 use prep_core::{Event, Reporter, StepOutcome};
 
-/// The kind of step that ends a competition.
-pub const LAST: &str = "publish";
+/// The kind of step that is the last one of a competition.
+pub const PUBLISH_STEP: &str = "publish";
 
-/// Passes events on.
+/// A reporter that measures times and deletes bundles, and passes all events on to `next`.
 pub(crate) struct Watch {
-    /// The data directory from which bundles are deleted. `None` if they stay.
+    /// The data directory from which bundles are deleted. `None` if bundles are kept.
     pub discard_from: Option<PathBuf>,
     pub next: Arc<dyn Reporter>,
     times: Mutex<HashMap<String, (Instant, Instant)>>,
@@ -29,7 +29,8 @@ impl Watch {
         }
     }
 
-    /// Time from a competition's first step to its last; zero if none ran.
+    /// Returns the time from the start of a competition's first step to the end of its last step. Returns zero if no
+    /// step ran.
     pub(crate) fn time_of(&self, competition: &str) -> Duration {
         let times = self.times();
         let time = times.get(competition);
@@ -58,10 +59,11 @@ impl Reporter for Watch {
                 if let Some(time) = self.times().get_mut(competition) {
                     time.1 = Instant::now();
                 }
-                let well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
+                let has_succeeded =
+                    matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
                 if let Some(data_dir) = &self.discard_from
-                    && well
-                    && *kind == LAST
+                    && has_succeeded
+                    && *kind == PUBLISH_STEP
                 {
                     prep_fetch::discard(data_dir, competition);
                 }

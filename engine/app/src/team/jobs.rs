@@ -1,14 +1,15 @@
-//! Writes scripts and manifests that prepare competitions on a cluster, as text.
+//! Generates scripts and manifests that prepare competitions on a cluster.
 //!
-//! A job array prepares one competition per job, the largest first. An array of downloads runs before it, a few at a time, because
-//! Kaggle serves an account no faster with more. It fills the mirror, from which workers read the members that they need. A job that
-//! ended because of the system starts again. A job that ended because of its input does not. The text has no secrets.
+//! A job array prepares one competition per job, the largest first. An array of downloads runs before it, only a few at
+//! a time, because more downloads per account are not faster. The downloads fill the mirror, from which the workers
+//! read the members that they need. A job that failed because of the system is restarted. A job that failed because of
+//! its input is not. The generated text contains no secrets.
 
 use std::path::PathBuf;
 
 use prep_core::units;
 
-/// The competitions to prepare, and the resources.
+/// The competitions to prepare, and the resources of the jobs.
 #[derive(Debug, Clone)]
 pub struct JobPlan {
     pub ids: Vec<String>,
@@ -21,7 +22,7 @@ pub struct JobPlan {
     pub processors: usize,
     /// Maximum memory of all steps of a worker, in bytes.
     pub memory: u64,
-    /// Length of the largest bundle, 0 if unknown.
+    /// Length of the largest bundle in bytes, 0 if unknown.
     pub disk: u64,
     pub hours: usize,
 }
@@ -35,7 +36,7 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Options of `sbatch`, each after a space.
+    /// Returns the options of `sbatch`, each with a space before it.
     fn options(&self) -> String {
         let options = [
             ("partition", &self.partition),
@@ -50,17 +51,17 @@ impl Slurm {
     }
 }
 
-/// Memory in addition to that of steps: the program, buffers of the network, the page cache.
-const BASE_MEMORY: u64 = 2 << 30;
+/// Memory in addition to the memory of steps: for the program, network buffers and the page cache.
+const BASE_MEMORY_BYTES: u64 = 2 << 30;
 const MEBIBYTE: u64 = 1 << 20;
 
 impl JobPlan {
-    /// Memory of a worker, in mebibytes.
+    /// Returns the memory limit of a worker, in mebibytes.
     fn memory_limit(&self) -> u64 {
-        (self.memory + self.memory / 4 + BASE_MEMORY) / MEBIBYTE
+        (self.memory + self.memory / 4 + BASE_MEMORY_BYTES) / MEBIBYTE
     }
 
-    /// Disk of a worker, in mebibytes: enough for the unpacked archives of the largest bundle.
+    /// Returns the disk limit of a worker, in mebibytes. It is enough for the unpacked archives of the largest bundle.
     fn disk_limit(&self) -> u64 {
         (self.disk + self.disk / 2 + (8 << 30)) / MEBIBYTE
     }
@@ -82,7 +83,7 @@ impl JobPlan {
     }
 }
 
-/// A word for the shell.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&byte);
     match !word.is_empty() && word.bytes().all(plain) {
@@ -91,32 +92,32 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Exit codes after which another attempt may help: the system, an unavailable server, a signal.
-const TRANSIENT: [u8; 5] = [6, 7, 130, 137, 143];
-/// Exit codes after which no attempt helps: usage, pipeline, input, check, several of them, a defect.
-const PERMANENT: [u8; 7] = [1, 2, 3, 4, 5, 8, 101];
-/// Attempts of a job.
-const ATTEMPTS: usize = 3;
+/// Exit codes after which another attempt may succeed: a system error, an unavailable server, a signal.
+const TRANSIENT_EXIT_CODES: [u8; 5] = [6, 7, 130, 137, 143];
+/// Exit codes after which another attempt cannot succeed: usage, pipeline, input, check, several failures, a bug.
+const PERMANENT_EXIT_CODES: [u8; 7] = [1, 2, 3, 4, 5, 8, 101];
+/// Maximum number of attempts of a job.
+const MAX_ATTEMPTS: usize = 3;
 
-const SLURM: &str = include_str!("../../templates/slurm.sh");
-const JOB: &str = include_str!("../../templates/job.yaml");
+const SLURM_TEMPLATE: &str = include_str!("../../templates/slurm.sh");
+const JOB_TEMPLATE: &str = include_str!("../../templates/job.yaml");
 
-/// A template with values in place of its `@NAME@`. A value is never searched for further names.
-fn filled(template: &str, values: &[(&str, String)]) -> String {
+/// Replaces each `@NAME@` of a template with its value. Values are inserted verbatim, even if they contain `@NAME@`.
+fn fill_template(template: &str, values: &[(&str, String)]) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('@') {
         text.push_str(before);
-        let value = after.split_once('@').and_then(|(name, behind)| {
+        let value = after.split_once('@').and_then(|(name, remainder)| {
             let mut values = values.iter();
-            Some((&values.find(|(own, _)| *own == name)?.1, behind))
+            Some((&values.find(|(own, _)| *own == name)?.1, remainder))
         });
         rest = match value {
-            Some((value, behind)) => {
+            Some((value, remainder)) => {
                 text.push_str(value);
-                behind
+                remainder
             }
-            // An array of the shell: `${common[@]}`.
+            // The `@` of a shell array, for example `${common[@]}`.
             None => {
                 text.push('@');
                 after
@@ -126,16 +127,16 @@ fn filled(template: &str, values: &[(&str, String)]) -> String {
     text + rest
 }
 
-/// A script that submits two arrays.
+/// Returns a Slurm script that submits two job arrays.
 pub fn slurm(plan: &JobPlan, slurm: &Slurm) -> String {
     let count = plan.ids.len();
     let values = [
         ("SUMMARY", plan.summary()),
         (
             "TRANSIENT",
-            TRANSIENT.map(|code| code.to_string()).join("|"),
+            TRANSIENT_EXIT_CODES.map(|code| code.to_string()).join("|"),
         ),
-        ("ATTEMPTS", ATTEMPTS.to_string()),
+        ("ATTEMPTS", MAX_ATTEMPTS.to_string()),
         ("IDS", quoted(&plan.ids())),
         ("COUNT", count.to_string()),
         ("LAST", count.saturating_sub(1).to_string()),
@@ -150,10 +151,10 @@ pub fn slurm(plan: &JobPlan, slurm: &Slurm) -> String {
         ("MEMORY", plan.memory_limit().to_string()),
         ("DISK", plan.disk_limit().to_string()),
     ];
-    filled(SLURM, &values)
+    fill_template(SLURM_TEMPLATE, &values)
 }
 
-/// A manifest with two indexed jobs.
+/// Returns a Kubernetes manifest with two indexed jobs.
 pub fn kubernetes(plan: &JobPlan, image: &str, claim: &str) -> String {
     let count = plan.ids.len().to_string();
     let mut text = format!(
@@ -204,7 +205,7 @@ struct Pod<'a> {
     suspended: bool,
     arguments: Vec<&'a str>,
     processors: usize,
-    /// Mebibytes.
+    /// In mebibytes.
     memory: u64,
 }
 
@@ -226,8 +227,8 @@ impl Pod<'_> {
             ("SUSPENDED", self.suspended.to_string()),
             ("COUNT", plan.ids.len().to_string()),
             ("SIDE_BY_SIDE", self.side_by_side.to_string()),
-            ("ATTEMPTS", ATTEMPTS.to_string()),
-            ("PERMANENT", format!("{PERMANENT:?}")),
+            ("ATTEMPTS", MAX_ATTEMPTS.to_string()),
+            ("PERMANENT", format!("{PERMANENT_EXIT_CODES:?}")),
             ("DEADLINE", (plan.hours * 3600).to_string()),
             ("IMAGE", json(image)),
             ("ARGUMENTS", arguments.join(", ")),
@@ -236,7 +237,7 @@ impl Pod<'_> {
             ("DISK", plan.disk_limit().to_string()),
             ("CLAIM", json(claim)),
         ];
-        filled(JOB, &values)
+        fill_template(JOB_TEMPLATE, &values)
     }
 }
 
@@ -272,9 +273,9 @@ mod tests {
     }
 
     #[test]
-    fn every_name_of_a_template_has_a_value_and_values_are_taken_as_they_are() {
+    fn templates_are_filled_completely_and_values_are_verbatim() {
         assert_eq!(
-            filled("a@X@b@Y@@X@", &[("X", "@Y@".into()), ("Y", "2".into())]),
+            fill_template("a@X@b@Y@@X@", &[("X", "@Y@".into()), ("Y", "2".into())]),
             "a@Y@b2@Y@"
         );
         let plan = JobPlan {
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_says_what_the_cluster_has_to_know() {
+    fn a_slurm_script_sets_resources_and_retries() {
         let text = slurm(&plan(), &Slurm::default());
         for part in [
             "0-1%2",
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_fails_for_good_only_where_trying_again_is_no_use() {
+    fn a_kubernetes_manifest_does_not_retry_permanent_failures() {
         let text = kubernetes(&plan(), "r/prep:1", "data");
         for part in [
             "completionMode: Indexed",

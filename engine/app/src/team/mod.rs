@@ -1,7 +1,7 @@
-//! Results and bundles for other machines, and work for many machines.
+//! Shares results and bundles with other machines, and divides work among many machines.
 //!
 //! ```text
-//! push       sends results and bundles to the remote     unstored   stores tables first that were held in memory
+//! push       sends results and bundles to the remote     unstored   stores tables that were only held in memory
 //! unit       a part of many competitions                 jobs       scripts and manifests for clusters
 //! ```
 

@@ -19,25 +19,26 @@ use crate::task::Task;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PushResult {
     pub id: String,
-    /// Number of new results.
+    /// Number of results that were sent and that the remote did not have.
     pub new: usize,
-    /// Number of results that the remote had already.
+    /// Number of results that the remote already had.
     pub there: usize,
-    /// Steps whose results are not on this machine, or not with all their objects.
+    /// Steps whose results are not completely on this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_here: Vec<String>,
-    /// Steps of which the remote has another result, or an untrusted one.
+    /// Steps for which the remote has a different result, or rejected the result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
     /// Whether the bundle is in the mirror now.
     pub mirrored: bool,
 }
 
-/// Sends the results of competitions, one after the other; `done` receives each result. Objects that
-/// the remote has are not sent again, so an interrupted push continues. Tables that were held in memory are read again and stored first.
+/// Sends the results of competitions to the remote, one competition after the other, and calls `done` after each.
+/// Objects that the remote has are not sent again, so an interrupted push can be continued. Tables that were only held
+/// in memory are first computed again and stored.
 ///
 /// # Errors
-/// When nothing can be planned, or the remote rejects something.
+/// Returns an error if a competition cannot be planned, if the remote fails, or if `cancel` is set.
 pub fn push(
     task: &Task,
     ids: &[String],
@@ -55,7 +56,7 @@ pub fn push(
     let settings = &task.settings;
     let store = Store::open_or_empty(&settings.store_dir)?;
     let context = Context::new(store, settings.limits(), cancel.clone());
-    let plan = Plan::make(&task, ids, &prep_sql::Session::planner(), &context)?;
+    let plan = Plan::create(&task, ids, &prep_sql::Session::planner(), &context)?;
     let mut plan = plan.complete()?;
     unstored::store(&mut plan, &context, settings, &task.options.variant)?;
     let mut all = Vec::new();
@@ -88,7 +89,7 @@ impl Pushing<'_> {
             self.context.check()?;
             self.result(*node, &mut pushed)?;
         }
-        // If not all results come from a bundle, it may be the wrong one.
+        // If some results are missing, the bundle may be the wrong one, so it is not sent.
         if pushed.not_here.is_empty() {
             self.sources(competition, &mut pushed)?;
         }
@@ -138,7 +139,7 @@ impl Pushing<'_> {
         Ok(())
     }
 
-    /// Input objects of a step. `None` if they are not known any more. Its results are then private.
+    /// Returns the input objects of a step. Returns `None` if they are no longer known.
     fn input_objects(&self, id: NodeId) -> Result<Option<Vec<Digest>>, Error> {
         let store = &self.context.store;
         let mut given = Vec::new();
@@ -160,7 +161,8 @@ impl Pushing<'_> {
         Ok(Some(given))
     }
 
-    /// Sends the records of the sources from which a competition's results were made, and the bundle to the mirror.
+    /// Sends the records of the sources from which a competition's results were computed, and sends the bundle to the
+    /// mirror.
     fn sources(&self, competition: &Competition, pushed: &mut PushResult) -> Result<(), Error> {
         let (plan, store) = (self.plan, &self.context.store);
         let value = |id| match plan.resolution.states.get(&id) {
@@ -184,15 +186,15 @@ impl Pushing<'_> {
     }
 }
 
-/// The remote of a task.
+/// Returns the configured remote.
 ///
 /// # Errors
-/// When there is none.
+/// Returns an error if no remote is configured.
 pub fn remote_of(settings: &Settings) -> Result<&Link, Error> {
     settings.remote.as_ref().ok_or_else(|| {
         Error {
             blame: crate::Blame::Request,
-            ..Error::new(Failure::Input, "no remote is named")
+            ..Error::new(Failure::Input, "no remote is configured")
         }
         .help(Remedy::NameRemote)
     })

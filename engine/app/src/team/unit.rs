@@ -1,15 +1,16 @@
-//! Divides many competitions into units for parallel jobs, balanced by the length of bundles, the largest first.
+//! Divides many competitions into units for parallel jobs. The units are balanced by the length of the bundles.
 
 use std::cmp::Reverse;
 use std::str::FromStr;
 
 use crate::catalog::Catalog;
 
-/// One of several equal jobs.
+/// One of several jobs that prepare a similar amount of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
-    /// The number, from 1 on. `None`: it comes from the scheduler of the job.
+    /// The number of the unit, from 1. `None` if the scheduler of the job determines it.
     pub number: Option<usize>,
+    /// The number of units.
     pub of: usize,
 }
 
@@ -43,22 +44,24 @@ impl FromStr for Unit {
     }
 }
 
-/// Assumed length of a bundle without a published one.
-const UNKNOWN: u64 = 1 << 30;
+/// Assumed length of a bundle without a published length, in bytes.
+const ASSUMED_BUNDLE_BYTES: u64 = 1 << 30;
 
-/// Returns the competitions of unit `number` (from 1 on) of `of`, the largest first.
+/// Returns the competitions of unit `number` (from 1) of `of` units, the largest first.
 pub fn unit(catalog: &Catalog, ids: &[String], number: usize, of: usize) -> Vec<String> {
     let size = |id: &String| catalog.find(id).and_then(crate::CatalogEntry::size);
-    let sized = ids.iter().map(|id| (size(id).unwrap_or(UNKNOWN), id));
-    share(sized.collect(), number, of)
+    let sized = ids
+        .iter()
+        .map(|id| (size(id).unwrap_or(ASSUMED_BUNDLE_BYTES), id));
+    assign(sized.collect(), number, of)
 }
 
-/// Assigns competitions, the largest first, each to the unit with the least bytes so far. No unit gets more than a third above the mean,
-/// unless a single competition is larger.
-fn share(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<String> {
+/// Assigns each competition, the largest first, to the unit with the fewest bytes so far. No unit exceeds the mean by
+/// more than a third, unless it has a single competition that is larger.
+fn assign(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<String> {
     sized.sort_by_key(|(bytes, id)| (Reverse(*bytes), *id));
     let mut loads = vec![0u64; of.max(1)];
-    let mut mine = Vec::new();
+    let mut assigned = Vec::new();
     for (bytes, id) in sized {
         let least = loads
             .iter()
@@ -68,14 +71,14 @@ fn share(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<String
             break;
         };
         if let Some(load) = loads.get_mut(place) {
-            // Empty bundles have a weight, too.
+            // Empty bundles are treated as one byte, so that they are distributed too.
             *load += bytes.max(1);
         }
         if place + 1 == number {
-            mine.push(id.clone());
+            assigned.push(id.clone());
         }
     }
-    mine
+    assigned
 }
 
 #[cfg(test)]
@@ -83,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_balanced_disjoint_and_complete() {
+    fn units_are_balanced_disjoint_and_complete() {
         let names: Vec<String> = (0..23).map(|n| format!("c{n:02}")).collect();
         let sized: Vec<(u64, &String)> = names
             .iter()
@@ -92,7 +95,7 @@ mod tests {
             .collect();
         for of in [1, 2, 5, 23, 40] {
             let shares: Vec<Vec<String>> = (1..=of)
-                .map(|number| share(sized.clone(), number, of))
+                .map(|number| assign(sized.clone(), number, of))
                 .collect();
             let mut all: Vec<&String> = shares.iter().flatten().collect();
             all.sort();
@@ -113,12 +116,12 @@ mod tests {
                 assert!(share.is_sorted_by_key(|id| Reverse(id.clone())));
             }
         }
-        // As many units as competitions: one each, the largest in the first.
-        assert_eq!(share(sized, 1, 23), ["c22"]);
+        // If there are as many units as competitions, each unit gets one, and the first gets the largest.
+        assert_eq!(assign(sized, 1, 23), ["c22"]);
     }
 
     #[test]
-    fn units_are_read() {
+    fn units_are_parsed() {
         let unit = |number, of| Ok(Unit { number, of });
         assert_eq!("3/8".parse::<Unit>(), unit(Some(3), 8));
         assert_eq!("8".parse::<Unit>(), unit(None, 8));

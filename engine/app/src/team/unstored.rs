@@ -1,4 +1,4 @@
-//! Stores the tables that a run held in memory, for other machines, which may not have the bundle.
+//! Stores tables that a run only held in memory, for other machines that may not have the bundle.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::error::Error;
 use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 
-/// Runs the steps of a plan again whose results were not stored, with storing on. Results of failed steps stay unstored. If all results
-/// are stored, nothing is written.
+/// Reruns the steps of a plan whose results were not stored, and stores the results. Results of failed steps stay
+/// unstored. If all results are stored already, writes nothing.
 ///
 /// # Errors
-/// When the store cannot be written to, or the engine itself fails.
+/// Returns an error if the cache cannot be written, or if the engine itself fails.
 pub(crate) fn store(
     plan: &mut Plan,
     context: &Context,

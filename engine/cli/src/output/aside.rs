@@ -1,22 +1,22 @@
-//! Where messages go while something else draws on stderr.
+//! Prints messages while a progress display draws on stderr.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Shows a line above what is drawn.
+/// Shows a line above the display.
 pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
 
-/// The display that draws now, if any. Clones share it.
+/// The display that currently draws on stderr, if any. Clones share it.
 #[derive(Clone, Default)]
 pub struct Aside(Arc<Mutex<Option<Notice>>>);
 
 impl Aside {
-    /// From now on, lines go through `notice`; with `None`, to stderr.
+    /// Sets the function that shows lines. With `None`, lines go directly to stderr.
     pub fn set(&self, notice: Option<Notice>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = notice;
     }
 
-    /// Shows a line through the display. Returns `false` if there is none.
+    /// Shows a line above the display. Returns `false` if there is no display.
     pub fn show(&self, text: &str) -> bool {
         let notice = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         notice.as_ref().map(|notice| notice(text)).is_some()

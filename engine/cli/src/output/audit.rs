@@ -1,4 +1,4 @@
-//! An audit as text: the verdict, the three corners, one block per cause.
+//! Formats an audit as text: the verdict, the three parts, and one block per cause.
 
 use prep_app::{Audit, BundleAudit, OutputsAudit, TreeAudit};
 use prep_audit::{AuditReport, Block, Verdict};
@@ -6,7 +6,7 @@ use prep_core::units;
 
 use crate::exit::Exit;
 
-/// Content that differs is what a check is there for.
+/// Returns the exit code of a verdict. Content that differs is a failed check.
 pub fn exit(verdict: Verdict) -> Exit {
     match verdict {
         Verdict::Equal | Verdict::SameContent => Exit::Success,
@@ -26,7 +26,7 @@ pub fn text(audit: &Audit) -> String {
         audit
             .bundle
             .as_ref()
-            .map_or_else(|| "is not there".to_owned(), bundle)
+            .map_or_else(|| "not found".to_owned(), bundle)
     ));
     text.push_str(&format!(
         "  outputs  {}\n",
@@ -39,9 +39,9 @@ pub fn text(audit: &Audit) -> String {
         text.push_str(&format!("  tree     {}\n", tree(one)));
     }
     let reports: [Option<&AuditReport>; 3] = [
-        audit.bundle.as_ref().map(|corner| &corner.report),
-        audit.outputs.as_ref().map(|corner| &corner.report),
-        audit.tree.as_ref().map(|corner| &corner.report),
+        audit.bundle.as_ref().map(|part| &part.report),
+        audit.outputs.as_ref().map(|part| &part.report),
+        audit.tree.as_ref().map(|part| &part.report),
     ];
     for report in reports.into_iter().flatten() {
         for one in &report.blocks {
@@ -60,38 +60,43 @@ fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-fn bundle(corner: &BundleAudit) -> String {
-    let size = units::bytes(corner.bytes);
-    match &corner.published {
-        Some(published) if *published == corner.md5 => format!("has its published MD5, {size}"),
-        Some(published) => format!("MD5 {}, published is {published}, {size}", corner.md5),
+fn bundle(part: &BundleAudit) -> String {
+    let size = units::bytes(part.bytes);
+    match &part.published {
+        Some(published) if *published == part.md5 => format!("has its published MD5, {size}"),
+        Some(published) => format!("MD5 {}, published is {published}, {size}", part.md5),
         None => format!("no MD5 is published, {size}"),
     }
 }
 
-fn outputs(corner: &OutputsAudit) -> String {
-    match corner.published {
-        0 => format!("no checksums are published for {}", corner.variant),
-        count => format!("{} of {count} have their published MD5", corner.equal.len()),
+fn outputs(part: &OutputsAudit) -> String {
+    match part.published {
+        0 => format!("no checksums are published for {}", part.variant),
+        count => format!("{} of {count} have their published MD5", part.equal.len()),
     }
 }
 
-fn tree(corner: &TreeAudit) -> String {
+fn tree(part: &TreeAudit) -> String {
     format!(
         "{} of {} files have equal bytes in {}",
-        corner.equal,
-        corner.common,
-        corner.path.display()
+        part.equal,
+        part.common,
+        part.path.display()
     )
 }
 
-/// Paths that a block names.
-const PATHS: usize = 3;
+/// Maximum number of paths that a block shows.
+const MAX_PATHS: usize = 3;
 
 fn block(block: &Block) -> String {
-    let mut paths: Vec<&str> = block.paths.iter().take(PATHS).map(String::as_str).collect();
-    let more = format!("and {} more", block.paths.len().saturating_sub(PATHS));
-    if block.paths.len() > PATHS {
+    let mut paths: Vec<&str> = block
+        .paths
+        .iter()
+        .take(MAX_PATHS)
+        .map(String::as_str)
+        .collect();
+    let more = format!("and {} more", block.paths.len().saturating_sub(MAX_PATHS));
+    if block.paths.len() > MAX_PATHS {
         paths.push(&more);
     }
     let mut text = format!("\n  {}   harm: {}\n", block.cause, block.harm);

@@ -4,10 +4,10 @@ use std::process::{Command, Stdio};
 
 use crate::places::Directories;
 
-/// Opens a page with the program that `BROWSER` names, or with the system's.
+/// Opens a page with the program that `BROWSER` names, otherwise with the system's default browser.
 ///
 /// # Errors
-/// A sentence, if no program can be started.
+/// Returns a message if the program cannot be started.
 pub fn open(url: &str, places: &Directories) -> Result<(), String> {
     let system = if cfg!(target_os = "macos") {
         "open"
@@ -22,7 +22,7 @@ pub fn open(url: &str, places: &Directories) -> Result<(), String> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // The browser may stay open for longer than this program.
+    // The browser is not waited for, because it may stay open longer than this program.
     match command.spawn() {
         Ok(_) => Ok(()),
         Err(error) => Err(format!(

@@ -1,10 +1,11 @@
-//! Findings in a pipeline file, shown with the lines they are about.
+//! Shows mistakes in a pipeline file, together with the lines that contain them.
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
 use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
 
-/// All findings, a blank line between them. With colours; the printer takes them out where they are not wanted.
+/// Renders all mistakes, with an empty line after each. The text has colours, which the printer removes if they are
+/// disabled.
 pub fn render(diagnostics: &Diagnostics) -> String {
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii);
     let mut text = String::new();
@@ -35,7 +36,8 @@ fn report<'a>(source: &'a SourceFile, one: &'a Diagnostic) -> annotate_snippets:
     }
 }
 
-/// The span's first line: a long query would hide the message below it. Always within the text.
+/// Returns the first line of the span, because a long query would push the message out of view. The range is always
+/// within the text.
 fn range(source: &SourceFile, span: Span) -> std::ops::Range<usize> {
     let text = &source.text;
     let clamp = |mut at: usize| {
@@ -57,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_place_source_label_and_help() {
+    fn a_mistake_is_shown_with_position_source_and_help() {
         let text = "name: A\nbundle: { kagle: a }\n";
         let error = prep_spec::load(prep_steps::vocabulary(), "a", "a/pipeline.yaml", text, "v1")
             .unwrap_err();
@@ -73,9 +75,9 @@ mod tests {
         }
     }
 
-    /// `prep plan` shows the rendered lines, `prep pipeline check` the position. Both name the same place.
+    /// `prep plan` shows the rendered lines, `prep pipeline check` only the position. Both must name the same position.
     #[test]
-    fn a_mistake_has_the_same_place_everywhere() {
+    fn rendered_and_plain_positions_are_equal() {
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../spec/tests/diagnostics");
         let files = std::fs::read_dir(directory)
             .unwrap()
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_outside_of_the_text_do_no_harm() {
+    fn spans_outside_the_text_do_not_panic() {
         let source = std::sync::Arc::new(SourceFile::new("f", "é\n"));
         for span in [Span::new(1, 1), Span::new(0, 99), Span::new(98, 99)] {
             let one = Diagnostic::error("rule", span, "wrong");

@@ -1,4 +1,4 @@
-//! Experiments as tables, JSON, CSV, and rows of the benchmark's leaderboard.
+//! Formats experiments as tables, JSON, CSV, and rows of the benchmark's leaderboard.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::output::table::{Align, PrintedTable};
 
-/// Figures in the order of importance: heading and metric.
+/// Columns in order of importance: heading, and name of the metric.
 const COLUMNS: [(&str, &str); 7] = [
     ("any medal %", "any_medal_percentage"),
     ("gold %", "gold_medal_percentage"),
@@ -18,7 +18,7 @@ const COLUMNS: [(&str, &str); 7] = [
     ("submitted %", "submission_exists_percentage"),
 ];
 
-/// A row per experiment and set.
+/// Returns a table with a row per experiment and set.
 pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
     let mut columns = vec![
         ("experiment", Align::Left),
@@ -26,7 +26,7 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
         ("seeds", Align::Right),
     ];
     columns.extend(COLUMNS.iter().map(|(heading, _)| (*heading, Align::Right)));
-    let mut table = PrintedTable::new(&columns).spare(&[
+    let mut table = PrintedTable::new(&columns).optional(&[
         "submitted %",
         "bronze %",
         "silver %",
@@ -51,7 +51,7 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
     table
 }
 
-/// A row per experiment and competition.
+/// Returns a table with a row per experiment and competition.
 pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
     let right = |name| (name, Align::Right);
     let mut table = PrintedTable::new(&[
@@ -66,7 +66,7 @@ pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
         right("bronze"),
         right("score"),
     ])
-    .spare(&["set", "experiment"]);
+    .optional(&["set", "experiment"]);
     for (experiment, one) in competitions(experiments) {
         let score = match (one.mean_score, one.score_standard_error) {
             (Some(mean), Some(error)) => format!("{mean:.5} ± {error:.5}"),
@@ -93,7 +93,7 @@ pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
     table
 }
 
-/// A row per experiment and set, figures unrounded.
+/// Returns a CSV with a row per experiment and set. The values are not rounded.
 pub fn csv_by_set(experiments: &[Experiment]) -> String {
     let mut text = "experiment,set,competitions,seeds,padded".to_owned();
     for metric in &METRICS {
@@ -120,7 +120,7 @@ pub fn csv_by_set(experiments: &[Experiment]) -> String {
     text
 }
 
-/// A row per experiment and competition.
+/// Returns a table with a row per experiment and competition.
 pub fn csv_by_competition(experiments: &[Experiment]) -> String {
     let mut text = "experiment,competition,complexity,runs,submissions,valid,above_median,gold,silver,bronze,any_medal,\
                     mean_score,score_standard_error\n"
@@ -148,7 +148,8 @@ pub fn csv_by_competition(experiments: &[Experiment]) -> String {
     text
 }
 
-/// Rows of the leaderboard in the benchmark's README. Cells that only the authors know are empty.
+/// Returns rows for the leaderboard in the benchmark's README. Cells that only the authors of an experiment can fill in
+/// are empty.
 pub fn markdown(experiments: &[Experiment]) -> String {
     let mut text = "| Agent | LLM(s) used | Low == Lite (%) | Medium (%) | High (%) | All (%) | Running Time (hours) | \
                     Date | Known Leakage[^1] | Source Code Available | Grading Reports Available |\n\
@@ -180,7 +181,7 @@ pub fn markdown(experiments: &[Experiment]) -> String {
     text
 }
 
-/// Everything.
+/// Returns all values as JSON.
 pub fn json(experiments: &[Experiment]) -> Value {
     let experiments = experiments.iter().map(|experiment| {
         let sets = experiment.sets.iter().map(|(set, figures)| match figures {
@@ -236,7 +237,7 @@ fn competitions(
     })
 }
 
-/// `62.12 ± 1.52`; one seed has no standard error.
+/// Formats a value, for example `62.12 ± 1.52`. A single seed has no standard error.
 fn format_figure(figures: &SetSummary, metric: &str) -> String {
     match figures.estimate(metric) {
         None => "-".to_owned(),
@@ -245,7 +246,7 @@ fn format_figure(figures: &SetSummary, metric: &str) -> String {
     }
 }
 
-/// A cell of a CSV, in quotes where it needs them.
+/// Formats a cell of a CSV. Adds quotes if necessary.
 fn cell(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

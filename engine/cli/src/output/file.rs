@@ -1,4 +1,4 @@
-//! Files that verbs write: the whole file, or nothing.
+//! Writes the output files of verbs. A file is written completely or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use prep_app::Error;
 
-/// Writes a file next to its place and renames it, so that readers find the old content or all of the new one. Pipes and
-/// devices are written directly.
+/// Writes a temporary file in the same directory and renames it, so that readers see either the old or the complete new
+/// content. Pipes and devices are written directly.
 pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -15,30 +15,30 @@ pub fn write_atomically(
     // If the path is a link, the link stays and its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let is_direct = fs::metadata(&path).is_ok_and(|found| !found.is_file());
-    let draft = if is_direct {
+    let temporary = if is_direct {
         path.clone()
     } else {
-        draft(&path)
+        temporary_path(&path)
     };
-    let written = File::create(&draft).and_then(|file| {
+    let written = File::create(&temporary).and_then(|file| {
         let mut out = BufWriter::new(file);
         write(&mut out)?;
         out.flush()
     });
     let written = match written {
-        Ok(()) if !is_direct => fs::rename(&draft, &path),
+        Ok(()) if !is_direct => fs::rename(&temporary, &path),
         other => other,
     };
     written.map_err(|error| {
         if !is_direct {
-            // It may not be there, and the first error is the one that matters.
-            let _ = fs::remove_file(&draft);
+            // Errors are ignored: the file may not exist, and the first error is the relevant one.
+            let _ = fs::remove_file(&temporary);
         }
         Error::writing("write", &path, &error)
     })
 }
 
-fn draft(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}", std::process::id()))
 }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_or_stays_as_it_is() {
+    fn a_failed_write_leaves_the_old_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.txt");
         let read = || fs::read_to_string(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Shows transfers to and from the remote that belong to no step.
+//! Shows the progress of transfers to and from the remote that no step reports.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use prep_remote::Link;
 use crate::output::printer::{MessageLevel, Printer};
 use crate::output::ticker::Ticker;
 
-const REDRAW: Duration = Duration::from_millis(200);
-const LINE_EVERY: Duration = Duration::from_secs(10);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Describes the transferred bytes, without zeros.
+/// Describes the received and the sent bytes. Omits amounts that are zero.
 pub fn describe_transfer(link: &Link) -> Vec<String> {
     let remote = link.remote();
     let amounts = [
@@ -25,23 +25,28 @@ pub fn describe_transfer(link: &Link) -> Vec<String> {
     amounts.collect()
 }
 
-/// Prints the transferred bytes on stderr until it is dropped: in a changing line on a terminal, otherwise from time to time.
-pub struct Moving {
+/// Prints the transferred bytes on stderr until it is dropped: on a terminal in a line that is updated, otherwise in a
+/// new line every ten seconds.
+pub struct TransferDisplay {
     ticker: Option<Ticker>,
     bar: Option<ProgressBar>,
 }
 
-impl Moving {
-    pub fn new(printer: &Printer, link: &Link) -> Moving {
+impl TransferDisplay {
+    pub fn new(printer: &Printer, link: &Link) -> TransferDisplay {
         if printer.level == MessageLevel::Quiet {
-            return Moving {
+            return TransferDisplay {
                 ticker: None,
                 bar: None,
             };
         }
         let is_terminal = std::io::stderr().is_terminal();
         let bar = is_terminal.then(ProgressBar::new_spinner);
-        let interval = if is_terminal { REDRAW } else { LINE_EVERY };
+        let interval = if is_terminal {
+            REDRAW_INTERVAL
+        } else {
+            LINE_INTERVAL
+        };
         let (printer, link, shown, begun) =
             (printer.clone(), link.clone(), bar.clone(), Instant::now());
         let tick = move || {
@@ -56,14 +61,14 @@ impl Moving {
                 None => printer.message(line),
             }
         };
-        Moving {
+        TransferDisplay {
             ticker: Some(Ticker::start(interval, tick)),
             bar,
         }
     }
 }
 
-impl Drop for Moving {
+impl Drop for TransferDisplay {
     fn drop(&mut self) {
         drop(self.ticker.take());
         if let Some(bar) = &self.bar {

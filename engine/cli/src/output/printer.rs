@@ -1,6 +1,7 @@
-//! Output: results to stdout, messages to stderr.
+//! Prints results to stdout and messages to stderr.
 //!
-//! A reader that closes stdout early (`prep list | head`) is not a failure. The rest of the output is dropped.
+//! If the reader of stdout closes it early, for example in `prep list | head`, the rest of the output is dropped
+//! without an error.
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
@@ -23,17 +24,17 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HELP: Style = AnsiColor::Cyan.on_default();
 
-/// The amount of messages.
+/// How many messages are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MessageLevel {
-    /// On stderr errors only; results are not affected.
+    /// Only errors are printed on stderr. Results are still printed on stdout.
     Quiet,
     Normal,
     Verbose,
 }
 
-/// A text for terminals. Names of files, columns and cells come from anywhere and may hold what a terminal would obey:
-/// control characters other than line breaks and tabs are shown as `\u{1b}`.
+/// Makes a text safe for terminals. Names of files, columns and cells are untrusted and may contain escape sequences.
+/// Therefore all control characters except line breaks and tabs are replaced with escapes such as `\u{1b}`.
 pub fn printable(text: impl Display) -> String {
     let text = text.to_string();
     let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
@@ -50,11 +51,11 @@ pub fn printable(text: impl Display) -> String {
     clean
 }
 
-/// Writes for the user. Colours are for terminals; anstream takes them out elsewhere.
+/// Prints results and messages. If the output is not a terminal, anstream removes the colours.
 #[derive(Debug, Clone)]
 pub struct Printer {
     pub level: MessageLevel,
-    /// Results are JSON.
+    /// Whether results are printed as JSON.
     pub json: bool,
     /// The display that draws on stderr.
     pub aside: Aside,
@@ -83,7 +84,7 @@ impl Printer {
         }
     }
 
-    /// A result as text: as it is, but on a terminal without what a terminal would obey.
+    /// Prints a result as text. On a terminal, control characters are escaped.
     pub fn result(&self, text: &str) -> Result<(), CliError> {
         let text = match std::io::stdout().is_terminal() {
             true => printable(text),
@@ -103,7 +104,7 @@ impl Printer {
         }
     }
 
-    /// A result as a table: whole, but on a terminal no wider than that.
+    /// Prints a result as a table. On a terminal, the table is not wider than the terminal.
     pub fn table(&self, table: &PrintedTable) -> Result<(), CliError> {
         self.result(&match terminal_size_of(std::io::stdout()) {
             Some((Width(width), _)) => table.format_within(width.into()),
@@ -111,7 +112,7 @@ impl Printer {
         })
     }
 
-    /// A result as JSON.
+    /// Prints a result as JSON.
     pub fn json(&self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value).map_err(|error| {
             CliError::new(
@@ -122,21 +123,22 @@ impl Printer {
         self.result(&(text + "\n"))
     }
 
-    /// The error that ended a verb: on stderr, and as JSON in place of a result.
+    /// Prints the error that ended a verb on stderr. If JSON is requested and no result was printed, also prints the
+    /// error as JSON on stdout.
     pub fn end(&self, error: &CliError) {
         self.error(error);
         if self.json && !self.has_result.load(Ordering::Relaxed) {
-            // The error has been shown, and stdout may be closed.
+            // Errors are ignored: the error was already printed on stderr, and stdout may be closed.
             let _ = self.json(&serde_json::json!({ "error": error.json() }));
         }
     }
 
-    /// A message.
+    /// Prints a message on stderr.
     pub fn message(&self, message: impl Display) {
-        self.say(MessageLevel::Normal, &format!("{}\n", printable(message)));
+        self.print(MessageLevel::Normal, &format!("{}\n", printable(message)));
     }
 
-    /// A message while a display may draw on stderr.
+    /// Prints a message on stderr, above the progress display if there is one.
     pub fn message_aside(&self, message: impl Display) {
         let message = message.to_string();
         if self.level >= MessageLevel::Normal && !self.aside.show(&message) {
@@ -153,28 +155,28 @@ impl Printer {
     }
 
     pub fn warning(&self, message: impl Display) {
-        self.say(
+        self.print(
             MessageLevel::Normal,
             &format!("{WARNING}warning:{WARNING:#} {}\n", printable(message)),
         );
     }
 
-    /// Prints an error with its help, or the findings in a pipeline.
+    /// Prints an error with its help, or the mistakes in a pipeline.
     pub fn error(&self, error: &CliError) {
         let text = match &error.diagnostics {
             Some(found) => diagnostics::render(found),
             None => format!("{ERROR}error:{ERROR:#} {}\n", printable(&error.message)),
         };
-        self.say(MessageLevel::Quiet, &text);
+        self.print(MessageLevel::Quiet, &text);
         if let Some(help) = &error.help {
-            self.say(
+            self.print(
                 MessageLevel::Quiet,
                 &format!("  {HELP}help:{HELP:#} {}\n", printable(help)),
             );
         }
     }
 
-    fn say(&self, level: MessageLevel, text: &str) {
+    fn print(&self, level: MessageLevel, text: &str) {
         if level <= self.level {
             // If stderr is closed, the error cannot be shown.
             let _ = anstream::stderr().lock().write_all(text.as_bytes());

@@ -1,4 +1,4 @@
-//! The results of a run, by competition.
+//! Shows the result of a run, by competition.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::output::printer::Printer;
 use crate::output::table::{Align, PrintedTable};
 use crate::remedy;
 
-/// The exit code of a competition.
+/// Returns the exit code of a competition.
 pub fn exit(summary: &Summary) -> Exit {
     let failures = summary.failures.iter();
     Exit::combine(failures.map(|failure| Exit::from_failure(failure.failure)))
 }
 
-/// The table to stdout, then every failure with its cause to stderr.
+/// Prints the table on stdout, then all failures and remarks on stderr.
 pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError> {
     if printer.json {
         printer.json(&json!({
@@ -47,7 +47,7 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
         if !summary.depends_on_writer.is_empty() {
             printer.message(format!(
                 "{id}: not compared, because the published MD5 depends on the version of the library that wrote the file: \
-                 {}; `prep audit {id}` looks for that version",
+                 {}; `prep audit {id}` searches for that version",
                 summary.depends_on_writer.join(", "),
                 id = summary.id
             ));
@@ -67,12 +67,12 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
     Ok(())
 }
 
-/// A competition of a run in JSON output. Its failures are errors.
+/// Returns the JSON of a competition. Failures have the same members as errors.
 pub fn json_of(summary: &Summary) -> Value {
     let failures = summary.failures.iter().map(|failure| {
         let mut one = error_of(&summary.id, failure).json();
         if let Some(one) = one.as_object_mut() {
-            // The step has a member of its own.
+            // The JSON has a separate member for the step, so the message does not name it.
             one.insert("message".to_owned(), json!(failure.message));
             one.insert("step".to_owned(), json!(failure.step));
             one.insert("failure".to_owned(), json!(failure.failure));
@@ -87,7 +87,7 @@ pub fn json_of(summary: &Summary) -> Value {
     all
 }
 
-/// A failure as an error that names competition and step.
+/// Converts a failure to an error that names the competition and the step.
 fn error_of(id: &str, failure: &StepFailure) -> CliError {
     let message = match &failure.step {
         Some(step) => format!("{id}/{step}: {}", failure.message),
@@ -99,7 +99,7 @@ fn error_of(id: &str, failure: &StepFailure) -> CliError {
     error
 }
 
-/// The files that a run left alone because no run published them, if there are some.
+/// Returns a message about files that were not removed because no run published them. Returns `None` if there are none.
 fn unpublished(summary: &Summary) -> Option<String> {
     let found = &summary.unpublished;
     let more = found.count.checked_sub(found.paths.len() as u64)?;
@@ -109,15 +109,15 @@ fn unpublished(summary: &Summary) -> Option<String> {
     }
     (!found.is_empty()).then(|| {
         format!(
-            "{}: left alone in the prepared directory, because `prep` did not publish it: {}; \
-             `--remove-unpublished` removes it",
+            "{}: not removed from the prepared directory, because `prep` did not publish it: {}; `--remove-unpublished` removes it",
             summary.id,
             named.join(", ")
         )
     })
 }
 
-/// `20 of 22 competitions are prepared; not prepared: a, b`, if some of several are not.
+/// Returns a message such as `20 of 22 competitions are prepared; not prepared: a, b`. Returns `None` if all are
+/// prepared, or if there is only one competition.
 fn incomplete(summaries: &[Summary]) -> Option<String> {
     let incomplete = summaries.iter().filter(|summary| !summary.is_complete());
     let incomplete: Vec<&str> = incomplete.map(|summary| summary.id.as_str()).collect();
@@ -131,7 +131,8 @@ fn incomplete(summaries: &[Summary]) -> Option<String> {
     })
 }
 
-/// Every step that failed. Failures that differ in the competition alone are one error with a list.
+/// Returns an error for each failed step. Failures that only differ in the competition become one error with a list of
+/// ids.
 fn failures(summaries: &[Summary]) -> Vec<CliError> {
     let mut groups: Vec<(String, CliError, Vec<&str>)> = Vec::new();
     for summary in summaries {
@@ -164,24 +165,24 @@ fn failures(summaries: &[Summary]) -> Vec<CliError> {
     errors.collect()
 }
 
-/// A message with `ID` in place of a competition's id. A longer word in which the id occurs stays.
+/// Replaces a competition's id in a message with `ID`. Longer words that contain the id are not changed.
 fn with_any_id(message: &str, id: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let mut text = String::with_capacity(message.len());
     let mut rest = message;
     while let Some(at) = rest.find(id) {
         let (before, found) = rest.split_at(at);
-        let behind = &found[id.len()..];
+        let after = &found[id.len()..];
         text.push_str(before);
-        let is_whole = !text.ends_with(is_part) && !behind.starts_with(is_part);
+        let is_whole = !text.ends_with(is_part) && !after.starts_with(is_part);
         text.push_str(if is_whole { "ID" } else { id });
-        rest = behind;
+        rest = after;
     }
     text.push_str(rest);
     text
 }
 
-/// The table at the end of a run.
+/// Returns the table that is printed at the end of a run.
 fn table(summaries: &[Summary]) -> PrintedTable {
     let mut table = PrintedTable::new(&[
         ("competition", Align::Left),
@@ -193,7 +194,7 @@ fn table(summaries: &[Summary]) -> PrintedTable {
         ("checksums", Align::Left),
         ("state", Align::Left),
     ])
-    .spare(&["reused", "run", "time", "files", "size"]);
+    .optional(&["reused", "run", "time", "files", "size"]);
     for one in summaries {
         let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         table.row(vec![
@@ -210,7 +211,7 @@ fn table(summaries: &[Summary]) -> PrintedTable {
     table
 }
 
-/// Outputs against the published checksums, in words.
+/// Describes the comparison of outputs with the published checksums.
 fn checksums(found: Checksums) -> &'static str {
     match found {
         Checksums::Ok => "ok",
@@ -221,7 +222,7 @@ fn checksums(found: Checksums) -> &'static str {
     }
 }
 
-/// How it ended, in a word or two.
+/// Describes how a competition ended.
 fn state(state: State) -> &'static str {
     match state {
         State::Prepared => "prepared",
@@ -238,7 +239,7 @@ mod tests {
     use prep_core::Failure;
 
     #[test]
-    fn failures_that_differ_in_the_competition_alone_are_one() {
+    fn equal_failures_of_competitions_become_one_error() {
         let failed = |id: &str, failure: Failure, message: &str| {
             let message = message.replace('@', id);
             let mut one = Summary::refused(id, "v1", &Error::new(failure, message));
@@ -256,12 +257,12 @@ mod tests {
             failed("dog", Failure::Machine, missing),
             failed("owl", Failure::Input, missing),
         ]);
-        let said: Vec<(&str, Option<&str>)> = errors
+        let messages: Vec<(&str, Option<&str>)> = errors
             .iter()
             .map(|error| (error.message.as_str(), error.help.as_deref()))
             .collect();
         assert_eq!(
-            said,
+            messages,
             [
                 (
                     "3 competitions: ID/bundle: no bundle: looked for d/ID.zip; \
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_competition_is_a_row_and_an_exit_code() {
+    fn a_competition_that_cannot_be_planned_has_a_row_and_an_exit_code() {
         let error = Error::new(Failure::Pipeline, "no pipeline yet").help("wait");
         let mut done = Summary::refused("a", "v1", &error);
         done.failures.clear();
@@ -308,7 +309,7 @@ mod tests {
              a                3  1.20 MB  2.50 s    7       0  ok           prepared\n\
              long-name        -        -  0.00 s    0       0  not checked  failed\n"
         );
-        // A narrower table first loses the least important columns.
+        // A narrower table first omits the least important columns.
         assert_eq!(
             table.format_within(50),
             "competition  files     size  checksums    state\n\

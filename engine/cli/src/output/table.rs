@@ -1,4 +1,4 @@
-//! Plain tables: columns as wide as their cells, two spaces between them.
+//! Formats plain tables. Columns are as wide as their cells and separated by two spaces.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,12 +14,12 @@ pub enum Align {
 #[derive(Debug)]
 pub struct PrintedTable {
     columns: Vec<(&'static str, Align)>,
-    /// All cells, row by row; there may be millions.
+    /// The text of all cells, row by row, in one string because there may be millions of cells.
     cells: String,
-    /// Where each cell ends.
+    /// The end of each cell in `cells`.
     ends: Vec<usize>,
     /// Names of columns that may be left out, the least important one first.
-    spare: &'static [&'static str],
+    optional: &'static [&'static str],
 }
 
 impl PrintedTable {
@@ -28,44 +28,44 @@ impl PrintedTable {
             columns: columns.to_vec(),
             cells: String::new(),
             ends: Vec::new(),
-            spare: &[],
+            optional: &[],
         }
     }
 
-    /// Columns that may be left out where there is little room, the least important one first.
+    /// Sets the columns that may be left out on a narrow terminal, the least important one first.
     #[must_use]
-    pub fn spare(self, spare: &'static [&'static str]) -> PrintedTable {
-        PrintedTable { spare, ..self }
+    pub fn optional(self, optional: &'static [&'static str]) -> PrintedTable {
+        PrintedTable { optional, ..self }
     }
 
-    /// Adds a row; cells that are not given are empty.
+    /// Adds a row. Missing cells are empty.
     pub fn row(&mut self, cells: Vec<String>) {
         let cells = cells.iter().map(String::as_str);
         let cells = cells.chain(std::iter::repeat(""));
         for cell in cells.take(self.columns.len()) {
-            // A cell is one line, whatever is in a name.
+            // A cell must be one line, but a name may contain line breaks.
             self.cells.extend(cell.chars().map(plain));
             self.ends.push(self.cells.len());
         }
     }
 
-    /// All cells, row by row.
+    /// Returns all cells, row by row.
     fn cells(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(&0).chain(&self.ends);
         let ranges = starts.zip(&self.ends);
         ranges.map(|(start, end)| self.cells.get(*start..*end).unwrap_or_default())
     }
 
-    /// The table as text, a newline after every line. Lines have no spaces at their end.
+    /// Formats the table completely. Each line ends with a newline and has no trailing spaces.
     pub fn render(&self) -> String {
         self.text(&[], usize::MAX)
     }
 
-    /// Formats the table with lines of at most `width` characters: leaves out columns, and then shortens the first one. If
-    /// that is not enough, lines are longer.
+    /// Formats the table with lines of at most `width` characters. Omits optional columns, and then shortens the first
+    /// column. If that is not enough, lines are longer than `width`.
     pub fn format_within(&self, width: usize) -> String {
         let mut left_out = Vec::new();
-        for name in self.spare {
+        for name in self.optional {
             if self.width(&left_out) <= width {
                 break;
             }
@@ -79,7 +79,7 @@ impl PrintedTable {
         )
     }
 
-    /// Characters of the widest cell of each column.
+    /// Returns the width of each column's widest cell, in characters.
     fn widths(&self) -> Vec<usize> {
         let names = self.columns.iter().map(|(name, _)| name.chars().count());
         let mut widths: Vec<usize> = names.collect();
@@ -91,7 +91,7 @@ impl PrintedTable {
         widths
     }
 
-    /// Characters of the widest line.
+    /// Returns the width of the widest line, in characters.
     fn width(&self, left_out: &[&str]) -> usize {
         let shown = self.columns.iter().zip(self.widths());
         let shown = shown.filter(|((name, _), _)| !left_out.contains(name));
@@ -129,18 +129,18 @@ impl PrintedTable {
     }
 }
 
-/// Replaces line breaks and control characters by spaces.
+/// Replaces line breaks and control characters with spaces.
 fn plain(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
 
-/// Between columns.
+/// The space between columns.
 const GAP: &str = "  ";
 
-/// The first column is never shortened to less.
+/// Minimum width to which the first column is shortened, in characters.
 const MIN_FIRST_COLUMN_WIDTH: usize = 12;
 
-/// A text of at most `width` characters, which ends in `…` where something is missing.
+/// Shortens a text to at most `width` characters. A shortened text ends in `…`.
 pub fn shortened(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up_by_characters() {
+    fn columns_are_aligned_by_characters() {
         let mut table = PrintedTable::new(&[
             ("name", Align::Left),
             ("files", Align::Right),
@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_gets_fewer_columns_then_a_shorter_first_one() {
+    fn narrow_tables_omit_columns_then_shorten_the_first() {
         let mut table = PrintedTable::new(&[
             ("competition", Align::Left),
             ("files", Align::Right),
             ("time", Align::Right),
             ("state", Align::Left),
         ])
-        .spare(&["time", "files"]);
+        .optional(&["time", "files"]);
         table.row(vec![
             "a-competition-with-a-name".into(),
             "1".into(),

@@ -1,17 +1,17 @@
-//! A thread that does something again and again while something else works.
+//! A thread that calls a function at regular intervals.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Stops when it is dropped.
+/// A running ticker. Dropping it stops the thread.
 pub struct Ticker {
     stopped: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
-    /// Calls `tick` after each interval. If the system starts no further thread, it is never called.
+    /// Starts a thread that calls `tick` after each interval. If the thread cannot be started, `tick` is never called.
     pub fn start(interval: Duration, mut tick: impl FnMut() + Send + 'static) -> Ticker {
         let stopped: Arc<(Mutex<bool>, Condvar)> = Arc::default();
         let shared = stopped.clone();
@@ -37,7 +37,7 @@ impl Drop for Ticker {
         *stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
         wake.notify_all();
         if let Some(thread) = self.thread.take() {
-            // Its panic has been reported.
+            // The panic hook has already reported a panic of the thread.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Where the time of a run went.
+//! Shows how much time the steps of a run took.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::output::file::write_atomically;
 use crate::output::printer::Printer;
 use crate::output::table::{Align, PrintedTable};
 
-/// Steps that are shown; the trace has all.
+/// Maximum number of steps in the table. The trace contains all steps.
 const MAX_STEPS: usize = 15;
 
-/// The slowest steps to stderr, and all of them to `trace`, for viewers.
+/// Prints the slowest steps on stderr. Writes all steps to the file `trace`, for trace viewers.
 pub fn show(printer: &Printer, timings: &[Timing], trace: Option<&Path>) -> Result<(), CliError> {
     if !timings.is_empty() {
         printer.message(table(timings).render().trim_end());
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slowest_steps_are_shown_with_what_they_waited_for() {
+    fn the_table_shows_why_steps_waited() {
         let timing = Timing {
             competition: "taxi".into(),
             step: "table/rides".into(),

@@ -1,4 +1,4 @@
-//! `prep audit`: why data are not what was published.
+//! `prep audit`: explains why data differ from the published ones.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ The exit code is 0 if only bytes or spellings differ, and 5 if content or answer
 pub struct AuditArgs {
     #[command(flatten)]
     selection: Selection,
-    /// A tree that another program prepared: with `public`, or with ID/prepared
+    /// Directory that another program prepared: with `public`, or with ID/prepared
     #[arg(long, value_name = "DIR")]
     tree: Option<PathBuf>,
     #[command(flatten)]
@@ -68,21 +68,21 @@ impl AuditArgs {
         Ok(Exit::combine(verdicts.chain([audits.exit()])))
     }
 
-    /// The competitions of which the data directory or the tree has something.
+    /// Returns the competitions that are in the tree, or in the data directory if no tree is given.
     fn available_ids(
         &self,
         catalog: &Catalog,
         settings: &Settings,
     ) -> Result<Vec<String>, CliError> {
         let data = &settings.data_dir;
-        let there = |id: &str| match &self.tree {
+        let exists = |id: &str| match &self.tree {
             Some(tree) => tree.join(id).join("prepared").is_dir(),
             None => data.join(id).is_dir(),
         };
         let ids: Vec<String> = catalog
             .iter()
             .map(|entry| entry.id.clone())
-            .filter(|id| there(id))
+            .filter(|id| exists(id))
             .collect();
         match ids.is_empty() {
             true => Err(CliError::usage("there is nothing to audit")

@@ -1,4 +1,4 @@
-//! `prep completions SHELL`, and `prep completions man`.
+//! `prep completions`: prints shell completions, or writes manual pages.
 
 use std::path::Path;
 

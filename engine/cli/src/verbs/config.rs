@@ -1,4 +1,4 @@
-//! `prep config`: the settings, and where each comes from.
+//! `prep config`: shows the settings and their origins.
 
 use std::path::PathBuf;
 
@@ -87,7 +87,7 @@ impl ConfigArgs {
     fn lines(&self, session: &CliSession) -> Result<Vec<Line>, CliError> {
         let (settings, places) = (&session.settings, &session.places);
         let path = |path: &std::path::Path| path.display().to_string();
-        let own = [
+        let values = [
             ("data_dir", path(&settings.data_dir)),
             ("cache_dir", path(&settings.store_dir)),
             (
@@ -110,7 +110,7 @@ impl ConfigArgs {
             ("jobs", settings.jobs.to_string()),
             ("memory", units::bytes(settings.memory)),
         ];
-        let mut lines: Vec<Line> = own
+        let mut lines: Vec<Line> = values
             .into_iter()
             .map(|(name, value)| Line {
                 name,
@@ -119,7 +119,7 @@ impl ConfigArgs {
             })
             .collect();
         let remote = RemoteSettings::resolve(&self.remote, places, &settings.data_dir)?;
-        // Without what may be a secret.
+        // Addresses are shown without parts that may be secret.
         let address = |url: &RemoteSetting<String>| -> Result<RemoteSetting<String>, CliError> {
             let address = prep_remote::Address::parse(&url.value);
             Ok(RemoteSetting {

@@ -75,7 +75,7 @@ impl DemoArgs {
             download: false,
             ..PreparationOptions::default()
         };
-        let task = session.task(options, &DownloadLimits::default(), Purpose::Nothing)?;
+        let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let preparation = carry_out(&session, &task, &ids, false)?;
         if exit(&preparation) != Exit::Success {
             summary::show(&session.printer, &preparation)?;

@@ -80,7 +80,7 @@ impl DiffArgs {
             [id, old, new] => {
                 if let (Some(old), Some(new)) = (moment(old), moment(new)) {
                     let settings = &session.settings;
-                    let found = prep_app::diff_moments(
+                    let found = prep_app::diff_runs(
                         &catalog,
                         settings,
                         id,

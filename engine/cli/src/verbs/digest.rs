@@ -94,7 +94,7 @@ fn table(found: &[(&str, &DatasetDigests)]) -> PrintedTable {
         ("leaderboard", Align::Left),
         ("rules", Align::Left),
     ])
-    .spare(&["rules", "leaderboard", "answers", "public"]);
+    .optional(&["rules", "leaderboard", "answers", "public"]);
     let short = |digest: Option<Sha256>| digest.map_or_else(|| "-".to_owned(), |one| one.short());
     for (id, facts) in found {
         table.row(vec![

@@ -95,7 +95,7 @@ impl DoctorArgs {
             true => Vec::new(),
             false => self.selection.ids()?,
         };
-        let purpose = Purpose::question_unless(self.offline);
+        let purpose = Purpose::request_unless(self.offline);
         let network = downloads::network(session, &DownloadLimits::default(), purpose);
         credentials(session, &mut findings);
         if !self.offline {

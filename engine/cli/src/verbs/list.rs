@@ -131,7 +131,7 @@ fn table(rows: &[Row]) -> PrintedTable {
         ("state", Align::Left),
         ("name", Align::Left),
     ])
-    .spare(&["name", "category", "sets", "size"]);
+    .optional(&["name", "category", "sets", "size"]);
     for row in rows {
         // That it belongs to all goes without saying.
         let sets: Vec<&str> = row

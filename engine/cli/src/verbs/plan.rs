@@ -48,7 +48,7 @@ impl PlanArgs {
             download: !self.no_download,
             ..self.preparation.options()
         };
-        let purpose = Purpose::question_unless(self.no_download);
+        let purpose = Purpose::request_unless(self.no_download);
         let task = session.task(options, &DownloadLimits::default(), purpose)?;
         show(session, &task, &self.selection.ids()?)
     }
@@ -89,7 +89,7 @@ struct PlannedSource {
 
 /// Plans competitions and shows the plan. Also `run --dry-run`.
 pub fn show(session: &CliSession, task: &Task, ids: &[String]) -> VerbResult {
-    let plan = Plan::look(task, ids)?;
+    let plan = Plan::preview(task, ids)?;
     let mut downloads = plan.downloads(task);
     let peak = plan.peak(task, |one| {
         downloads.get(&one.key())?.moves(task.options.partial)
@@ -162,10 +162,10 @@ pub fn show(session: &CliSession, task: &Task, ids: &[String]) -> VerbResult {
 /// The plan of one competition, without a network.
 ///
 /// # Errors
-/// When it cannot be prepared.
+/// Returns an error if it cannot be prepared.
 pub fn of_one(session: &CliSession, id: &str, args: &PreparationArgs) -> Result<Plan, CliError> {
     let task = session.local_task(args)?;
-    Ok(Plan::look(&task, &[id.to_owned()])?.complete()?)
+    Ok(Plan::preview(&task, &[id.to_owned()])?.complete()?)
 }
 
 /// Bytes of the bundle that have to be read.

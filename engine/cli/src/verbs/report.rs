@@ -47,7 +47,7 @@ impl ReportArgs {
             download: false,
             ..PreparationOptions::default()
         };
-        let task = session.task(options, &DownloadLimits::default(), Purpose::Nothing)?;
+        let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let graded = self.grading_reports()?;
         warn_of_unknown(session, &task.catalog, &graded);
         let variant = self.variant.as_deref();

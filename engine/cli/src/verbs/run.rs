@@ -131,8 +131,8 @@ impl RunArgs {
         };
         let ids = self.selection.ids()?;
         let purpose = match (downloads, self.dry_run) {
-            (false, _) => Purpose::Nothing,
-            (true, true) => Purpose::Question,
+            (false, _) => Purpose::Unused,
+            (true, true) => Purpose::Request,
             (true, false) => Purpose::Download,
         };
         let task = session.task(options, &self.limits, purpose)?;
@@ -153,7 +153,7 @@ impl UnitArg {
     /// The part of the selection that this process is for.
     ///
     /// # Errors
-    /// If the number of the part is not known.
+    /// Returns an error if the number of the part is not known.
     pub fn part(
         &self,
         session: &CliSession,
@@ -221,7 +221,7 @@ pub fn carry_out(
     })?;
     let mut run = Run::begin(task, ids, &cancel, &|note| session.printer.note(&note))?;
     if find_only {
-        run.find_only();
+        run.forbid_execution();
     }
     let remote = session.settings.remote.clone();
     let display = Display::new(&session.printer, &run.plan.work(), remote);

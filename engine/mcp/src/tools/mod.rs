@@ -61,7 +61,7 @@ impl Arguments {
     /// Checks the arguments of a call against the tool's parameters.
     ///
     /// # Errors
-    /// If one is unknown, missing, or not a text.
+    /// Returns an error if one is unknown, missing, or not a text.
     pub fn parse(
         definition: &ToolDefinition,
         given: Map<String, Value>,

@@ -19,7 +19,7 @@ pub const PARAMETERS: &[(&str, &str, bool)] = &[
 /// The path of the submission. Relative paths are relative to the directory of submissions.
 ///
 /// # Errors
-/// If the file is not below that directory: links are followed first.
+/// Returns an error if the file is not below that directory: links are followed first.
 pub fn path(options: &McpOptions, arguments: &Arguments) -> Result<PathBuf, ToolError> {
     let given = arguments.text("submission");
     let path = options.submissions.join(given);

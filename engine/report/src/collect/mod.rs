@@ -250,7 +250,7 @@ impl Looks {
 fn plan(task: &Task, id: &str, variant: &str) -> Result<Plan, Error> {
     let mut task = task.clone();
     variant.clone_into(&mut task.options.variant);
-    Plan::look(&task, &[id.to_owned()])
+    Plan::preview(&task, &[id.to_owned()])
 }
 
 /// Returns the published checksums of a competition.

@@ -20,7 +20,7 @@ pub struct StepRow {
 /// Returns the steps of a competition.
 ///
 /// # Errors
-/// When the history cannot be read.
+/// Returns an error if the history cannot be read.
 pub fn steps(
     plan: &Plan,
     id: &str,

@@ -20,7 +20,7 @@ struct Row<'a> {
 /// Draws the fractions of classes in train and test.
 ///
 /// # Errors
-/// When the picture cannot be drawn.
+/// Returns an error if the picture cannot be drawn.
 pub fn classes(title: &str, classes: &[Shares]) -> Result<String, Error> {
     let rows: Vec<Row<'_>> = classes
         .iter()
@@ -36,7 +36,7 @@ pub fn classes(title: &str, classes: &[Shares]) -> Result<String, Error> {
 /// Draws the fraction of missing cells per column, for one or two tables.
 ///
 /// # Errors
-/// When the picture cannot be drawn.
+/// Returns an error if the picture cannot be drawn.
 pub fn missing(
     title: &str,
     columns: &[(String, Option<f64>, Option<f64>)],

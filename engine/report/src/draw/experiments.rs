@@ -13,7 +13,7 @@ const BOTTOM: f64 = 26.0;
 /// Draws the percentage of competitions with a medal. The scale ends at `most`.
 ///
 /// # Errors
-/// When the picture cannot be drawn.
+/// Returns an error if the picture cannot be drawn.
 pub fn experiments(
     title: &str,
     rows: &[(String, Option<Estimate>)],

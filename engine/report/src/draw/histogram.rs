@@ -15,7 +15,7 @@ const BOTTOM: f64 = 24.0;
 /// Draws bins from `low` to `high`.
 ///
 /// # Errors
-/// When the picture cannot be drawn.
+/// Returns an error if the picture cannot be drawn.
 pub fn histogram(title: &str, low: f64, high: f64, bins: &[Shares]) -> Result<String, Error> {
     let has_train = bins.iter().any(|bin| bin.train.is_some());
     let peak = |of: fn(&Shares) -> f64| {

@@ -14,7 +14,7 @@ const LABELS: f64 = 46.0;
 /// Draws the leaderboard, with the best teams on the right. A few very bad scores are left out if they would squeeze the others.
 ///
 /// # Errors
-/// When the picture cannot be drawn.
+/// Returns an error if the picture cannot be drawn.
 pub fn leaderboard(
     title: &str,
     leaderboard: &Leaderboard,

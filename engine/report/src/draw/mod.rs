@@ -56,7 +56,7 @@ pub struct Alternative<'a> {
 /// Draws a picture.
 ///
 /// # Errors
-/// When it cannot be drawn, which is a defect of this program.
+/// Returns an error if it cannot be drawn, which is a defect of this program.
 pub fn picture(
     alternative: &Alternative<'_>,
     height: u32,

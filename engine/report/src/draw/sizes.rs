@@ -16,7 +16,7 @@ const COLORS: [plotters::style::RGBColor; 3] = [TRAIN, TEST, THIRD];
 /// Draws a mark for each image.
 ///
 /// # Errors
-/// When the picture cannot be drawn.
+/// Returns an error if the picture cannot be drawn.
 pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String, Error> {
     let all = || groups.iter().flat_map(|(_, sizes)| sizes);
     let most = |of: fn(&ImageSize) -> u32| f64::from(all().map(of).max().unwrap_or(1)) * 1.05;

@@ -21,7 +21,7 @@ const METRICS: [(&str, &str); 6] = [
 /// The section; nothing without grading reports.
 ///
 /// # Errors
-/// When a picture cannot be drawn.
+/// Returns an error if a picture cannot be drawn.
 pub fn section(experiments: &Experiments) -> Result<Markup, Error> {
     if experiments.all.is_empty() {
         return Ok(html! {});

@@ -25,7 +25,7 @@ const MAX_OPEN: usize = 3;
 /// The page.
 ///
 /// # Errors
-/// When a picture cannot be drawn.
+/// Returns an error if a picture cannot be drawn.
 pub fn render(report: &PageContent) -> Result<String, Error> {
     let experiments = experiments::section(&report.experiments)?;
     let all_open = report.competitions.len() <= MAX_OPEN;

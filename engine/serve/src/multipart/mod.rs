@@ -143,7 +143,7 @@ impl Decoder {
     /// Returns the next event.
     ///
     /// # Errors
-    /// If a part has no usable header, or the body is complete and its last boundary is missing.
+    /// Returns an error if a part has no usable header, or the body is complete and its last boundary is missing.
     pub(crate) fn next(&mut self) -> Result<Event, MultipartError> {
         if std::mem::take(&mut self.is_part_complete) {
             return Ok(Event::PartEnd);

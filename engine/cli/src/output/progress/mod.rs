@@ -1,6 +1,8 @@
-//! Progress on stderr: on a terminal a line for each running step, otherwise a line from time to time. Reads the engine's events.
+//! Shows the progress of a run on stderr, from the engine's events. A terminal shows a line for each running step,
+//! other outputs get a line every ten seconds.
 //!
-//! The name of a step is most important. A narrow terminal first loses amounts, then parts of the competition's name.
+//! On a narrow terminal, lines first omit amounts, then shorten the name of the competition, and last the name of the
+//! step.
 
 mod screen;
 mod state;
@@ -16,10 +18,10 @@ use self::state::State;
 use crate::output::printer::Printer;
 use crate::output::ticker::Ticker;
 
-/// Lines of running steps; further ones are only counted.
+/// Maximum number of running steps that are shown. Others are only counted.
 const MAX_LINES: usize = 5;
 
-/// A reporter with a thread that redraws. Stops when it is dropped.
+/// A progress display. A thread redraws it until it is dropped.
 pub struct Display {
     shared: Arc<Shared>,
     ticker: Option<Ticker>,
@@ -31,7 +33,8 @@ struct Shared {
 }
 
 impl Display {
-    /// `work` is the number of steps of each competition that may run. Transfers to and from `remote` are shown, too.
+    /// Starts a display. `work` is the number of steps of each competition that may run. The display also shows
+    /// transfers to and from `remote`.
     pub fn new(printer: &Printer, work: &HashMap<String, usize>, remote: Option<Link>) -> Display {
         let state = State::new(work, remote);
         let shared = Arc::new(Shared {
@@ -47,12 +50,12 @@ impl Display {
         }
     }
 
-    /// A reader of events.
+    /// Returns the reporter that passes events to the display.
     pub fn reporter(&self) -> Arc<dyn Reporter> {
         self.shared.clone()
     }
 
-    /// Shows a line above the bars.
+    /// Returns a function that shows a line above the bars.
     pub fn notice(&self) -> impl Fn(&str) + Send + Sync + use<> {
         let shared = self.shared.clone();
         move |text| shared.screen.line(text)
@@ -68,15 +71,15 @@ impl Drop for Display {
 
 impl Reporter for Shared {
     fn event(&self, event: &Event) {
-        let begins = matches!(self.screen, Screen::Lines);
-        let lines = lock(&self.state).apply(event, begins);
+        let report_starts = matches!(self.screen, Screen::Lines);
+        let lines = lock(&self.state).apply(event, report_starts);
         for line in lines {
             self.screen.line(&line);
         }
     }
 }
 
-/// Locks a mutex; its data is sound even if a holder panicked.
+/// Locks a mutex. A panic of another holder does not leave its data inconsistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

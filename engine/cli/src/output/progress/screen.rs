@@ -1,4 +1,5 @@
-//! The place of the progress: a line for each running step on a terminal, a line now and then elsewhere, or nowhere.
+//! Draws the progress: on a terminal a line for each running step, on other outputs a line every ten seconds, and
+//! nothing with `--quiet`.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -13,10 +14,10 @@ use super::{MAX_LINES, lock};
 use crate::output::printer::{MessageLevel, Printer, printable};
 use crate::output::table::shortened;
 
-/// Characters of a line if the width of the terminal is unknown.
-const USUAL_WIDTH: usize = 80;
-const REDRAW: Duration = Duration::from_millis(100);
-const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Assumed width of the terminal if it is unknown, in characters.
+const DEFAULT_WIDTH: usize = 80;
+const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 pub(super) enum Screen {
     Bars(Bars),
@@ -24,7 +25,7 @@ pub(super) enum Screen {
     Silent,
 }
 
-/// The lines of a terminal.
+/// The progress bars on a terminal.
 pub(super) struct Bars {
     multi: MultiProgress,
     total: ProgressBar,
@@ -33,7 +34,7 @@ pub(super) struct Bars {
 }
 
 impl Screen {
-    /// Makes the screen for a run of `steps` steps.
+    /// Creates the screen for a run of `steps` steps.
     pub(super) fn new(printer: &Printer, steps: usize) -> Screen {
         if printer.level == MessageLevel::Quiet || steps == 0 {
             return Screen::Silent;
@@ -50,16 +51,16 @@ impl Screen {
         })
     }
 
-    /// Time between two drawings; none if nothing is drawn.
+    /// Returns the time between two updates. Returns `None` if nothing is drawn.
     pub(super) fn interval(&self) -> Option<Duration> {
         match self {
-            Screen::Bars(_) => Some(REDRAW),
-            Screen::Lines => Some(LINE_EVERY),
+            Screen::Bars(_) => Some(REDRAW_INTERVAL),
+            Screen::Lines => Some(LINE_INTERVAL),
             Screen::Silent => None,
         }
     }
 
-    /// Brings the screen up to date.
+    /// Updates the screen.
     pub(super) fn draw(&self, state: &Mutex<State>) {
         match self {
             Screen::Bars(bars) => bars.draw(&lock(state)),
@@ -71,7 +72,7 @@ impl Screen {
         }
     }
 
-    /// Shows a line, above the bars if there are some.
+    /// Shows a line, above the bars if there are any.
     pub(super) fn line(&self, text: &str) {
         let text = &printable(text);
         match self {
@@ -92,13 +93,13 @@ impl Screen {
 }
 
 impl Bars {
-    /// Only here do steps get a bar, so short steps do not flicker.
+    /// Updates all bars. Steps get their bar here and not when they start, so that short steps do not flicker.
     fn draw(&self, state: &State) {
         let width = terminal_size_of(std::io::stderr()).map(|(Width(width), _)| width);
-        // The last column stays free: some terminals wrap a line that fills it.
-        let width = width.map_or(USUAL_WIDTH, usize::from).saturating_sub(1);
+        // The last column stays empty, because some terminals wrap a line that fills it.
+        let width = width.map_or(DEFAULT_WIDTH, usize::from).saturating_sub(1);
         self.total.set_position(state.ended as u64);
-        let facts = fitted("", &state.facts(), width.saturating_sub(BAR + 1));
+        let facts = fit_facts("", &state.facts(), width.saturating_sub(BAR_WIDTH + 1));
         self.total.set_message(facts);
         let mut bars = lock(&self.steps);
         bars.retain(|name, bar| {
@@ -119,13 +120,14 @@ impl Bars {
             if let Some(bar) = bars.get(name) {
                 let (competition, step) = name;
                 let name = name_within(competition, step, width.saturating_sub(2));
-                bar.set_message(fitted(&format!("  {name}"), &running.facts(), width));
+                bar.set_message(fit_facts(&format!("  {name}"), &running.facts(), width));
             }
         }
     }
 }
 
-/// `competition/step` in at most `width` characters: the step stays whole for as long as that is possible.
+/// Formats `competition/step` in at most `width` characters. Shortens the competition first, and the step only if
+/// necessary.
 fn name_within(competition: &str, step: &str, width: usize) -> String {
     let room = width.saturating_sub(step.chars().count() + 1);
     match room {
@@ -134,8 +136,8 @@ fn name_within(competition: &str, step: &str, width: usize) -> String {
     }
 }
 
-/// A name and as many of the facts behind it as `width` characters hold.
-fn fitted(name: &str, facts: &[String], width: usize) -> String {
+/// Returns the name, followed by as many facts as fit into `width` characters.
+fn fit_facts(name: &str, facts: &[String], width: usize) -> String {
     let mut line = name.to_owned();
     for (number, fact) in facts.iter().enumerate() {
         let gap = match (number, name) {
@@ -152,10 +154,10 @@ fn fitted(name: &str, facts: &[String], width: usize) -> String {
     line
 }
 
-/// Characters of the bar of all steps.
-const BAR: usize = 20;
+/// Width of the bar of all steps, in characters.
+const BAR_WIDTH: usize = 20;
 
-/// The templates here are fixed; should one not parse, indicatif's own is as good.
+/// Parses a template. If that fails, uses the default style of indicatif.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_narrow_terminal_the_step_is_still_named() {
+    fn a_narrow_terminal_shows_the_step_before_other_facts() {
         let (id, step) = ("a-competition-with-a-long-name", "public/sample.csv");
         for (width, expected) in [
             (80, "a-competition-with-a-long-name/public/sample.csv"),
@@ -191,7 +193,7 @@ mod tests {
             (29, "a/b  34 % of 1.20 GB"),
             (19, "a/b"),
         ] {
-            assert_eq!(fitted("a/b", &facts, width), expected, "{width}");
+            assert_eq!(fit_facts("a/b", &facts, width), expected, "{width}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The progress of a run, computed from the engine's events, as numbers and texts.
+//! Computes the progress of a run from the engine's events.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use prep_app::LAST;
+use prep_app::PUBLISH_STEP;
 use prep_core::{Event, Progress, StepOutcome, units};
 use prep_remote::Link;
 
@@ -16,46 +16,50 @@ pub(super) struct State {
     begun: Instant,
     pub(super) steps: usize,
     pub(super) ended: usize,
-    /// By competition and step.
+    /// Running steps, by competition and step.
     pub(super) running: BTreeMap<(String, String), Running>,
-    competitions: HashMap<String, Clock>,
-    /// Of steps that have ended.
+    competitions: HashMap<String, CompetitionProgress>,
+    /// Bytes that ended steps have processed.
     bytes: u64,
+    /// Files that ended steps have processed.
     files: u64,
     remote: Option<Link>,
 }
 
-/// A step that runs.
+/// A running step.
 pub(super) struct Running {
     counters: Arc<Progress>,
     begun: Instant,
 }
 
-/// A competition's steps and time.
+/// The steps and the times of a competition.
 #[derive(Debug, Default, Clone)]
-struct Clock {
+struct CompetitionProgress {
     /// Steps that have not ended.
-    open: usize,
+    remaining: usize,
     ran: usize,
     failed: bool,
-    /// A step was kept from ending.
+    /// Whether a step was cancelled.
     stopped: bool,
     /// Whether the last step of the competition has succeeded.
-    through: bool,
-    /// Whether the end of the competition was reported. Steps can end again after that, if a lost object is computed again.
+    is_published: bool,
+    /// Whether the end of the competition was reported. Steps can still end after that, because a lost object is
+    /// computed again.
     is_shown: bool,
     first: Option<Instant>,
     last: Option<Instant>,
 }
 
 impl State {
-    /// A run that begins; `work` has the number of steps of each competition.
+    /// Creates the state at the beginning of a run. `work` is the number of steps of each competition.
     pub(super) fn new(work: &HashMap<String, usize>, remote: Option<Link>) -> State {
-        let clock = |open: &usize| Clock {
-            open: *open,
-            ..Clock::default()
+        let competition_progress = |remaining: &usize| CompetitionProgress {
+            remaining: *remaining,
+            ..CompetitionProgress::default()
         };
-        let competitions = work.iter().map(|(id, open)| (id.clone(), clock(open)));
+        let competitions = work
+            .iter()
+            .map(|(id, remaining)| (id.clone(), competition_progress(remaining)));
         State {
             begun: Instant::now(),
             steps: work.values().sum(),
@@ -68,8 +72,9 @@ impl State {
         }
     }
 
-    /// Takes in an event. Returns the lines that it is worth; the begin of a competition only with `begins`.
-    pub(super) fn apply(&mut self, event: &Event, begins: bool) -> Vec<String> {
+    /// Updates the state for an event. Returns the lines to print. The start of a competition is only reported if
+    /// `report_starts` is set.
+    pub(super) fn apply(&mut self, event: &Event, report_starts: bool) -> Vec<String> {
         let mut lines = Vec::new();
         match event {
             Event::StepStarted {
@@ -78,14 +83,15 @@ impl State {
                 progress,
                 ..
             } => {
-                let clock = self.competitions.entry(competition.clone()).or_default();
-                clock.ran += 1;
-                if clock.first.is_none() {
-                    clock.first = Some(Instant::now());
-                    if begins {
+                let competition_progress =
+                    self.competitions.entry(competition.clone()).or_default();
+                competition_progress.ran += 1;
+                if competition_progress.first.is_none() {
+                    competition_progress.first = Some(Instant::now());
+                    if report_starts {
                         lines.push(format!(
-                            "{competition}: begins, {}",
-                            units::count(clock.open as u64, "step")
+                            "{competition}: started, {}",
+                            units::count(competition_progress.remaining as u64, "step")
                         ));
                     }
                 }
@@ -107,27 +113,29 @@ impl State {
                     self.bytes += running.counters.bytes.load(Ordering::Relaxed);
                     self.files += running.counters.files.load(Ordering::Relaxed);
                 }
-                let clock = self.competitions.entry(competition.clone()).or_default();
-                clock.open = clock.open.saturating_sub(1);
+                let competition_progress =
+                    self.competitions.entry(competition.clone()).or_default();
+                competition_progress.remaining = competition_progress.remaining.saturating_sub(1);
                 if let StepOutcome::Failed { .. } = outcome {
-                    clock.failed = true;
+                    competition_progress.failed = true;
                     // The cause is printed once, at the end of the run.
                     lines.push(format!("{competition}/{step}: failed"));
                 }
-                clock.stopped |= matches!(outcome, StepOutcome::Cancelled);
-                if clock.first.is_some() {
-                    clock.last = Some(Instant::now());
+                competition_progress.stopped |= matches!(outcome, StepOutcome::Cancelled);
+                if competition_progress.first.is_some() {
+                    competition_progress.last = Some(Instant::now());
                 }
-                let well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
-                clock.through |= well && *kind == LAST;
-                lines.extend(clock.end_line(competition));
+                let has_succeeded =
+                    matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
+                competition_progress.is_published |= has_succeeded && *kind == PUBLISH_STEP;
+                lines.extend(competition_progress.end_line(competition));
             }
             Event::Started { .. } | Event::Finished => {}
         }
         lines
     }
 
-    /// Bytes and files so far.
+    /// Returns the bytes and files that were processed so far.
     fn totals(&self) -> (u64, u64) {
         let sum = |counter: fn(&Progress) -> u64| {
             self.running
@@ -140,19 +148,19 @@ impl State {
         (self.bytes + bytes, self.files + files)
     }
 
-    /// `3.4 GB`, `1204 files`, `210 MB/s`; nothing that is zero.
+    /// Returns the amounts, for example `3.4 GB`, `1204 files` and `210 MB/s`. Omits amounts that are zero.
     fn amounts(&self) -> Vec<String> {
         let (bytes, files) = self.totals();
         amounts(bytes, files, self.begun.elapsed())
     }
 
-    /// All of it in a line.
+    /// Describes the progress in one line.
     pub(super) fn line(&self) -> String {
         let running: Vec<String> = self
             .running
             .iter()
             .take(MAX_LINES)
-            .map(|((competition, step), one)| format!("{competition}/{step}{}", one.share()))
+            .map(|((competition, step), one)| format!("{competition}/{step}{}", one.percentage()))
             .collect();
         let more = self.running.len() - running.len();
         let more = if more > 0 {
@@ -167,7 +175,7 @@ impl State {
         )
     }
 
-    /// How far everything is: `3 of 44 steps`, amounts, time.
+    /// Describes the progress of the run: `3 of 44 steps`, amounts, time.
     pub(super) fn facts(&self) -> Vec<String> {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
         let mut facts = vec![steps];
@@ -179,8 +187,9 @@ impl State {
 }
 
 impl Running {
-    /// ` (34 % of 1.20 GB)`; nothing where the sum is not known.
-    fn share(&self) -> String {
+    /// Returns the progress of the step, for example ` (34 % of 1.20 GB)`. Returns an empty text if the total is
+    /// unknown.
+    fn percentage(&self) -> String {
         let total = self.counters.total_bytes.load(Ordering::Relaxed);
         let bytes = self.counters.bytes.load(Ordering::Relaxed);
         match total {
@@ -192,7 +201,8 @@ impl Running {
         }
     }
 
-    /// `34 % of 1.20 GB`, `210 MB/s`, `3 min left`: without unknown values and zeros.
+    /// Describes the progress of the step, for example `34 % of 1.20 GB`, `210 MB/s` and `3 min left`. Omits unknown
+    /// values and zeros.
     pub(super) fn facts(&self) -> Vec<String> {
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let (bytes, total) = (load(&self.counters.bytes), load(&self.counters.total_bytes));
@@ -200,10 +210,10 @@ impl Running {
         let mut facts = amounts(bytes, load(&self.counters.files), elapsed);
         if total > 0 {
             let percent = u128::from(bytes) * 100 / u128::from(total);
-            let share = format!("{percent} % of {}", units::bytes(total));
+            let percentage = format!("{percent} % of {}", units::bytes(total));
             match bytes {
-                0 => facts.insert(0, share),
-                _ => facts[0] = share,
+                0 => facts.insert(0, percentage),
+                _ => facts[0] = percentage,
             }
         }
         if bytes > 0 && total > bytes {
@@ -215,7 +225,7 @@ impl Running {
     }
 }
 
-/// Bytes, files and bytes per second, those that are not zero.
+/// Returns bytes, files and bytes per second, except zeros.
 fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
     let mut amounts = Vec::new();
     if bytes > 0 {
@@ -232,11 +242,12 @@ fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
     amounts
 }
 
-impl Clock {
-    /// Returns the line about the end of a competition, if it ended now and ran a step.
+impl CompetitionProgress {
+    /// Returns the line that reports the end of a competition. Returns `None` if it has not ended, was reported
+    /// already, or ran no step.
     fn end_line(&mut self, competition: &str) -> Option<String> {
         let (first, last) = (self.first?, self.last?);
-        let ended = self.through || (self.failed || self.stopped) && self.open == 0;
+        let ended = self.is_published || (self.failed || self.stopped) && self.remaining == 0;
         if !ended || std::mem::replace(&mut self.is_shown, true) {
             return None;
         }
@@ -257,8 +268,8 @@ mod tests {
     use super::*;
     use prep_core::{Failure, Reason};
 
-    fn state(open: usize) -> State {
-        State::new(&HashMap::from([("a".to_owned(), open)]), None)
+    fn state(remaining: usize) -> State {
+        State::new(&HashMap::from([("a".to_owned(), remaining)]), None)
     }
 
     fn started(step: &str, counters: &Arc<Progress>) -> Event {
@@ -281,12 +292,12 @@ mod tests {
     }
 
     #[test]
-    fn lines_tell_of_begin_failure_and_end() {
+    fn lines_report_start_failure_and_end() {
         let mut state = state(2);
         let counters = Arc::new(Progress::default());
         assert_eq!(
             state.apply(&started("x", &counters), true),
-            ["a: begins, 2 steps"]
+            ["a: started, 2 steps"]
         );
         counters.add_bytes(5000);
         assert_eq!(state.totals(), (5000, 0));
@@ -314,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stopped_did_not_fail() {
+    fn cancelled_steps_are_reported_as_stopped() {
         let mut state = state(2);
         let counters = Arc::new(Progress::default());
         state.apply(&started("x", &counters), true);
@@ -328,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_zero_is_not_shown() {
+    fn zeros_are_not_shown() {
         let running = |bytes, total, files| {
             let counters = Progress::default();
             counters.add_bytes(bytes);

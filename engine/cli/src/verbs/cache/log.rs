@@ -1,4 +1,4 @@
-//! `prep cache log`: the last runs, and the steps that ran.
+//! `prep cache log`: shows the last runs and their steps.
 
 use clap::Args;
 use prep_app::{LoggedRun, LoggedStep, local_time, logged_runs, reasons};
@@ -26,7 +26,7 @@ ran; steps whose results were found are not logged.")]
 pub struct RunLogArgs {
     /// A run (@N) and ids of competitions
     #[arg(value_name = "@N|ID")]
-    what: Vec<String>,
+    operands: Vec<String>,
     /// Only failed steps
     #[arg(long)]
     failed: bool,
@@ -47,7 +47,7 @@ impl RunLogArgs {
                 is_selected && (step.failed() || !self.failed)
             });
         }
-        let is_overview = self.what.is_empty() && !self.failed;
+        let is_overview = self.operands.is_empty() && !self.failed;
         if session.printer.json {
             session.printer.json(&json!({ "runs": runs }))?;
         } else if is_overview {
@@ -58,17 +58,17 @@ impl RunLogArgs {
         Ok(Exit::Success)
     }
 
-    /// The numbers of runs, and the ids.
+    /// Splits the operands into numbers of runs and ids.
     fn parse_selection(&self) -> Result<(BTreeSet<usize>, BTreeSet<String>), CliError> {
         let (mut numbers, mut ids) = (BTreeSet::new(), BTreeSet::new());
-        for word in &self.what {
+        for word in &self.operands {
             match word.strip_prefix('@').map(str::parse) {
                 Some(Ok(number)) => {
                     numbers.insert(number);
                 }
                 Some(Err(_)) => {
                     return Err(CliError::usage(format!("`{word}` is not a run"))
-                        .help("write @0 for the latest one"));
+                        .help("write @0 for the latest run"));
                 }
                 None => {
                     ids.insert(word.clone());
@@ -79,7 +79,7 @@ impl RunLogArgs {
     }
 }
 
-/// A row per run.
+/// Returns a table with a row per run.
 fn overview(runs: &[LoggedRun]) -> PrintedTable {
     let mut table = PrintedTable::new(&[
         ("run", Align::Left),
@@ -108,7 +108,7 @@ fn overview(runs: &[LoggedRun]) -> PrintedTable {
     table
 }
 
-/// Ids that are shown of a run.
+/// Maximum number of ids that are shown per run.
 const MAX_IDS: usize = 3;
 
 fn names(ids: &[String]) -> String {
@@ -119,7 +119,7 @@ fn names(ids: &[String]) -> String {
     }
 }
 
-/// A row per step.
+/// Returns a table with a row per step.
 fn steps(runs: &[LoggedRun]) -> PrintedTable {
     let mut table = PrintedTable::new(&[
         ("run", Align::Left),
@@ -145,7 +145,7 @@ fn steps(runs: &[LoggedRun]) -> PrintedTable {
     table
 }
 
-/// The time and the result of a step.
+/// Returns the time and the result of a step.
 fn outcome(step: &LoggedStep) -> (String, String) {
     match &step.outcome {
         StepOutcome::Done { millis } => {

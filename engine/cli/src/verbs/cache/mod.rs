@@ -1,4 +1,4 @@
-//! `prep cache stat | verify | log | gc`.
+//! `prep cache stat | verify | log | gc`: inspects, verifies and cleans the cache.
 
 mod log;
 mod rerun;
@@ -91,7 +91,7 @@ impl CacheArgs {
                 true => args.rerun.call(session),
                 false => args
                     .rerun
-                    .refuse()
+                    .reject_selection()
                     .and_then(|()| verify(session, &store, args.repair)),
             },
             Action::Gc {
@@ -172,7 +172,7 @@ fn stat_table(stat: &StoreStat) -> String {
 }
 
 fn verify(session: &CliSession, store: &Store, repair: bool) -> VerbResult {
-    // A handle that may write, only if it is to.
+    // The cache is opened for writing only to repair it.
     let writable = if repair {
         Some(Store::open(store.root())?)
     } else {
@@ -237,12 +237,12 @@ fn verify_text(report: &VerifyReport) -> String {
         line("not readable", error.to_string());
     }
     text.push_str(match (report.is_clean(), report.repaired) {
-        (true, _) => "the cache is sound\n",
+        (true, _) => "the cache is intact\n",
         (false, true) => {
-            "the damaged objects and entries are removed; the next run makes them again\n"
+            "the damaged objects and entries were removed; the next run computes them again\n"
         }
         (false, false) => {
-            "run `prep cache verify --repair` to remove them; the next run makes them again\n"
+            "run `prep cache verify --repair` to remove them; the next run computes them again\n"
         }
     });
     text

@@ -1,4 +1,4 @@
-//! `prep cache verify --rerun`: whether steps give again what the cache holds.
+//! `prep cache verify --rerun`: runs steps again and compares their results with the cache.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,15 +34,17 @@ pub struct RerunArgs {
 }
 
 impl RerunArgs {
-    /// Without `--rerun`, no competition may be selected.
+    /// Checks that no competition is selected, because a selection has an effect only with `--rerun`.
     ///
     /// # Errors
-    /// If one is.
-    pub fn refuse(&self) -> Result<(), CliError> {
+    /// Returns an error if a competition is selected.
+    pub fn reject_selection(&self) -> Result<(), CliError> {
         match self.selection.is_empty() {
             true => Ok(()),
-            false => Err(CliError::usage("competitions need --rerun")
-                .help("without it, the whole cache is verified")),
+            false => Err(
+                CliError::usage("competitions can only be selected with --rerun")
+                    .help("without --rerun, the entire cache is verified"),
+            ),
         }
     }
 
@@ -97,7 +99,7 @@ fn sum(all: &[Rerun], wanted: fn(&RerunResult) -> bool) -> usize {
     all.iter().map(|one| one.count(wanted)).sum()
 }
 
-/// `spaceship-titanic: 14 steps equal, 1 differs`.
+/// Summarizes the rerun of a competition, for example `spaceship-titanic: 14 steps equal, 1 differs`.
 fn line(one: &Rerun) -> String {
     let steps = |wanted: fn(&RerunResult) -> bool| one.count(wanted);
     let mut text = format!(
@@ -105,19 +107,19 @@ fn line(one: &Rerun) -> String {
         one.id,
         units::count(steps(is_equal) as u64, "step")
     );
-    for (count, what) in [
+    for (count, state) in [
         (steps(differs), "differ"),
         (steps(is_unrecorded), "not in the cache"),
         (steps(is_without_result), "could not run"),
     ] {
         if count > 0 {
-            text.push_str(&format!(", {count} {what}"));
+            text.push_str(&format!(", {count} {state}"));
         }
     }
     text
 }
 
-/// All that is not equal, and the sums.
+/// Lists all steps whose results are not equal, and the totals.
 fn text(all: &[Rerun]) -> String {
     let mut text = String::new();
     for one in all {
@@ -166,7 +168,7 @@ fn difference(name: &str, one: &Difference) -> String {
     )
 }
 
-/// A difference outweighs steps that could not run.
+/// Returns the exit code. A difference takes precedence over steps that could not run.
 fn exit(all: &[Rerun]) -> Exit {
     if sum(all, differs) > 0 {
         return Exit::No;

@@ -20,7 +20,7 @@ pub fn list(
         source: source.dir().map(ToOwned::to_owned),
         ..PreparationOptions::default()
     };
-    let purpose = Purpose::question_unless(no_download);
+    let purpose = Purpose::request_unless(no_download);
     let task = session.task(options, &DownloadLimits::default(), purpose)?;
     let listings = session.for_each_id(ids, |id| {
         let listing = prep_app::listing(&task, id)?;

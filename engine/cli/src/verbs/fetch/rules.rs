@@ -116,7 +116,7 @@ impl RulesArgs {
         }
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let network =
-            downloads::network(session, &DownloadLimits::default(), Purpose::Question).get()?;
+            downloads::network(session, &DownloadLimits::default(), Purpose::Request).get()?;
         let pace = Pace {
             pause: self.pause,
             again: self.again,

@@ -61,7 +61,7 @@ impl NewArgs {
                 .help("remove it, or name another directory with --output")
                 .into());
         }
-        let purpose = Purpose::question_unless(self.no_download);
+        let purpose = Purpose::request_unless(self.no_download);
         let network = downloads::network(session, &DownloadLimits::default(), purpose);
         let draft = prep_app::draft(
             settings,

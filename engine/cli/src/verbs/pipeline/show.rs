@@ -87,7 +87,7 @@ impl ShowArgs {
             download: false,
             ..self.preparation.options()
         };
-        let task = session.task(options, &DownloadLimits::default(), Purpose::Nothing)?;
+        let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let reporter: Arc<dyn Reporter> = Arc::new(NullReporter);
         let shown = prep_app::rows(&task, id, view, self.rows, &cancel, &reporter)?;

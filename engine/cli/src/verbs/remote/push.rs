@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::options::PreparationArgs;
-use crate::output::moving::Moving;
+use crate::output::moving::TransferDisplay;
 use crate::output::table::{Align, PrintedTable};
 use crate::prep_toml::FILE;
 use crate::remote::RemoteArgs;
@@ -66,7 +66,7 @@ impl PushArgs {
                 ));
             }
         };
-        let moving = Moving::new(&session.printer, link);
+        let moving = TransferDisplay::new(&session.printer, link);
         let all = prep_app::push(&task, &ids, link, &cancel, &done)?;
         drop(moving);
         if session.printer.json {

@@ -18,7 +18,7 @@ use crate::text::{count, time};
 /// The section of a competition.
 ///
 /// # Errors
-/// When a picture cannot be drawn.
+/// Returns an error if a picture cannot be drawn.
 pub fn section(one: &CompetitionPage, open: bool) -> Result<Markup, Error> {
     let pictures = pictures::pictures(one)?;
     let facts = one

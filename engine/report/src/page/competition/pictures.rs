@@ -18,7 +18,7 @@ const MIN_THUMBNAIL: u32 = 64;
 /// All pictures that the data give.
 ///
 /// # Errors
-/// When one cannot be drawn.
+/// Returns an error if one cannot be drawn.
 pub fn pictures(one: &CompetitionPage) -> Result<Markup, Error> {
     let mut figures = Vec::new();
     figures.extend(leaderboard(one)?);

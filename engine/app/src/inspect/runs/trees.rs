@@ -1,8 +1,10 @@
-//! Compares the files of two directories by their listings in the store.
+//! Compares the files of two directories by their listings in the cache.
 //!
-//! The store has a listing of the places of each file's bytes, not the files. Equal places have equal contents, and so have equal
-//! objects, which are named by their digests. Members of a zip have a CRC-32 in the listing, so a deleted bundle is not needed. For
-//! other files it is computed. A content that is not available any more is treated as different.
+//! A listing records where the bytes of each file are: in an object of the cache, in a slice of a file, or in a member
+//! of an archive. Files with the same location have the same content. Objects are named by their digests, so different
+//! objects have different contents. Members of a zip archive have a CRC-32 in the listing, so they can be compared even
+//! if the bundle was deleted. For other files, the CRC-32 is computed. If the content of a file is no longer available,
+//! the file is treated as different.
 
 use std::cmp::Ordering;
 use std::io;
@@ -12,10 +14,10 @@ use prep_core::Context;
 use prep_diff::{DiffOptions, FileDifference, two_files};
 use prep_steps::value::{ContentRef, Opener, Tree, TreeFile};
 
-/// Returns the differences below `path`.
+/// Returns the differences between two versions of the directory `path`.
 ///
 /// # Errors
-/// When two existing files cannot be compared.
+/// Returns an error if two existing files cannot be compared.
 pub(super) fn differences(
     context: &Context,
     path: &str,
@@ -47,7 +49,7 @@ pub(super) fn differences(
                     found.push(FileDifference::new(path, [None, None]));
                     continue;
                 };
-                // The content is only known for objects.
+                // Only objects are files that can be compared in detail.
                 let object = |content: &ContentRef| match content {
                     ContentRef::Object { digest, .. } => context.store.open_object(digest).ok(),
                     ContentRef::Slice { .. } | ContentRef::Member { .. } => None,
@@ -73,7 +75,7 @@ pub(super) fn differences(
     }
 }
 
-/// `None` is an empty directory.
+/// Returns whether two files have the same content. The content of an empty directory is `None`.
 fn is_equal(opener: &Opener, contents: &(Option<ContentRef>, Option<ContentRef>)) -> Result<bool> {
     let (Some(one), Some(other)) = contents else {
         return Ok(contents.0.is_none() && contents.1.is_none());
@@ -91,7 +93,7 @@ fn is_equal(opener: &Opener, contents: &(Option<ContentRef>, Option<ContentRef>)
     match (crc32(opener, one), crc32(opener, other)) {
         (Ok(one), Ok(other)) => Ok(one == other),
         (Err(error), _) | (_, Err(error)) => match ContentsError::from(error) {
-            // Unless the file does not exist any more.
+            // If the file no longer exists, it is treated as different.
             ContentsError::System { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Ok(false)
             }

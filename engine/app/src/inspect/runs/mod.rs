@@ -1,7 +1,7 @@
 //! Compares two runs in a competition's history: the key records of its steps, then their outputs.
 //!
-//! The history has the keys of the steps of earlier runs. The ledger has the record and outputs of each key, as long as the store keeps
-//! them. So the comparison runs no step.
+//! The history has the keys of the steps of earlier runs. The ledger has the record and outputs of each key until
+//! garbage collection removes them. Therefore the comparison runs no step.
 
 mod trees;
 
@@ -27,11 +27,11 @@ struct EarlierStep {
 
 type Steps = BTreeMap<String, EarlierStep>;
 
-/// Compares two runs of a competition: 0 is the last one, 1 the one before.
+/// Compares two runs of a competition by their numbers: 0 is the last run, 1 the run before it.
 ///
 /// # Errors
-/// When the history has fewer runs, the store does not have them any more, or something cannot be read.
-pub fn diff_moments(
+/// Returns an error if the history has no such run, if the run is no longer in the cache, or if a file cannot be read.
+pub fn diff_runs(
     catalog: &Catalog,
     settings: &Settings,
     id: &str,
@@ -40,15 +40,15 @@ pub fn diff_moments(
 ) -> Result<DataDifferences, Error> {
     catalog.get(id)?;
     let none = || {
-        let message = format!("nothing is known of runs of `{id}` ({variant})");
+        let message = format!("there is no record of a run of `{id}` ({variant})");
         Error::new(Failure::Input, message)
     };
     let store = Store::open_existing(&settings.store_dir)?.ok_or_else(none)?;
     let history = store.last_run(id, variant)?.ok_or_else(none)?;
-    let mut moments = vec![history.as_earlier_run()];
-    moments.extend(history.earlier);
-    let before = steps(&store, id, moment(&moments, id, old)?)?;
-    let after = steps(&store, id, moment(&moments, id, new)?)?;
+    let mut runs = vec![history.as_earlier_run()];
+    runs.extend(history.earlier);
+    let before = steps(&store, id, run(&runs, id, old)?)?;
+    let after = steps(&store, id, run(&runs, id, new)?)?;
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let context = Context::new(store, settings.limits(), Cancel::default());
     let mut found = DataDifferences {
@@ -76,26 +76,29 @@ pub fn diff_moments(
     Ok(found)
 }
 
-fn moment<'a>(moments: &'a [EarlierRun], id: &str, number: usize) -> Result<&'a EarlierRun, Error> {
-    moments.get(number).ok_or_else(|| {
-        let shown = moments.iter().enumerate().map(|(number, moment)| {
-            let time = i64::try_from(moment.recorded)
+fn run<'a>(runs: &'a [EarlierRun], id: &str, number: usize) -> Result<&'a EarlierRun, Error> {
+    runs.get(number).ok_or_else(|| {
+        let shown = runs.iter().enumerate().map(|(number, run)| {
+            let time = i64::try_from(run.recorded)
                 .ok()
                 .and_then(|seconds| Timestamp::from_second(seconds).ok());
             let time = time.map_or_else(|| "?".to_owned(), |time| time.to_string());
             format!("@{number} {time}")
         });
         let message = format!("there is no run @{number} of `{id}`");
-        let help = format!("known are {}", shown.collect::<Vec<_>>().join(", "));
+        let help = format!(
+            "the recorded runs are {}",
+            shown.collect::<Vec<_>>().join(", ")
+        );
         Error::new(Failure::Input, message).help(help)
     })
 }
 
-/// Reads the ledger's entries of a run's steps. The publication has no entry.
-fn steps(store: &Store, id: &str, moment: &EarlierRun) -> Result<Steps, Error> {
+/// Reads the ledger's entries of a run's steps. The step `publish` has no entry.
+fn steps(store: &Store, id: &str, run: &EarlierRun) -> Result<Steps, Error> {
     let mut steps = Steps::new();
     let mut lost = 0_usize;
-    for (name, key) in &moment.steps {
+    for (name, key) in &run.steps {
         if name == "publish" {
             continue;
         }
@@ -108,20 +111,20 @@ fn steps(store: &Store, id: &str, moment: &EarlierRun) -> Result<Steps, Error> {
         }
     }
     if steps.is_empty() && lost > 0 {
-        let message = format!("the store does not have that run of `{id}` any more");
+        let message = format!("that run of `{id}` is no longer in the cache");
         return Err(Error::new(Failure::Input, message));
     }
     Ok(steps)
 }
 
-/// Returns the differences of a step's key records.
+/// Returns the differences between a step's key records.
 fn step_differences(
     name: &str,
     old: Option<&EarlierStep>,
     new: Option<&EarlierStep>,
 ) -> Vec<PipelineDifference> {
     let (Some(before), Some(after)) = (old, new) else {
-        let kind = |then: Option<&EarlierStep>| then.map(|then| then.record.step.clone());
+        let kind = |step: Option<&EarlierStep>| step.map(|step| step.record.step.clone());
         return vec![PipelineDifference {
             path: name.to_owned(),
             old: kind(old),
@@ -156,7 +159,7 @@ fn step_differences(
     found
 }
 
-/// Returns the differences of a step's outputs.
+/// Returns the differences between a step's outputs.
 fn output(
     context: &Context,
     path: &str,
@@ -164,8 +167,8 @@ fn output(
     new: Option<&EarlierStep>,
     options: &DiffOptions<'_>,
 ) -> Result<Vec<FileDifference>, Error> {
-    let made = |then: Option<&EarlierStep>| {
-        then.and_then(|then| then.entry.outputs.values().next().copied())
+    let made = |step: Option<&EarlierStep>| {
+        step.and_then(|step| step.entry.outputs.values().next().copied())
     };
     let (old, new) = (made(old), made(new));
     if old == new {
@@ -189,7 +192,7 @@ fn output(
     two_files(path, before.path(), after.path(), options).map_err(failed)
 }
 
-/// Returns the outputs of a step, if the store still has them.
+/// Reads the value of an output, if it is still in the cache.
 fn value(store: &Store, digest: Option<Digest>) -> Option<Value> {
     Value::load(store, &digest?).ok()
 }
