@@ -10,8 +10,8 @@ use std::path::Path;
 /// Same as for [`fs::create_dir_all`]. If a dangling symbolic link is in the way, the error names the link, because the
 /// system only reports that a file exists.
 pub fn create_directory(path: &Path) -> io::Result<()> {
-    let made = fs::create_dir_all(path);
-    made.map_err(|error| {
+    let created = fs::create_dir_all(path);
+    created.map_err(|error| {
         let dangling = path.ancestors().find_map(|link| {
             let target = fs::read_link(link).ok()?;
             let is_dangling = link.metadata().is_err();

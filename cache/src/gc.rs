@@ -263,9 +263,9 @@ impl Collection {
         let mut objects: Vec<_> = entry.objects().copied().collect();
         objects.sort_unstable();
         objects.dedup();
-        let there = objects.len();
+        let count_before = objects.len();
         objects.retain(|digest| self.objects.contains_key(digest));
-        if objects.len() < there && !entry.is_remote {
+        if objects.len() < count_before && !entry.is_remote {
             self.report.entries.push(key);
             return;
         }
@@ -421,8 +421,8 @@ mod tests {
         let refused = store.remove(&mut report, &lost);
         assert!(matches!(refused, Err(StoreError::LockLost { .. })));
         assert!(store.len_of(&digest).is_some());
-        let held = store.try_exclusive()?.ok_or("in use")?;
-        store.remove(&mut report, &held)?;
+        let lock = store.try_exclusive()?.ok_or("in use")?;
+        store.remove(&mut report, &lock)?;
         assert!(store.len_of(&digest).is_none());
         Ok(())
     }

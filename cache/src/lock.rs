@@ -309,8 +309,8 @@ mod tests {
     -> Result<(), Box<dyn std::error::Error>> {
         let directory = tempfile::tempdir()?;
         let path = directory.path().join("lock");
-        let held = try_lock_file(&path)?.ok_or("not locked")?;
-        held.check()?;
+        let lock = try_lock_file(&path)?.ok_or("not locked")?;
+        lock.check()?;
         let lost = LockGuard::lost(&directory.path().join("another"))?.check();
         let error = lost.expect_err("the lock is lost");
         assert!(error.to_string().contains("lost the lock"), "{error}");

@@ -117,14 +117,17 @@ mod tests {
 
     #[test]
     fn processes_with_one_number_are_distinguished_by_start_time() {
-        let here = ProcessId::current();
-        assert_eq!(here.state(&here), ProcessState::Runs);
-        assert_eq!(here.earlier().state(&here), ProcessState::Gone);
+        let this_process = ProcessId::current();
+        assert_eq!(this_process.state(&this_process), ProcessState::Runs);
+        assert_eq!(
+            this_process.earlier().state(&this_process),
+            ProcessState::Gone
+        );
         let elsewhere = ProcessId::elsewhere("another machine");
-        assert_eq!(elsewhere.state(&here), ProcessState::Unknown);
+        assert_eq!(elsewhere.state(&this_process), ProcessState::Unknown);
         let init = ProcessId::with_number(1);
-        assert_eq!(init.state(&here), ProcessState::Runs);
-        assert_eq!(init.earlier().state(&here), ProcessState::Gone);
+        assert_eq!(init.state(&this_process), ProcessState::Runs);
+        assert_eq!(init.earlier().state(&this_process), ProcessState::Gone);
     }
 
     #[test]

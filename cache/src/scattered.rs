@@ -48,18 +48,18 @@ impl ScatteredWriter {
     /// If previously appended bytes cannot be written.
     pub fn reserve(&mut self, bytes: u64) -> Result<u64, StoreError> {
         self.write_buffer()?;
-        let place = self.len;
+        let offset = self.len;
         self.len += bytes;
-        Ok(place)
+        Ok(offset)
     }
 
-    /// Writes `bytes` at the offset `place`, into a reserved range.
+    /// Writes `bytes` at `offset`, into a reserved range.
     ///
     /// # Errors
     /// If the bytes cannot be written.
-    pub fn write_at(&self, bytes: &[u8], place: u64) -> Result<(), StoreError> {
+    pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
         let path = self.temp.path();
-        let written = self.temp.as_file().write_all_at(bytes, place);
+        let written = self.temp.as_file().write_all_at(bytes, offset);
         written.map_err(|error| StoreError::writing("write", path, bytes.len() as u64, error))
     }
 

@@ -178,13 +178,13 @@ impl Store {
             return Err(changed());
         }
         wait_until_aged(&before);
-        let (made, len) = read(&file).map_err(error)?;
+        let (result, len) = read(&file).map_err(error)?;
         // The stamp of the path is also compared, because a writer that replaces the file does not change the open
         // file.
         let open = Stamp::of_outside(&file.metadata().map_err(error)?);
         let named = Stamp::of_outside(&path.metadata().map_err(error)?);
         match open == stamp && named == stamp && len == stamp.len {
-            true => Ok((made, stamp)),
+            true => Ok((result, stamp)),
             false => Err(changed()),
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct Stamp {
     pub(crate) modified: i64,
     pub(crate) inode: u64,
     /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing an object links to it
-    /// and thereby changes the time, and in records of earlier versions.
+    /// , which changes the time, and in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changed: Option<i64>,
 }

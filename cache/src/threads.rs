@@ -129,9 +129,12 @@ pub fn try_spawn<V: Send + 'static, T: Send + 'static>(
     value: V,
     work: impl FnOnce(V) -> T + Send + 'static,
 ) -> Result<JoinHandle<Option<T>>, V> {
-    let (give, given) = channel();
-    match Builder::new().spawn(move || given.recv().ok().map(work)) {
-        Ok(thread) => give.send(value).map(|()| thread).map_err(|unsent| unsent.0),
+    let (sender, receiver) = channel();
+    match Builder::new().spawn(move || receiver.recv().ok().map(work)) {
+        Ok(thread) => sender
+            .send(value)
+            .map(|()| thread)
+            .map_err(|unsent| unsent.0),
         Err(_) => Err(value),
     }
 }
@@ -146,9 +149,12 @@ pub fn try_spawn_scoped<'scope, V: Send + 'scope, T: Send + 'scope>(
     value: V,
     work: impl FnOnce(V) -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, Option<T>>, V> {
-    let (give, given) = channel();
-    match builder.spawn_scoped(scope, move || given.recv().ok().map(work)) {
-        Ok(thread) => give.send(value).map(|()| thread).map_err(|unsent| unsent.0),
+    let (sender, receiver) = channel();
+    match builder.spawn_scoped(scope, move || receiver.recv().ok().map(work)) {
+        Ok(thread) => sender
+            .send(value)
+            .map(|()| thread)
+            .map_err(|unsent| unsent.0),
         Err(_) => Err(value),
     }
 }
@@ -211,12 +217,12 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn usage_is_counted_by_the_handle_that_took_the_thread() -> std::io::Result<()> {
         let all = Threads::new(1);
-        let mine = all.with_own_counter();
+        let counted = all.with_own_counter();
         let file = tempfile::NamedTempFile::new()?;
-        if let Some(permit) = mine.try_take() {
+        if let Some(permit) = counted.try_take() {
             permit.work(|| fs::write(file.path(), vec![0; 12_345]))?;
         }
-        assert!(mine.usage().written >= 12_345, "{:?}", mine.usage());
+        assert!(counted.usage().written >= 12_345, "{:?}", counted.usage());
         assert_eq!(all.usage(), Usage::default());
         Ok(())
     }

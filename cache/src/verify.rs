@@ -121,9 +121,9 @@ impl Store {
             // If no further thread can be started, this thread hashes all objects.
             let helper = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
             let helpers: Vec<_> = (1..HASH_THREADS).map_while(helper).collect();
-            let mine = work();
+            let result = work();
             let parts = helpers.into_iter().map(|helper| helper.join());
-            parts.chain([Ok(mine)]).collect()
+            parts.chain([Ok(result)]).collect()
         });
         for part in parts {
             // Propagates a panic of `progress` to the caller.

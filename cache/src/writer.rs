@@ -58,7 +58,7 @@ enum WriterState {
 #[derive(Debug)]
 pub(crate) struct PartialObject {
     store: Store,
-    place: Destination,
+    destination: Destination,
     hashes: Hashes,
 }
 
@@ -79,13 +79,13 @@ impl Destination {
 
 impl PartialObject {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        match &mut self.place {
+        match &mut self.destination {
             Destination::File(temp) => self.store.append(temp, bytes)?,
             Destination::Memory(buffer) => {
                 if !buffer.push(bytes) {
                     let temp = self.store.file_of(buffer.bytes())?;
                     self.store.append(&temp, bytes)?;
-                    self.place = Destination::File(temp);
+                    self.destination = Destination::File(temp);
                 }
             }
         }
@@ -172,10 +172,10 @@ impl Store {
         self.writer_to(Destination::Memory(memory))
     }
 
-    fn writer_to(&self, place: Destination) -> ObjectWriter {
+    fn writer_to(&self, destination: Destination) -> ObjectWriter {
         let unfinished = PartialObject {
             store: self.clone(),
-            place,
+            destination,
             hashes: Hashes::new(self),
         };
         ObjectWriter {
@@ -215,10 +215,10 @@ impl Store {
     pub(crate) fn temp_file(&self) -> Result<NamedTempFile, StoreError> {
         self.must_be_writable()?;
         let dir = Bucket::Tmp.dir(self.root());
-        let made = tempfile::Builder::new()
+        let created = tempfile::Builder::new()
             .permissions(Permissions::from_mode(READ_ONLY))
             .tempfile_in(&dir);
-        let temp = made.map_err(|error| StoreError::io("create a file in", &dir, error))?;
+        let temp = created.map_err(|error| StoreError::io("create a file in", &dir, error))?;
         // The lock shows the cleanup that the writer is alive. On file systems without locks, the cleanup relies on the
         // age of the file.
         let _ = temp.as_file().try_lock();
@@ -322,8 +322,8 @@ impl ObjectWriter {
     /// If the last bytes cannot be written, if the file cannot be renamed, or if an earlier write failed.
     pub fn commit(self) -> Result<Stored, StoreError> {
         let (store, len) = (self.store.clone(), self.len());
-        let (place, digest) = self.end()?;
-        store.add_object(place.into_file(&store)?, digest)?;
+        let (destination, digest) = self.end()?;
+        store.add_object(destination.into_file(&store)?, digest)?;
         Ok(Stored { digest, len })
     }
 
@@ -334,9 +334,9 @@ impl ObjectWriter {
     /// Same as for `commit`.
     pub fn finish(self) -> Result<(Stored, Option<Buffer>), StoreError> {
         let (store, len) = (self.store.clone(), self.len());
-        let (place, digest) = self.end()?;
+        let (destination, digest) = self.end()?;
         let object = Stored { digest, len };
-        match place {
+        match destination {
             Destination::Memory(memory) => Ok((object, Some(memory))),
             Destination::File(temp) => {
                 store.add_object(temp, digest)?;
@@ -351,10 +351,10 @@ impl ObjectWriter {
     /// Same as for [`commit`](Self::commit).
     pub fn commit_as(self, digest: &Digest) -> Result<bool, StoreError> {
         let store = self.store.clone();
-        let (place, found) = self.end()?;
+        let (destination, found) = self.end()?;
         let is_right = found == *digest;
         if is_right {
-            store.install(place.into_file(&store)?, found)?;
+            store.install(destination.into_file(&store)?, found)?;
         }
         Ok(is_right)
     }
@@ -382,8 +382,12 @@ impl ObjectWriter {
             WriterState::Failed => return Err(self.failed()),
         };
         unfinished.append(&self.buffer)?;
-        let PartialObject { place, hashes, .. } = *unfinished;
-        Ok((place, hashes.finish(&self.store)))
+        let PartialObject {
+            destination,
+            hashes,
+            ..
+        } = *unfinished;
+        Ok((destination, hashes.finish(&self.store)))
     }
 }
 

@@ -32,14 +32,14 @@ const DAMAGES: [(&str, Damage); 5] = [
 fn damaged_object_is_never_returned() -> Outcome {
     for len in [1, 1000, 70_000, 3_000_000] {
         for (name, damage) in DAMAGES {
-            for way in 0..3 {
+            for method in 0..3 {
                 let (dir, store) = empty_store()?;
                 let content = bytes(len, 5);
                 let digest = store.put(&content)?;
                 damage(&store, &digest)?;
                 let other = second_handle(&store)?;
                 let dest = dir.path().join("dest");
-                let error = match way {
+                let error = match method {
                     0 => other.open_object(&digest).err(),
                     1 => other.read(&digest).err(),
                     _ => other.materialise(&digest, &dest).err(),
@@ -49,7 +49,7 @@ fn damaged_object_is_never_returned() -> Outcome {
                     ..
                 }) = error
                 else {
-                    return Err(format!("{len} bytes, {name}, way {way}: {error:?}").into());
+                    return Err(format!("{len} bytes, {name}, method {method}: {error:?}").into());
                 };
                 assert!(kept.exists() && !dest.exists());
                 assert_eq!(other.len_of(&digest), None);
@@ -123,19 +123,19 @@ fn garbled_entry_is_treated_as_absent() -> Outcome {
     let written = entry(&[store.put(b"out")?], 0)?;
     store.record(&key, &written)?;
     let path = file_of(&store, "ledger-v1", &key);
-    let whole = fs::read(&path)?;
+    let entry_bytes = fs::read(&path)?;
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-    for len in 0..whole.len() {
-        fs::write(&path, &whole[..len])?;
+    for len in 0..entry_bytes.len() {
+        fs::write(&path, &entry_bytes[..len])?;
         assert_eq!(store.lookup(&key)?, None, "cut to {len}");
     }
-    for at in 0..whole.len() {
-        let mut changed = whole.clone();
+    for at in 0..entry_bytes.len() {
+        let mut changed = entry_bytes.clone();
         changed[at] ^= 1;
         fs::write(&path, &changed)?;
         assert_eq!(store.lookup(&key)?, None, "byte {at} changed");
     }
-    fs::write(&path, &whole)?;
+    fs::write(&path, &entry_bytes)?;
     assert_eq!(store.lookup(&key)?, Some(written));
     // A valid entry at the path of another key is not an entry of that key.
     let wrong_place = file_of(&store, "ledger-v1", &other_key);

@@ -98,8 +98,8 @@ fn objects_are_copied_to_another_device() -> Outcome {
         assert_eq!(fs::read(&dest)?, content);
         assert_eq!(dest.metadata()?.permissions().mode() & 0o222, 0);
         // Another device may support the operation that this device rejects.
-        let here = store.materialise(&digest, &dir.path().join("link"))?;
-        assert_eq!(here, LinkMode::HardLink);
+        let mode = store.materialise(&digest, &dir.path().join("link"))?;
+        assert_eq!(mode, LinkMode::HardLink);
     }
     assert!(only_file(other.path())?);
     Ok(())
@@ -116,11 +116,11 @@ fn threads_can_replace_the_same_file_concurrently() -> Outcome {
     store.materialise(&digests[0], &dest)?;
     let done = AtomicBool::new(false);
     let is_always_there = || {
-        let mut there = true;
+        let mut exists = true;
         while !done.load(Ordering::Relaxed) {
-            there &= fs::read(&dest).is_ok();
+            exists &= fs::read(&dest).is_ok();
         }
-        there
+        exists
     };
     let replace = || {
         for digest in digests.iter().cycle().take(3000) {
@@ -139,7 +139,7 @@ fn threads_can_replace_the_same_file_concurrently() -> Outcome {
         outcome.map_err(|_| "a thread panicked")??;
     }
     assert!(
-        watcher.is_ok_and(|there| there),
+        watcher.is_ok_and(|exists| exists),
         "the file was temporarily missing"
     );
     assert_eq!(fs::read(&dest)?.len(), 1);

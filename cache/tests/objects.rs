@@ -103,9 +103,9 @@ fn object_in_memory_moves_to_a_file_when_the_buffer_is_full() -> Outcome {
             }
             Ok(writer)
         };
-        let (stored, held) = write(len)?.finish()?;
+        let (stored, buffer) = write(len)?.finish()?;
         assert_eq!((stored.digest, stored.len), (digest, len as u64));
-        assert_eq!(held.as_ref().map(Buffer::bytes), Some(content.as_slice()));
+        assert_eq!(buffer.as_ref().map(Buffer::bytes), Some(content.as_slice()));
         assert_eq!(store.len_of(&digest), None);
         assert_eq!(count(&store, "tmp")?, 0, "no file was created");
         for room in [len, len / 2, 0] {
@@ -114,10 +114,10 @@ fn object_in_memory_moves_to_a_file_when_the_buffer_is_full() -> Outcome {
             assert_eq!(read, content);
         }
         for room in [len / 2, 0] {
-            let (stored, held) = write(room)?.finish()?;
+            let (stored, buffer) = write(room)?.finish()?;
             assert_eq!(stored.digest, digest);
             // An object of at most one byte fits, because a buffer has room for at least one byte.
-            assert_eq!(held.is_some(), len <= 1);
+            assert_eq!(buffer.is_some(), len <= 1);
             assert_eq!(store.len_of(&digest).is_some(), len > 1);
         }
         assert_eq!(write(len)?.commit()?.digest, digest);
@@ -214,14 +214,14 @@ fn scattered_writer_accepts_bytes_in_any_order() -> Outcome {
                 _ => left.push((writer.reserve(part.len() as u64)?, part)),
             }
         }
-        for (place, part) in left.iter().rev() {
-            writer.write_at(part, *place)?;
+        for (offset, part) in left.iter().rev() {
+            writer.write_at(part, *offset)?;
         }
         let stored = writer.commit(&|| Ok(()))?;
-        let whole = parts.concat();
-        assert_eq!(stored.digest, Digest::of_bytes(&whole));
-        assert_eq!(stored.len, whole.len() as u64);
-        assert_eq!(store.read(&stored.digest)?, whole);
+        let content = parts.concat();
+        assert_eq!(stored.digest, Digest::of_bytes(&content));
+        assert_eq!(stored.len, content.len() as u64);
+        assert_eq!(store.read(&stored.digest)?, content);
         assert!(store.sha256(&stored.digest).is_some());
     }
     // Reserved bytes that were never written are zero.

@@ -184,9 +184,9 @@ fn digests_computed_while_writing_are_stored() -> Outcome {
     let mut file = File::create(&path)?;
     file.write_all(b"abc")?;
     let md5 = "900150983cd24fb0d6963f7d28e17f72";
-    let told = store.remember_source(&path, &file, Digest::of_bytes(b"abc"), md5)?;
-    assert_eq!(store.source(&path)?.as_ref(), Some(&told));
-    assert_eq!(store.ingest(&path, true, &|_| {})?, told);
+    let recorded = store.remember_source(&path, &file, Digest::of_bytes(b"abc"), md5)?;
+    assert_eq!(store.source(&path)?.as_ref(), Some(&recorded));
+    assert_eq!(store.ingest(&path, true, &|_| {})?, recorded);
     file.write_all(b"d")?;
     assert_eq!(store.source(&path)?, None);
     Ok(())

@@ -49,9 +49,9 @@ fn write_objects(store: &Store) -> Result<(), Box<dyn Error>> {
     writer.write_all(b"written")?;
     assert_eq!(writer.commit()?.digest, Digest::of_bytes(b"written"));
     let mut scattered = store.scattered_writer()?;
-    let place = scattered.reserve(4)?;
+    let offset = scattered.reserve(4)?;
     scattered.write_all(b"tail")?;
-    scattered.write_at(b"head", place)?;
+    scattered.write_at(b"head", offset)?;
     assert_eq!(
         scattered.commit(&|| Ok(()))?.digest,
         Digest::of_bytes(b"headtail")

@@ -61,17 +61,17 @@ fn child() -> Outcome {
             thread::sleep(Duration::from_millis(random.below(10)));
             continue;
         };
-        let own = directory.join(format!("inside/{}{process}", prefix(mode)));
+        let own_file = directory.join(format!("inside/{}{process}", prefix(mode)));
         if !lease.is_lost() {
-            mark(&own)?;
+            mark(&own_file)?;
             mark(&directory.join(format!("taken/{process}-{}", random.below(1000))))?;
             // If the process is suspended here, it misses a heartbeat.
             let until = Instant::now() + Duration::from_millis(random.below(60));
             while Instant::now() < until && !lease.is_lost() {
-                check_alone(directory, &own, mode)?;
+                check_alone(directory, &own_file, mode)?;
                 thread::sleep(Duration::from_millis(2));
             }
-            fs::remove_file(&own)?;
+            fs::remove_file(&own_file)?;
         }
         drop(lease);
         if directory.join("done").exists() {
@@ -82,12 +82,12 @@ fn child() -> Outcome {
 
 /// Reports a process that has a conflicting lock at the same time. Processes that were suspended or killed are ignored,
 /// because their files may remain until they check their lease.
-fn check_alone(directory: &Path, own: &Path, mode: Mode) -> io::Result<()> {
+fn check_alone(directory: &Path, own_file: &Path, mode: Mode) -> io::Result<()> {
     let is_excused = |name: &str| {
         let process = name.rsplit('-').next().unwrap_or_default();
         directory.join("excused").join(process).exists()
     };
-    let own_name = own
+    let own_name = own_file
         .file_name()
         .unwrap_or_default()
         .to_string_lossy()
@@ -97,7 +97,7 @@ fn check_alone(directory: &Path, own: &Path, mode: Mode) -> io::Result<()> {
         let is_conflict = mode == Mode::Exclusive || name.starts_with(prefix(Mode::Exclusive));
         if name != own_name && is_conflict && !is_excused(&name) && !is_excused(&own_name) {
             // The other process may have released the lock since the directory was listed.
-            if directory.join("inside").join(&name).exists() && own.exists() {
+            if directory.join("inside").join(&name).exists() && own_file.exists() {
                 mark(&directory.join(format!("wrong/{own_name} and {name}")))?;
             }
         }

@@ -28,7 +28,7 @@ pub(super) enum Conflict {
 /// Checks the files of other processes repeatedly. Keeps state between the checks.
 pub(super) struct ConflictCheck<'a> {
     pub(super) holders: &'a Path,
-    pub(super) own: &'a Path,
+    pub(super) own_file: &'a Path,
     pub(super) mode: Mode,
     pub(super) candidate: &'a Candidate,
     /// Tokens of the processes that requested the lock at the first check. A process that announces itself later finds
@@ -47,7 +47,7 @@ impl ConflictCheck<'_> {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let is_conflict =
                     self.mode == Mode::Exclusive || name.starts_with(prefix(Mode::Exclusive));
-                if path == self.own || !is_conflict {
+                if path == self.own_file || !is_conflict {
                     continue;
                 }
                 let Some(content) = read(&path)? else {
@@ -71,7 +71,7 @@ impl ConflictCheck<'_> {
                     // this process.
                     None if content.is_empty() => {}
                     Some(holder) if holder.has_lock == 0 && self.is_later(&holder.token) => {}
-                    Some(holder) if holder.has_lock == 0 && path.as_path() > self.own => {
+                    Some(holder) if holder.has_lock == 0 && path.as_path() > self.own_file => {
                         asking.push(holder.token);
                     }
                     _ if state == ProcessState::Runs || observed.has_changed => {

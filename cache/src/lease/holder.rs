@@ -56,7 +56,7 @@ pub(super) fn announce(
     candidate: &Candidate,
 ) -> io::Result<HolderFile> {
     let token = token();
-    let held = HolderFile {
+    let holder_file = HolderFile {
         path: holders.join(format!("{}{token}", prefix(mode))),
         token,
         candidate: candidate.clone(),
@@ -65,23 +65,23 @@ pub(super) fn announce(
         is_lost: AtomicBool::new(false),
         last_heartbeat: AtomicU64::new(millis(since_boot())),
     };
-    let content = held.content(&HolderState::default());
+    let content = holder_file.content(&HolderState::default());
     let mut failed = ErrorKind::NotFound.into();
     for _ in 0..MAX_ANNOUNCEMENTS {
         // Another process may remove the empty directory at any time, so both calls may fail.
-        let made = fs::create_dir_all(holders).and_then(|()| {
+        let created = fs::create_dir_all(holders).and_then(|()| {
             OpenOptions::new()
                 .write(true)
                 .create_new(true)
-                .open(&held.path)
+                .open(&holder_file.path)
         });
-        match made {
+        match created {
             Ok(mut file) => {
                 let written = file.write_all(&content);
                 if written.is_err() {
-                    let _ = fs::remove_file(&held.path);
+                    let _ = fs::remove_file(&holder_file.path);
                 }
-                return written.map(|()| held);
+                return written.map(|()| holder_file);
             }
             Err(error) => match error.kind() {
                 ErrorKind::NotFound | ErrorKind::AlreadyExists => failed = error,
@@ -139,8 +139,8 @@ impl HolderFile {
                 file.sync_data()
             });
         // The file may have been removed between opening and writing.
-        let there = written.and_then(|()| File::open(&self.path));
-        match there {
+        let reopened = written.and_then(|()| File::open(&self.path));
+        match reopened {
             Ok(_) => Ok(true),
             Err(error) if is_gone(&error) => Ok(false),
             Err(error) => Err(error),

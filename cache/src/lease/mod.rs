@@ -122,16 +122,16 @@ impl Lease {
 
     /// Returns whether another process may have taken over the lock because it saw no heartbeat for too long.
     pub(crate) fn is_lost(&self) -> bool {
-        let held = &self.0;
-        if held.is_lost.load(Ordering::Relaxed) {
+        let holder_file = &self.0;
+        if holder_file.is_lost.load(Ordering::Relaxed) {
             return true;
         }
-        let silence = held.candidate.timing.silence;
-        if held.since_heartbeat() < silence / 2 {
+        let silence = holder_file.candidate.timing.silence;
+        if holder_file.since_heartbeat() < silence / 2 {
             return false;
         }
         // If this process cannot access the file, other processes may still be able to.
-        matches!(held.beat(), Ok(false)) || held.since_heartbeat() >= silence
+        matches!(holder_file.beat(), Ok(false)) || holder_file.since_heartbeat() >= silence
     }
 }
 
@@ -145,12 +145,12 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let held = &self.0;
-        held.state.lock().is_released = true;
-        held.released.notify_all();
+        let holder_file = &self.0;
+        holder_file.state.lock().is_released = true;
+        holder_file.released.notify_all();
         // If the file cannot be removed, other processes will treat its holder as dead later.
-        let _ = fs::remove_file(&held.path);
-        if let Some(holders) = held.path.parent() {
+        let _ = fs::remove_file(&holder_file.path);
+        if let Some(holders) = holder_file.path.parent() {
             // Fails while the directory contains files of other processes.
             let _ = fs::remove_dir(holders);
         }
@@ -176,28 +176,28 @@ fn take_unless_alive(
 fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<Lease, Conflict>> {
     // From here on, dropping the lease removes the file.
     let lease = Lease(Arc::new(announce(holders, mode, candidate)?));
-    let held = &lease.0;
+    let holder_file = &lease.0;
     let asked = Instant::now();
-    let mut look = ConflictCheck {
+    let mut check = ConflictCheck {
         holders,
-        own: &held.path,
+        own_file: &holder_file.path,
         mode,
         candidate,
         rivals: None,
     };
-    while let Some(conflict) = look.conflict()? {
+    while let Some(conflict) = check.conflict()? {
         if conflict != Conflict::Requested || asked.elapsed() > WITHDRAWAL_LIMIT {
             return Ok(Err(conflict));
         }
         std::thread::sleep(WITHDRAWAL_PAUSE);
     }
-    held.state.lock().has_lock = true;
+    holder_file.state.lock().has_lock = true;
     // If this process was suspended before this point, other processes may have treated it as dead.
-    if !held.beat()? || held.since_heartbeat() >= candidate.timing.silence {
+    if !holder_file.beat()? || holder_file.since_heartbeat() >= candidate.timing.silence {
         return Ok(Err(Conflict::Uncertain));
     }
     let thread = std::thread::Builder::new().name("lease".to_owned());
-    let holder = Arc::clone(held);
+    let holder = Arc::clone(holder_file);
     // If the thread cannot be started, `is_lost` writes the heartbeats.
     let _ = thread.spawn(move || holder.keep_alive());
     Ok(Ok(lease))

@@ -42,9 +42,9 @@ fn wait(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<(Lease,
 
 /// Creates the file of a holder that has the lock and never writes again.
 fn leave(holders: &Path, process: ProcessId) -> Outcome {
-    let held = announce(holders, Mode::Exclusive, &candidate(process))?;
-    held.state.lock().has_lock = true;
-    assert!(held.beat()?);
+    let holder_file = announce(holders, Mode::Exclusive, &candidate(process))?;
+    holder_file.state.lock().has_lock = true;
+    assert!(holder_file.beat()?);
     Ok(())
 }
 
@@ -114,7 +114,7 @@ fn first_process_does_not_wait_for_later_ones() -> Outcome {
     )?));
     let mut check = ConflictCheck {
         holders: &holders,
-        own: &first.0.path,
+        own_file: &first.0.path,
         mode: Mode::Exclusive,
         candidate: &this_process(),
         rivals: None,
@@ -213,8 +213,8 @@ fn holder_treated_as_dead_reports_the_lost_lock() -> Outcome {
 fn resumed_holder_checks_its_file() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
-    let held = announce(&holders, Mode::Exclusive, &this_process())?;
-    let lease = Lease(Arc::new(held));
+    let holder_file = announce(&holders, Mode::Exclusive, &this_process())?;
+    let lease = Lease(Arc::new(holder_file));
     thread::sleep(QUICK.silence);
     assert!(!lease.is_lost(), "no other process took the lock");
     thread::sleep(QUICK.silence);
@@ -227,19 +227,24 @@ fn resumed_holder_checks_its_file() -> Outcome {
 fn lock_of_a_resumed_holder_is_not_broken() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
-    let held = announce(&holders, Mode::Exclusive, &this_process())?;
-    let content = fs::read(&held.path)?;
-    assert!(held.beat()?);
+    let holder_file = announce(&holders, Mode::Exclusive, &this_process())?;
+    let content = fs::read(&holder_file.path)?;
+    assert!(holder_file.beat()?);
     assert!(!break_lock(
         &holders,
-        &held.path,
+        &holder_file.path,
         &content,
         Mode::Exclusive
     )?);
-    assert!(held.beat()?, "the file has its old name again");
-    let content = fs::read(&held.path)?;
-    assert!(break_lock(&holders, &held.path, &content, Mode::Exclusive)?);
-    assert!(!held.beat()?);
+    assert!(holder_file.beat()?, "the file has its old name again");
+    let content = fs::read(&holder_file.path)?;
+    assert!(break_lock(
+        &holders,
+        &holder_file.path,
+        &content,
+        Mode::Exclusive
+    )?);
+    assert!(!holder_file.beat()?);
     assert!(list(&holders)?.is_empty());
     Ok(())
 }
@@ -300,15 +305,15 @@ fn lock_of_a_dead_holder_has_one_new_holder_at_a_time() -> Outcome {
     let holders = directory.path().join("holders");
     leave(&holders, ProcessId::elsewhere("dead"))?;
     let inside = AtomicUsize::new(0);
-    let most = AtomicUsize::new(0);
+    let max = AtomicUsize::new(0);
     thread::scope(|scope| {
         for number in 0..8 {
-            let (holders, inside, most) = (&holders, &inside, &most);
+            let (holders, inside, max) = (&holders, &inside, &max);
             scope.spawn(move || {
                 for _ in 0..5 {
                     let taken = wait(holders, Mode::Exclusive, &elsewhere(&number.to_string()));
                     let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
-                    most.fetch_max(now, Ordering::SeqCst);
+                    max.fetch_max(now, Ordering::SeqCst);
                     thread::sleep(Duration::from_millis(3));
                     inside.fetch_sub(1, Ordering::SeqCst);
                     drop(taken);
@@ -316,6 +321,6 @@ fn lock_of_a_dead_holder_has_one_new_holder_at_a_time() -> Outcome {
             });
         }
     });
-    assert_eq!(most.into_inner(), 1);
+    assert_eq!(max.into_inner(), 1);
     Ok(())
 }

@@ -345,14 +345,14 @@ impl Model for Leases {
                 Status::Reused => {}
             }
         }
-        for (place, file) in state.files.iter().enumerate() {
+        for (index, file) in state.files.iter().enumerate() {
             let holder = &state.processes[file.holder];
             // A process that found its lease lost writes no more, although its file may exist again.
             let is_quiet =
                 holder.status != Status::Runs || holder.next == Next::Ended || file.is_abandoned;
             if is_quiet && !file.is_silent {
                 let mut next = state.clone();
-                next.files[place].is_silent = true;
+                next.files[index].is_silent = true;
                 push(Step::Silent(file.holder), next);
             }
         }

@@ -41,13 +41,13 @@ struct State {
 struct Breaker;
 
 fn run(state: &mut State, number: usize, next: Next) -> Next {
-    let own = File {
+    let own_file = File {
         holder: number,
         is_silent: false,
     };
     match next {
         Next::Create if state.lock.is_none() => {
-            state.lock = Some(own);
+            state.lock = Some(own_file);
             Next::Hold
         }
         Next::Create => Next::Read,
@@ -56,7 +56,7 @@ fn run(state: &mut State, number: usize, next: Next) -> Next {
             _ => Next::Create,
         },
         Next::CreateBreaker(found) if state.breaker.is_none() => {
-            state.breaker = Some(own);
+            state.breaker = Some(own_file);
             Next::Compare(found)
         }
         Next::CreateBreaker(_) => Next::ReadBreaker,

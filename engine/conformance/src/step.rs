@@ -43,8 +43,8 @@ pub fn check_step(
         let environment = Environment::new(limits)?;
         for attempt in ["in an empty cache", "in a cache that contains the result"] {
             let context = environment.new_run();
-            let given = inputs(&context).or_violation("the inputs can be created")?;
-            let outputs = step.run(&context, &given).or_violation(SUCCEEDS)?;
+            let step_inputs = inputs(&context).or_violation("the inputs can be created")?;
+            let outputs = step.run(&context, &step_inputs).or_violation(SUCCEEDS)?;
             check_objects(&context, &outputs)?;
             let found = digests(&outputs);
             let before = expected.get_or_insert_with(|| found.clone());
@@ -55,15 +55,18 @@ pub fn check_step(
                     "{names} differ {attempt}, with {jobs} threads and {memory} bytes of memory"
                 )
             })?;
-            drop((outputs, given));
+            drop((outputs, step_inputs));
             let left = environment.leftovers()?;
             expect(left.is_empty(), "no temporary files are left", || {
                 left.join(", ")
             })?;
         }
         let context = environment.cancelled_run();
-        let given = inputs(&environment.new_run()).or_violation("the inputs can be created")?;
-        let stopped = step.run(&context, &given).map_err(|error| error.failure());
+        let step_inputs =
+            inputs(&environment.new_run()).or_violation("the inputs can be created")?;
+        let stopped = step
+            .run(&context, &step_inputs)
+            .map_err(|error| error.failure());
         expect(
             matches!(stopped, Err(Failure::Cancelled)),
             "a step stops when the run was cancelled",

@@ -43,7 +43,7 @@ impl StepError {
     /// Returns an error of the kind `failure`. If `cause` already is a `StepError`, returns that.
     pub fn new(failure: Failure, cause: impl Into<BoxError>) -> StepError {
         match cause.into().downcast::<StepError>() {
-            Ok(own) => *own,
+            Ok(step_error) => *step_error,
             Err(cause) => StepError::Failed { failure, cause },
         }
     }

@@ -136,18 +136,19 @@ impl Graph {
         for edge in self.nodes.edge_references() {
             sets.union(index(edge.source()), index(edge.target()));
         }
-        let mut places: HashMap<u32, usize> = HashMap::new();
-        let mut parts: Vec<Vec<NodeId>> = Vec::new();
+        let mut numbers: HashMap<u32, usize> = HashMap::new();
+        let mut components: Vec<Vec<NodeId>> = Vec::new();
         for id in order {
-            let place = *places.entry(sets.find(index(*id))).or_insert(parts.len());
-            if place == parts.len() {
-                parts.push(Vec::new());
+            let root = sets.find(index(*id));
+            let number = *numbers.entry(root).or_insert(components.len());
+            if number == components.len() {
+                components.push(Vec::new());
             }
-            if let Some(part) = parts.get_mut(place) {
-                part.push(*id);
+            if let Some(component) = components.get_mut(number) {
+                component.push(*id);
             }
         }
-        parts
+        components
     }
 
     /// Returns a node.

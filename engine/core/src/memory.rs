@@ -76,9 +76,9 @@ impl Memory {
     pub fn claim(&self, bytes: u64) -> Claim {
         let bytes = bytes.min(self.budget.total);
         let mut free = self.budget.free();
-        let mine = free.next;
+        let ticket = free.next;
         free.next += 1;
-        while free.served != mine || free.bytes < bytes {
+        while free.served != ticket || free.bytes < bytes {
             self.budget.changed.wait(&mut free);
         }
         free.served += 1;
@@ -139,21 +139,21 @@ mod tests {
     #[test]
     fn claims_share_the_total_and_the_peak_is_counted() {
         let memory = Memory::new(100 << 20);
-        let mine = memory.with_own_counter();
-        let first = mine.claim(60 << 20);
-        assert!(mine.try_claim(60 << 20).is_none());
-        let second = mine.try_claim(40 << 20);
+        let counted = memory.with_own_counter();
+        let first = counted.claim(60 << 20);
+        assert!(counted.try_claim(60 << 20).is_none());
+        let second = counted.try_claim(40 << 20);
         assert!(second.is_some());
         drop((first, second));
-        assert_eq!(mine.peak(), 100 << 20);
-        assert!(mine.try_claim((100 << 20) + 1).is_none());
+        assert_eq!(counted.peak(), 100 << 20);
+        assert!(counted.try_claim((100 << 20) + 1).is_none());
         // A claim above the total waits until it is the only one, and gets the total.
         let large = memory.with_own_counter();
         let all = large.claim(1 << 40);
         assert!(memory.try_claim(1).is_none());
         assert_eq!(large.peak(), 100 << 20);
         drop(all);
-        assert_eq!(mine.peak(), 100 << 20);
+        assert_eq!(counted.peak(), 100 << 20);
         assert!(memory.try_claim(100 << 20).is_some());
     }
 

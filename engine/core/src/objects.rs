@@ -159,24 +159,27 @@ impl ObjectCache {
             let mut slots = self.slots.lock();
             // Remove slots that no thread waits for and whose object is no longer used.
             slots.retain(|_, slot| {
-                let is_used = |known: &Option<Weak<_>>| {
-                    known.as_ref().is_some_and(|known| known.strong_count() > 0)
+                let is_used = |cached: &Option<Weak<_>>| {
+                    cached
+                        .as_ref()
+                        .is_some_and(|cached| cached.strong_count() > 0)
                 };
-                Arc::strong_count(slot) > 1 || slot.try_lock().is_some_and(|known| is_used(&known))
+                Arc::strong_count(slot) > 1
+                    || slot.try_lock().is_some_and(|cached| is_used(&cached))
             });
             slots
                 .entry((*object, TypeId::of::<T>()))
                 .or_default()
                 .clone()
         };
-        let mut known = slot.lock();
-        let here = known.as_ref().and_then(Weak::upgrade);
-        if let Some(here) = here.and_then(|any| any.downcast::<T>().ok()) {
-            return Ok(here);
+        let mut cached = slot.lock();
+        let existing = cached.as_ref().and_then(Weak::upgrade);
+        if let Some(existing) = existing.and_then(|any| any.downcast::<T>().ok()) {
+            return Ok(existing);
         }
         let opened: Arc<T> = Arc::new(open()?);
         let any: OpenedObject = opened.clone();
-        *known = Some(Arc::downgrade(&any));
+        *cached = Some(Arc::downgrade(&any));
         Ok(opened)
     }
 
@@ -186,7 +189,7 @@ impl ObjectCache {
             return;
         }
         let mut kept = self.kept.lock();
-        kept.retain(|(known, _)| !Arc::ptr_eq(known, &opened));
+        kept.retain(|(cached, _)| !Arc::ptr_eq(cached, &opened));
         kept.push_back((opened, bytes));
         let mut taken: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
         while kept.len() > MAX_KEPT_OBJECTS || taken > self.max_kept_bytes {
@@ -201,9 +204,9 @@ impl ObjectCache {
             opened,
             _claim: claim,
         });
-        let mut known = self.held.lock();
-        known.retain(|_, held| held.strong_count() > 0);
-        known.insert(object.digest, Arc::downgrade(&held));
+        let mut cached = self.held.lock();
+        cached.retain(|_, held| held.strong_count() > 0);
+        cached.insert(object.digest, Arc::downgrade(&held));
         held
     }
 

@@ -70,7 +70,7 @@ fn work<'scope, S, T: Send, Start, Each>(
     Each: Fn(&mut S, usize) -> Result<T, StepError> + Sync,
 {
     let mut state = (shared.start)();
-    let mut mine = Vec::new();
+    let mut results = Vec::new();
     for iteration in 0.. {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
         if number >= shared.count {
@@ -92,7 +92,7 @@ fn work<'scope, S, T: Send, Start, Each>(
             _ => Ok(()),
         };
         match checked.and_then(|()| (shared.each)(&mut state, number)) {
-            Ok(one) => mine.push(one),
+            Ok(result) => results.push(result),
             Err(error) => {
                 shared.next.store(shared.count, Ordering::Relaxed);
                 shared.failed.lock().get_or_insert(error);
@@ -100,7 +100,7 @@ fn work<'scope, S, T: Send, Start, Each>(
             }
         }
     }
-    shared.done.lock().append(&mut mine);
+    shared.done.lock().append(&mut results);
 }
 
 impl<S, T, Start, Each> ParallelLoop<'_, S, T, Start, Each> {

@@ -21,16 +21,16 @@ pub(crate) struct Work {
 impl Resolution {
     /// Returns the nodes whose results were never stored, with this as the reason to run.
     pub fn unstored(&self, graph: &Graph) -> HashMap<NodeId, Reason> {
-        let made = |id: &NodeId| {
+        let unstored_reason = |id: &NodeId| {
             let mut unstored = missing_of(&self.states, *id)
                 .iter()
                 .filter(|missing_object| missing_object.is_unstored);
-            let own = unstored.find(|missing_object| {
+            let produced = unstored.find(|missing_object| {
                 input_with_object(graph, &self.states, *id, missing_object).is_none()
             })?;
-            Some((*id, own.reason()))
+            Some((*id, produced.reason()))
         };
-        self.order.iter().filter_map(made).collect()
+        self.order.iter().filter_map(unstored_reason).collect()
     }
 }
 
@@ -101,11 +101,11 @@ impl WorkFinder<'_> {
             .iter()
             .filter(|missing_object| self.is_needed(id, missing_object));
         let needed: BTreeSet<MissingObject> = needed.copied().collect();
-        if let Some(own) = needed
+        if let Some(produced) = needed
             .iter()
             .find(|missing_object| self.input_with_object(id, missing_object).is_none())
         {
-            return Some(own.reason());
+            return Some(produced.reason());
         }
         let input_with_object = self.input_with_object(id, needed.first()?)?;
         let step = self.graph.node(input_with_object).name.clone();

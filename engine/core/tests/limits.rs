@@ -164,8 +164,8 @@ fn cancelling_the_run_ends_the_wait_for_a_lock() {
 struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {
-    fn new(now: &'a AtomicUsize, most: &AtomicUsize) -> Counted<'a> {
-        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+    fn new(now: &'a AtomicUsize, max: &AtomicUsize) -> Counted<'a> {
+        max.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         Counted(now)
     }
 }
@@ -180,7 +180,7 @@ impl Drop for Counted<'_> {
 fn total_threads_hardly_exceed_the_jobs() {
     const JOBS: usize = 6;
     static NOW: AtomicUsize = AtomicUsize::new(0);
-    static MOST: AtomicUsize = AtomicUsize::new(0);
+    static MAX_THREADS: AtomicUsize = AtomicUsize::new(0);
     static DONE: AtomicUsize = AtomicUsize::new(0);
     let mut engine = TestEngine::new(JOBS);
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
@@ -190,7 +190,7 @@ fn total_threads_hardly_exceed_the_jobs() {
                 1 << 20,
                 || (),
                 |(), number| {
-                    let _counted = Counted::new(&NOW, &MOST);
+                    let _counted = Counted::new(&NOW, &MAX_THREADS);
                     std::thread::sleep(Duration::from_millis(2));
                     DONE.fetch_add(1, Ordering::SeqCst);
                     Ok(number)
@@ -205,8 +205,8 @@ fn total_threads_hardly_exceed_the_jobs() {
     let report = engine.run(Cancel::default());
     assert_eq!(report.failures().count(), 0);
     assert_eq!(DONE.load(Ordering::SeqCst), 400);
-    let most = MOST.load(Ordering::SeqCst);
-    assert!((2..=JOBS + 4).contains(&most), "{most} threads");
+    let max = MAX_THREADS.load(Ordering::SeqCst);
+    assert!((2..=JOBS + 4).contains(&max), "{max} threads");
     let helped = report
         .figures
         .values()
@@ -217,7 +217,7 @@ fn total_threads_hardly_exceed_the_jobs() {
 #[test]
 fn threads_start_only_if_their_memory_is_free() {
     static NOW: AtomicUsize = AtomicUsize::new(0);
-    static MOST: AtomicUsize = AtomicUsize::new(0);
+    static MAX_THREADS: AtomicUsize = AtomicUsize::new(0);
     let mut engine = TestEngine::new(8);
     engine.add("large", |context| {
         context.map_parallel(
@@ -225,7 +225,7 @@ fn threads_start_only_if_their_memory_is_free() {
             45 << 20,
             || (),
             |(), _| {
-                let _counted = Counted::new(&NOW, &MOST);
+                let _counted = Counted::new(&NOW, &MAX_THREADS);
                 std::thread::sleep(Duration::from_millis(2));
                 Ok(())
             },
@@ -235,7 +235,7 @@ fn threads_start_only_if_their_memory_is_free() {
     let report = engine.run(Cancel::default());
     assert_eq!(report.failures().count(), 0);
     // Of 100 MiB, the step claims 1 MiB, and two more threads claim 90 MiB.
-    assert_eq!(MOST.load(Ordering::SeqCst), 3);
+    assert_eq!(MAX_THREADS.load(Ordering::SeqCst), 3);
 }
 
 #[test]

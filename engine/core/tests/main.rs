@@ -9,6 +9,6 @@
 
 mod conformance;
 mod engine;
-mod held;
 mod limits;
+mod memory_results;
 mod scheduler;

@@ -62,13 +62,13 @@ impl Sink for Unreadable {
 #[derive(Debug, Default)]
 struct Slow {
     now: AtomicUsize,
-    most: AtomicUsize,
+    max_requests: AtomicUsize,
 }
 
 impl Tier for Slow {
     fn entry(&self, _key: &Digest, _competition: &str) -> Option<LedgerEntry> {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most.fetch_max(now, Ordering::SeqCst);
+        self.max_requests.fetch_max(now, Ordering::SeqCst);
         std::thread::sleep(Duration::from_millis(100));
         self.now.fetch_sub(1, Ordering::SeqCst);
         None
@@ -150,11 +150,11 @@ impl TestEngine {
     }
 }
 
-fn count(report: &RunReport, wanted: fn(&StepOutcome) -> bool) -> usize {
+fn count(report: &RunReport, is_counted: fn(&StepOutcome) -> bool) -> usize {
     report
         .outcomes
         .values()
-        .filter(|outcome| wanted(outcome))
+        .filter(|outcome| is_counted(outcome))
         .count()
 }
 
@@ -173,7 +173,7 @@ fn nodes_query_a_slow_remote_concurrently() {
     engine.store = engine.store.with_tier(slow.clone());
     let report = engine.run(Arc::new(NullReporter));
     assert_eq!(count(&report, is_done), 5);
-    assert_eq!(slow.most.load(Ordering::SeqCst), 4);
+    assert_eq!(slow.max_requests.load(Ordering::SeqCst), 4);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn node_that_cannot_be_resolved_fails() {
             engine.add_action(&format!("publish {name}"), sink, &[step]);
         }
         let report = engine.run(Arc::new(NullReporter));
-        let count = |wanted| count(&report, wanted);
+        let count = |is_counted| count(&report, is_counted);
         assert_eq!(
             count(|one| matches!(one, StepOutcome::Failed { .. })),
             failed

@@ -246,8 +246,8 @@ impl Builder<'_> {
                 published.push((name, path));
                 continue;
             };
-            let (around, own) = path.rsplit_once('/').unwrap_or_default();
-            let archive = (!is_folder).then(|| own.to_owned());
+            let (parent, file_name) = path.rsplit_once('/').unwrap_or_default();
+            let archive = (!is_folder).then(|| file_name.to_owned());
             let step = ExpandArchives {
                 archive,
                 mode: expand,
@@ -259,7 +259,7 @@ impl Builder<'_> {
                 published.push((step_name, path));
                 continue;
             }
-            unpacked.push((step_name, format!("{around}/./")));
+            unpacked.push((step_name, format!("{parent}/./")));
             // The sample submission stays at the path that the pipeline names.
             if expand == Expand::Beside || sample.as_ref() == Some(&path) {
                 published.push((name, path));
@@ -518,14 +518,14 @@ impl Builder<'_> {
                     .any(|(name, _)| *name == path)
                     .then_some((path, inside))
             });
-        let wanted: BTreeSet<&String> = public
+        let described: BTreeSet<&String> = public
             .iter()
             .map(|(name, _)| name)
             .chain(sample.iter().map(|(name, _)| name))
             .collect();
-        let own: StepInputs = inputs
+        let step_inputs: StepInputs = inputs
             .iter()
-            .filter(|(name, _)| wanted.contains(name))
+            .filter(|(name, _)| described.contains(name))
             .cloned()
             .collect();
         let step = Description {
@@ -535,7 +535,7 @@ impl Builder<'_> {
             outputs: public,
             sample,
         };
-        let port = self.step("description", step, own)?;
+        let port = self.step("description", step, step_inputs)?;
         let path = "public/description.md".to_owned();
         inputs.push((path.clone(), port));
         outputs.push((path.clone(), path));
@@ -568,12 +568,12 @@ impl Builder<'_> {
         ] {
             for (path, md5) in sums {
                 let path = format!("{section}/{path}");
-                let whole = inputs.iter().find(|(name, _)| *name == path);
+                let exact = inputs.iter().find(|(name, _)| *name == path);
                 let directory = inputs.iter().find(|(name, _)| {
                     let directory = name.strip_suffix("./").unwrap_or(name);
                     directory.ends_with('/') && path.starts_with(directory)
                 });
-                let (name, port) = whole
+                let (name, port) = exact
                     .or(directory)
                     .ok_or_else(|| BuildError::UnknownChecksum(path.clone()))?;
                 let directory = name.strip_suffix("./").unwrap_or(name);

@@ -139,9 +139,9 @@ impl Description {
         path: &str,
         text: &mut String,
     ) -> Result<(), StepError> {
-        let (head, whole) = head(context, input(inputs, name)?)?;
+        let (head, is_entire) = head(context, input(inputs, name)?)?;
         let head = String::from_utf8_lossy(&head);
-        let complete = if whole {
+        let complete = if is_entire {
             head.lines().count()
         } else {
             head.matches('\n').count()
@@ -176,6 +176,6 @@ fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> 
     let source = opener.open(&content)?;
     let mut source = source.reader()?.take(SHOWN_BYTES as u64);
     source.read_to_end(&mut head).map_err(StepError::input)?;
-    let whole = head.len() as u64 == content.bytes();
-    Ok((head, whole))
+    let is_entire = head.len() as u64 == content.bytes();
+    Ok((head, is_entire))
 }

@@ -155,7 +155,7 @@ impl LocatedStep {
         }
     }
 
-    fn place(&self, error: StepError) -> StepError {
+    fn locate(&self, error: StepError) -> StepError {
         let failure = error.failure();
         if failure == Failure::Cancelled || error.lost_object().is_some() {
             return error;
@@ -207,6 +207,6 @@ impl Step for LocatedStep {
             true => self.step.run(&context.with_sha256(), inputs),
             false => self.step.run(context, inputs),
         };
-        outputs.map_err(|error| self.place(error))
+        outputs.map_err(|error| self.locate(error))
     }
 }

@@ -121,17 +121,17 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         });
     }
 
-    /// Passes finished results to `act`. Waits while more than `most` batches are in progress.
+    /// Passes finished results to `act`. Waits while more than `max_in_progress` batches are in progress.
     fn pass_results(
         &mut self,
-        most: usize,
+        max_in_progress: usize,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
         while let Some(first) = self.waiting.front_mut() {
             let done = match (first.take(), &self.helper) {
                 (Some(done), _) => done,
                 (None, Some(helper)) => {
-                    let result = match self.waiting.len() > most {
+                    let result = match self.waiting.len() > max_in_progress {
                         true => helper.results.recv().map_err(TryRecvError::from),
                         false => helper.results.try_recv(),
                     };
@@ -226,8 +226,8 @@ mod tests {
     #[test]
     fn panic_of_the_helper_thread_is_an_error() {
         let (_directory, context) = context();
-        let here = thread::current().id();
-        let work = |_: u64| assert!(thread::current().id() == here, "intended panic");
+        let this_thread = thread::current().id();
+        let work = |_: u64| assert!(thread::current().id() == this_thread, "intended panic");
         let done = process_in_order(&context, &work, |batches| {
             (0..60).try_for_each(|number| batches.push(number, &mut |()| Ok(())))
         });

@@ -82,12 +82,12 @@ impl ResultLayout {
             inferred: BTreeMap::new(),
             read_volume: ReadVolume::default(),
         };
-        for (place, result) in columns.iter().enumerate() {
+        for (position, result) in columns.iter().enumerate() {
             let (source, column) = match &result.source {
                 ColumnSource::Cells { table, column } => {
                     let opened = tables.get(table);
                     if opened.is_some_and(|table| table.is_number(*column)) {
-                        layout.numbers.insert(place);
+                        layout.numbers.insert(position);
                     }
                     let Some(CopiedCells::Text(table)) = opened.map(|table| &table.cells) else {
                         // The query check allows entries of an array only in outputs that are arrays.
@@ -138,7 +138,7 @@ impl ResultLayout {
     /// Returns the table and the indices of the columns in it if all columns are copied from a single table.
     pub(crate) fn single_table(&self) -> Option<(Arc<StoredText>, Vec<usize>)> {
         let mut single: Option<&Arc<StoredText>> = None;
-        let mut places = Vec::new();
+        let mut indices = Vec::new();
         for source in &self.sources {
             let CellSource::Slice { table, column, .. } = source else {
                 return None;
@@ -147,9 +147,9 @@ impl ResultLayout {
                 return None;
             }
             single = Some(table);
-            places.push(*column);
+            indices.push(*column);
         }
-        Some((single?.clone(), places))
+        Some((single?.clone(), indices))
     }
 
     /// Calls `row` for every row of a batch.
@@ -224,29 +224,31 @@ impl<'a> ResultRow<'a> {
 /// Returns, for each copied column, the table to copy from and the column's index in it. All cells of a row come from
 /// the same table, so that each row is parsed once.
 fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
-    let mut wanted: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
+    let mut requested: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
     for source in sources {
         let CellSource::Slice { table, column, .. } = source else {
             continue;
         };
-        let known = wanted.iter_mut().find(|(one, _)| Arc::ptr_eq(one, table));
-        match known {
+        let existing = requested
+            .iter_mut()
+            .find(|(one, _)| Arc::ptr_eq(one, table));
+        match existing {
             Some((_, columns)) => columns.push(*column),
-            None => wanted.push((table, vec![*column])),
+            None => requested.push((table, vec![*column])),
         }
     }
-    let held = wanted.into_iter().map(|(text, columns)| {
-        let (table, places) = text.table_with(&columns)?;
-        Ok((text, table, places.into_iter()))
+    let opened = requested.into_iter().map(|(text, columns)| {
+        let (table, indices) = text.table_with(&columns)?;
+        Ok((text, table, indices.into_iter()))
     });
-    let mut held = held.collect::<Result<Vec<_>, StepError>>()?;
+    let mut opened = opened.collect::<Result<Vec<_>, StepError>>()?;
     let each = sources.iter().map(|source| {
         let CellSource::Slice { table, .. } = source else {
             return None;
         };
-        let mut held = held.iter_mut();
-        let (_, from, places) = held.find(|(text, _, _)| Arc::ptr_eq(text, table))?;
-        Some((*from, places.next()?))
+        let mut opened = opened.iter_mut();
+        let (_, from, indices) = opened.find(|(text, _, _)| Arc::ptr_eq(text, table))?;
+        Some((*from, indices.next()?))
     });
     Ok(each.collect())
 }
@@ -274,8 +276,8 @@ impl<'a> RowCells<'a> {
         row: u64,
         column: usize,
     ) -> Result<&'a [u8], StepError> {
-        let place = (std::ptr::from_ref(table), row);
-        if self.row != Some(place) {
+        let position = (std::ptr::from_ref(table), row);
+        if self.row != Some(position) {
             self.cells.clear();
             let ReadVolume { rows, bytes } = self.read_volume;
             if rows >= NOTIFY_AFTER.rows || bytes >= NOTIFY_AFTER.bytes {
@@ -286,7 +288,7 @@ impl<'a> RowCells<'a> {
             self.read_volume.rows += 1;
             self.read_volume.bytes += text.len() as u64;
             self.rest = Some(Cells::new(text));
-            self.row = Some(place);
+            self.row = Some(position);
         }
         let missing = (column + 1).saturating_sub(self.cells.len());
         let rest = self.rest.iter_mut().flatten();

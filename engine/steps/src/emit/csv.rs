@@ -42,7 +42,7 @@ pub(super) fn store_rows(
         .map_err(StepError::machine)?;
     let header = header.finish().map_err(StepError::machine)?;
     let copies_rows = rows.has_single_origin() && delimiter == b',' && quoting == Quoting::Minimal;
-    if let Some((table, places)) = layout.single_table().filter(|_| copies_rows) {
+    if let Some((table, indices)) = layout.single_table().filter(|_| copies_rows) {
         let mut failed = None;
         let mut origins = Origins {
             rows: &mut rows,
@@ -50,7 +50,7 @@ pub(super) fn store_rows(
             failed: &mut failed,
         };
         let schema = table.schema();
-        let is_whole = places.iter().copied().eq(0..schema.columns.len())
+        let is_whole = indices.iter().copied().eq(0..schema.columns.len())
             && (layout.columns.iter().zip(&schema.columns)).all(|(one, of)| one.name == of.name);
         let common = match is_whole {
             true => CommonRows::up_to_gap(&mut origins, schema.rows),
@@ -59,7 +59,7 @@ pub(super) fn store_rows(
         if common.is_all && origins.failed.is_none() {
             return Ok((table.object(), schema.rows));
         }
-        let (table, places) = table.table_with(&places)?;
+        let (table, indices) = table.table_with(&indices)?;
         let mut out = context.store.writer()?;
         out.write_all(&header).map_err(StepError::machine)?;
         let origins = (0..common.rows).chain(common.next).chain(origins);
@@ -67,7 +67,7 @@ pub(super) fn store_rows(
         let mut options = GatherOptions::new(&scratch);
         let claim = claim_for_text(context, table, &mut options);
         let count =
-            gather(table, origins, &places, &mut out, &options).map_err(StepError::machine)?;
+            gather(table, origins, &indices, &mut out, &options).map_err(StepError::machine)?;
         drop(claim);
         return match failed {
             Some(error) => Err(error),

@@ -62,8 +62,8 @@ impl Step for ExpandArchives {
         match &self.archive {
             Some(name) => {
                 let content = content_of(context, value)?;
-                let (inside, place) = unpacked(context, &opener, name, &content)?;
-                add(&mut files, name, &inside, &place, None)?;
+                let (inside, target) = unpacked(context, &opener, name, &content)?;
+                add(&mut files, name, &inside, &target, None)?;
             }
             None => {
                 let tree = Tree::load(context, value)?;
@@ -77,8 +77,8 @@ impl Step for ExpandArchives {
                     if self.mode == Expand::Beside {
                         files.push_file(path, file);
                     }
-                    let (inside, place) = unpacked(context, &opener, path, &content)?;
-                    add(&mut files, path, &inside, &place, Some(&tree))?;
+                    let (inside, target) = unpacked(context, &opener, path, &content)?;
+                    add(&mut files, path, &inside, &target, Some(&tree))?;
                 }
             }
         }
@@ -112,18 +112,18 @@ fn unpacked(
     let inside = step.unpack(context, opener, content, path)?;
     let inside = inside.finish(&context.cancel).map_err(StepError::input)?;
     let directory = unpack::without_suffix(path);
-    let (around, own) = directory.rsplit_once('/').unwrap_or(("", directory));
+    let (parent, directory_name) = directory.rsplit_once('/').unwrap_or(("", directory));
     let has_own = !inside.is_empty()
         && inside.files().all(|file| {
-            let rest = path_within(file.path(), path).strip_prefix(own);
+            let rest = path_within(file.path(), path).strip_prefix(directory_name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
-    let place = match has_own {
-        true => around,
+    let target = match has_own {
+        true => parent,
         false => directory,
     };
-    let place = place.to_owned();
-    Ok((inside, place))
+    let target = target.to_owned();
+    Ok((inside, target))
 }
 
 /// The path of a member within its archive.
@@ -135,33 +135,35 @@ fn add(
     files: &mut TreeBuilder,
     archive: &str,
     inside: &Tree,
-    place: &str,
+    target: &str,
     beside: Option<&Tree>,
 ) -> Result<(), StepError> {
     if inside.is_empty() {
         // An empty archive becomes an empty directory.
         let exists = |tree: &Tree| {
-            let there = tree.find(place).is_some_and(|there| there.is_directory());
-            there || tree.with_prefix(&format!("{place}/")).next().is_some()
+            let existing = tree
+                .find(target)
+                .is_some_and(|existing| existing.is_directory());
+            existing || tree.with_prefix(&format!("{target}/")).next().is_some()
         };
         if !beside.is_some_and(exists) {
-            files.push(place, None);
+            files.push(target, None);
         }
         return Ok(());
     }
     let mut path = String::new();
     for file in inside.files() {
         path.clear();
-        path.push_str(place);
-        if !place.is_empty() {
+        path.push_str(target);
+        if !target.is_empty() {
             path.push('/');
         }
         path.push_str(path_within(file.path(), archive));
-        let there = beside.and_then(|tree| tree.find(&path));
-        match there {
+        let existing = beside.and_then(|tree| tree.find(&path));
+        match existing {
             None => files.push_file(&path, file),
             // Some competitions publish an archive together with its unpacked files.
-            Some(there) if there.is_directory() && file.is_directory() => {}
+            Some(existing) if existing.is_directory() && file.is_directory() => {}
             Some(_) => {
                 let (archive, path) = (archive.to_owned(), path);
                 let error = ExpandCollision { archive, path };

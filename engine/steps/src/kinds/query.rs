@@ -10,8 +10,8 @@ use crate::relation::{QueryRun, query_memory};
 
 pub(crate) fn query_table(query: Query, session: Session) -> FunctionStep {
     let params = serde_json::json!({ "sql": query.normal });
-    let asked = query.clone();
-    let made = FunctionStep::new("query", 4, params, move |context, inputs| {
+    let memory_query = query.clone();
+    let function = FunctionStep::new("query", 4, params, move |context, inputs| {
         let run = QueryRun {
             session: &session,
             query: &query,
@@ -20,5 +20,5 @@ pub(crate) fn query_table(query: Query, session: Session) -> FunctionStep {
         };
         Ok(single_output(store_table(run)?.into_value()))
     });
-    made.memory(move |inputs| query_memory(&asked, inputs))
+    function.memory(move |inputs| query_memory(&memory_query, inputs))
 }

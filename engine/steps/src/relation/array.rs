@@ -78,8 +78,8 @@ impl Relation for ArrayRelation {
                 }
                 let rows = self.chosen.origins(first, len);
                 let array = values(self.array.elements(&rows)?);
-                let wanted = self.columns.get(*column).map(|column| &column.data_type);
-                arrays.push(match wanted {
+                let data_type = self.columns.get(*column).map(|column| &column.data_type);
+                arrays.push(match data_type {
                     Some(DataType::Float64) => cast(&array, &DataType::Float64)?,
                     _ => array,
                 });

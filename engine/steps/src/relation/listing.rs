@@ -36,8 +36,8 @@ pub(crate) fn listing_schema(pattern: &FilePattern, rows: u64) -> Schema {
 }
 
 fn names(pattern: &FilePattern) -> impl Iterator<Item = &str> {
-    let own = pattern.names.iter().map(String::as_str);
-    FILE_COLUMNS.into_iter().chain(own)
+    let pattern_names = pattern.names.iter().map(String::as_str);
+    FILE_COLUMNS.into_iter().chain(pattern_names)
 }
 
 #[derive(Debug)]

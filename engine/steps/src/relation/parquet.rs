@@ -26,7 +26,7 @@ struct RowBlock {
     /// The rows in the order of the file.
     rows: RecordBatch,
     /// For each row of the selection, its index in `rows`.
-    places: Vec<u64>,
+    indices: Vec<u64>,
 }
 
 pub(crate) struct ParquetRelation {
@@ -92,7 +92,7 @@ impl ParquetRelation {
         batch: usize,
     ) -> Result<RowBlock, ScanError> {
         let mut order: Vec<u32> = (0..u32::try_from(rows.len())?).collect();
-        let row = |place: &u32| rows.get(*place as usize).copied().unwrap_or(u64::MAX);
+        let row = |index: &u32| rows.get(*index as usize).copied().unwrap_or(u64::MAX);
         order.sort_by_key(row);
         let mut requested = order.iter().map(row).peekable();
         let mut chosen = Vec::new();
@@ -102,30 +102,30 @@ impl ParquetRelation {
             if requested.peek().is_some_and(|row| *row < end) {
                 for batch in self.batches(columns, Some(group), batch)? {
                     let batch = batch?;
-                    let behind = start + batch.num_rows() as u64;
-                    let mut here = Vec::new();
-                    while let Some(row) = requested.next_if(|row| *row < behind) {
-                        here.push(row - start);
+                    let batch_end = start + batch.num_rows() as u64;
+                    let mut selected = Vec::new();
+                    while let Some(row) = requested.next_if(|row| *row < batch_end) {
+                        selected.push(row - start);
                     }
-                    if !here.is_empty() {
-                        chosen.push(select_rows(&batch, here)?);
+                    if !selected.is_empty() {
+                        chosen.push(select_rows(&batch, selected)?);
                     }
-                    start = behind;
+                    start = batch_end;
                 }
             }
             start = end;
         }
         let schema = chosen.first().map(RecordBatch::schema);
         let schema = schema.ok_or("an empty parquet file has no rows to choose")?;
-        let mut places = vec![0; order.len()];
-        for (place, row) in order.into_iter().enumerate() {
-            if let Some(slot) = places.get_mut(row as usize) {
-                *slot = place as u64;
+        let mut indices = vec![0; order.len()];
+        for (index, row) in order.into_iter().enumerate() {
+            if let Some(slot) = indices.get_mut(row as usize) {
+                *slot = index as u64;
             }
         }
         Ok(RowBlock {
             rows: concat_batches(&schema, &chosen)?,
-            places,
+            indices,
         })
     }
 
@@ -146,7 +146,7 @@ impl ParquetRelation {
         let mut part: Option<(RowBlock, usize)> = None;
         std::iter::from_fn(move || {
             let (current, done) = match part.take() {
-                Some((current, done)) if done < current.places.len() => (current, done),
+                Some((current, done)) if done < current.indices.len() => (current, done),
                 _ => {
                     let rows = positions.range(first, size);
                     if rows.is_empty() {
@@ -162,10 +162,10 @@ impl ParquetRelation {
                     }
                 }
             };
-            let end = (done + batch).min(current.places.len());
-            let places = current.places.get(done..end).unwrap_or_default().to_vec();
+            let end = (done + batch).min(current.indices.len());
+            let indices = current.indices.get(done..end).unwrap_or_default().to_vec();
             let values =
-                select_rows(&current.rows, places).and_then(|rows| self.values(&columns, &rows));
+                select_rows(&current.rows, indices).and_then(|rows| self.values(&columns, &rows));
             part = Some((current, end));
             Some(values)
         })

@@ -19,15 +19,15 @@ pub(crate) fn query_values(
 ) -> Result<(), StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Unordered)?;
-    let mut places = [0; 2];
-    for (place, name) in places.iter_mut().zip(columns) {
+    let mut indices = [0; 2];
+    for (index, name) in indices.iter_mut().zip(columns) {
         let found = rows.columns().iter().position(|column| column.name == name);
-        *place = found
+        *index = found
             .ok_or_else(|| StepError::pipeline(format!("the query has no column `{name}`")))?;
     }
     while let Some(batch) = rows.next()? {
-        let first = text(&batch, places[0])?;
-        let second = text(&batch, places[1])?;
+        let first = text(&batch, indices[0])?;
+        let second = text(&batch, indices[1])?;
         let (first, second) = (first.as_string::<i32>(), second.as_string::<i32>());
         for row in 0..batch.num_rows() {
             let cell = |array: &arrow::array::StringArray| array.is_valid(row).then_some(row);
@@ -70,10 +70,10 @@ pub(crate) fn query_rows_as_text(
         first_rows: Vec::new(),
     };
     while let Some(batch) = rows.next()? {
-        let wanted = limit
+        let shown = limit
             .saturating_sub(found.first_rows.len())
             .min(batch.num_rows());
-        if wanted > 0 {
+        if shown > 0 {
             let options = FormatOptions::default();
             let formatters = batch
                 .columns()
@@ -82,7 +82,7 @@ pub(crate) fn query_rows_as_text(
             let formatters = formatters
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(StepError::internal)?;
-            for row in 0..wanted {
+            for row in 0..shown {
                 let cells: Vec<String> = formatters
                     .iter()
                     .map(|cell| cell.value(row).to_string())

@@ -58,7 +58,7 @@ impl<'a> QueryRun<'a> {
     pub(crate) fn start(
         self,
         tables: &BTreeMap<String, OpenTable>,
-        wanted: RowForm,
+        form: RowForm,
     ) -> Result<RunningQuery<'a>, StepError> {
         let QueryRun {
             session,
@@ -74,7 +74,7 @@ impl<'a> QueryRun<'a> {
         let tables = relations(tables);
         let (runtime, permit) = runtime(query, context, inputs)?;
         let rows = runtime.block_on(async {
-            match wanted {
+            match form {
                 RowForm::Cells => session.rows(query, tables, &limits).await,
                 RowForm::Values => session.values(query, tables, &limits).await,
                 RowForm::Unordered => session.values_unordered(query, tables, &limits).await,
@@ -156,7 +156,7 @@ const INDEX_BYTES_PER_ROW: u64 = 9;
 
 /// Estimates the memory in bytes that a query needs, in addition to mapped files.
 pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
-    let (mut index, mut held) = (0, 0);
+    let (mut index, mut row_bytes) = (0, 0);
     for (_, value) in inputs
         .iter()
         .filter(|(name, _)| !name.starts_with(TREE_PREFIX))
@@ -168,12 +168,12 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
         // A column that is copied unchanged needs one integer per row. Queries rarely compute with many columns of a
         // wide table.
         let columns = table.schema.columns.len().min(16) as u64;
-        held += table.len() * (64 + 8 * columns);
+        row_bytes += table.len() * (64 + 8 * columns);
     }
     let work = if query.is_stream() {
         STREAM_BYTES
     } else {
-        (2 * held).max(MIN_WORK_BYTES)
+        (2 * row_bytes).max(MIN_WORK_BYTES)
     };
     index + work
 }

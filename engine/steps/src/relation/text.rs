@@ -91,8 +91,8 @@ impl TextRelation {
         let (rows, arrays) = match self.table.values(columns)? {
             Some(values) => select(&values, &rows)?,
             None => {
-                let (table, places) = self.table.table_with(columns)?;
-                let mut batches = table.read_batches(&places, rows, batch)?;
+                let (table, indices) = self.table.table_with(columns)?;
+                let mut batches = table.read_batches(&indices, rows, batch)?;
                 let read = batches.next().ok_or("a stored table ends early")??;
                 (read.num_rows(), read.columns().to_vec())
             }
@@ -121,10 +121,10 @@ fn select(values: &[ArrayRef], rows: &RowSelection) -> Result<(usize, Vec<ArrayR
         RowSelection::All => 0..all,
         RowSelection::Range(range) => usize::try_from(range.start)?..usize::try_from(range.end)?,
         RowSelection::Rows(rows) => {
-            let places = UInt64Array::from_iter_values(rows.iter().copied());
+            let indices = UInt64Array::from_iter_values(rows.iter().copied());
             let options = TakeOptions { check_bounds: true };
             let taken = values.iter();
-            let taken = taken.map(|values| take(values, &places, Some(options.clone())));
+            let taken = taken.map(|values| take(values, &indices, Some(options.clone())));
             return Ok((rows.len(), taken.collect::<Result<_, _>>()?));
         }
     };

@@ -68,10 +68,10 @@ pub enum ContentError {
     #[error("{0}")]
     Zip(#[from] ZipError),
     /// A read failed.
-    #[error("cannot read {what}: {cause}")]
+    #[error("cannot read {subject}: {cause}")]
     Io {
         /// The file or object.
-        what: String,
+        subject: String,
         /// The error of the system.
         #[source]
         cause: io::Error,
@@ -217,7 +217,7 @@ impl Opener {
         match self.open_file(object, true)? {
             BaseFile::Local(file) => Ok(file),
             BaseFile::Remote(_) | BaseFile::Layered(_) => Err(ContentError::Io {
-                what: object.to_string(),
+                subject: object.to_string(),
                 cause: io::Error::other("it is not an object of the cache"),
             }),
         }
@@ -231,14 +231,14 @@ impl Opener {
 
     /// Announces the contents that will be read, so that adjacent ranges on another machine are fetched together.
     pub fn expect(&self, contents: impl Iterator<Item = ContentRef>) {
-        let mut wanted: HashMap<Digest, Vec<Range<u64>>> = HashMap::new();
+        let mut ranges_by_base: HashMap<Digest, Vec<Range<u64>>> = HashMap::new();
         for content in contents {
-            wanted
+            ranges_by_base
                 .entry(*content.base())
                 .or_default()
                 .push(content.range());
         }
-        for (base, ranges) in wanted {
+        for (base, ranges) in ranges_by_base {
             if let Some(Location::Ranges(content)) = self.context.outside.location(&base) {
                 content.expect(ranges);
             }
@@ -260,7 +260,7 @@ impl Opener {
         }
         let object = self.open_stored(layers)?;
         let failed = |cause| ContentError::Io {
-            what: layers.to_string(),
+            subject: layers.to_string(),
             cause,
         };
         let found = Layers::read(&object).map_err(failed)?;
@@ -303,7 +303,7 @@ impl Opener {
                 };
                 let file = object.file().try_clone();
                 let file = file.map_err(|cause| ContentError::Io {
-                    what: base.to_string(),
+                    subject: base.to_string(),
                     cause,
                 })?;
                 BaseFile::Local(Arc::new(file))
@@ -320,8 +320,8 @@ impl Opener {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(cause) => {
-                let what = path.display().to_string();
-                return Err(ContentError::Io { what, cause });
+                let subject = path.display().to_string();
+                return Err(ContentError::Io { subject, cause });
             }
         };
         match self.context.store.source(path)? {
@@ -417,7 +417,7 @@ impl OpenContent<'_> {
                 let mut reader = self.reader()?;
                 let read = reader.read_to_end(buffer);
                 read.map_err(|cause| ContentError::Io {
-                    what: content.base().to_string(),
+                    subject: content.base().to_string(),
                     cause,
                 })?;
                 Ok(())
@@ -439,7 +439,7 @@ impl OpenContent<'_> {
         }
         let read = io::copy(&mut self.reader()?, &mut io::sink());
         read.map(drop).map_err(|cause| ContentError::Io {
-            what: self.content.base().to_string(),
+            subject: self.content.base().to_string(),
             cause,
         })
     }

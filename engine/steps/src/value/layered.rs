@@ -72,11 +72,11 @@ impl LayeredFile {
                 let window = u64::from(window.unwrap_or(0));
                 let longest = parts.iter().map(|part| part.unpacked).max();
                 let longest = longest.filter(|longest| *longest <= MAX_PART_BYTES);
-                let whole = longest.and_then(|longest| claim(longest + window));
-                let is_whole = whole.is_some();
+                let claimed = longest.and_then(|longest| claim(longest + window));
+                let is_claimed = claimed.is_some();
                 let memory =
-                    whole.or_else(|| claim(PART_CHUNK_BYTES + window / CACHED_SPANS as u64));
-                let longest = if is_whole {
+                    claimed.or_else(|| claim(PART_CHUNK_BYTES + window / CACHED_SPANS as u64));
+                let longest = if is_claimed {
                     MAX_PART_BYTES
                 } else {
                     PART_CHUNK_BYTES

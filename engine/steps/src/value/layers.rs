@@ -95,10 +95,10 @@ impl LayersWriter {
 impl WindowStore for LayersWriter {
     fn keep(&self, window: &[u8]) -> io::Result<u64> {
         let mut out = self.0.borrow_mut();
-        let place = out.bytes;
+        let position = out.bytes;
         out.object.write_all(window)?;
         out.bytes += window.len() as u64;
-        Ok(place)
+        Ok(position)
     }
 }
 
@@ -155,25 +155,25 @@ fn invalid() -> io::Error {
 fn write_index(out: &mut impl Write, index: &InflateIndex) -> io::Result<()> {
     write_number(out, index.len())?;
     write_number(out, index.spans().len() as u64)?;
-    let (mut start, mut place) = (0, 0);
+    let (mut start, mut position) = (0, 0);
     for span in index.spans() {
         let now = match span.source {
             SpanSource::Stored { at, .. } => at << 1,
             SpanSource::Coded { at, .. } => at << 1 | 1,
         };
         write_difference(out, span.start, start)?;
-        write_difference(out, now, place)?;
+        write_difference(out, now, position)?;
         match span.source {
             SpanSource::Stored { block, .. } => write_number(out, block)?,
             SpanSource::Coded { bit, window, .. } => match window {
                 SpanWindow::Stored => write_number(out, u64::from(bit | WINDOW_IS_STORED))?,
-                SpanWindow::Kept(place) => {
+                SpanWindow::Kept(position) => {
                     write_number(out, u64::from(bit))?;
-                    write_number(out, place)?;
+                    write_number(out, position)?;
                 }
             },
         }
-        (start, place) = (span.start, now);
+        (start, position) = (span.start, now);
     }
     Ok(())
 }
@@ -181,12 +181,12 @@ fn write_index(out: &mut impl Write, index: &InflateIndex) -> io::Result<()> {
 fn read_index(input: &mut CompactReader<impl io::Read>) -> io::Result<InflateIndex> {
     let len = input.number()?;
     let mut spans = Vec::new();
-    let (mut start, mut place) = (0, 0);
+    let (mut start, mut position) = (0, 0);
     for _ in 0..input.number()? {
         start = input.difference(start)?;
-        place = input.difference(place)?;
-        let at = place >> 1;
-        let source = match place & 1 {
+        position = input.difference(position)?;
+        let at = position >> 1;
+        let source = match position & 1 {
             0 => SpanSource::Stored {
                 at,
                 block: input.number()?,
@@ -345,13 +345,13 @@ mod tests {
             let store = Store::open(directory.path()).unwrap();
             let layers = Layers { base: Digest::of_bytes(b"bundle"), layers };
             let writer = LayersWriter::new(&store).unwrap();
-            let places: Vec<u64> = windows.iter().map(|window| writer.keep(window).unwrap()).collect();
+            let positions: Vec<u64> = windows.iter().map(|window| writer.keep(window).unwrap()).collect();
             let object = store.open_object(&writer.finish(&layers)?).unwrap();
             let file = Arc::new(object.file().try_clone()?);
             prop_assert_eq!(&Layers::read(&file)?, &layers);
-            for (window, place) in windows.iter().zip(places) {
+            for (window, position) in windows.iter().zip(positions) {
                 let mut found = vec![0; window.len()];
-                file.read_exact_at(&mut found, place)?;
+                file.read_exact_at(&mut found, position)?;
                 prop_assert_eq!(&found, window);
             }
             let cut = tempfile::tempfile()?;

@@ -96,9 +96,9 @@ impl OutputLayout {
     }
 
     fn check_files_above(&self, order: &[u32]) -> Result<(), Collision> {
-        let file = |place: usize| order.get(place).copied().unwrap_or_default();
-        let path = |place: usize| self.files.path(file(place));
-        let is_file = |place: usize| !self.files.is_directory(file(place));
+        let file = |index: usize| order.get(index).copied().unwrap_or_default();
+        let path = |index: usize| self.files.path(file(index));
+        let is_file = |index: usize| !self.files.is_directory(file(index));
         match below_a_file(order.len(), path, is_file) {
             None => Ok(()),
             Some((above, below)) => Err(Collision::Below {
@@ -113,8 +113,8 @@ impl OutputLayout {
     fn check_case(&self, order: &[u32]) -> Result<(), Collision> {
         let mut seen: HashMap<String, (&str, u32)> = HashMap::new();
         for &file in order {
-            let whole = self.files.path(file);
-            for path in parent_directories(whole).chain([whole]) {
+            let full_path = self.files.path(file);
+            for path in parent_directories(full_path).chain([full_path]) {
                 let (other, first) = *seen.entry(path.to_lowercase()).or_insert((path, file));
                 if other != path {
                     return Err(Collision::Case {
@@ -145,30 +145,30 @@ pub(crate) fn below_a_file<'a>(
     path: impl Fn(usize) -> &'a str,
     is_file: impl Fn(usize) -> bool,
 ) -> Option<(usize, usize)> {
-    let find = |wanted: &str| {
+    let find = |target: &str| {
         let (mut low, mut high) = (0, count);
         while low < high {
             let middle = low.midpoint(high);
-            if path(middle) < wanted {
+            if path(middle) < target {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        (low < count && path(low) == wanted).then_some(low)
+        (low < count && path(low) == target).then_some(low)
     };
     let mut last_parent = "";
-    for place in 0..count {
-        let Some((parent, _)) = path(place).rsplit_once('/') else {
+    for index in 0..count {
+        let Some((parent, _)) = path(index).rsplit_once('/') else {
             continue;
         };
         // Neighbours usually have the same parent directory.
         if std::mem::replace(&mut last_parent, parent) == parent {
             continue;
         }
-        for directory in parent_directories(path(place)) {
+        for directory in parent_directories(path(index)) {
             if let Some(file) = find(directory).filter(|file| is_file(*file)) {
-                return Some((file, place));
+                return Some((file, index));
             }
         }
     }
@@ -307,10 +307,10 @@ mod tests {
         /// file is lost.
         #[test]
         fn collisions_are_rejected_and_no_file_is_lost(outputs in outputs(), folds: bool) {
-            let made = layout(&outputs).into_tree(folds, &Cancel::default());
+            let result = layout(&outputs).into_tree(folds, &Cancel::default());
             match model(&outputs, folds) {
                 Ok(taken) => {
-                    let tree = made.unwrap();
+                    let tree = result.unwrap();
                     let found: BTreeMap<String, bool> = tree
                         .files()
                         .map(|file| (file.path().to_owned(), !file.is_directory()))
@@ -318,7 +318,7 @@ mod tests {
                     prop_assert_eq!(found.len(), tree.len());
                     prop_assert_eq!(found, taken);
                 }
-                Err(()) => prop_assert!(made.is_err(), "{:?}", outputs),
+                Err(()) => prop_assert!(result.is_err(), "{:?}", outputs),
             }
         }
     }

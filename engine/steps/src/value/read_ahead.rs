@@ -186,16 +186,16 @@ mod tests {
             if count == 0 && !buffer.is_empty() {
                 return (self.then)();
             }
-            for (place, byte) in buffer.iter_mut().take(count).enumerate() {
-                *byte = byte_at(self.at + place);
+            for (position, byte) in buffer.iter_mut().take(count).enumerate() {
+                *byte = byte_at(self.at + position);
             }
             self.at += count;
             Ok(count)
         }
     }
 
-    fn byte_at(place: usize) -> u8 {
-        (place.wrapping_mul(2_654_435_761) >> 7) as u8
+    fn byte_at(position: usize) -> u8 {
+        (position.wrapping_mul(2_654_435_761) >> 7) as u8
     }
 
     fn ahead(end: usize, then: fn() -> io::Result<usize>) -> (Threads, Arc<AtomicU64>, ReadAhead) {
@@ -230,10 +230,13 @@ mod tests {
             let mut read = Vec::new();
             // Alternate between both interfaces of the reader.
             while read.len() < end {
-                let wanted = (end - read.len()).min(1 + read.len() % 70_000);
+                let requested = (end - read.len()).min(1 + read.len() % 70_000);
                 let before = read.len();
-                ahead.by_ref().take(wanted as u64).read_to_end(&mut read)?;
-                assert_eq!(read.len(), before + wanted);
+                ahead
+                    .by_ref()
+                    .take(requested as u64)
+                    .read_to_end(&mut read)?;
+                assert_eq!(read.len(), before + requested);
                 let buffered = ahead.fill_buf()?;
                 let count = buffered.len().min(13);
                 read.extend_from_slice(buffered.get(..count).unwrap_or_default());

@@ -237,11 +237,11 @@ impl StoredText {
 
     /// Returns all values of these columns, if they are in memory.
     pub fn values(&self, columns: &[usize]) -> Result<Option<Vec<ArrayRef>>, CsvError> {
-        let Some((cached, places)) = self.cached_columns(columns).filter(|_| !columns.is_empty())
+        let Some((cached, indices)) = self.cached_columns(columns).filter(|_| !columns.is_empty())
         else {
             return Ok(None);
         };
-        let values = places.into_iter().map(|place| cached.values(place));
+        let values = indices.into_iter().map(|index| cached.values(index));
         values.collect::<Result<_, _>>().map(Some)
     }
 
@@ -249,7 +249,7 @@ impl StoredText {
     /// them, and the entire table otherwise.
     pub fn table_with(&self, columns: &[usize]) -> Result<(&TextTable, Vec<usize>), StepError> {
         match self.cached_columns(columns) {
-            Some((cached, places)) => Ok((&cached.table, places)),
+            Some((cached, indices)) => Ok((&cached.table, indices)),
             None => Ok((self.full_table()?, columns.to_vec())),
         }
     }
@@ -286,17 +286,17 @@ impl CachedColumns {
 
     /// Returns the indices of these columns of the table among the cached columns. `None` if one is not in memory.
     fn indices(&self, columns: &[usize]) -> Option<Vec<usize>> {
-        let place = |column| self.columns.binary_search(column).ok();
-        columns.iter().map(place).collect()
+        let index = |column| self.columns.binary_search(column).ok();
+        columns.iter().map(index).collect()
     }
 
-    fn values(&self, place: usize) -> Result<ArrayRef, CsvError> {
-        let metadata = self.values.get(place);
+    fn values(&self, index: usize) -> Result<ArrayRef, CsvError> {
+        let metadata = self.values.get(index);
         if let Some(values) = metadata.and_then(OnceLock::get) {
             return Ok(values.clone());
         }
         let rows = usize::try_from(self.table.schema().rows).unwrap_or(usize::MAX);
-        let batches = self.table.read_batches(&[place], RowSelection::All, rows)?;
+        let batches = self.table.read_batches(&[index], RowSelection::All, rows)?;
         let schema = batches.schema();
         let batches = batches.collect::<Result<Vec<_>, _>>()?;
         let values = concat_batches(&schema, &batches)?.column(0).clone();

@@ -52,11 +52,11 @@ impl<'a> TableWriter<'a> {
         let out = self.cells.finish().map_err(StepError::machine)?;
         let stored = out.commit()?;
         if let Some(index) = index {
-            let known = TextMetadata {
+            let metadata = TextMetadata {
                 index,
                 projection: None,
             };
-            StoredText::cache(self.context, stored, &self.schema, known)?;
+            StoredText::cache(self.context, stored, &self.schema, metadata)?;
         }
         let object = stored.digest;
         Ok(TableValue::new(self.schema, TableStorage::Text { object }))

@@ -178,8 +178,8 @@ impl SharedState {
 
     /// Number and offset of the slowest reader.
     fn slowest_reader(&self) -> Option<(u64, u64)> {
-        let slowest = self.offsets.iter().min_by_key(|(_, place)| **place);
-        slowest.map(|(number, place)| (*number, *place))
+        let slowest = self.offsets.iter().min_by_key(|(_, offset)| **offset);
+        slowest.map(|(number, offset)| (*number, *offset))
     }
 }
 
@@ -251,27 +251,29 @@ impl SharedReader {
             if at < state.start {
                 return false;
             }
-            let Some(place) = state.offsets.get_mut(&self.number) else {
+            let Some(offset) = state.offsets.get_mut(&self.number) else {
                 return false;
             };
-            if *place < at {
-                *place = at;
+            if *offset < at {
+                *offset = at;
                 state.evict();
                 self.shared.wake_readers(&state);
             }
             if end <= state.end {
                 state.copy(at, end - at, out);
-                if let Some(own) = state.offsets.get_mut(&self.number) {
-                    *own = end;
+                if let Some(own_offset) = state.offsets.get_mut(&self.number) {
+                    *own_offset = end;
                 }
                 state.evict();
                 self.shared.wake_readers(&state);
                 return true;
             }
             match (state.slowest_reader(), &state.source) {
-                (Some((number, place)), _) if state.window.len() >= WINDOW_CHUNKS && place < at => {
+                (Some((number, offset)), _)
+                    if state.window.len() >= WINDOW_CHUNKS && offset < at =>
+                {
                     let timed_out = self.shared.wait(&mut state);
-                    if timed_out && state.offsets.get(&number) == Some(&place) {
+                    if timed_out && state.offsets.get(&number) == Some(&offset) {
                         state.offsets.remove(&number);
                         state.evict();
                         // Several readers may wait for the excluded reader.
@@ -293,11 +295,11 @@ impl SharedReader {
         }
     }
 
-    /// Declares that no bytes before `place` are needed.
-    fn release_before(&self, place: u64) {
+    /// Declares that no bytes before `offset` are needed.
+    fn release_before(&self, offset: u64) {
         let mut state = self.shared.state();
-        if let Some(own) = state.offsets.get_mut(&self.number) {
-            *own = place;
+        if let Some(own_offset) = state.offsets.get_mut(&self.number) {
+            *own_offset = offset;
             state.evict();
             self.shared.wake_readers(&state);
         }
@@ -320,7 +322,7 @@ mod tests {
     use super::*;
 
     fn content() -> Vec<u8> {
-        (0..40_u32 << 20).map(|place| (place / 7) as u8).collect()
+        (0..40_u32 << 20).map(|offset| (offset / 7) as u8).collect()
     }
 
     /// Reads a part of a member in every `step` bytes. Returns whether it inflated the member by itself.

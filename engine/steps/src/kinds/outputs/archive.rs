@@ -126,7 +126,7 @@ impl Step for Pack {
         let mut layout = OutputLayout::default();
         for path in &self.members {
             let value = crate::value::input(inputs, path)?;
-            layout.add(path, |files| place(context, value, path, files))?;
+            layout.add(path, |files| add_output(context, value, path, files))?;
         }
         let tree = layout
             .into_tree(false, &context.cancel)
@@ -156,7 +156,7 @@ impl Step for Pack {
 
 /// Adds the files of an output at `path`: a single file, or a tree. If `path` ends in `./`, the tree is added to the
 /// parent directory.
-pub(crate) fn place(
+pub(crate) fn add_output(
     context: &Context,
     value: &prep_core::Value,
     path: &str,

@@ -36,10 +36,11 @@ pub(crate) static KIND: StepKind = StepKind {
         let from = declaration.text("copy")?.to_owned();
         let params = serde_json::json!({ "from": from });
         // The path of a directory ends in `/`.
-        let made = FunctionStep::new("copy", 3, params, move |context, inputs| {
+        let function = FunctionStep::new("copy", 3, params, move |context, inputs| {
             Ok(single_output(copied(context, inputs, &from)?))
         });
-        made.memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
+        function
+            .memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
             .step()
     },
 };

@@ -173,8 +173,8 @@ impl Step for Document {
                 Some(value) => value,
                 None => {
                     file = open()?;
-                    let gone = || StepError::internal("a member disappeared from the file");
-                    self.member(&mut file, key)?.ok_or_else(gone)?
+                    let disappeared = || StepError::internal("a member disappeared from the file");
+                    self.member(&mut file, key)?.ok_or_else(disappeared)?
                 }
             };
             out.member(&Json::String(key.clone()), &value)?;
@@ -203,13 +203,13 @@ impl Document {
         {
             found.push(key);
         }
-        let known: HashSet<&JsonString> = found.iter().collect();
-        let own = self.members.iter().map(|(name, _)| name.as_str());
+        let in_file: HashSet<&JsonString> = found.iter().collect();
+        let declared = self.members.iter().map(|(name, _)| name.as_str());
         let mut keys = match &self.only {
             Some(only) => only.iter().map(|name| name.as_str().into()).collect(),
             None => {
-                let missing = own.clone().map(JsonString::from);
-                let missing: Vec<_> = missing.filter(|name| !known.contains(name)).collect();
+                let missing = declared.clone().map(JsonString::from);
+                let missing: Vec<_> = missing.filter(|name| !in_file.contains(name)).collect();
                 let mut keys = found.clone();
                 keys.extend(missing);
                 keys
@@ -217,7 +217,7 @@ impl Document {
         };
         for key in &keys {
             let name = key.to_string_lossy();
-            if !known.contains(key) && own.clone().all(|own| own != name) {
+            if !in_file.contains(key) && declared.clone().all(|declared| declared != name) {
                 return Err(StepError::input(DocumentError::NoMember {
                     path: self.path.clone(),
                     member: name.into_owned(),
@@ -242,10 +242,10 @@ impl Document {
     fn member(
         &self,
         file: &mut JsonElements<impl Read>,
-        wanted: &JsonString,
+        target: &JsonString,
     ) -> Result<Option<Json>, StepError> {
         while let Some((_, value)) = file
-            .next_member(|key| key == wanted)
+            .next_member(|key| key == target)
             .map_err(|cause| self.failed(cause))?
         {
             if value.is_some() {

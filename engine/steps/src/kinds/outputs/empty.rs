@@ -25,7 +25,7 @@ pub(crate) static KIND: StepKind = StepKind {
         check: None,
     },
     step: |_, _| {
-        let made = FunctionStep::new("empty", 3, Null, |context, _| {
+        let function = FunctionStep::new("empty", 3, Null, |context, _| {
             let directory = TreeEntry {
                 path: String::new(),
                 content: None,
@@ -33,6 +33,6 @@ pub(crate) static KIND: StepKind = StepKind {
             let tree = Tree::new(vec![directory]).map_err(StepError::internal)?;
             Ok(single_output(tree.save(context)?))
         });
-        made.step()
+        function.step()
     },
 };

@@ -19,8 +19,8 @@ pub(super) fn export(
     if let Some(params) = params.as_object_mut() {
         params.insert("sql".to_owned(), query.normal.clone().into());
     }
-    let (session, asked, query) = (session.clone(), query.clone(), query.clone());
-    let made = FunctionStep::new(kind, 4, params, move |context, inputs| {
+    let (session, memory_query, query) = (session.clone(), query.clone(), query.clone());
+    let function = FunctionStep::new(kind, 4, params, move |context, inputs| {
         let file = write(QueryRun {
             session: &session,
             query: &query,
@@ -29,6 +29,7 @@ pub(super) fn export(
         })?;
         Ok(single_output(file.into_value()))
     });
-    made.memory(move |inputs| query_memory(&asked, inputs))
+    function
+        .memory(move |inputs| query_memory(&memory_query, inputs))
         .step()
 }

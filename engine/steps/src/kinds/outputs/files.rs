@@ -145,8 +145,8 @@ impl PlacedFiles {
     /// If two files have the same path.
     fn save(self, context: &Context, trees: &[Arc<Tree>]) -> Result<Value, StepError> {
         let row = |number: u32| {
-            let (tree, place) = self.files.get(number as usize).copied()?;
-            let file = trees.get(tree as usize)?.file(place as usize)?;
+            let (tree, index) = self.files.get(number as usize).copied()?;
+            let file = trees.get(tree as usize)?.file(index as usize)?;
             Some((self.paths.get(number as usize), file))
         };
         let key = |number| row(number).map(|(path, file)| (path, file.path()));
@@ -167,8 +167,8 @@ impl PlacedFiles {
                 second: second.to_owned(),
             }));
         }
-        let at = |place: usize| row(order.get(place).copied()?);
-        let path = |place| at(place).map_or("", |(path, _)| path);
+        let at = |index: usize| row(order.get(index).copied()?);
+        let path = |index| at(index).map_or("", |(path, _)| path);
         if let Some((above, below)) = below_a_file(order.len(), path, |_| true) {
             return Err(StepError::pipeline(FilesError::Below {
                 path: path(below).to_owned(),

@@ -260,13 +260,13 @@ impl Redaction<'_> {
         input: &mut dyn Read,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let whole = self.in_temp_file(|file| io::copy(input, file).map(drop))?;
-        let length = whole.metadata().map_err(machine)?.len();
-        let whole = CancellableFile {
+        let archive_file = self.in_temp_file(|file| io::copy(input, file).map(drop))?;
+        let length = archive_file.metadata().map_err(machine)?.len();
+        let archive_file = CancellableFile {
             cancel: &self.context.cancel,
-            file: &whole,
+            file: &archive_file,
         };
-        let directory = ZipDirectory::read(&whole, 0..length, &self.budget)
+        let directory = ZipDirectory::read(&archive_file, 0..length, &self.budget)
             .map_err(|error| member_error(path, error))?;
         let mut archive = ZipWriter::new(out);
         for member in directory.iter() {
@@ -276,7 +276,7 @@ impl Redaction<'_> {
                 EntryKind::File if MatlabContainer::from_path(member.path).is_some() => {
                     let entry = member.to_entry();
                     let mut content = entry
-                        .open(&whole)
+                        .open(&archive_file)
                         .map_err(|error| member_error(path, error))?;
                     let mut file = self.in_temp_file(|file| {
                         let path = format!("{path}/{}", member.path);
@@ -286,7 +286,9 @@ impl Redaction<'_> {
                     let file = self.context.cancel.reader(file);
                     archive.add_file(member.path, ZipMethod::Deflate, BufReader::new(file))
                 }
-                EntryKind::File => archive.copy_member(member.path, &whole, &member.to_entry()),
+                EntryKind::File => {
+                    archive.copy_member(member.path, &archive_file, &member.to_entry())
+                }
             };
             added.map_err(|error| member_error(path, error))?;
         }

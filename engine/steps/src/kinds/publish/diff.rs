@@ -42,7 +42,7 @@ impl Changes {
     /// Total length of the files to write, in bytes.
     pub(super) fn bytes(&self, desired: &Tree) -> u64 {
         let files = self.write.iter();
-        let bytes = files.filter_map(|place| Some(desired.file(*place as usize)?.bytes()));
+        let bytes = files.filter_map(|index| Some(desired.file(*index as usize)?.bytes()));
         bytes.sum()
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn compare(
     for section in ["public", "private"] {
         changes.directories.insert(section.to_owned());
     }
-    for (place, file) in (0..).zip(desired.files()) {
+    for (index, file) in (0..).zip(desired.files()) {
         if file.index().is_multiple_of(BETWEEN_CHECKS) {
             context.check()?;
         }
@@ -108,7 +108,7 @@ pub(super) fn compare(
             .filter(|listed| listed.is_untouched(&prepared.join(file.path())));
         match (listed, changes.kept.get_mut(file.index())) {
             (Some(listed), Some(kept)) => *kept = Some(listed.written),
-            _ => changes.write.push(place),
+            _ => changes.write.push(index),
         }
     }
     if prepared.exists() {
@@ -204,7 +204,7 @@ impl Surplus<'_> {
     }
 
     fn needs_file(&self, inner: &Path) -> bool {
-        let wanted = inner.to_str().and_then(|name| self.desired.find(name));
-        wanted.is_some_and(|wanted| !wanted.is_directory())
+        let desired_file = inner.to_str().and_then(|name| self.desired.find(name));
+        desired_file.is_some_and(|desired_file| !desired_file.is_directory())
     }
 }

@@ -150,29 +150,29 @@ pub(super) fn write_published(
 struct UsedBases {
     used: Vec<Digest>,
     /// For each base, its index in `used`.
-    places: Vec<u32>,
+    indices: Vec<u32>,
 }
 
 impl UsedBases {
     fn used(all: &[Digest], origins: impl Iterator<Item = ContentOrigin>) -> UsedBases {
         let mut bases = UsedBases {
             used: Vec::new(),
-            places: vec![u32::MAX; all.len()],
+            indices: vec![u32::MAX; all.len()],
         };
         for origin in origins {
-            if let Some(place) = bases.places.get_mut(origin.base() as usize)
-                && *place == u32::MAX
+            if let Some(index) = bases.indices.get_mut(origin.base() as usize)
+                && *index == u32::MAX
             {
-                *place = u32::try_from(bases.used.len()).unwrap_or(u32::MAX);
+                *index = u32::try_from(bases.used.len()).unwrap_or(u32::MAX);
                 bases.used.extend(all.get(origin.base() as usize));
             }
         }
         bases
     }
 
-    fn place(&self, base: u32) -> u64 {
-        let place = self.places.get(base as usize);
-        u64::from(place.copied().unwrap_or(u32::MAX))
+    fn index(&self, base: u32) -> u64 {
+        let index = self.indices.get(base as usize);
+        u64::from(index.copied().unwrap_or(u32::MAX))
     }
 }
 
@@ -205,7 +205,7 @@ fn write<'a>(
             ContentOrigin::Member { offset, .. } => (2, Some(offset)),
         };
         out.write_all(&[kind])?;
-        write_number(out, bases.place(file.origin.base()))?;
+        write_number(out, bases.index(file.origin.base()))?;
         if let Some(offset) = offset {
             write_number(out, offset)?;
         }
@@ -221,12 +221,12 @@ impl PublishedListing {
             bases: self.bases.clone(),
             ..PublishedListing::default()
         };
-        for (place, file) in self.files.iter().enumerate() {
+        for (index, file) in self.files.iter().enumerate() {
             let mut file = *file;
-            if !is_trusted(place) {
+            if !is_trusted(index) {
                 file.written.time = NEVER;
             }
-            listing.paths.push(self.paths.get(place));
+            listing.paths.push(self.paths.get(index));
             listing.files.push(file);
         }
         listing
@@ -234,8 +234,8 @@ impl PublishedListing {
 
     /// Returns the listing in which all files that may be hard links to cached objects are marked as changed.
     pub(super) fn without_objects(&self) -> PublishedListing {
-        self.trusting(|place| {
-            let origin = self.files.get(place).map(|file| file.origin);
+        self.trusting(|index| {
+            let origin = self.files.get(index).map(|file| file.origin);
             !matches!(origin, Some(ContentOrigin::Object { .. }))
         })
     }
@@ -243,17 +243,17 @@ impl PublishedListing {
     /// Returns the listing with the paths of the files of `desired` at these indices, which are sorted. It is stored
     /// before the files are written. Therefore partially written files are known to belong to this publication if it is
     /// interrupted.
-    pub(super) fn claiming(&self, desired: &Tree, places: &[u32]) -> PublishedListing {
+    pub(super) fn claiming(&self, desired: &Tree, indices: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),
             ..PublishedListing::default()
         };
         let mut listed = (0..self.len())
-            .filter_map(|place| self.get(place))
+            .filter_map(|index| self.get(index))
             .peekable();
-        for file in places
+        for file in indices
             .iter()
-            .filter_map(|place| desired.file(*place as usize))
+            .filter_map(|index| desired.file(*index as usize))
         {
             while let Some((path, before)) = listed.next_if(|(path, _)| *path < file.path()) {
                 claimed.push(path, *before);
@@ -283,8 +283,8 @@ impl PublishedListing {
     /// Returns whether files are listed below the directory `path`.
     pub(super) fn has_below(&self, path: &str) -> bool {
         let inside = format!("{path}/");
-        let place = self.paths.lower_bound(&inside);
-        self.get(place)
+        let index = self.paths.lower_bound(&inside);
+        self.get(index)
             .is_some_and(|(found, _)| found.starts_with(&inside))
     }
 
@@ -293,21 +293,21 @@ impl PublishedListing {
     }
 
     /// Path and file with this index.
-    pub(super) fn get(&self, place: usize) -> Option<(&str, &ListedFile)> {
-        Some((self.paths.get(place), self.files.get(place)?))
+    pub(super) fn get(&self, index: usize) -> Option<(&str, &ListedFile)> {
+        Some((self.paths.get(index), self.files.get(index)?))
     }
 
     /// The file with this path.
     pub(super) fn find(&self, path: &str) -> Option<&ListedFile> {
-        let place = self.paths.lower_bound(path);
-        let (found, listed) = self.get(place)?;
+        let index = self.paths.lower_bound(path);
+        let (found, listed) = self.get(index)?;
         (found == path).then_some(listed)
     }
 
-    /// Returns the file with the path of `wanted`, if it has the same origin.
-    pub(super) fn with_same_origin(&self, wanted: &TreeFile<'_>) -> Option<&ListedFile> {
-        let listed = self.find(wanted.path())?;
-        let same = match (listed.origin, wanted.origin()?) {
+    /// Returns the file with the path of `desired_file`, if it has the same origin.
+    pub(super) fn with_same_origin(&self, desired_file: &TreeFile<'_>) -> Option<&ListedFile> {
+        let listed = self.find(desired_file.path())?;
+        let same = match (listed.origin, desired_file.origin()?) {
             (ContentOrigin::Object { .. }, ContentOrigin::Object { .. }) => true,
             (ContentOrigin::Slice { offset, .. }, ContentOrigin::Slice { offset: at, .. })
             | (ContentOrigin::Member { offset, .. }, ContentOrigin::Member { offset: at, .. }) => {
@@ -319,7 +319,8 @@ impl PublishedListing {
             return None;
         }
         let base = self.bases.get(listed.origin.base() as usize);
-        (same && base == wanted.base() && listed.bytes == wanted.bytes()).then_some(listed)
+        (same && base == desired_file.base() && listed.bytes == desired_file.bytes())
+            .then_some(listed)
     }
 
     /// Reads the last listing. Invalid parts are omitted, so that these files are written again.
@@ -383,7 +384,7 @@ impl PublishedListing {
         let origins = self.files.iter().map(|file| file.origin);
         let bases = UsedBases::used(&self.bases, origins);
         let files = self.files.iter().enumerate();
-        let listed = files.map(|(place, file)| (self.paths.get(place), *file));
+        let listed = files.map(|(index, file)| (self.paths.get(index), *file));
         replace_with(home, LISTING_FILE, |out| {
             write(out, &bases, self.files.len() as u64, listed)
         })
@@ -460,11 +461,11 @@ mod tests {
         read.write(home.path())?;
         assert_eq!(PublishedListing::read(home.path()), read);
         assert_eq!(read.len(), 3);
-        for (place, file) in tree.files().enumerate() {
+        for (index, file) in tree.files().enumerate() {
             let found = read.find(file.path()).map(|listed| listed.written);
-            assert_eq!(found, written[place]);
-            let made = read.with_same_origin(&file).map(|listed| listed.written);
-            assert_eq!(made, written[place], "{}", file.path());
+            assert_eq!(found, written[index]);
+            let by_origin = read.with_same_origin(&file).map(|listed| listed.written);
+            assert_eq!(by_origin, written[index], "{}", file.path());
         }
         // The same paths with different bytes.
         for (path, content) in [
@@ -503,7 +504,7 @@ mod tests {
             let found = other.files().find_map(|file| read.with_same_origin(&file));
             assert_eq!(found, None, "{path}");
         }
-        let some = read.trusting(|place| place != 1);
+        let some = read.trusting(|index| index != 1);
         assert_eq!((some.len(), some.trusted()), (3, 2));
         let distrusted = tree.files().find(|file| file.path() == "public/x/1");
         assert!(some.find("public/x/1").is_some() && read.has_below("public/x"));
@@ -513,20 +514,20 @@ mod tests {
         );
         assert!(!read.has_below("public/x/1") && !read.has_below("public/y"));
         // The listing has the paths that will be written, and the paths of the earlier listing.
-        let wanted = ["a", "private/a.csv", "public/x/3"].map(|path| TreeEntry {
+        let desired_file = ["a", "private/a.csv", "public/x/3"].map(|path| TreeEntry {
             path: path.into(),
             content: Some(ContentRef::Object {
                 digest: base,
                 bytes: 3,
             }),
         });
-        let wanted = Tree::new(wanted.into())?;
-        let claimed = read.claiming(&wanted, &[0, 1, 2]);
+        let desired_file = Tree::new(desired_file.into())?;
+        let claimed = read.claiming(&desired_file, &[0, 1, 2]);
         claimed.write(home.path())?;
         let claimed = PublishedListing::read(home.path());
         assert_eq!((claimed.len(), claimed.trusted()), (5, 3));
         assert_eq!(claimed.find("private/a.csv"), read.find("private/a.csv"));
-        for file in wanted.files() {
+        for file in desired_file.files() {
             assert_eq!(claimed.with_same_origin(&file), None, "{}", file.path());
         }
         read.write(home.path())?;

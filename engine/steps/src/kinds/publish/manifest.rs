@@ -35,10 +35,10 @@ pub enum ManifestError {
     #[error("{0}")]
     Store(#[from] prep_cache::StoreError),
     /// A file operation failed.
-    #[error("cannot {what} `{path}`: {cause}")]
+    #[error("cannot {operation} `{path}`: {cause}")]
     Io {
         /// The operation, such as `read`.
-        what: &'static str,
+        operation: &'static str,
         /// The file.
         path: PathBuf,
         /// The error of the system.
@@ -142,7 +142,7 @@ impl Manifest {
                 Ok(None)
             }
             Err(cause) => Err(ManifestError::Io {
-                what: "read",
+                operation: "read",
                 path,
                 cause,
             }),
@@ -233,7 +233,7 @@ impl Manifest {
             let path = prepared.join(&output.path);
             let metadata = fs::symlink_metadata(&path);
             let metadata = metadata.map_err(|cause| ManifestError::Io {
-                what: "inspect",
+                operation: "inspect",
                 path,
                 cause,
             })?;
@@ -268,7 +268,7 @@ impl Manifest {
     pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
         let path = home.join(MANIFEST_FILE);
         let text = serde_json::to_vec_pretty(self).map_err(|error| ManifestError::Io {
-            what: "write",
+            operation: "write",
             path: path.clone(),
             cause: error.into(),
         })?;
@@ -278,9 +278,13 @@ impl Manifest {
     /// Marks the tree incomplete until [`Manifest::write`]. Files written from now on are written in `boot`.
     pub(super) fn mark_incomplete(home: &Path, boot: Option<String>) -> Result<(), ManifestError> {
         let path = home.join(MANIFEST_FILE);
-        let failed = |what| {
+        let failed = |operation| {
             let path = path.clone();
-            move |cause| ManifestError::Io { what, path, cause }
+            move |cause| ManifestError::Io {
+                operation,
+                path,
+                cause,
+            }
         };
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -356,7 +360,7 @@ impl PublishedTree {
         let stamps = paths.map(|inner| {
             let path = prepared.join(inner);
             let metadata = fs::symlink_metadata(&path).map_err(|cause| ManifestError::Io {
-                what: "inspect",
+                operation: "inspect",
                 path: path.clone(),
                 cause,
             })?;
@@ -378,7 +382,7 @@ pub(super) fn replace_with(
 ) -> Result<(), ManifestError> {
     let target = home.join(name);
     let failed = |cause| ManifestError::Io {
-        what: "write",
+        operation: "write",
         path: target.clone(),
         cause,
     };

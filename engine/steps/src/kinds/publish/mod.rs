@@ -35,7 +35,7 @@ pub use origin::record_origin;
 pub use unpublished::Unpublished;
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};
 
-use super::outputs::archive::place;
+use super::outputs::archive::add_output;
 use crate::value::{Opener, OutputLayout, Tree, TreeBuilder, TreeFile, memory_of_trees};
 use diff::Published;
 use listing::{PublishedListing, write_published};
@@ -43,9 +43,9 @@ use manifest::{PublishedTree, Sharing};
 
 #[derive(Debug, Error)]
 pub(crate) enum PublishError {
-    #[error("cannot {what} `{path}`: {cause}")]
+    #[error("cannot {operation} `{path}`: {cause}")]
     Io {
-        what: &'static str,
+        operation: &'static str,
         path: PathBuf,
         #[source]
         cause: std::io::Error,
@@ -63,11 +63,15 @@ pub(crate) enum PublishError {
 }
 
 impl PublishError {
-    /// Converts an I/O error on `path`. `what` completes the message "cannot ...".
-    fn io(what: &'static str, path: &Path) -> impl Fn(std::io::Error) -> StepError {
+    /// Converts an I/O error on `path`. `operation` completes the message "cannot ...".
+    fn io(operation: &'static str, path: &Path) -> impl Fn(std::io::Error) -> StepError {
         move |cause| {
             let path = path.to_path_buf();
-            StepError::machine(PublishError::Io { what, path, cause })
+            StepError::machine(PublishError::Io {
+                operation,
+                path,
+                cause,
+            })
         }
     }
 
@@ -135,7 +139,7 @@ impl Publish {
         })?;
         for (name, path) in &self.expanded {
             let mut inside = TreeBuilder::default();
-            place(
+            add_output(
                 context,
                 crate::value::input(inputs, name)?,
                 path,
@@ -146,7 +150,7 @@ impl Publish {
                 for file in inside.files() {
                     context.check()?;
                     match tree.find(file.path()) {
-                        Some(there) if has_same_bytes(context, &opener, there, file)? => {}
+                        Some(existing) if has_same_bytes(context, &opener, existing, file)? => {}
                         // `into_tree` reports two different files with the same path.
                         _ => files.push_file(file.path(), file),
                     }
@@ -165,7 +169,7 @@ impl Publish {
             let value = crate::value::input(inputs, name)?;
             layout.add(path, |files| {
                 let before = files.len();
-                place(context, value, path, files)?;
+                add_output(context, value, path, files)?;
                 if files.len() == before {
                     // An empty directory.
                     let path = path.strip_suffix("/./").unwrap_or(path);
@@ -335,8 +339,8 @@ impl Sink for Publish {
         )?;
         context.progress.set_total_bytes(changes.bytes(&desired));
         if let Some(locked) = &self.locked {
-            let wanted = sums::desired_trees(context, &prepared, &desired, &mut changes)?;
-            check_locked(locked, &wanted)?;
+            let new_trees = sums::desired_trees(context, &prepared, &desired, &mut changes)?;
+            check_locked(locked, &new_trees)?;
         }
         if !changes.is_empty() {
             Manifest::mark_incomplete(&home, self.boot.clone()).map_err(StepError::machine)?;

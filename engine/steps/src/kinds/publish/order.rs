@@ -28,7 +28,7 @@ pub(super) struct SourceOrder<'a> {
     publication: &'a Publication<'a>,
     opener: Opener,
     /// Indices of all files in the order in which they are written.
-    places: Cow<'a, [u32]>,
+    indices: Cow<'a, [u32]>,
     /// Indices of the files that are written in the order of their source. They are sorted, so they are in the order of
     /// the paths.
     constrained: Vec<u32>,
@@ -48,20 +48,20 @@ impl<'a> SourceOrder<'a> {
         let has_order = |file: &TreeFile<'_>| {
             file.is_layered() || file.base().is_some_and(|base| remote.contains(base))
         };
-        let content = |place: u32| desired.file(place as usize).filter(has_order)?.content();
+        let content = |index: u32| desired.file(index as usize).filter(has_order)?.content();
         let mut in_archives: Vec<(Digest, u64, u32)> = Vec::new();
-        for place in changed {
-            if let Some(content) = content(*place) {
-                in_archives.push((*content.base(), content.range().start, *place));
+        for index in changed {
+            if let Some(content) = content(*index) {
+                in_archives.push((*content.base(), content.range().start, *index));
             }
         }
-        let mut constrained: Vec<u32> = in_archives.iter().map(|(_, _, place)| *place).collect();
+        let mut constrained: Vec<u32> = in_archives.iter().map(|(_, _, index)| *index).collect();
         constrained.sort_unstable();
         in_archives.sort_unstable();
-        let ordered = in_archives.iter().map(|(_, _, place)| *place);
+        let ordered = in_archives.iter().map(|(_, _, index)| *index);
         opener.expect(ordered.clone().filter_map(content));
-        let is_free = |place: &u32| constrained.binary_search(place).is_err();
-        let places = match constrained.is_empty() {
+        let is_free = |index: &u32| constrained.binary_search(index).is_err();
+        let indices = match constrained.is_empty() {
             true => Cow::Borrowed(changed.as_slice()),
             false => ordered
                 .chain(changed.iter().copied().filter(is_free))
@@ -70,7 +70,7 @@ impl<'a> SourceOrder<'a> {
         SourceOrder {
             publication,
             opener,
-            places,
+            indices,
             constrained,
         }
     }
@@ -80,13 +80,13 @@ impl<'a> SourceOrder<'a> {
     }
 
     /// Returns the index of the file at position `number` in this order.
-    pub(super) fn place(&self, number: usize) -> Option<u32> {
-        self.places.get(number).copied()
+    pub(super) fn index(&self, number: usize) -> Option<u32> {
+        self.indices.get(number).copied()
     }
 
     /// Returns whether [`create_files`](Self::create_files) creates this file.
-    pub(super) fn is_created(&self, place: u32) -> bool {
-        self.constrained.binary_search(&place).is_ok()
+    pub(super) fn is_created(&self, index: u32) -> bool {
+        self.constrained.binary_search(&index).is_ok()
     }
 
     /// Creates the files that are written in the order of their source. They are created empty, in the order of their
@@ -95,12 +95,12 @@ impl<'a> SourceOrder<'a> {
         &self,
         path: impl Fn(u32, &TreeFile<'_>) -> PathBuf,
     ) -> Result<(), StepError> {
-        for place in &self.constrained {
+        for index in &self.constrained {
             self.publication.context.check()?;
-            let Some(file) = self.file(*place) else {
+            let Some(file) = self.file(*index) else {
                 continue;
             };
-            let path = path(*place, &file);
+            let path = path(*index, &file);
             let mode = mode_of(file.path()) | 0o200;
             let mut options = OpenOptions::new();
             let created = options.write(true).create_new(true).mode(mode).open(&path);
@@ -121,9 +121,9 @@ impl<'a> SourceOrder<'a> {
             touched.map_err(PublishError::io("set the time of", &path))
         };
         let mut directories = BTreeSet::new();
-        for place in &self.constrained {
+        for index in &self.constrained {
             context.check()?;
-            let Some(file) = self.file(*place) else {
+            let Some(file) = self.file(*index) else {
                 continue;
             };
             let path = Path::new(file.path());
@@ -140,8 +140,8 @@ impl<'a> SourceOrder<'a> {
             .try_for_each(|directory| touch(directory, modified))
     }
 
-    fn file(&self, place: u32) -> Option<TreeFile<'a>> {
+    fn file(&self, index: u32) -> Option<TreeFile<'a>> {
         let desired: &'a Tree = self.publication.desired;
-        desired.file(place as usize)
+        desired.file(index as usize)
     }
 }

@@ -24,16 +24,16 @@ pub(super) fn complete(
     desired: &Tree,
     files: &mut [Option<WrittenFile>],
 ) -> Result<(), StepError> {
-    for (file, wanted) in files.iter_mut().zip(desired.files()) {
+    for (file, requested) in files.iter_mut().zip(desired.files()) {
         if let Some(file) = file.as_mut().filter(|file| file.sha256().is_none())
-            && let Some(ContentRef::Object { digest, .. }) = wanted.content()
+            && let Some(ContentRef::Object { digest, .. }) = requested.content()
             && let Some(sum) = context.store.sha256(&digest)
         {
             file.set_sha256(Sha256::from_bytes(sum));
         }
     }
     let missing: Vec<usize> = (0..files.len())
-        .filter(|place| matches!(files.get(*place), Some(Some(file)) if file.sha256().is_none()))
+        .filter(|index| matches!(files.get(*index), Some(Some(file)) if file.sha256().is_none()))
         .collect();
     let paths = paths(desired, &missing);
     let sums = parallel_sums(context, missing.len(), &|number| {
@@ -41,8 +41,8 @@ pub(super) fn complete(
         let (sha256, _) = digest_of_file(&path).map_err(PublishError::io("read", &path))?;
         Ok(sha256)
     })?;
-    for (place, sha256) in missing.iter().zip(sums) {
-        if let Some(Some(file)) = files.get_mut(*place) {
+    for (index, sha256) in missing.iter().zip(sums) {
+        if let Some(Some(file)) = files.get_mut(*index) {
             file.set_sha256(sha256);
         }
     }
@@ -59,18 +59,18 @@ pub(super) fn desired_trees(
     complete(context, prepared, desired, &mut changes.kept)?;
     let opener = Opener::new(context);
     let sums = parallel_sums(context, changes.write.len(), &|number| {
-        let place = changes.write.get(number).copied().unwrap_or_default();
-        let file = desired.file(place as usize);
+        let index = changes.write.get(number).copied().unwrap_or_default();
+        let file = desired.file(index as usize);
         let sum = file
             .map(|file| file_sha256(context, &opener, file))
             .transpose()?;
         Ok(sum.flatten().unwrap_or_else(|| Sha256::of_bytes(b"")))
     })?;
     let mut written = changes.write.iter().zip(sums).peekable();
-    let sums = (0..).zip(desired.files()).map(|(place, _)| {
-        let own = written.next_if(|(one, _)| **one == place);
-        own.map(|(_, sum)| sum).or_else(|| {
-            let kept = changes.kept.get(place as usize)?.as_ref();
+    let sums = (0..).zip(desired.files()).map(|(index, _)| {
+        let new_sum = written.next_if(|(one, _)| **one == index);
+        new_sum.map(|(_, sum)| sum).or_else(|| {
+            let kept = changes.kept.get(index as usize)?.as_ref();
             kept?.sha256()
         })
     });
@@ -95,8 +95,8 @@ pub(super) fn file_sha256(
     let digest = digest_of_reader(&mut context.cancel.reader(reader));
     context.check()?;
     let digest = digest.map_err(|cause| {
-        let what = file.path().to_owned();
-        failed(ContentError::Io { what, cause })
+        let subject = file.path().to_owned();
+        failed(ContentError::Io { subject, cause })
     });
     Ok(Some(digest?.0))
 }
@@ -132,13 +132,13 @@ fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> 
 }
 
 /// Returns the paths of the files with these indices, which are sorted.
-fn paths<'t>(desired: &'t Tree, places: &[usize]) -> Vec<&'t str> {
-    let mut wanted = places.iter().peekable();
+fn paths<'t>(desired: &'t Tree, indices: &[usize]) -> Vec<&'t str> {
+    let mut requested = indices.iter().peekable();
     desired
         .files()
         .filter_map(|file| {
-            wanted
-                .next_if(|place| **place == file.index())
+            requested
+                .next_if(|index| **index == file.index())
                 .map(|_| file.path())
         })
         .collect()

@@ -87,7 +87,7 @@ pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), 
         return Ok(());
     };
     let listing = PublishedListing::read(&home);
-    let others = listing.trusting(|place| listing.get(place).is_some_and(|(one, _)| one != path));
+    let others = listing.trusting(|index| listing.get(index).is_some_and(|(one, _)| one != path));
     others.write(&home)?;
     match Manifest::read(data_dir, competition)? {
         Some(manifest) => manifest.incomplete().write(&home),
@@ -102,22 +102,22 @@ pub(super) fn intact_files(
     listing: &PublishedListing,
 ) -> Result<PublishedListing, StepError> {
     let intact: Vec<AtomicBool> = (0..listing.len()).map(|_| AtomicBool::new(false)).collect();
-    let check = |_: &mut (), place: usize| {
-        if let (Some(intact), Some((path, file))) = (intact.get(place), listing.get(place)) {
+    let check = |_: &mut (), index: usize| {
+        if let (Some(intact), Some((path, file))) = (intact.get(index), listing.get(index)) {
             let path = prepared.join(path);
-            let holds = file.is_untouched(&path)
+            let is_intact = file.is_untouched(&path)
                 && digest_of(context, &path)?
                     .is_some_and(|sha256| Some(sha256) == file.written.sha256());
-            intact.store(holds, Ordering::Relaxed);
+            intact.store(is_intact, Ordering::Relaxed);
         }
         Ok(())
     };
     context.map_parallel(listing.len(), READER_BYTES, || (), check)?;
-    let holds = |place: usize| {
-        let intact = intact.get(place);
+    let is_intact = |index: usize| {
+        let intact = intact.get(index);
         intact.is_some_and(|intact| intact.load(Ordering::Relaxed))
     };
-    Ok(listing.trusting(holds))
+    Ok(listing.trusting(is_intact))
 }
 
 /// Returns the SHA-256 of a file. `None` if it cannot be read.

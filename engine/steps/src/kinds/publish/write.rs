@@ -73,9 +73,9 @@ impl Publication<'_> {
         make_directories(&staging, self.changes)?;
         let order = SourceOrder::of(self);
         order.create_files(|_, file| staging.join(file.path()))?;
-        self.write_files(&order, &|place, file, opened, worker| {
+        self.write_files(&order, &|index, file, opened, worker| {
             let path = staging.join(file.path());
-            let new = NewFile::at(&path, file, order.is_created(place));
+            let new = NewFile::at(&path, file, order.is_created(index));
             let sha256 = worker.write_new(self, &new, opened)?;
             written_file(&path, sha256)
         })?;
@@ -111,12 +111,12 @@ impl Publication<'_> {
         }
         let staging = staging(self.home)?;
         let order = SourceOrder::of(self);
-        let temporary = |place: u32| staging.join(place.to_string());
-        order.create_files(|place, _| temporary(place))?;
-        self.write_files(&order, &|place, file, opened, worker| {
+        let temporary = |index: u32| staging.join(index.to_string());
+        order.create_files(|index, _| temporary(index))?;
+        self.write_files(&order, &|index, file, opened, worker| {
             let target = prepared.join(file.path());
-            let temporary = temporary(place);
-            let new = NewFile::at(&temporary, file, order.is_created(place));
+            let temporary = temporary(index);
+            let new = NewFile::at(&temporary, file, order.is_created(index));
             let mut sha256 = worker.write_new(self, &new, opened)?;
             let old = old
                 .find(file.path())
@@ -153,9 +153,9 @@ impl Publication<'_> {
             ..
         } = *self;
         let one = |worker: &mut Worker, number: usize| {
-            let place = order.place(number);
-            let file = place.and_then(|place| Some((place, desired.file(place as usize)?)));
-            let Some((place, file)) = file else {
+            let index = order.index(number);
+            let file = index.and_then(|index| Some((index, desired.file(index as usize)?)));
+            let Some((index, file)) = file else {
                 return Ok(());
             };
             let Some(content) = file.content() else {
@@ -165,11 +165,11 @@ impl Publication<'_> {
                 .opener()
                 .open(&content)
                 .map_err(|cause| content_error(file.path(), cause))?;
-            let written = write(place, &file, &opened, worker)?;
+            let written = write(index, &file, &opened, worker)?;
             context.progress.add_bytes(content.bytes());
             context.progress.add_file();
             let mut files = files.lock();
-            if let Some(file) = files.get_mut(place as usize) {
+            if let Some(file) = files.get_mut(index as usize) {
                 *file = Some(written);
             }
             Ok(())
@@ -330,8 +330,8 @@ impl Worker {
                 Ok(piece) => piece,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(cause) => {
-                    let what = name.to_owned();
-                    return Err(content_error(name, ContentError::Io { what, cause }));
+                    let subject = name.to_owned();
+                    return Err(content_error(name, ContentError::Io { subject, cause }));
                 }
             };
             hasher.update(piece);

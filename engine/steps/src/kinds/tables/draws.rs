@@ -138,11 +138,11 @@ static SAMPLE: Section = Section {
 
 #[derive(Debug, Error)]
 enum DrawError {
-    #[error("row {row}: `{column}` is not {wanted}, but drawing `{drawn}` needs one")]
+    #[error("row {row}: `{column}` is not {expected}, but drawing `{drawn}` needs one")]
     Missing {
         row: u64,
         column: String,
-        wanted: &'static str,
+        expected: &'static str,
         drawn: String,
     },
     #[error("row {row}: `{drawn}` cannot be drawn")]
@@ -226,14 +226,14 @@ impl DrawnValue {
     }
 
     fn operands(&self) -> impl Iterator<Item = &Operand> {
-        let own = match &self.draw {
+        let operands = match &self.draw {
             Draw::Random => Vec::new(),
             Draw::Uniform { low, high } | Draw::Integers { low, high } => vec![low, high],
             Draw::Choice { of } => vec![of],
             Draw::Sample { low, high, count } => vec![low, high, count],
         };
         let when = self.when.iter().flat_map(|one| [&one.left, &one.right]);
-        own.into_iter().chain(when)
+        operands.into_iter().chain(when)
     }
 
     fn column(&self) -> ColumnSchema {
@@ -277,8 +277,8 @@ impl Step for Draws {
         let drawn = self.values.iter().map(DrawnValue::column);
         let mut out = TableWriter::new(context, drawn.collect())?;
         let mut number = 0;
-        let places = columns.iter().map(|(_, place)| *place).collect();
-        for values in Arc::clone(&table).scan(places, 8192) {
+        let indices = columns.iter().map(|(_, index)| *index).collect();
+        for values in Arc::clone(&table).scan(indices, 8192) {
             let values = values.map_err(|source| StepError::new(Failure::Input, source))?;
             let arrays = values.columns.iter().map(NumericInput::new);
             let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
@@ -324,12 +324,12 @@ impl Draws {
                 if before.any(|one| one.name == *name) || columns.iter().any(|one| one.0 == *name) {
                     continue;
                 }
-                let place = table.columns().iter().position(|one| one.name == *name);
-                let place = place.ok_or_else(|| {
+                let column_index = table.columns().iter().position(|one| one.name == *name);
+                let column_index = column_index.ok_or_else(|| {
                     let error = DrawError::NoColumn(name.clone());
                     error_at(Failure::Pipeline, Subject::At(value.span), error)
                 })?;
-                columns.push((name.clone(), place));
+                columns.push((name.clone(), column_index));
             }
         }
         Ok(columns)
@@ -441,7 +441,7 @@ impl DrawRow<'_> {
                 let drawn = rng.sample(numbers, count).map_err(rejected)?;
                 let drawn = drawn
                     .iter()
-                    .map(|place| (low + i64::from(*place)).to_string());
+                    .map(|index| (low + i64::from(*index)).to_string());
                 DrawnCell::Text(drawn.collect::<Vec<_>>().join(" "))
             }
             Draw::Choice { of } => {
@@ -451,7 +451,7 @@ impl DrawRow<'_> {
         }))
     }
 
-    fn missing(&self, value: &DrawnValue, operand: &Operand, wanted: &'static str) -> StepError {
+    fn missing(&self, value: &DrawnValue, operand: &Operand, expected: &'static str) -> StepError {
         let column = match operand {
             Operand::Column(name) => name.clone(),
             Operand::Number(number) => number.to_string(),
@@ -459,7 +459,7 @@ impl DrawRow<'_> {
         let error = DrawError::Missing {
             row: self.number,
             column,
-            wanted,
+            expected,
             drawn: value.name.clone(),
         };
         error_at(Failure::Input, Subject::At(value.span), error)
@@ -495,7 +495,7 @@ impl DrawRow<'_> {
     }
 
     fn array(&self, name: &str) -> Option<&NumericInput> {
-        let place = self.columns.iter().position(|(one, _)| one == name)?;
-        self.arrays.get(place)
+        let index = self.columns.iter().position(|(one, _)| one == name)?;
+        self.arrays.get(index)
     }
 }

@@ -37,21 +37,26 @@ pub(crate) static KIND: StepKind = StepKind {
             };
             let pattern = declaration.text("files").map(FilePattern::parse);
             let names = pattern.and_then(Result::ok).map(|pattern| pattern.names);
-            let own = names.unwrap_or_default();
-            let own = own.iter().map(String::as_str);
-            FILE_COLUMNS.into_iter().chain(own).map(column).collect()
+            let pattern_names = names.unwrap_or_default();
+            let pattern_names = pattern_names.iter().map(String::as_str);
+            FILE_COLUMNS
+                .into_iter()
+                .chain(pattern_names)
+                .map(column)
+                .collect()
         }),
         check: None,
     },
     step: |declaration, _| {
         let pattern = declaration.text("files")?.to_owned();
         let params = serde_json::json!({ "pattern": pattern });
-        let made = FunctionStep::new("files", 4, params, move |context, inputs| {
+        let function = FunctionStep::new("files", 4, params, move |context, inputs| {
             Ok(single_output(
                 table(context, inputs, &pattern)?.into_value(),
             ))
         });
-        made.memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
+        function
+            .memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
             .step()
     },
 };

@@ -108,9 +108,9 @@ fn header(mut input: impl Read) -> Result<Header, BoxError> {
     }
     let first = first.get(..read).unwrap_or_default().to_vec();
     let is_array = first == NPY;
-    let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(first).chain(input);
+    let content: Chain<Cursor<Vec<u8>>, _> = Cursor::new(first).chain(input);
     Ok(match is_array {
-        true => Header::Array(NpyHeader::read(whole)?),
-        false => Header::Image(ImageHeader::read(whole)?),
+        true => Header::Array(NpyHeader::read(content)?),
+        false => Header::Image(ImageHeader::read(content)?),
     })
 }

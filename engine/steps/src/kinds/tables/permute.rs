@@ -34,7 +34,7 @@ pub(crate) static KIND: StepKind = StepKind {
     step: |declaration, _| {
         let seeded = SeededGenerator::declared(declaration)?;
         let params = serde_json::json!(seeded);
-        let made = FunctionStep::new("permute", 1, params, move |context, inputs| {
+        let function = FunctionStep::new("permute", 1, params, move |context, inputs| {
             let table = TableValue::decode(input(inputs, "permute")?)?;
             let rows = rows_of(&table)?;
             let mut rng = seeded.start(inputs)?;
@@ -47,7 +47,7 @@ pub(crate) static KIND: StepKind = StepKind {
                 (GENERATOR_PORT.to_owned(), generator::into_value(&rng)),
             ]))
         });
-        made.memory(memory).step()
+        function.memory(memory).step()
     },
 };
 

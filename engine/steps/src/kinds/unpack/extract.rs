@@ -62,7 +62,7 @@ pub(super) fn extract_members(
     let mut listed = MemberList::new(prefix);
     let mut end = 0;
     read(&mut |path, kind, reader| {
-        let place = match kind {
+        let range = match kind {
             MemberKind::File { .. } => {
                 let bytes = copy(context, reader, &mut writer).map_err(io::Error::other)?;
                 end += bytes;
@@ -70,7 +70,7 @@ pub(super) fn extract_members(
             }
             MemberKind::Directory => None,
         };
-        listed.add(path, place, None);
+        listed.add(path, range, None);
         Ok(())
     })?;
     let stored = writer.commit().map_err(StepError::from)?;

@@ -13,7 +13,7 @@ pub(super) struct MemberList {
 struct ListedMember {
     path: String,
     /// Offset and length of its bytes. `None` for a directory.
-    place: Option<(u64, u64)>,
+    range: Option<(u64, u64)>,
     crc32: Option<u32>,
 }
 
@@ -25,10 +25,10 @@ impl MemberList {
         }
     }
 
-    pub fn add(&mut self, path: &str, place: Option<(u64, u64)>, crc32: Option<u32>) {
+    pub fn add(&mut self, path: &str, range: Option<(u64, u64)>, crc32: Option<u32>) {
         self.members.push(ListedMember {
             path: format!("{}{path}", self.prefix),
-            place,
+            range,
             crc32,
         });
     }
@@ -36,8 +36,8 @@ impl MemberList {
     /// Returns the members as ranges of `base`.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
-        for ListedMember { path, place, crc32 } in self.members {
-            let content = place.map(|(offset, bytes)| ContentRef::Slice {
+        for ListedMember { path, range, crc32 } in self.members {
+            let content = range.map(|(offset, bytes)| ContentRef::Slice {
                 base,
                 layered,
                 offset,

@@ -92,14 +92,14 @@ fn list_bundled(
     let mut listed = MemberList::new(prefix);
     let mut end = 0;
     for (path, kind, crc32) in archive.members()? {
-        let place = match kind {
+        let range = match kind {
             MemberKind::File { size } => {
                 end += size;
                 Some((end - size, size))
             }
             MemberKind::Directory => None,
         };
-        listed.add(&path, place, crc32);
+        listed.add(&path, range, crc32);
     }
     let base = bundled.bundle;
     let writer = LayersWriter::new(&context.store)?;
@@ -139,9 +139,9 @@ impl WindowsFile {
 
 impl WindowStore for WindowsFile {
     fn keep(&self, window: &[u8]) -> io::Result<u64> {
-        let place = self.bytes.get();
-        self.file.write_all_at(window, place)?;
-        self.bytes.set(place + window.len() as u64);
-        Ok(place)
+        let offset = self.bytes.get();
+        self.file.write_all_at(window, offset)?;
+        self.bytes.set(offset + window.len() as u64);
+        Ok(offset)
     }
 }

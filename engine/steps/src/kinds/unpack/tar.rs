@@ -105,15 +105,15 @@ struct TarMembers {
 
 impl TarMembers {
     fn read(&mut self, input: &mut dyn Read) -> Result<(), TarError> {
-        tar::list(input, &self.budget, |path, kind, place| {
-            let place = match kind {
+        tar::list(input, &self.budget, |path, kind, offset| {
+            let range = match kind {
                 MemberKind::File { size } => {
-                    self.are_contiguous &= place.is_some();
-                    place.map(|place| (self.begin + place, size))
+                    self.are_contiguous &= offset.is_some();
+                    offset.map(|offset| (self.begin + offset, size))
                 }
                 MemberKind::Directory => None,
             };
-            self.listed.add(path, place, None);
+            self.listed.add(path, range, None);
             Ok(())
         })
     }

@@ -98,37 +98,41 @@ impl Chunk {
     }
 
     pub fn push(&mut self, entry: &ListingEntry<'_>) {
-        let ListingEntry { path, place, name } = entry;
-        self.kinds.push(place.kind as u8);
+        let ListingEntry {
+            path,
+            location,
+            name,
+        } = entry;
+        self.kinds.push(location.kind as u8);
         self.paths.push(path.as_bytes());
         self.text += path.len();
-        if place.kind == FileKind::Directory {
+        if location.kind == FileKind::Directory {
             return;
         }
-        self.sizes.push(place.bytes);
-        if !place.kind.has_base() {
+        self.sizes.push(location.bytes);
+        if !location.kind.has_base() {
             return;
         }
-        let (base, before) = (u64::from(place.base), u64::from(self.base));
+        let (base, before) = (u64::from(location.base), u64::from(self.base));
         self.bases.push(difference(base, before));
-        self.base = place.base;
-        if place.kind == FileKind::Object {
+        self.base = location.base;
+        if location.kind == FileKind::Object {
             return;
         }
-        self.offsets.push(difference(place.offset, self.end));
-        self.end = place.offset.wrapping_add(place.bytes);
-        if place.kind.has_crc() {
-            self.crcs.extend(place.crc32.to_le_bytes());
+        self.offsets.push(difference(location.offset, self.end));
+        self.end = location.offset.wrapping_add(location.bytes);
+        if location.kind.has_crc() {
+            self.crcs.extend(location.crc32.to_le_bytes());
         }
-        if place.kind.member().is_none() {
+        if location.kind.member().is_none() {
             return;
         }
-        let least = min_record_end(place, name.len());
+        let least = min_record_end(location, name.len());
         self.compressed
-            .push(difference(place.compressed, place.bytes));
-        self.limits.push(difference(place.limit, least));
-        self.end = place.limit;
-        let (front, end) = match place.name {
+            .push(difference(location.compressed, location.bytes));
+        self.limits.push(difference(location.limit, least));
+        self.end = location.limit;
+        let (front, end) = match location.name {
             MemberName::EndOfPath(from) => ("", from as usize),
             MemberName::Separate(_) => split_shared_end(path, name),
         };
@@ -194,32 +198,32 @@ impl Chunk {
         {
             return None;
         }
-        let mut place = FileLocation {
+        let mut location = FileLocation {
             kind,
             ..EMPTY_DIRECTORY
         };
         if kind != FileKind::Directory {
-            place.bytes = self.sizes.take()?;
+            location.bytes = self.sizes.take()?;
         }
         if kind.has_base() {
             let base = value_from(self.bases.take()?, u64::from(self.base));
-            place.base = u32::try_from(base).ok()?;
-            self.base = place.base;
+            location.base = u32::try_from(base).ok()?;
+            self.base = location.base;
             if self.base as usize >= tree.bases.len() {
                 return None;
             }
         }
         if kind.is_slice() || kind.member().is_some() {
-            place.offset = value_from(self.offsets.take()?, self.end);
-            self.end = place.offset.wrapping_add(place.bytes);
+            location.offset = value_from(self.offsets.take()?, self.end);
+            self.end = location.offset.wrapping_add(location.bytes);
         }
         if kind.has_crc() {
             let crc = self.crcs.get(self.crcs_taken..)?.first_chunk()?;
-            place.crc32 = u32::from_le_bytes(*crc);
+            location.crc32 = u32::from_le_bytes(*crc);
             self.crcs_taken += 4;
         }
         if kind.member().is_some() {
-            place.compressed = value_from(self.compressed.take()?, place.bytes);
+            location.compressed = value_from(self.compressed.take()?, location.bytes);
             let from = u32::try_from(self.ends.take()?).ok()?;
             let end = path.get(from as usize..)?;
             let front = std::str::from_utf8(self.fronts.take()?).ok()?;
@@ -228,28 +232,28 @@ impl Chunk {
             if self.text > MAX_CHUNK_TEXT_BYTES {
                 return None;
             }
-            place.name = if front.is_empty() {
+            location.name = if front.is_empty() {
                 MemberName::EndOfPath(from)
             } else {
                 tree.names.push_joined(front, end);
                 MemberName::Separate(u32::try_from(tree.names.len() - 1).ok()?)
             };
-            place.limit = value_from(self.limits.take()?, min_record_end(&place, name));
-            self.end = place.limit;
+            location.limit = value_from(self.limits.take()?, min_record_end(&location, name));
+            self.end = location.limit;
         }
         tree.paths.push(path);
-        tree.places.push(place);
+        tree.locations.push(location);
         Some(())
     }
 }
 
 /// Returns the smallest possible end of a member's record.
-fn min_record_end(place: &FileLocation, name: usize) -> u64 {
-    place
+fn min_record_end(location: &FileLocation, name: usize) -> u64 {
+    location
         .offset
         .wrapping_add(ZIP_RECORD_BYTES)
         .wrapping_add(name as u64)
-        .wrapping_add(place.compressed)
+        .wrapping_add(location.compressed)
 }
 
 /// Splits a name into a front and the suffix that it shares with the path. The suffix is returned as its offset in the

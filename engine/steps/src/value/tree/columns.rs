@@ -168,10 +168,10 @@ mod tests {
         let mut out = Vec::new();
         ColumnWriter::new()?.bytes(&mut out, &[b'a'; 1 << 20])?;
         assert!(out.len() < 200, "{} bytes", out.len());
-        for wanted in [1 << 10, (1 << 20) - 1, (1 << 20) + 1] {
+        for requested in [1 << 10, (1 << 20) - 1, (1 << 20) + 1] {
             let mut found = Vec::new();
-            assert!(unpacker(&out)?.bytes(wanted, &mut found).is_err());
-            assert!(found.capacity() <= 2 * wanted);
+            assert!(unpacker(&out)?.bytes(requested, &mut found).is_err());
+            assert!(found.capacity() <= 2 * requested);
         }
         Ok(())
     }

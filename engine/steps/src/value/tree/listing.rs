@@ -45,7 +45,7 @@ const MAX_RESERVED_FILES: usize = 1 << 22;
 pub(super) struct ListingEntry<'a> {
     pub path: &'a str,
     /// Location of the content. The base in it is an index into the bases of the listing.
-    pub place: FileLocation,
+    pub location: FileLocation,
     /// Name of a member in its archive.
     pub name: &'a str,
 }
@@ -89,7 +89,7 @@ pub(super) fn read(input: impl Read) -> Result<Tree, ListingError> {
     }
     let files = usize::try_from(input.number()?).unwrap_or(usize::MAX);
     let mut input = ColumnReader::new(input)?;
-    tree.places.reserve_exact(files.min(MAX_RESERVED_FILES));
+    tree.locations.reserve_exact(files.min(MAX_RESERVED_FILES));
     tree.paths = TextList::with_capacity(files.min(MAX_RESERVED_FILES), 0);
     let mut chunk = Chunk::default();
     while tree.len() < files {
@@ -239,13 +239,13 @@ mod tests {
             let entries = files.into_iter().map(|(path, content)| TreeEntry { path, content });
             let mut bytes = Vec::new();
             write_tree(&Tree::new(entries.collect())?, &mut bytes)?;
-            for place in 0..bytes.len() {
-                prop_assert!(read(&bytes[..place]).is_err(), "truncated at {place}");
-                bytes[place] ^= change;
+            for offset in 0..bytes.len() {
+                prop_assert!(read(&bytes[..offset]).is_err(), "truncated at {offset}");
+                bytes[offset] ^= change;
                 // The cache verifies the digest, so this test only checks that the reader does not panic.
                 let found = read(&bytes[..]);
-                prop_assert!(found.is_err() || place >= MAGIC.len(), "a wrong header is read");
-                bytes[place] ^= change;
+                prop_assert!(found.is_err() || offset >= MAGIC.len(), "a wrong header is read");
+                bytes[offset] ^= change;
             }
         }
     }

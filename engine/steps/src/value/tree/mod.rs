@@ -45,7 +45,7 @@ pub(crate) fn memory_of_trees(inputs: &prep_core::Inputs) -> u64 {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     paths: TextList,
-    places: Vec<FileLocation>,
+    locations: Vec<FileLocation>,
     /// Names of members that are not a suffix of their path.
     names: TextList,
     /// Digests of the objects and files that hold the bytes.
@@ -230,9 +230,9 @@ impl<'a> TreeFile<'a> {
         self.index
     }
 
-    fn place(&self) -> FileLocation {
+    fn location(&self) -> FileLocation {
         self.tree
-            .places
+            .locations
             .get(self.index)
             .copied()
             .unwrap_or(EMPTY_DIRECTORY)
@@ -240,31 +240,31 @@ impl<'a> TreeFile<'a> {
 
     /// Whether this is an empty directory.
     pub fn is_directory(&self) -> bool {
-        self.place().kind == FileKind::Directory
+        self.location().kind == FileKind::Directory
     }
 
     /// Length of the content in bytes.
     pub fn bytes(&self) -> u64 {
-        self.place().bytes
+        self.location().bytes
     }
 
     /// Returns whether the file is in an archive that is nested in another compressed archive.
     pub(crate) fn is_layered(&self) -> bool {
-        self.place().kind.is_layered()
+        self.location().kind.is_layered()
     }
 
     /// Returns the digest of the file that contains the bytes. `None` for an empty directory or a row.
     pub(crate) fn base(&self) -> Option<&'a Digest> {
-        let place = self.place();
-        let has_base = place.kind.has_base();
-        has_base.then(|| self.tree.bases.get(place.base as usize))?
+        let location = self.location();
+        let has_base = location.kind.has_base();
+        has_base.then(|| self.tree.bases.get(location.base as usize))?
     }
 
     /// Returns the identifier of the file's bytes. `None` for an empty directory or a row.
     pub(crate) fn origin(&self) -> Option<ContentOrigin> {
         let FileLocation {
             kind, base, offset, ..
-        } = self.place();
+        } = self.location();
         match kind {
             FileKind::Directory | FileKind::Row => None,
             FileKind::Object => Some(ContentOrigin::Object { base }),
@@ -275,33 +275,33 @@ impl<'a> TreeFile<'a> {
 
     /// Returns the content reference. `None` for an empty directory or a row.
     pub fn content(&self) -> Option<ContentRef> {
-        let place = self.place();
-        let base = *self.tree.bases.get(place.base as usize)?;
-        let Some((method, layered)) = place.kind.member() else {
-            return match place.kind {
+        let location = self.location();
+        let base = *self.tree.bases.get(location.base as usize)?;
+        let Some((method, layered)) = location.kind.member() else {
+            return match location.kind {
                 FileKind::Object => Some(ContentRef::Object {
                     digest: base,
-                    bytes: place.bytes,
+                    bytes: location.bytes,
                 }),
                 kind if kind.is_slice() => Some(ContentRef::Slice {
                     base,
                     layered: kind.is_layered(),
-                    offset: place.offset,
-                    bytes: place.bytes,
-                    crc32: kind.has_crc().then_some(place.crc32),
+                    offset: location.offset,
+                    bytes: location.bytes,
+                    crc32: kind.has_crc().then_some(location.crc32),
                 }),
                 _ => None,
             };
         };
         let entry = ZipEntry {
-            path: self.name(place).to_owned(),
+            path: self.name(location).to_owned(),
             kind: EntryKind::File,
             method,
-            header_offset: place.offset,
-            limit: place.limit,
-            compressed_size: place.compressed,
-            size: place.bytes,
-            crc32: place.crc32,
+            header_offset: location.offset,
+            limit: location.limit,
+            compressed_size: location.compressed,
+            size: location.bytes,
+            crc32: location.crc32,
         };
         Some(ContentRef::Member {
             base,
@@ -310,8 +310,8 @@ impl<'a> TreeFile<'a> {
         })
     }
 
-    fn name(&self, place: FileLocation) -> &'a str {
-        match place.name {
+    fn name(&self, location: FileLocation) -> &'a str {
+        match location.name {
             MemberName::EndOfPath(from) => self.path().get(from as usize..).unwrap_or_default(),
             MemberName::Separate(index) => self.tree.names.get(index as usize),
         }
@@ -333,7 +333,7 @@ impl Tree {
 
     /// Number of files and empty directories.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.locations.len()
     }
 
     /// Whether there are no files.
@@ -377,11 +377,11 @@ impl Tree {
     /// Number of files, and their total size in bytes.
     pub fn size(&self) -> (u64, u64) {
         let files = self
-            .places
+            .locations
             .iter()
-            .filter(|place| place.kind != FileKind::Directory);
-        files.fold((0, 0), |(files, bytes), place| {
-            (files + 1, bytes + place.bytes)
+            .filter(|location| location.kind != FileKind::Directory);
+        files.fold((0, 0), |(files, bytes), location| {
+            (files + 1, bytes + location.bytes)
         })
     }
 
@@ -429,15 +429,19 @@ impl Tree {
             }
         }
         let entries = picked().map(|(path, file)| {
-            let (mut place, name) = (file.place(), file.name(file.place()));
+            let (mut location, name) = (file.location(), file.name(file.location()));
             if let Some(base) = file.base() {
-                place.base = bases.number_of(base);
+                location.base = bases.number_of(base);
             }
-            if place.kind.member().is_some() {
+            if location.kind.member().is_some() {
                 // The index of the name does not matter here.
-                place.name = end_of_path(path, name).unwrap_or(MemberName::Separate(0));
+                location.name = end_of_path(path, name).unwrap_or(MemberName::Separate(0));
             }
-            listing::ListingEntry { path, place, name }
+            listing::ListingEntry {
+                path,
+                location,
+                name,
+            }
         });
         let stored = save_entries(context, &bases.all, all, entries)?;
         Ok(value((files, bytes), stored))
@@ -454,8 +458,8 @@ impl Tree {
     fn entries(&self) -> impl Iterator<Item = listing::ListingEntry<'_>> {
         self.files().map(|file| listing::ListingEntry {
             path: file.path(),
-            place: file.place(),
-            name: file.name(file.place()),
+            location: file.location(),
+            name: file.name(file.location()),
         })
     }
 }
@@ -543,7 +547,7 @@ pub struct TreeBuilder {
 impl TreeBuilder {
     /// Adds a file, or an empty directory.
     pub fn push(&mut self, path: &str, content: Option<&ContentRef>) {
-        let place = match content {
+        let location = match content {
             None => EMPTY_DIRECTORY,
             Some(ContentRef::Object { digest, bytes }) => FileLocation {
                 kind: FileKind::Object,
@@ -587,7 +591,7 @@ impl TreeBuilder {
                 return self.push_member(path, base, *layered, &member);
             }
         };
-        self.add(path, place);
+        self.add(path, location);
     }
 
     /// Adds a member of an archive. `base` is the digest of the file that contains the archive. If `layered` is true,
@@ -602,7 +606,7 @@ impl TreeBuilder {
         if member.kind == EntryKind::Directory {
             return self.add(path, EMPTY_DIRECTORY);
         }
-        let place = FileLocation {
+        let location = FileLocation {
             kind: FileKind::of_member(member.method, layered),
             base: self.bases.number(base),
             crc32: member.crc32,
@@ -612,31 +616,31 @@ impl TreeBuilder {
             compressed: member.compressed_size,
             name: self.name(path, member.path),
         };
-        self.add(path, place);
+        self.add(path, location);
     }
 
     /// Adds a row of a table of files.
     pub(crate) fn push_row(&mut self, path: &str, bytes: u64) {
-        let place = FileLocation {
+        let location = FileLocation {
             kind: FileKind::Row,
             bytes,
             ..EMPTY_DIRECTORY
         };
-        self.add(path, place);
+        self.add(path, location);
     }
 
     /// Adds a file of another tree under this path.
     pub fn push_file(&mut self, path: &str, file: TreeFile<'_>) {
-        let mut place = file.place();
-        if let Some(base) = file.tree.bases.get(place.base as usize)
-            && place.kind.has_base()
+        let mut location = file.location();
+        if let Some(base) = file.tree.bases.get(location.base as usize)
+            && location.kind.has_base()
         {
-            place.base = self.bases.number(base);
+            location.base = self.bases.number(base);
         }
-        if place.kind.member().is_some() {
-            place.name = self.name(path, file.name(place));
+        if location.kind.member().is_some() {
+            location.name = self.name(path, file.name(location));
         }
-        self.add(path, place);
+        self.add(path, location);
     }
 
     /// Whether nothing has been added yet.
@@ -649,9 +653,9 @@ impl TreeBuilder {
         self.tree.len()
     }
 
-    fn add(&mut self, path: &str, place: FileLocation) {
+    fn add(&mut self, path: &str, location: FileLocation) {
         self.tree.paths.push(path);
-        self.tree.places.push(place);
+        self.tree.locations.push(location);
     }
 
     fn name(&mut self, path: &str, name: &str) -> MemberName {
@@ -663,13 +667,13 @@ impl TreeBuilder {
     }
 
     /// Returns the path of the file that was added at this index.
-    pub(super) fn path(&self, place: u32) -> &str {
-        self.tree.paths.get(place as usize)
+    pub(super) fn path(&self, index: u32) -> &str {
+        self.tree.paths.get(index as usize)
     }
 
     /// Returns whether an empty directory was added at this index.
-    pub(super) fn is_directory(&self, place: u32) -> bool {
-        let found = self.tree.places.get(place as usize);
+    pub(super) fn is_directory(&self, index: u32) -> bool {
+        let found = self.tree.locations.get(index as usize);
         found.is_none_or(|found| found.kind == FileKind::Directory)
     }
 
@@ -685,14 +689,19 @@ impl TreeBuilder {
         let TreeBuilder { mut tree, bases } = self;
         tree.bases = bases.all;
         let is_all = order.len() == tree.len();
-        if !is_all || order.iter().zip(0..).any(|(place, now)| *place != now) {
+        if !is_all
+            || order
+                .iter()
+                .zip(0..)
+                .any(|(index, position)| *index != position)
+        {
             let mut paths = TextList::with_capacity(order.len(), tree.paths.bytes());
-            for place in order {
-                paths.push(tree.paths.get(*place as usize));
+            for index in order {
+                paths.push(tree.paths.get(*index as usize));
             }
             tree.paths = paths;
-            let place = |place: &u32| tree.places.get(*place as usize).copied();
-            tree.places = order.iter().filter_map(place).collect();
+            let location = |index: &u32| tree.locations.get(*index as usize).copied();
+            tree.locations = order.iter().filter_map(location).collect();
         }
         tree.renumber();
         tree
@@ -719,20 +728,20 @@ impl Tree {
         let mut bases = vec![u32::MAX; self.bases.len()];
         let mut used = Vec::with_capacity(self.bases.len());
         let mut names = TextList::default();
-        for place in &mut self.places {
-            if !place.kind.has_base() {
+        for location in &mut self.locations {
+            if !location.kind.has_base() {
                 continue;
             }
-            if let Some(number) = bases.get_mut(place.base as usize) {
+            if let Some(number) = bases.get_mut(location.base as usize) {
                 if *number == u32::MAX {
                     *number = u32::try_from(used.len()).unwrap_or(u32::MAX);
-                    used.extend(self.bases.get(place.base as usize));
+                    used.extend(self.bases.get(location.base as usize));
                 }
-                place.base = *number;
+                location.base = *number;
             }
-            if let MemberName::Separate(name) = place.name {
+            if let MemberName::Separate(name) = location.name {
                 names.push(self.names.get(name as usize));
-                place.name =
+                location.name =
                     MemberName::Separate(u32::try_from(names.len() - 1).unwrap_or(u32::MAX));
             }
         }
@@ -740,7 +749,7 @@ impl Tree {
         self.names = names;
         self.paths.shrink_to_fit();
         self.names.shrink_to_fit();
-        self.places.shrink_to_fit();
+        self.locations.shrink_to_fit();
     }
 }
 

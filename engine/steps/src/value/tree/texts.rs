@@ -49,12 +49,12 @@ impl TextColumn {
         Ok(())
     }
 
-    /// Reads `count` texts. It is an error if the total length of their middles exceeds `most` bytes.
+    /// Reads `count` texts. It is an error if the total length of their middles exceeds `max_bytes`.
     pub fn read(
         &mut self,
         input: &mut ColumnReader<impl Read>,
         count: usize,
-        most: usize,
+        max_bytes: usize,
     ) -> io::Result<()> {
         input.numbers(count, &mut self.starts)?;
         input.numbers(count, &mut self.ends)?;
@@ -62,7 +62,7 @@ impl TextColumn {
         let lengths = self.lengths.iter();
         let between = lengths.fold(0_u64, |sum, length| sum.saturating_add(*length));
         let between = usize::try_from(between).unwrap_or(usize::MAX);
-        if between > most {
+        if between > max_bytes {
             return Err(io::ErrorKind::InvalidData.into());
         }
         self.taken = (0, 0);

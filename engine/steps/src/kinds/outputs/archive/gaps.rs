@@ -40,7 +40,7 @@ pub(super) struct Gaps {
     /// Announced bytes of the current gap that have not reached the object yet.
     announced: Cell<u64>,
     /// Start of each gap in the object.
-    places: RefCell<Vec<u64>>,
+    offsets: RefCell<Vec<u64>>,
     /// Indices in the tree of the files that fill the gaps.
     files: RefCell<Vec<usize>>,
 }
@@ -134,21 +134,21 @@ impl GappedObject {
         tree: &Tree,
         bytes: GapBytes,
     ) -> Result<(), StepError> {
-        let (places, files) = (self.gaps.places.borrow(), self.gaps.files.borrow());
+        let (offsets, files) = (self.gaps.offsets.borrow(), self.gaps.files.borrow());
         let mut by_position: Vec<(u32, u64, usize, u64)> = Vec::with_capacity(files.len());
-        for (file, place) in files.iter().zip(places.iter()) {
+        for (file, offset) in files.iter().zip(offsets.iter()) {
             if let Some(origin) = tree.file(*file).and_then(|file| file.origin()) {
-                by_position.push((origin.base(), origin.offset(), *file, *place));
+                by_position.push((origin.base(), origin.offset(), *file, *offset));
             }
         }
         by_position.sort_unstable();
         let mut filler = Filler {
             bytes,
             inflater: MemberInflater::default(),
-            whole: Vec::new(),
+            content_buffer: Vec::new(),
             piece: vec![0; WRITE_BYTES],
         };
-        for (_, _, file, place) in by_position {
+        for (_, _, file, offset) in by_position {
             context.check()?;
             let Some((file, content)) = tree
                 .file(file)
@@ -157,7 +157,7 @@ impl GappedObject {
                 continue;
             };
             let opened = opener.open(&content)?;
-            filler.fill(&self.object, file.path(), &opened, place)?;
+            filler.fill(&self.object, file.path(), &opened, offset)?;
             context.progress.add_bytes(content.bytes());
             context.progress.add_file();
         }
@@ -176,7 +176,7 @@ struct MemberReadError {
 struct Filler {
     bytes: GapBytes,
     inflater: MemberInflater,
-    whole: Vec<u8>,
+    content_buffer: Vec<u8>,
     piece: Vec<u8>,
 }
 
@@ -186,11 +186,11 @@ impl Filler {
         object: &ScatteredWriter,
         member: &str,
         opened: &OpenContent<'_>,
-        mut place: u64,
+        mut offset: u64,
     ) -> Result<(), StepError> {
         let mut reader: Box<dyn Read> = match (opened.member(), self.bytes) {
             (Some((file, entry)), GapBytes::Compressed) => {
-                opened.check(&mut self.inflater, &mut self.whole)?;
+                opened.check(&mut self.inflater, &mut self.content_buffer)?;
                 let range = entry.locate(file).map_err(ContentError::from)?;
                 let bytes = range.end - range.start;
                 Box::new(CheckedReader::new(
@@ -211,8 +211,8 @@ impl Filler {
                     return Err(StepError::input(MemberReadError { member, source }));
                 }
             };
-            object.write_at(self.piece.get(..count).unwrap_or_default(), place)?;
-            place += count as u64;
+            object.write_at(self.piece.get(..count).unwrap_or_default(), offset)?;
+            offset += count as u64;
         }
     }
 }
@@ -225,9 +225,9 @@ impl Write for GappedObject {
             return self.object.write(bytes);
         }
         let count = announced.min(bytes.len() as u64);
-        let place = self.object.reserve(count).map_err(io::Error::other)?;
+        let offset = self.object.reserve(count).map_err(io::Error::other)?;
         if !self.is_in_gap {
-            self.gaps.places.borrow_mut().push(place);
+            self.gaps.offsets.borrow_mut().push(offset);
         }
         self.is_in_gap = true;
         self.gaps.announced.set(announced - count);

@@ -87,7 +87,7 @@ fn read(
     inflated?;
     let ScanResult {
         rewritten,
-        known,
+        metadata,
         text,
     } = scanned?;
     let bytes = content.bytes();
@@ -109,9 +109,9 @@ fn read(
             })?
         }
     };
-    let (object, held) = text.finish()?;
+    let (object, in_memory) = text.finish()?;
     // The second pass changes the offsets of rows, so the recorded offsets are invalid.
-    let known = known.filter(|_| matches!(rewritten, RewriteResult::Canonical(_)));
+    let metadata = metadata.filter(|_| matches!(rewritten, RewriteResult::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
         .map_err(|error| with_cell(error, opener, content, read, &options).error_at(read))?;
@@ -119,11 +119,11 @@ fn read(
         object: object.digest,
     };
     let table = declared.table(schema, storage);
-    match (held, known) {
-        (Some(text), known) => {
-            StoredText::cache_in_memory(context, object, &table.schema, text, known)?
+    match (in_memory, metadata) {
+        (Some(text), metadata) => {
+            StoredText::cache_in_memory(context, object, &table.schema, text, metadata)?
         }
-        (None, Some(known)) => StoredText::cache(context, object, &table.schema, known)?,
+        (None, Some(metadata)) => StoredText::cache(context, object, &table.schema, metadata)?,
         (None, None) => {}
     }
     Ok(table)
@@ -213,7 +213,7 @@ fn inflate(
 struct ScanResult {
     rewritten: RewriteResult,
     /// Facts recorded during the scan.
-    known: Option<TextMetadata>,
+    metadata: Option<TextMetadata>,
     text: TextWriter,
 }
 
@@ -260,7 +260,7 @@ impl<'a> ChunkScanner<'a> {
         let index = self.rewriter.take_index();
         Ok(ScanResult {
             rewritten,
-            known: index.map(|index| TextMetadata { index, projection }),
+            metadata: index.map(|index| TextMetadata { index, projection }),
             text: self.text,
         })
     }

@@ -58,8 +58,8 @@ pub(crate) static KIND: StepKind = StepKind {
         }),
         check: Some(|declaration| {
             let mut found = check(declaration);
-            let own = declaration.columns("columns").iter();
-            for column in own.filter(|column| column.name.value == FILE_COLUMN) {
+            let declared = declaration.columns("columns").iter();
+            for column in declared.filter(|column| column.name.value == FILE_COLUMN) {
                 let message = "the column `file` is reserved for the file of a row";
                 let fault =
                     prep_spec::Diagnostic::error("duplicate-column", column.name.span, message);

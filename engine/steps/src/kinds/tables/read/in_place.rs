@@ -58,11 +58,11 @@ pub(super) fn each_table(
     let mut tables: Vec<(String, Value)> = Vec::new();
     let opener = Opener::new(context);
     for_each_file(context, inputs, &mut |file, opened| {
-        let own = ReadSpec {
+        let spec = ReadSpec {
             path: file.to_owned(),
             ..read.clone()
         };
-        let table = (read.format.read)(context, &opener, opened.content(), &own)?;
+        let table = (read.format.read)(context, &opener, opened.content(), &spec)?;
         let table = table.into_value();
         let relation = open_table(context, &table)?;
         for (column, before) in read.columns.iter().zip(&mut types) {
@@ -95,10 +95,10 @@ pub(super) fn each_table(
     })?;
     for (file, table) in &tables {
         let relation = open_table(context, table)?;
-        let places = read.columns.iter();
-        let places = places.map(|column| Ok(column_of(&relation, &column.name.value)?.0));
-        let places = places.collect::<Result<Vec<usize>, StepError>>()?;
-        for values in relation.scan(places, BATCH) {
+        let indices = read.columns.iter();
+        let indices = indices.map(|column| Ok(column_of(&relation, &column.name.value)?.0));
+        let indices = indices.collect::<Result<Vec<usize>, StepError>>()?;
+        for values in relation.scan(indices, BATCH) {
             context.check()?;
             let values = values.map_err(|cause| StepError::new(Failure::Input, cause))?;
             let arrays = values.columns.iter().zip(read.columns.iter().zip(&types));

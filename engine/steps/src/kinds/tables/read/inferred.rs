@@ -27,11 +27,11 @@ impl MemberTypes {
     /// Returns the record as it is in pandas' table.
     pub fn record(&self, record: Record) -> Result<RecordContent, StepError> {
         let MemberTypes::Pieces(pieces) = self else {
-            return Ok(record.whole);
+            return Ok(record.content);
         };
-        let columns = pieces.get(&record.piece);
+        let columns = pieces.get(&record.chunk);
         let columns = columns.ok_or_else(|| StepError::internal("a chunk without types"))?;
-        match record.whole.into_value()? {
+        match record.content.into_value()? {
             JsonValue::Object(object) => Ok(RecordContent::Value(JsonValue::Object(
                 columns.record(object),
             ))),
@@ -90,7 +90,7 @@ pub(super) fn infer_members(
     let mut seen: Vec<JsonInference> = declared.iter().map(|_| JsonInference::default()).collect();
     walk(&Cell::new(NestedValues::Skip), &mut |_, _, record| {
         for (column, seen) in declared.iter().zip(&mut seen) {
-            let member = record.whole.get(&column.name.value);
+            let member = record.content.get(&column.name.value);
             seen.add(Some(
                 match member.as_deref().map(|member| plain(read, member)) {
                     None => &JsonValue::Null,
@@ -131,22 +131,22 @@ pub(super) fn infer_pieces(
     let nested = Cell::new(NestedValues::Read);
     let change = || nested.set(NestedValues::Skip);
     let mut pieces = BTreeMap::new();
-    let mut end = |piece: u64, frame: FrameBuilder| {
+    let mut end = |chunk: u64, frame: FrameBuilder| {
         if !frame.keeps_records() {
             change();
         }
-        pieces.insert(piece, frame.finish().map_err(failed)?);
+        pieces.insert(chunk, frame.finish().map_err(failed)?);
         Ok::<_, StepError>(())
     };
     let mut current: Option<(u64, FrameBuilder)> = None;
     let mut seen: u64 = 0;
     walk(&nested, &mut |path, number, record| {
         context.check()?;
-        if let Some((piece, frame)) = current.take_if(|(piece, _)| *piece != record.piece) {
-            end(piece, frame)?;
+        if let Some((chunk, frame)) = current.take_if(|(chunk, _)| *chunk != record.chunk) {
+            end(chunk, frame)?;
         }
-        let (_, frame) = current.get_or_insert_with(|| (record.piece, FrameBuilder::new(typing)));
-        match &record.whole {
+        let (_, frame) = current.get_or_insert_with(|| (record.chunk, FrameBuilder::new(typing)));
+        match &record.content {
             RecordContent::Printed(record) => frame.add_formatted(record),
             RecordContent::Value(value) => frame.add(value).map_err(failed)?,
         }
@@ -162,8 +162,8 @@ pub(super) fn infer_pieces(
         }
         Ok(())
     })?;
-    if let Some((piece, frame)) = current {
-        end(piece, frame)?;
+    if let Some((chunk, frame)) = current {
+        end(chunk, frame)?;
     }
     Ok((pieces, nested.get() == NestedValues::Read))
 }

@@ -98,19 +98,19 @@ fn lines<'r>(
     nested: &'r Cell<NestedValues>,
     reader: Box<dyn BufRead + 'r>,
 ) -> Records<'r> {
-    let piece = read.chunksize.unwrap_or(u64::MAX).max(1);
+    let chunk = read.chunksize.unwrap_or(u64::MAX).max(1);
     let mut lines = JsonLines::new(reader)
         .with_grammar(read.dialect.grammar())
         .with_limits(&limits(context));
     Box::new(std::iter::from_fn(move || {
         lines.set_nested(nested.get());
-        let whole = match lines.next_line()? {
+        let content = match lines.next_line()? {
             Ok(JsonLine::Formatted(record)) => RecordContent::Printed(record),
             Ok(JsonLine::Value(value)) => RecordContent::Value(value),
             Err(error) => return Some(Err(BoxError::from(error))),
         };
         // Empty lines are counted, too.
-        let piece = (lines.number() - 1) / piece;
-        Some(Ok(Record { whole, piece }))
+        let chunk = (lines.number() - 1) / chunk;
+        Some(Ok(Record { content, chunk }))
     }))
 }

@@ -265,8 +265,9 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     ];
     keys.into_iter()
         .filter(|(key, formats, _)| declaration.has(key) && !formats.contains(&format.word.name))
-        .map(|(key, formats, what)| {
-            let message = format!("`{key}` applies to {what}, but the file has a different format");
+        .map(|(key, formats, format_name)| {
+            let message =
+                format!("`{key}` applies to {format_name}, but the file has a different format");
             let found = declaration.fault(key, "no-effect", message);
             let first = formats.first().copied().unwrap_or_default();
             found.help(format!("remove `{key}`, or write `format: {first}`"))
@@ -493,7 +494,7 @@ fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, 
     let path = &read.path;
     for column in &read.columns {
         let name = &column.name.value;
-        let Some(place) = schema.position(name) else {
+        let Some(index) = schema.position(name) else {
             return Err(ReadError::NoColumn {
                 path: path.clone(),
                 column: name.clone(),
@@ -501,12 +502,12 @@ fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, 
             });
         };
         let declared = column.kind;
-        let Some(stored) = schema.columns.get_mut(place) else {
+        let Some(stored) = schema.columns.get_mut(index) else {
             continue;
         };
         let is_empty = rows == 0 && stored.kind == ColumnType::Text;
         if declared == ColumnKind::Number {
-            declarations.numbers.insert(place);
+            declarations.numbers.insert(index);
         }
         match declared {
             ColumnKind::Inferred => {

@@ -30,8 +30,8 @@ use crate::value::{ContentRef, OpenContent, Opener, TableValue, TableWriter};
 
 /// A record, and the number of its chunk.
 pub(super) struct Record {
-    pub whole: RecordContent,
-    pub piece: u64,
+    pub content: RecordContent,
+    pub chunk: u64,
 }
 
 /// An entire record.
@@ -83,8 +83,8 @@ impl RecordContent {
 impl From<JsonValue> for Record {
     fn from(value: JsonValue) -> Record {
         Record {
-            whole: RecordContent::Value(value),
-            piece: 0,
+            content: RecordContent::Value(value),
+            chunk: 0,
         }
     }
 }
@@ -237,7 +237,7 @@ impl<'a> RecordTable<'a> {
         if self.with_file {
             table.cells().text(path);
         }
-        let piece = record.piece;
+        let chunk = record.chunk;
         let mut record = types.record(record)?;
         if self.read.dialect.typing().is_some() {
             convert_texts(&mut record, self.declared)?;
@@ -270,7 +270,7 @@ impl<'a> RecordTable<'a> {
             })?;
         }
         if self.read.chunksize.is_some() {
-            table.cells().integer(piece);
+            table.cells().integer(chunk);
         }
         table.cells().text(&record.text()?);
         table.end_row()

@@ -94,7 +94,7 @@ pub(super) fn codes(
         }
     }
     if role.is_sorted() {
-        let places = keys.sorted(&data_type).map_err(|key| {
+        let positions = keys.sorted(&data_type).map_err(|key| {
             let row = codes.iter().position(|code| *code == key).unwrap_or(0) + 1;
             let value = keys.names.get(key as usize).cloned().unwrap_or_default();
             let error = KeyError::NotFinite {
@@ -105,7 +105,7 @@ pub(super) fn codes(
             error_at(Failure::Input, word, error)
         })?;
         for code in &mut codes {
-            *code = places.get(*code as usize).copied().unwrap_or(*code);
+            *code = positions.get(*code as usize).copied().unwrap_or(*code);
         }
     }
     Ok(codes)
@@ -185,12 +185,12 @@ impl KeyNumbers {
             // In this order, `False` is before `True`.
             order.sort_by(|a, b| name(a).cmp(name(b)));
         }
-        let mut places = vec![0; order.len()];
-        for (place, key) in (0u32..).zip(&order) {
-            if let Some(slot) = places.get_mut(*key as usize) {
-                *slot = place;
+        let mut positions = vec![0; order.len()];
+        for (position, key) in (0u32..).zip(&order) {
+            if let Some(slot) = positions.get_mut(*key as usize) {
+                *slot = position;
             }
         }
-        Ok(places)
+        Ok(positions)
     }
 }
